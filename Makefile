@@ -1,0 +1,89 @@
+# Everything one does with a clone. Each target sets up what it needs first; `make demo` and
+# `make test` are the two commands of the README, `make` alone runs all that CI runs.
+#
+# Needs: make, Python 3.11 or newer. JOBS says how many test processes run at once.
+
+SHELL := /bin/sh
+JOBS ?= 2
+BIN := .venv/bin
+STAMP := .venv/.stamp
+PYTEST := $(BIN)/python -m pytest
+COMPILE := UV_CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/uv pip compile --quiet --universal \
+	--python-version 3.11 --generate-hashes --no-emit-index-url
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.PHONY: all setup demo test test-slow check bench samples goldens docs lock upgrade clean help
+
+all: test check test-slow ## all that CI runs
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## a .venv with the locked packages and this project
+
+# An existing .venv is kept and brought up to the lock.
+$(STAMP): requirements-dev.lock pyproject.toml
+	@if [ ! -x $(BIN)/python ]; then \
+	  for python in python3.11 python3 python3.12 python3.13 python3.14; do \
+	    if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	      found=$$python; break; \
+	    fi; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo "make setup: no Python 3.11 or newer on the PATH; install one and try again" >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "== creating .venv with $$found"; \
+	  $$found -m venv .venv || { \
+	    echo "make setup: $$found cannot create .venv; some systems keep venv in a package" \
+	      "of its own (python3-venv)" >&2; \
+	    rm -rf .venv; exit 1; \
+	  }; \
+	fi
+	@echo "== installing the locked packages into .venv (a minute or two the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
+	  --no-build-isolation --editable .
+	@touch $@
+
+demo: $(STAMP) ## the published measurements, from generated dumps to tables and pages
+	$(BIN)/cpmon demo --store build/demo/store -o build/demo
+
+test: $(STAMP) ## the tests, without the slow ones
+	$(PYTEST) -n $(JOBS) --dist worksteal -m "not slow"
+
+test-slow: $(STAMP) ## the slow tests
+	$(PYTEST) -m slow
+
+check: $(STAMP) ## format, lint, types, import directions, SQL
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy -p cpmon
+	$(BIN)/mypy tools $(wildcard bench/*.py)
+	$(BIN)/python -m tools.check_imports
+	$(BIN)/python -m tools.check_sql
+
+bench: $(STAMP) ## the measured bars: decoding, landing, memory
+	$(BIN)/python -m bench
+
+samples: $(STAMP) ## rebuild sample-data/ from its recipes
+	$(BIN)/python -m tools.make_samples
+
+goldens: $(STAMP) ## rewrite tests/golden/; review the diff line by line
+	$(PYTEST) -m golden --goldens
+
+docs: $(STAMP) ## rewrite the generated pages of docs/
+	$(BIN)/python -m tools.make_docs
+
+lock: $(STAMP) ## bring the locks up to requirements*.in, keeping the versions
+	$(COMPILE) requirements.in -o requirements.lock
+	$(COMPILE) requirements-dev.in -c requirements.lock -o requirements-dev.lock
+
+upgrade: COMPILE += --upgrade
+upgrade: lock ## the same with the newest versions
+
+clean: ## remove what was built, but not .venv
+	rm -rf build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

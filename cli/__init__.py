@@ -1,0 +1,1 @@
+"""The `cpmon` command: thin click commands over the library."""

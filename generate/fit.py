@@ -1,0 +1,101 @@
+"""Whether a run's figures can be true together: pages in their storage, times in their second."""
+
+from __future__ import annotations
+
+from .frames import Frames
+from .scenario import Run, Scenario, Targets
+from .tables import ScenarioError
+
+ROOM = 1.01
+"""Levels vary by a part of a percent around their mean; so much room must be left."""
+
+
+def check_fit(scenario: Scenario, run: Run, file: str) -> None:
+    """Check one run of a scenario.
+
+    Raises:
+        ScenarioError: with the key whose value does not fit, and what would.
+    """
+    place = f"{file}: run.{run.run_id}.targets"
+    for key, wanted, room, unit in (*_storage(scenario, run), *_times(scenario, run)):
+        if wanted > room:
+            raise ScenarioError(
+                f"run {run.run_id}: {key} does not fit",
+                place=f"{place}.{key}",
+                expected=f"room for at most {room:,.1f} {unit}",
+                found=f"{wanted:,.1f} {unit}",
+                remedy=f"lower {key}, or give the scenario more room",
+            )
+    targets = run.targets
+    if targets.tx_rate is None and targets.dasd_pages_per_tx is not None:
+        raise ScenarioError(
+            f"run {run.run_id}: dasd_pages_per_tx needs tx_rate",
+            place=f"{place}.dasd_pages_per_tx",
+            remedy="add tx_rate, or give dasd_page_rate instead",
+        )
+
+
+def _storage(scenario: Scenario, run: Run) -> list[tuple[str, float, float, str]]:
+    frames, storage, targets = Frames.of(scenario), scenario.storage, run.targets
+    users = sum(group.count for group in scenario.groups_of(run))
+    resident = users * targets.resident_pages_per_user
+    above = resident * storage.resident_above_share
+    room_below = frames.pageable - frames.cache_below - storage.available_below_frames
+    room_above = frames.above - frames.cache_above - storage.available_above_frames
+    return [
+        ("resident_pages_per_user", (resident - above) * ROOM, room_below, "frames below 2 GB"),
+        ("resident_pages_per_user", above * ROOM, room_above, "frames above 2 GB"),
+        (
+            "xstor_pages_per_user",
+            users * targets.xstor_pages_per_user * ROOM,
+            frames.expanded,
+            "blocks of expanded storage",
+        ),
+        (
+            "dasd_pages_per_user",
+            users * targets.dasd_pages_per_user * ROOM,
+            frames.slots,
+            "page slots",
+        ),
+        ("dasd_page_rate", _page_rate(targets), 1e9 if frames.slots else 0, "pages a second"),
+        ("xstor_page_rate", targets.xstor_page_rate, 1e9 if frames.expanded else 0, "pages"),
+    ]
+
+
+def _times(scenario: Scenario, run: Run) -> list[tuple[str, float, float, str]]:
+    targets, processors = run.targets, scenario.machine.processors
+    cp = targets.total_util - targets.emul_util
+    spin = targets.spin_lock_rate * targets.spin_time_us / (10_000 * processors)
+    others, others_emul = others_util(targets, processors)
+    busiest = max(targets.total_util, targets.master_total_util or 0, others)
+    master_emul = targets.master_emul_util or 0
+    master_total = targets.master_total_util or targets.total_util
+    hardware = targets.hardware_total_util
+    return [
+        ("emul_util", targets.emul_util, 0.95 * targets.total_util, "percent"),
+        ("master_emul_util", master_emul, 0.95 * master_total, "percent"),
+        ("emul_util", others_emul, 0.95 * others, "percent on a processor besides the master"),
+        ("total_util", busiest, 99.5, "percent on the busiest processor"),
+        ("master_total_util", -min(others, others_emul), 0, "percent left for the others, below"),
+        ("spin_time_us", spin, 0.9 * cp, "percent"),
+        ("hardware_emul_util", targets.hardware_emul_util or 0, hardware or 0, "percent"),
+    ]
+
+
+def others_util(targets: Targets, processors: int) -> tuple[float, float]:
+    """Total and emulation percent of each processor besides the master."""
+    if processors == 1:
+        return targets.total_util, targets.emul_util
+    total = targets.total_util if targets.master_total_util is None else targets.master_total_util
+    emul = targets.emul_util if targets.master_emul_util is None else targets.master_emul_util
+    rest = processors - 1
+    return (
+        (processors * targets.total_util - total) / rest,
+        (processors * targets.emul_util - emul) / rest,
+    )
+
+
+def _page_rate(targets: Targets) -> float:
+    if targets.dasd_pages_per_tx is not None and targets.tx_rate is not None:
+        return targets.dasd_pages_per_tx * targets.tx_rate
+    return targets.dasd_page_rate

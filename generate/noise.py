@@ -1,0 +1,79 @@
+"""Seeded variation that keeps totals: random series around one, skewed weights, exact partitions.
+
+Only additions, multiplications and divisions are used on random numbers, never `exp` or `log`:
+those differ in the last bit from processor to processor, and a dump must be the same everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+_BELL_TERMS = 4
+_BELL_SCALE = 3.0**0.5
+"""A uniform number has the variance 1/12, the sum of four of them 1/3."""
+
+
+def stream(seed: int, *nouns: str) -> np.random.Generator:
+    """An independent random stream for one noun of one run ("3600P1", "users")."""
+    digest = hashlib.blake2b("\x1f".join(nouns).encode(), digest_size=16).digest()
+    words = np.frombuffer(digest, ">u4").tolist()
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))
+
+
+def bell(rng: np.random.Generator, shape: int | tuple[int, ...]) -> F64:
+    """Roughly normal numbers, mean 0 and deviation 1, never beyond 3.47 either way."""
+    wanted = (shape,) if isinstance(shape, int) else shape
+    total = rng.random(wanted)
+    for _ in range(_BELL_TERMS - 1):
+        total += rng.random(wanted)
+    return (total - _BELL_TERMS / 2) * _BELL_SCALE
+
+
+def around_one(rng: np.random.Generator, shape: int | tuple[int, ...], spread: float) -> F64:
+    """Positive factors of mean about 1 and deviation `spread` (0 to 0.28)."""
+    return 1.0 + spread * bell(rng, shape)
+
+
+def skewed(rng: np.random.Generator, shape: int | tuple[int, ...], sigma: float) -> F64:
+    """Positive weights with a long upper tail, close to lognormal with that sigma (0 to 2)."""
+    root = 1.0 + bell(rng, shape) * (sigma / 8.0)
+    return root**2 * root**2 * (root**2 * root**2) + 1e-6
+
+
+def partition(total: Any, weights: F64) -> I64:
+    """Whole parts that add up to `total` exactly and follow `weights` to within one.
+
+    Args:
+        total: whole number, or (...,) of them: one for each row of weights; below 2**53.
+        weights: (..., parts), not negative. A row of zeros shares evenly.
+    Returns:
+        (..., parts).
+    """
+    sums = weights.sum(axis=-1, keepdims=True)
+    climbing = np.cumsum(np.where(sums > 0, weights, 1.0), axis=-1)
+    climbing /= climbing[..., -1:].copy()
+    climbing *= np.asarray(total, dtype=np.float64)[..., None]
+    return np.diff(np.floor(climbing).astype(np.int64), axis=-1, prepend=0)
+
+
+def over_intervals(totals: I64, weights: F64) -> I64:
+    """Shares of each column's run total: (columns,) and (intervals, columns) in, the latter out."""
+    return np.ascontiguousarray(partition(totals, np.ascontiguousarray(weights.T)).T)
+
+
+def levels(rng: np.random.Generator, mean: float, intervals: int, spread: float) -> I64:
+    """A level at each sample, (intervals + 1,): its mean over the run is `mean`, as is the first.
+
+    So the mean is the same whether or not a reader counts the first sample, which closes no
+    interval.
+    """
+    weights = around_one(rng, intervals, spread)
+    later = partition(round(mean * intervals), weights)
+    return np.concatenate([np.array([round(mean)], dtype=np.int64), later])

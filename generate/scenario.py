@@ -1,0 +1,301 @@
+"""Scenarios: what is measured, on which machine, with which users, and what came out of it.
+
+The nouns of a scenario are those of the model. `docs/generate.md` describes every key.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from .tables import Limits, ScenarioError, read_table, unknown_key
+
+Positive = Limits(least=0)
+Percent = Limits(least=0, most=100)
+Share = Limits(least=0, most=1)
+Name8 = Limits(longest=8)
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """MONITOR settings: interval (s), high-frequency rate (s), size of the monitor segment."""
+
+    interval_s: Annotated[int, Limits(least=6, most=3600)] = 60
+    high_frequency_s: Annotated[float, Limits(least=0.01, most=60)] = 2.0
+    segment_mib: Annotated[int, Limits(least=1, most=1024)] = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Processors and the way they are given to this system."""
+
+    type: Annotated[str, Limits(longest=4)]
+    model: Annotated[str, Limits(longest=16)]
+    processors: Annotated[int, Limits(least=1, most=64)]
+    mode: Literal["basic", "lpar"] = "basic"
+    serial: Annotated[str, Limits(longest=6)] = "012345"
+    partition: Annotated[str, Limits(longest=8)] = "LP1"
+    partition_number: Annotated[int, Limits(least=1, most=15)] = 1
+    partitions: Annotated[int, Limits(least=1, most=15)] = 1
+    physical_processors: Annotated[int, Limits(least=1, most=64)] = 16
+    imbalance: Annotated[float, Share] = 0.02
+    charged_share: Annotated[float, Share] = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Real and expanded storage, in MiB, and how CP holds it. Frames are 4 KiB."""
+
+    central_mib: Annotated[int, Limits(least=64)]
+    expanded_mib: Annotated[int, Positive] = 0
+    nonpageable_mib: Annotated[int, Positive] = 64
+    locked_below_2g_mib: Annotated[int, Positive] = 0
+    cache_below_2g_mib: Annotated[int, Positive] = 0
+    cache_above_2g_mib: Annotated[int, Positive] = 0
+    available_below_frames: Annotated[int, Positive] = 3000
+    available_above_frames: Annotated[int, Positive] = 0
+    resident_above_share: Annotated[float, Share] = 0.0
+    fast_page_in_share: Annotated[float, Share] = 0.7
+    page_read_share: Annotated[float, Share] = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class UserGroup:
+    """Users of one kind. Rates are for one user and second; shares are of the users."""
+
+    name: str
+    prefix: Annotated[str, Limits(longest=7)]
+    count: Annotated[int, Limits(least=1, most=65000)]
+    weight: Annotated[float, Positive] = 1.0
+    weight_sigma: Annotated[float, Limits(least=0, most=2)] = 0.3
+    interval_sigma: Annotated[float, Limits(least=0, most=2)] = 0.15
+    storage_mib: Annotated[int, Limits(least=1, most=2047)] = 32
+    architecture: Literal["ESA", "XA", "XC"] = "ESA"
+    share: Annotated[int, Limits(least=1, most=10000)] = 100
+    dispatched_share: Annotated[float, Share] = 0.1
+    dispatches_per_s: Annotated[float, Positive] = 0.5
+    diagnoses_per_s: Annotated[float, Positive] = 0.1
+    simulations_per_s: Annotated[float, Positive] = 1.0
+    page_wait_share: Annotated[float, Share] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeGroup:
+    """DASD volumes of one kind. Times are milliseconds an I/O; rates are for one volume."""
+
+    prefix: Annotated[str, Limits(longest=5)]
+    kind: Literal["page", "spool", "user"]
+    count: Annotated[int, Limits(least=1, most=1000)]
+    first_device: str
+    device_type: str = "3390-3"
+    cylinders: Annotated[int, Limits(least=1, most=65520)] = 3339
+    pages_per_cylinder: Annotated[int, Limits(least=1, most=255)] = 180
+    pages_per_io: Annotated[float, Limits(least=1, most=64)] = 4.0
+    io_per_s: Annotated[float, Positive] = 0.0
+    avoided_per_s: Annotated[float, Positive] = 0.0
+    pending_ms: Annotated[float, Positive] = 0.3
+    disconnect_ms: Annotated[float, Positive] = 2.0
+    connect_ms: Annotated[float, Positive] = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """What the users' work is counted in. Times are seconds; shares are of the transactions."""
+
+    trivial_share: Annotated[float, Share] = 0.7
+    trivial_s: Annotated[float, Positive] = 0.05
+    nontrivial_s: Annotated[float, Positive] = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Measured figures that a run must show again. Unset ones follow from the model."""
+
+    total_util: Annotated[float, Limits(least=0.1, most=99.5)]
+    emul_util: Annotated[float, Percent]
+    master_total_util: Annotated[float, Limits(least=0.1, most=99.5)] | None = None
+    master_emul_util: Annotated[float, Percent] | None = None
+    xstor_page_rate: Annotated[float, Positive] = 0.0
+    dasd_page_rate: Annotated[float, Positive] = 0.0
+    spin_lock_rate: Annotated[float, Positive] = 0.0
+    spin_time_us: Annotated[float, Positive] = 0.0
+    resident_pages_per_user: Annotated[float, Positive] = 0.0
+    xstor_pages_per_user: Annotated[float, Positive] = 0.0
+    dasd_pages_per_user: Annotated[float, Positive] = 0.0
+    move_2g_rate: Annotated[float, Positive] = 0.0
+    page_volume_busy: Annotated[float, Limits(least=0, most=98)] | None = None
+    tx_rate: Annotated[float, Positive] | None = None
+    dasd_pages_per_tx: Annotated[float, Positive] | None = None
+    hardware_total_util: Annotated[float, Percent] | None = None
+    hardware_emul_util: Annotated[float, Percent] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One measurement: CP level, when, with how many users, and what was measured."""
+
+    run_id: str
+    cp_level: Literal["4.2.0", "4.3.0", "4.4.0", "5.1.0", "5.2.0", "5.3.0"]
+    start: dt.datetime
+    targets: Targets
+    base_run_id: str = ""
+    ipl_hours_before: Annotated[float, Limits(least=0.5, most=2000)] = 4.0
+    users: dict[str, int] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A measurement with all its runs."""
+
+    name: str
+    title: str
+    system: Annotated[str, Name8]
+    seed: int
+    machine: Machine
+    storage: Storage
+    users: tuple[UserGroup, ...]
+    volumes: tuple[VolumeGroup, ...]
+    runs: tuple[Run, ...]
+    intervals: Annotated[int, Limits(least=1, most=100000)] = 30
+    spread: Annotated[float, Limits(least=0, most=0.2)] = 0.04
+    monitor: Monitor = field(default_factory=Monitor)
+    transactions: Transactions = field(default_factory=Transactions)
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """The runs by name, in the order of the file."""
+        return tuple(run.run_id for run in self.runs)
+
+    def run(self, run_id: str) -> Run:
+        """The run of that name.
+
+        Raises:
+            ScenarioError: there is none.
+        """
+        for run in self.runs:
+            if run.run_id == run_id:
+                return run
+        raise ScenarioError(
+            f"scenario {self.name} has no run {run_id}",
+            expected=", ".join(self.run_ids),
+            found=run_id,
+        )
+
+    def groups_of(self, run: Run) -> tuple[UserGroup, ...]:
+        """The user groups with the counts of that run."""
+        return tuple(replace(g, count=run.users.get(g.name, g.count)) for g in self.users)
+
+
+def scenario_names() -> list[str]:
+    """The scenarios that come with cpmon."""
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in (files(__package__.rpartition(".")[0]) / "scenarios").iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def load_scenario(name_or_path: str | Path) -> Scenario:
+    """A shipped scenario by name, or one from a TOML file.
+
+    Raises:
+        ScenarioError: there is no such scenario, or something in it is wrong.
+    """
+    text = str(name_or_path)
+    if isinstance(name_or_path, str) and text in scenario_names():
+        shipped = files(__package__.rpartition(".")[0]) / "scenarios" / f"{text}.toml"
+        return parse_scenario(shipped.read_text(encoding="utf-8"), f"{text}.toml")
+    path = Path(name_or_path)
+    if not path.is_file():
+        near = difflib.get_close_matches(text, scenario_names(), n=1)
+        raise ScenarioError(
+            f"there is no scenario {text}",
+            expected=f"{', '.join(scenario_names())}, or a TOML file",
+            found=text,
+            remedy=f"did you mean {near[0]}?" if near else None,
+        )
+    return parse_scenario(path.read_text(encoding="utf-8"), path.name)
+
+
+def parse_scenario(text: str, file: str) -> Scenario:
+    """A scenario from the text of a TOML file; `file` is its name in messages."""
+    try:
+        top = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{file} is not TOML: {error}", place=file) from error
+    parts: dict[str, Any] = {}
+    sections = {
+        "machine": Machine,
+        "storage": Storage,
+        "monitor": Monitor,
+        "transactions": Transactions,
+    }
+    for name, kind in sections.items():
+        if name in top:
+            parts[name] = read_table(kind, _table(top[name], file, name), file, name)
+    lists = {"users": UserGroup, "volumes": VolumeGroup}
+    for name, kind in lists.items():
+        rows = top.get(name, [])
+        if not isinstance(rows, list):
+            raise ScenarioError(f"{name} is written as [[{name}]]", place=f"{file}: {name}")
+        places = [f"{name}[{number}]" for number in range(1, len(rows) + 1)]
+        parts[name] = tuple(
+            read_table(kind, _table(row, file, place), file, place)
+            for row, place in zip(rows, places, strict=True)
+        )
+    if "run" in top:
+        parts["runs"] = tuple(
+            _run(run_id, _table(values, file, f"run.{run_id}"), file)
+            for run_id, values in _table(top["run"], file, "run").items()
+        )
+    plain = {k: v for k, v in top.items() if k not in sections and k not in lists and k != "run"}
+    if "runs" in plain:
+        raise unknown_key("runs", ["run", *sections, *lists], file, "")
+    return _checked(read_table(Scenario, {**plain, **parts}, file, ""), file)
+
+
+def _run(run_id: str, values: Mapping[str, Any], file: str) -> Run:
+    place = f"run.{run_id}"
+    targets = _table(values.get("targets", {}), file, f"{place}.targets")
+    parts = dict(values, run_id=run_id)
+    parts["targets"] = read_table(Targets, targets, file, f"{place}.targets")
+    return read_table(Run, parts, file, place)
+
+
+def _table(value: Any, file: str, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ScenarioError(
+            f"{place} is a table", place=f"{file}: {place}", expected="a table", found=repr(value)
+        )
+    return value
+
+
+def _checked(scenario: Scenario, file: str) -> Scenario:
+    """What no single key can tell: names that must agree, and figures that must fit."""
+    for noun, rows in (("[[users]]", scenario.users), ("[run.NAME]", scenario.runs)):
+        if not rows:
+            raise ScenarioError(f"{file} has no {noun}", place=file, remedy=f"add a {noun}")
+    groups = [group.name for group in scenario.users]
+    for run in scenario.runs:
+        for name in run.users:
+            if name not in groups:
+                raise unknown_key(name, groups, file, f"run.{run.run_id}.users")
+        if run.base_run_id and run.base_run_id not in scenario.run_ids:
+            raise ScenarioError(
+                f"run {run.run_id} is compared with {run.base_run_id}, which is no run",
+                place=f"{file}: run.{run.run_id}.base_run_id",
+                expected=", ".join(scenario.run_ids),
+                found=run.base_run_id,
+            )
+    from .fit import check_fit  # noqa: PLC0415 (fit needs the classes above)
+
+    for run in scenario.runs:
+        check_fit(scenario, run, file)
+    return scenario

@@ -1,0 +1,99 @@
+"""Conversions over whole arrays: TOD clock to UTC, EBCDIC to text, packed digits to text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+U8 = npt.NDArray[np.uint8]
+U64 = npt.NDArray[np.uint64]
+I64 = npt.NDArray[np.int64]
+
+EPOCH_US = 0x7D91048BCA000000 >> 12
+"""1970-01-01 as microseconds of the TOD clock, which starts in 1900."""
+
+BLANK = 0x40
+EBCDIC = np.frombuffer(bytes(range(256)).decode("cp037").encode("latin-1"), np.uint8)
+"""Code point of each EBCDIC byte. All 256 are below 256, so a byte holds it."""
+
+WORD = 8
+HEX = np.frombuffer(b"0123456789ABCDEF", np.uint8)
+
+
+def tod_to_unix_us(tod: U64) -> I64:
+    """Microseconds since 1970-01-01 UTC of TOD clock values.
+
+    Args:
+        tod: (records,); bit 51 is 1 us, epoch 1900-01-01, leap seconds not applied.
+
+    Raises:
+        TypeError: `tod` is not unsigned; a signed clock would turn dates after 1971 negative.
+    """
+    if tod.dtype != np.uint64:
+        raise TypeError(f"TOD values must be uint64, not {tod.dtype}")
+    return (tod >> np.uint64(12)).astype(np.int64) - EPOCH_US
+
+
+def ebcdic_text(raw: U8) -> pa.StringArray:
+    """Text of EBCDIC fields, without the blanks or zeros that fill them up on the right.
+
+    Args:
+        raw: (fields, width) as written.
+    """
+    kept = (raw != BLANK) & (raw != 0)
+    width = raw.shape[1]
+    lengths = np.where(kept.any(axis=1), width - np.argmax(kept[:, ::-1], axis=1), 0)
+    inside = np.arange(width) < lengths[:, None]
+    points = EBCDIC[raw]
+    wide = inside & (points >= 0x80)
+    if not wide.any():
+        return _strings(points[inside], lengths)
+    return _strings(_utf8(points, inside, wide), lengths + wide.sum(axis=1))
+
+
+def packed_text(raw: U8) -> pa.StringArray:
+    """Digits of packed fields, two a byte. `raw`: (fields, width) as written."""
+    digits = np.stack([HEX[raw >> 4], HEX[raw & 15]], axis=-1)
+    return _strings(digits.ravel(), np.full(len(raw), 2 * raw.shape[1]))
+
+
+def dictionary(raw: U8, decode: Callable[[U8], pa.StringArray]) -> pa.DictionaryArray:
+    """Fields as a dictionary of their decoded distinct values: each is decoded once.
+
+    Args:
+        raw: (fields, width) as written.
+        decode: `ebcdic_text` or `packed_text`.
+    """
+    fields, width = raw.shape
+    if width > WORD:
+        opaque = pa.Array.from_buffers(pa.binary(width), fields, [None, pa.py_buffer(raw)])
+    else:
+        # A number is found in a hash table more than twice as fast as a string of bytes.
+        words = np.zeros((fields, WORD), np.uint8)
+        words[:, :width] = raw
+        opaque = pa.array(words.view(np.uint64)[:, 0])
+    encoded = opaque.dictionary_encode()
+    distinct = np.frombuffer(encoded.dictionary.buffers()[1] or b"", np.uint8)
+    rows = distinct[: len(encoded.dictionary) * max(width, WORD)].reshape(-1, max(width, WORD))
+    return pa.DictionaryArray.from_arrays(encoded.indices, decode(rows[:, :width]))
+
+
+def _utf8(points: U8, inside: npt.NDArray[np.bool_], wide: npt.NDArray[np.bool_]) -> U8:
+    """Code points below 256 as UTF-8: one byte below 128, else two."""
+    size = inside.astype(np.int64) + wide
+    last = np.cumsum(size.ravel()).reshape(size.shape) - 1
+    out = np.empty(int(size.sum()), np.uint8)
+    out[last[inside]] = np.where(wide, 0x80 | (points & 0x3F), points)[inside]
+    out[last[wide] - 1] = 0xC0 | (points[wide] >> 6)
+    return out
+
+
+def _strings(data: U8, lengths: npt.NDArray[np.integer[Any]]) -> pa.StringArray:
+    offsets = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
+    return pa.Array.from_buffers(pa.string(), len(lengths), buffers)

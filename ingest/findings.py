@@ -1,0 +1,180 @@
+"""Every way a dump can be wrong: its code, how bad it is, what it means, what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+
+import pyarrow as pa
+
+
+class Severity(StrEnum):
+    """How much a finding costs; the exit status follows the worst."""
+
+    INFO = "info"
+    """Worth knowing; nothing is lost."""
+    WARNING = "warning"
+    """Something is missing or odd; what is there is good."""
+    DATA_LOSS = "data_loss"
+    """Bytes could not be understood; they are kept in table `quarantine`."""
+
+
+class Code(Enum):
+    """The catalogue of findings: severity, meaning, remedy."""
+
+    RECORD_SHORT = (
+        Severity.DATA_LOSS,
+        "A record claims fewer bytes than its header has. The rest of its frame is unreadable.",
+        "Transfer the dump again in binary; if the finding stays, the dump was written so.",
+    )
+    RECORD_LONG = (
+        Severity.DATA_LOSS,
+        "A record claims more bytes than its frame has left. The rest of the frame is unreadable.",
+        "Transfer the dump again in binary; if the finding stays, the dump was written so.",
+    )
+    HEADER_BAD = (
+        Severity.DATA_LOSS,
+        "Where a record should start there is no record header. The rest of the frame is "
+        "unreadable.",
+        "Transfer the dump again in binary; if the finding stays, the dump was written so.",
+    )
+    FRAME_LOST = (
+        Severity.DATA_LOSS,
+        "Frames that no control record describes, and that do not start with a record.",
+        "Look for a transfer that stopped and went on, or for other data in the file.",
+    )
+    FRAME_ORPHAN = (
+        Severity.WARNING,
+        "Frames with records that no control record describes; read as sample data.",
+        "The dump starts in mid-stream or a control record is damaged; the data is landed.",
+    )
+    CONTROL_CUT = (
+        Severity.WARNING,
+        "A control record describes more frames than stand before the next control record.",
+        "Frames are missing; the interval they belong to is incomplete.",
+    )
+    TRUNCATED = (
+        Severity.WARNING,
+        "The dump ends in the middle of data that a control record describes, or of a frame.",
+        "Transfer the dump again, or close it (MONWRITE STOP) before copying it.",
+    )
+    COMPRESSED_CUT = (
+        Severity.WARNING,
+        "The compressed file ends early or is damaged; what could be decompressed is landed.",
+        "Compress and transfer the dump again.",
+    )
+    END_MISSING = (
+        Severity.INFO,
+        "The dump has no end-of-data record: it is still being written, or was cut at a frame.",
+        "Nothing to do if the file was copied while MONWRITE was running.",
+    )
+    TRAILING_DATA = (
+        Severity.WARNING,
+        "There is data behind the end-of-data record.",
+        "If dumps were joined, the records behind are landed as well.",
+    )
+    INTERVAL_OPEN = (
+        Severity.WARNING,
+        "Samples whose interval is not closed by an interval-end record in this dump.",
+        "They are in schema monitor with interval_end NULL, and in no rate.",
+    )
+    CONFIG_MISSING = (
+        Severity.INFO,
+        "No system configuration record (1.4): the dump starts in mid-stream.",
+        "Name the system with --system; restarts are recognised by falling counters only.",
+    )
+    LAYOUT_UNKNOWN = (
+        Severity.INFO,
+        "No layout for this domain and record. Its records are kept raw in `record_raw`.",
+        "Bring the layout of your release; the raw records can then be decoded.",
+    )
+    GROUP_CUT = (
+        Severity.WARNING,
+        "A record claims more repeated entries than it has room for; those that fit are landed.",
+        "Compare the record's layout with your release.",
+    )
+    RECORD_LONGER = (
+        Severity.INFO,
+        "Records are longer than their layout; the bytes behind are kept in column `tail`.",
+        "A newer release writes more fields than the layout knows.",
+    )
+
+    def __init__(self, severity: Severity, meaning: str, remedy: str) -> None:
+        self.severity = severity
+        self.meaning = meaning
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong, where it was met, and what it cost.
+
+    `offset` counts bytes of the decompressed dump. `count` is how many times it was met there:
+    records of one kind, frames in a row.
+    """
+
+    code: Code
+    offset: int
+    detail: str
+    effect: str = ""
+    count: int = 1
+
+
+SCHEMA = pa.schema(
+    [
+        pa.field("code", pa.string(), metadata={"meaning": "Name of the finding."}),
+        pa.field("severity", pa.string(), metadata={"meaning": "info, warning or data_loss."}),
+        pa.field(
+            "record_offset",
+            pa.int64(),
+            metadata={"meaning": "Where in the dump, decompressed.", "unit": "bytes"},
+        ),
+        pa.field("count", pa.int64(), metadata={"meaning": "How many times it was met there."}),
+        pa.field("detail", pa.string(), metadata={"meaning": "What was expected and found."}),
+        pa.field("effect", pa.string(), metadata={"meaning": "What was lost or skipped."}),
+        pa.field("meaning", pa.string(), metadata={"meaning": "What the finding says."}),
+        pa.field("remedy", pa.string(), metadata={"meaning": "What to do about it."}),
+    ],
+    metadata={"table": "finding", "title": "What is wrong with a dump"},
+)
+
+KEPT = 1000
+"""Findings of one code that are kept one by one; the others are only counted."""
+
+
+@dataclass
+class Findings:
+    """The findings of one dump: each located, up to a limit a code, and all counted."""
+
+    kept: list[Finding] = field(default_factory=list)
+    counts: Counter[Code] = field(default_factory=Counter)
+
+    def add(self, finding: Finding) -> None:
+        """Count a finding, and keep it unless its code has had `KEPT` of them."""
+        if self.counts[finding.code] < KEPT:
+            self.kept.append(finding)
+        self.counts[finding.code] += finding.count
+
+    @property
+    def worst(self) -> Severity | None:
+        """The gravest severity met, or None."""
+        order = list(Severity)
+        return max((c.severity for c in self.counts), key=order.index, default=None)
+
+    def table(self) -> pa.Table:
+        """The findings kept, in the order of the dump, as rows of `SCHEMA`."""
+        rows = [
+            {
+                "code": f.code.name,
+                "severity": f.code.severity.value,
+                "record_offset": f.offset,
+                "count": f.count,
+                "detail": f.detail,
+                "effect": f.effect,
+                "meaning": f.code.meaning,
+                "remedy": f.code.remedy,
+            }
+            for f in sorted(self.kept, key=lambda f: f.offset)
+        ]
+        return pa.Table.from_pylist(rows, schema=SCHEMA)

@@ -1,0 +1,274 @@
+"""MONWRITE files: control records, and the frames that they describe.
+
+A control record (IBM: MWTBK) is a frame of 4096 bytes: 40 bytes of the IUCV interrupt, then
+entries of 12 bytes (MCEs), each of which announces sample or event data by the first and last
+address it had in the monitor segment. The data follows in whole frames, in the order of the
+entries; a control record without an entry ends the file.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ..schemas.layout import HEADER_LENGTH
+from .codec import I64, U8
+from .findings import Code, Finding, Findings
+from .index import Frames
+
+FRAME = 4096
+SAMPLE, EVENT = 0xE2, 0xC5
+"""EBCDIC S and E: the first byte of an entry (MWTCAFLG)."""
+
+AREA = 40
+MCE = np.dtype(
+    [("flag", "u1"), ("mask_a", "u1"), ("mask_b", "u1"), ("", "u1"), ("start", ">u4"), ("end", ">u4")]
+)
+ENTRIES = (FRAME - AREA) // MCE.itemsize
+TOP_DOMAIN = 11
+
+EVENT_SPAN_LIMIT = 64 * 1024 * 1024
+"""Event data that does not start on a frame is held as a whole; more than this is a lie."""
+
+
+@dataclass(frozen=True)
+class Mce:
+    """One entry of a control record: data of `start` to `end` of the monitor segment."""
+
+    sample: bool
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        """Bytes of data: the end address is that of the last byte."""
+        return self.end - self.start + 1
+
+    @property
+    def lead(self) -> int:
+        """Bytes between the beginning of the first frame and the data."""
+        return self.start % FRAME
+
+
+@dataclass
+class Span:
+    """Announced data that has not been met in full: what is left of it."""
+
+    mce: Mce
+    left: int
+
+
+@dataclass
+class Framed:
+    """What a stretch of the dump is made of.
+
+    `frames`: those with records. `lost`: (first, behind) positions of bytes that nothing explains.
+    `used`: position behind the last byte explained; the rest needs the bytes that follow.
+    """
+
+    frames: list[Frames] = field(default_factory=list)
+    lost: list[tuple[int, int]] = field(default_factory=list)
+    used: int = 0
+
+
+@dataclass
+class Framer:
+    """Splits a dump into frames, window by window.
+
+    Attributes:
+        control_bytes: bytes of control records that said something.
+        filler_bytes: bytes between records that belong to none, outside of frames with records.
+    """
+
+    findings: Findings
+    control_bytes: int = 0
+    filler_bytes: int = 0
+    ended: bool = False
+    _spans: deque[Span] = field(default_factory=deque)
+
+    def frames(self, window: U8, base: int, first: int, final: bool) -> Framed:
+        """Explain `window[first:]`, as far as it goes without the bytes that follow.
+
+        Args:
+            window: bytes of the dump, from offset `base` of the dump on.
+            base: offset of the window's first byte.
+            first: position of the first byte not yet explained.
+            final: nothing follows.
+        """
+        found = Framed(used=first)
+        controls = first + FRAME * np.flatnonzero(_are_controls(window[first:]))
+        while (rest := len(window) - found.used) >= FRAME or (final and rest > 0):
+            whole = rest >= FRAME
+            if self._spans:
+                if not self._data(window, base, found, controls, final):
+                    break
+            elif whole and (mces := read_control(window[found.used :][:FRAME])) is not None:
+                if mces and rest < 2 * FRAME and not final:
+                    break
+                self._control(mces, base + found.used)
+                found.used += FRAME
+            else:
+                self._unexplained(window, base, found, controls)
+        if final:
+            self._finish(base + len(window))
+        return found
+
+    def _control(self, mces: list[Mce], offset: int) -> None:
+        if self.ended:
+            self.findings.add(Finding(Code.TRAILING_DATA, offset, "another control record"))
+        self.ended = not mces
+        self._spans.extend(Span(mce, mce.length) for mce in mces)
+        used = AREA + len(mces) * MCE.itemsize
+        self.control_bytes += used
+        self.filler_bytes += FRAME - used
+
+    def _data(self, window: U8, base: int, found: Framed, controls: I64, final: bool) -> bool:
+        """Take what is there of the first span; False if more bytes are needed first."""
+        span, at = self._spans[0], found.used
+        behind = len(window)
+        next_control = controls[np.searchsorted(controls, at)] if (controls >= at).any() else behind
+        aligned = span.mce.lead == 0 or span.mce.length > EVENT_SPAN_LIMIT
+        need = -(-span.left // FRAME) * FRAME if aligned else self._size(window, at, span.mce)
+        if next_control < at + need:
+            self._cut(span, base + int(next_control))
+            behind = int(next_control)
+        elif at + need > behind and not aligned and not final:
+            return False
+        stop = min(at + need, behind if final else at + (behind - at) // FRAME * FRAME)
+        if aligned:
+            self._whole_frames(span, at, stop, found)
+        else:
+            self._event_frames(window, span, at, stop, found)
+        found.used = stop
+        if stop == at + need or stop == next_control:
+            self._spans.popleft()
+        return True
+
+    def _whole_frames(self, span: Span, at: int, stop: int, found: Framed) -> None:
+        start = np.arange(at, stop, FRAME, dtype=np.int64)
+        limit = np.minimum(start + FRAME, min(stop, at + span.left))
+        found.frames.append(Frames(start, limit, np.full(len(start), span.mce.sample)))
+        self.filler_bytes += stop - at - int((limit - start).sum())
+        span.left -= stop - at
+
+    def _event_frames(self, window: U8, span: Span, at: int, stop: int, found: Framed) -> None:
+        """Data that starts inside a frame of the segment: its frames end where the segment's do."""
+        mce = span.mce
+        begin = at + (mce.lead if _keeps_lead(window, at, mce) else 0)
+        first_end = begin + FRAME - mce.lead
+        behind = min(begin + mce.length, stop)
+        start = np.concatenate([[begin], np.arange(first_end, behind, FRAME)]).astype(np.int64)
+        start = start[start < behind]
+        limit = np.append(start[1:], behind)[: len(start)]
+        found.frames.append(Frames(start, limit, np.full(len(start), mce.sample)))
+        self.filler_bytes += stop - at - int((limit - start).sum())
+
+    def _size(self, window: U8, at: int, mce: Mce) -> int:
+        """Bytes of the file that event data takes: with or without what stood before it."""
+        lead = mce.lead if _keeps_lead(window, at, mce) else 0
+        return -(-(lead + mce.length) // FRAME) * FRAME
+
+    def _cut(self, span: Span, offset: int) -> None:
+        self.findings.add(
+            Finding(
+                Code.CONTROL_CUT,
+                offset,
+                f"{span.left} more bytes expected, a control record found",
+                "reading continues with that control record; what is missing is not in the dump",
+            )
+        )
+
+    def _unexplained(self, window: U8, base: int, found: Framed, controls: I64) -> None:
+        """Frames up to the next control record that none describes: orphans, or lost."""
+        at = found.used
+        later = controls[controls > at]
+        stop = int(later[0]) if len(later) else len(window)
+        stop = at + max((stop - at) // FRAME * FRAME, min(FRAME, len(window) - at))
+        start = np.arange(at, stop, FRAME, dtype=np.int64)
+        limit = np.minimum(start + FRAME, stop)
+        readable = _are_headers(window, start)
+        empty = np.zeros(len(start), np.bool_)
+        for number in np.flatnonzero(~readable):
+            empty[number] = not window[start[number] : limit[number]].any()
+        self.filler_bytes += int((limit - start)[empty].sum())
+        if readable.any():
+            found.frames.append(
+                Frames(start[readable], limit[readable], np.ones(readable.sum(), np.bool_))
+            )
+            self._count(Code.FRAME_ORPHAN, base + int(start[readable][0]), int(readable.sum()))
+        lost = ~readable & ~empty
+        if lost.any():
+            found.lost += list(zip(start[lost].tolist(), limit[lost].tolist(), strict=True))
+            self._count(Code.FRAME_LOST, base + int(start[lost][0]), int(lost.sum()))
+        found.used = stop
+
+    def _count(self, code: Code, offset: int, frames: int) -> None:
+        effect = "kept in quarantine" if code is Code.FRAME_LOST else "landed as sample data"
+        detail = "expected a control record, or a frame that one describes"
+        self.findings.add(Finding(code, offset, detail, effect, frames))
+
+    def _finish(self, size: int) -> None:
+        left = sum(span.left for span in self._spans)
+        if self._spans or size % FRAME:
+            missing = f"{left} bytes" if left > 0 else f"{-size % FRAME} bytes of the last frame"
+            detail = f"{missing} announced by the last control record are missing"
+            effect = "the interval that was being written is incomplete"
+            self.findings.add(Finding(Code.TRUNCATED, size, detail, effect))
+        elif not self.ended:
+            self.findings.add(Finding(Code.END_MISSING, size, "expected an end-of-data record"))
+
+
+def read_control(frame: U8) -> list[Mce] | None:
+    """The entries of a control record; empty for end of data; None if the frame is none."""
+    entries = frame[AREA : AREA + ENTRIES * MCE.itemsize].view(MCE)
+    good = _are_entries(entries)
+    count = ENTRIES if good.all() else int(np.argmin(good))
+    if count == 0:
+        blank = not entries[:1].view(np.uint8).any()
+        return [] if blank and not _are_headers(frame, np.zeros(1, np.int64))[0] else None
+    return [
+        Mce(bool(e["flag"] == SAMPLE), int(e["start"]), int(e["end"])) for e in entries[:count]
+    ]
+
+
+def _are_entries(entries: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
+    """The test of the Linux driver: a known type, some domain, an end above its start."""
+    known = (entries["flag"] == SAMPLE) | (entries["flag"] == EVENT)
+    return known & ((entries["mask_a"] | entries["mask_b"]) != 0) & (entries["end"] > entries["start"])
+
+
+def _are_controls(window: U8) -> npt.NDArray[np.bool_]:
+    """(frames,) whether a frame is a control record beyond doubt: its interrupt buffer says how
+    many bytes of entries there are, its first entry is one, and it starts with no record."""
+    count = len(window) // FRAME
+    frames = window[: count * FRAME].reshape(count, FRAME)
+    area = frames[:, 12:20].copy().view(">u4").astype(np.int64)
+    size = area[:, 1] - area[:, 0] + 1
+    said = (size > 0) & (size <= FRAME - AREA) & (size % MCE.itemsize == 0)
+    entry = frames[:, AREA : AREA + MCE.itemsize].copy().view(MCE)[:, 0]
+    starts = np.arange(count, dtype=np.int64) * FRAME
+    return said & _are_entries(entry) & ~_are_headers(window, starts)
+
+
+def _are_headers(window: U8, at: I64) -> npt.NDArray[np.bool_]:
+    """Whether a record header stands at each position: the plausibility test of the format."""
+    fits = at + HEADER_LENGTH <= len(window)
+    safe = np.where(fits, at, 0)
+    if len(window) < HEADER_LENGTH:
+        return np.zeros(len(at), np.bool_)
+    length = window[safe].astype(np.int64) << 8 | window[safe + 1]
+    zero = (window[safe + 2] == 0) & (window[safe + 3] == 0)
+    clock = np.zeros(len(at), np.bool_)
+    for byte in range(8, 16):
+        clock |= window[safe + byte] != 0
+    size = (length >= HEADER_LENGTH) & (length <= FRAME)
+    return fits & size & zero & (window[safe + 4] <= TOP_DOMAIN) & clock
+
+
+def _keeps_lead(window: U8, at: int, mce: Mce) -> bool:
+    """Whether the frame came whole, with what stood before the data: the header tells."""
+    here, behind_lead = _are_headers(window, np.array([at, at + mce.lead]))
+    return bool(behind_lead and not here)

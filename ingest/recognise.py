@@ -1,0 +1,87 @@
+"""Is this monitor data? If not, what happened to it, and how to transfer it again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..schemas.errors import DumpError
+from .codec import U8
+from .monwrite import AREA, EVENT, FRAME, SAMPLE, _are_headers, read_control
+
+BINARY = (
+    "transfer it again in binary (ftp: `binary` and `quote site fix 4096`; "
+    "scp and CMS pipes: no translation), so that its size is a multiple of 4096"
+)
+PREFIXES = (4, 8)
+"""Lengths of record, and of block and record descriptor words."""
+
+
+def check(head: U8, name: str) -> None:
+    """Look at the first bytes of a dump (two frames and a bit where there are so many).
+
+    Raises:
+        DumpError: they are no MONWRITE data; the message says what they look like instead.
+    """
+    if len(head) == 0:
+        raise DumpError(f"{name} is empty", remedy="copy the dump again, after MONWRITE closed it")
+    if len(head) >= FRAME and _is_start(head):
+        line_end = _line_end(head)
+        if line_end:
+            raise _not_binary(name, f"{line_end} behind the first 4096 bytes", head)
+        return
+    for width in PREFIXES:
+        shifted = head[width:]
+        if len(shifted) >= FRAME and _is_start(shifted):
+            raise DumpError(
+                f"{name} has {width} bytes in front of its records",
+                place="offset 0x0",
+                expected="a control record",
+                found=f"{_hex(head)}, then a control record",
+                effect="nothing was landed",
+                remedy="it was read with record or block descriptor words; " + BINARY,
+            )
+    if len(head) > AREA and _translated(head):
+        raise _not_binary(name, "EBCDIC translated to ASCII", head)
+    raise DumpError(
+        f"{name} is no monitor data",
+        place="offset 0x0",
+        expected="a MONWRITE control record of 4096 bytes",
+        found=_hex(head),
+        effect="nothing was landed",
+        remedy="give a file written by MONWRITE, plain or compressed by gzip or zstd",
+    )
+
+
+def _is_start(frame: U8) -> bool:
+    """A control record, or a frame of records as in a dump that starts in mid-stream."""
+    return bool(read_control(frame[:FRAME])) or bool(_are_headers(frame, np.zeros(1, np.int64))[0])
+
+
+def _line_end(head: U8) -> str:
+    """Name of the line end that was put behind the first record, or nothing."""
+    for text, name in ((b"\r\n", "CR and LF"), (b"\n", "LF")):
+        behind = head[FRAME + len(text) :]
+        if head[FRAME:].tobytes().startswith(text) and len(behind) and _is_start(behind):
+            return name
+    return ""
+
+
+def _translated(head: U8) -> bool:
+    """Whether an entry's type reads S or E in ASCII, where EBCDIC belongs."""
+    ascii_types = {bytes([t]).decode("cp037").encode("ascii")[0] for t in (SAMPLE, EVENT)}
+    return int(head[AREA]) in ascii_types and not _are_headers(head, np.zeros(1, np.int64))[0]
+
+
+def _not_binary(name: str, found: str, head: U8) -> DumpError:
+    return DumpError(
+        f"{name} was transferred as text",
+        place="offset 0x0",
+        expected="a MONWRITE control record, then frames of 4096 bytes",
+        found=f"{found}; first bytes {_hex(head)}",
+        effect="nothing was landed; a translated dump cannot be repaired",
+        remedy=BINARY,
+    )
+
+
+def _hex(head: U8) -> str:
+    return head[:12].tobytes().hex(" ")

@@ -1,0 +1,174 @@
+"""A dump as a stream of decompressed bytes: a file, a pipe, gzip or zstd of either."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import pyarrow as pa
+
+from ..schemas.errors import DumpError
+
+PIECE = 256 * 1024
+"""How much is decompressed at once; at most this is lost in front of damage."""
+
+
+class Readable(Protocol):
+    """What is needed of a stream of stored bytes."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+class Source:
+    """One dump, read once from front to back.
+
+    Attributes:
+        name: for messages: the file's name, or "standard input".
+        stored_size: bytes on disk, or None for a pipe.
+        stored_read: how many of them have been read, for progress.
+        size: bytes delivered so far, decompressed.
+        compression: "none", "gzip" or "zstd", by the first bytes.
+        damage: what the decompressor said when it gave up, or None.
+    """
+
+    def __init__(self, raw: Readable, name: str, stored_size: int | None = None) -> None:
+        self.name = name
+        self.stored_size = stored_size
+        self.size = 0
+        self.damage: str | None = None
+        self._stored = _Counted(raw)
+        self.compression = self._stored.compression
+        self._hash = hashlib.blake2b(digest_size=16)
+        self._decompressed = self._open()
+
+    @property
+    def stored_read(self) -> int:
+        """Bytes read from the file or pipe."""
+        return self._stored.count
+
+    @property
+    def identity(self) -> str:
+        """Hash of the bytes delivered so far: of the whole dump, once it has been read."""
+        return self._hash.hexdigest()
+
+    def readinto(self, target: memoryview) -> int:
+        """Fill `target` with the next bytes; returns how many there were, less at the end only."""
+        filled = 0
+        while filled < len(target):
+            piece = self._decompressed.read(min(len(target) - filled, self._piece))
+            if not piece:
+                break
+            target[filled : filled + len(piece)] = piece
+            filled += len(piece)
+        self._hash.update(target[:filled])
+        self.size += filled
+        return filled
+
+    @property
+    def _piece(self) -> int:
+        return sys.maxsize if self.compression == "none" else PIECE
+
+    def _open(self) -> Readable:
+        if self.compression == "gzip":
+            return _Pieces(_gunzip(self._stored), self)
+        if self.compression == "zstd":
+            return _Pieces(_unzstd(self._stored), self)
+        return self._stored
+
+
+@contextmanager
+def open_source(path: str | Path) -> Iterator[Source]:
+    """The dump at a path, or on standard input for "-".
+
+    Raises:
+        DumpError: there is no such file, or it cannot be read.
+    """
+    if str(path) == "-":
+        yield Source(sys.stdin.buffer, "standard input")
+        return
+    path = Path(path)
+    try:
+        stored: BinaryIO = path.open("rb", buffering=0)
+    except OSError as error:
+        raise DumpError(
+            f"{path} cannot be read: {error.strerror}",
+            remedy="give the path of a MONWRITE file, or - for standard input",
+        ) from None
+    with stored:
+        yield Source(stored, path.name, path.stat().st_size)
+
+
+class _Counted:
+    """Stored bytes, counted; the first four are looked at to find the compression."""
+
+    MAGIC = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+
+    def __init__(self, raw: Readable) -> None:
+        self._raw = raw
+        self._head = self._fully(4)
+        self.count = 0
+        self.closed = False
+        named = (name for magic, name in self.MAGIC if self._head.startswith(magic))
+        self.compression = next(named, "none")
+
+    def read(self, size: int = -1) -> bytes:
+        if self._head:
+            piece, self._head = self._head, b""
+        else:
+            piece = self._raw.read(size)
+        self.count += len(piece)
+        return piece
+
+    def _fully(self, size: int) -> bytes:
+        head = b""
+        while len(head) < size and (piece := self._raw.read(size - len(head))):
+            head += piece
+        return head
+
+
+class _Pieces:
+    """An iterator of byte strings as a stream; damage ends it and is kept in the source."""
+
+    def __init__(self, pieces: Iterator[bytes], source: Source) -> None:
+        self._pieces = pieces
+        self._source = source
+        self._rest = b""
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._rest:
+            try:
+                self._rest = next(self._pieces, b"")
+            except (zlib.error, EOFError, OSError) as error:
+                self._source.damage = str(error)
+        piece, self._rest = self._rest[:size], self._rest[size:]
+        return piece
+
+
+def _gunzip(stored: Readable) -> Iterator[bytes]:
+    """Members one after the other, as `cat a.gz b.gz` makes them; padding zeros end them."""
+    member = zlib.decompressobj(wbits=31)
+    waiting = b""
+    while waiting or (waiting := stored.read(PIECE)):
+        piece = member.decompress(waiting, PIECE)
+        waiting = member.unconsumed_tail
+        if piece:
+            yield piece
+        if member.eof:
+            waiting = member.unused_data or stored.read(PIECE)
+            if not waiting.strip(b"\0"):
+                return
+            member = zlib.decompressobj(wbits=31)
+    if not member.eof:
+        yield member.flush()
+        raise EOFError("the gzip file ends inside a member")
+
+
+def _unzstd(stored: Readable) -> Iterator[bytes]:
+    with pa.CompressedInputStream(pa.PythonFile(stored, mode="r"), "zstd") as stream:
+        while piece := stream.read(PIECE):
+            yield piece

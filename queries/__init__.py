@@ -1,0 +1,1 @@
+"""Documented SQL questions for analysts, run by name with `cpmon query`."""

@@ -1,0 +1,1 @@
+"""SQL reductions over the store, comparison tables and their rendering."""

@@ -1,0 +1,61 @@
+"""The one exception a user can meet: what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+
+class CpmonError(Exception):
+    """Something in the user's input or surroundings is wrong; a bug of ours is never one of these.
+
+    Attributes:
+        problem: one sentence saying what is wrong.
+        place: file, frame, offset, table or key where it was met.
+        expected, found: what should have stood there, and what does.
+        effect: what was and was not done because of it.
+        remedy: what the reader can do now.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        place: str | None = None,
+        expected: str | None = None,
+        found: str | None = None,
+        effect: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.place = place
+        self.expected = expected
+        self.found = found
+        self.effect = effect
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """The problem on the first line, then the parts that are known, one a line."""
+        parts = {
+            "at": self.place,
+            "expected": self.expected,
+            "found": self.found,
+            "effect": self.effect,
+            "remedy": self.remedy,
+        }
+        lines = [f"  {name:<9} {text}" for name, text in parts.items() if text]
+        return "\n".join([self.problem, *lines])
+
+
+class LayoutError(CpmonError):
+    """A layout file says something that no record can satisfy."""
+
+
+class DumpError(CpmonError):
+    """An input cannot be read as monitor data at all."""
+
+
+class StoreError(CpmonError):
+    """A store is missing, damaged, or of another kind."""
+
+
+class BusyError(CpmonError):
+    """Another process holds what this one needs; trying again later is the remedy."""

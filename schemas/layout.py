@@ -1,0 +1,256 @@
+"""The vocabulary in which record layouts are written: Layout, Field, Group, their types and roles.
+
+No record is named here. A layout is read from a CSV (`loader.py`), and everything that knows
+offsets is derived from it: the wire dtype below, the construct Struct, the column plan, the Arrow
+schema, the views of the catalogue.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from .errors import LayoutError
+
+
+class Type(StrEnum):
+    """How the bytes of a field are written."""
+
+    UNSIGNED = "unsigned"
+    SIGNED = "signed"
+    CHAR = "char"
+    """EBCDIC text, padded with blanks on the right."""
+    BITS = "bits"
+    """Flags, or bytes without a number in them."""
+    PACKED = "packed"
+    """Decimal digits, two a byte, without a sign."""
+    TOD = "tod"
+    """A point in time: 8-byte TOD clock."""
+    TIMER = "timer"
+    """A duration or running time in TOD units, 4096 of them a microsecond."""
+    RESERVED = "reserved"
+    GROUP = "group"
+    """Repeated entries: `length` bytes each, `count` of them."""
+
+
+class Role(StrEnum):
+    """What a field is for; deltas, rules and report headings follow from it."""
+
+    KEY = "key"
+    COUNTER = "counter"
+    """Only grows, from IPL or logon on."""
+    COUNTDOWN = "countdown"
+    """A counter that runs downwards."""
+    GAUGE = "gauge"
+    """A level, as it was when the sample was taken."""
+    FLAG = "flag"
+    TIME = "time"
+    TEXT = "text"
+
+
+class Kind(StrEnum):
+    """When CP writes a record."""
+
+    SAMPLE = "sample"
+    EVENT = "event"
+    CONFIG = "config"
+
+
+class Provenance(StrEnum):
+    """How sure we are of an offset."""
+
+    PUBLISHED = "published"
+    DERIVED = "derived"
+    INFERRED = "inferred"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One row of a layout: bytes `offset` to `end` of the record, header included.
+
+    `of` names the field that this one is a second view of; only such fields may share bytes.
+    `since` and `until` are releases ("4.3.0"), empty where no difference is known.
+    """
+
+    offset: int
+    length: int
+    type: Type
+    name: str
+    of: str = ""
+    role: Role | None = None
+    unit: str = ""
+    since: str = ""
+    until: str = ""
+    provenance: Provenance = Provenance.INFERRED
+    meaning: str = ""
+
+    @property
+    def end(self) -> int:
+        """Offset of the first byte behind the field."""
+        return self.offset + self.length
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the field lands as a number (bits of machine width included)."""
+        return self.type in NUMBERS or (self.type is Type.BITS and self.length in WIDTHS)
+
+    @property
+    def is_cumulative(self) -> bool:
+        """Whether only differences between samples mean something."""
+        return self.role in (Role.COUNTER, Role.COUNTDOWN)
+
+    @property
+    def wire(self) -> str:
+        """NumPy format of the bytes as written: big-endian number, or opaque bytes."""
+        if not self.is_number:
+            return f"V{self.length}"
+        return f">{'i' if self.type is Type.SIGNED else 'u'}{self.length}"
+
+
+NUMBERS = frozenset({Type.UNSIGNED, Type.SIGNED, Type.TOD, Type.TIMER})
+WIDTHS = (1, 2, 4, 8)
+
+HEADER_LENGTH = 20
+HEADER = (
+    Field(0, 2, Type.UNSIGNED, "mrhdrlen"),
+    Field(2, 2, Type.UNSIGNED, "mrhdrzer"),
+    Field(4, 1, Type.UNSIGNED, "mrhdrdm"),
+    Field(6, 2, Type.UNSIGNED, "mrhdrrc"),
+    Field(8, 8, Type.TOD, "mrhdrtod"),
+)
+"""The header that every record starts with (IBM: MRRECHDR). Bytes 5 and 16 to 19 are reserved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entries that repeat inside a record: arrays, counted groups, located tails.
+
+    `start`, `stride` (bytes from one entry to the next) and `count` are numbers, or names of
+    fields of the same record that hold them. `start` counts from the first byte of the record.
+    """
+
+    name: str
+    start: int | str
+    stride: int | str
+    count: int | str
+    entry: Layout
+    since: str = ""
+    until: str = ""
+    provenance: Provenance = Provenance.INFERRED
+    meaning: str = ""
+
+    @property
+    def fixed_end(self) -> int:
+        """Offset behind the last entry where that is known without a record, else 0."""
+        numbers = (self.start, self.stride, self.count)
+        if all(isinstance(n, int) for n in numbers):
+            return int(self.start) + int(self.stride) * int(self.count)
+        return 0
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What the bytes of one record mean. Also describes one entry of a group, then without header.
+
+    `keys` identify a row together with its time stamp. `length` is the end of the last byte known.
+    Layouts are compared by identity: the registry holds one of each.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    domain: int = 0
+    record: int = 0
+    kind: Kind = Kind.SAMPLE
+    grain: str = ""
+    title: str = ""
+    provenance: Provenance = Provenance.INFERRED
+    groups: tuple[Group, ...] = ()
+    lengths: tuple[tuple[str, int], ...] = ()
+    """Published lengths, as (release, bytes), oldest release first."""
+    parent: str = ""
+    """Name of the record whose group this layout describes; empty for a record."""
+
+    def __str__(self) -> str:
+        """Name, for test ids and messages."""
+        return self.name
+
+    @functools.cached_property
+    def columns(self) -> tuple[Field, ...]:
+        """The fields that land, in order of offset: all but the reserved ones."""
+        return tuple(f for f in self.fields if f.type is not Type.RESERVED)
+
+    @functools.cached_property
+    def keys(self) -> tuple[Field, ...]:
+        """The fields that tell rows with one time stamp apart."""
+        return tuple(f for f in self.columns if f.role is Role.KEY)
+
+    @functools.cached_property
+    def length(self) -> int:
+        """Bytes up to the end of the last field or fixed group, at least the header's."""
+        ends = [f.end for f in self.fields] + [g.fixed_end for g in self.groups]
+        return max(ends, default=0 if self.parent else HEADER_LENGTH)
+
+    @functools.cached_property
+    def dtype(self) -> np.dtype[np.void]:
+        """The record as it is written, header included: packed, big-endian, `length` bytes."""
+        header = () if self.parent else HEADER
+        fields = [*header, *self.columns]
+        return np.dtype(
+            {
+                "names": [f.name for f in fields],
+                "formats": [f.wire for f in fields],
+                "offsets": [f.offset for f in fields],
+                "itemsize": max(self.length, 0 if self.parent else HEADER_LENGTH),
+            }
+        )
+
+    def field(self, name: str) -> Field:
+        """The field of that name.
+
+        Raises:
+            LayoutError: there is none.
+        """
+        for field in self.columns:
+            if field.name == name:
+                return field
+        raise LayoutError(
+            f"{self.name} has no field {name}",
+            expected=", ".join(f.name for f in self.columns),
+            found=name,
+        )
+
+    def length_at(self, release: str) -> int:
+        """Bytes that a release writes: the published length nearest above or at it, else below.
+
+        Never more than `length`, since nothing is known of the bytes behind that.
+        """
+        wanted = release_key(release)
+        later = [n for r, n in self.lengths if release_key(r) >= wanted]
+        earlier = [n for r, n in self.lengths if release_key(r) < wanted]
+        if later:
+            return min(later[0], self.length)
+        return min(max(earlier, default=self.length), self.length)
+
+    def tables(self) -> Iterator[Layout]:
+        """This layout and those of its groups: every table that its records land in."""
+        yield self
+        for group in self.groups:
+            yield group.entry
+
+
+def release_key(release: str) -> tuple[int, ...]:
+    """A release as numbers, for comparison: "4.3.0" is (4, 3, 0).
+
+    Raises:
+        LayoutError: it is not made of numbers and points.
+    """
+    try:
+        return tuple(int(part) for part in release.split("."))
+    except ValueError:
+        raise LayoutError(
+            "a release is not written as numbers and points", expected="4.3.0", found=release
+        ) from None

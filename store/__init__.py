@@ -1,0 +1,1 @@
+"""The folder of landed dumps and the DuckDB catalogue over it."""
