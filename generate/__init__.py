@@ -1,1 +1,19 @@
 """A model of the hardware and CP that writes records, dumps and companion files."""
+
+from .files import Compression
+from .run import WrittenRun, dump_frames, write_run
+from .scenario import Scenario
+from .scenario_file import load_scenario, parse_scenario, scenario_names
+from .tables import ScenarioError
+
+__all__ = [
+    "Compression",
+    "Scenario",
+    "ScenarioError",
+    "WrittenRun",
+    "dump_frames",
+    "load_scenario",
+    "parse_scenario",
+    "scenario_names",
+    "write_run",
+]

@@ -26,6 +26,7 @@ def check_fit(scenario: Scenario, run: Run, file: str) -> None:
                 found=f"{wanted:,.1f} {unit}",
                 remedy=f"lower {key}, or give the scenario more room",
             )
+    _check_devices(scenario, file)
     targets = run.targets
     if targets.tx_rate is None and targets.dasd_pages_per_tx is not None:
         raise ScenarioError(
@@ -99,3 +100,31 @@ def _page_rate(targets: Targets) -> float:
     if targets.dasd_pages_per_tx is not None and targets.tx_rate is not None:
         return targets.dasd_pages_per_tx * targets.tx_rate
     return targets.dasd_page_rate
+
+
+def _check_devices(scenario: Scenario, file: str) -> None:
+    """Device numbers are hexadecimal, and no two volumes share one."""
+    taken: dict[int, str] = {}
+    for number, group in enumerate(scenario.volumes, start=1):
+        place = f"{file}: volumes[{number}].first_device"
+        try:
+            first = int(group.first_device, 16)
+        except ValueError:
+            first = -1
+        devices = range(first, first + group.count)
+        if first < 0 or devices.stop > 1 << 16:
+            raise ScenarioError(
+                f"volumes {group.prefix}: first_device is no device number",
+                place=place,
+                expected=f"four hexadecimal digits, 0000 to {(1 << 16) - group.count:04X}",
+                found=group.first_device,
+            )
+        both = taken.keys() & set(devices)
+        if both:
+            raise ScenarioError(
+                f"volumes {group.prefix} and {taken[min(both)]} share device {min(both):04X}",
+                place=place,
+                found=group.first_device,
+                remedy="give each group devices of its own",
+            )
+        taken |= dict.fromkeys(devices, group.prefix)

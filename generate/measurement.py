@@ -39,9 +39,7 @@ class Measurement:
             raise ScenarioError(
                 "a dump needs an interval", expected="1 or more intervals", found=str(wanted)
             )
-        return cls(
-            scenario, scenario.run(run_id), wanted, scenario.seed if seed is None else seed
-        )
+        return cls(scenario, scenario.run(run_id), wanted, scenario.seed if seed is None else seed)
 
     def rng(self, noun: str) -> np.random.Generator:
         """The random numbers of one noun of the model in this run."""

@@ -41,10 +41,11 @@ def around_one(rng: np.random.Generator, shape: int | tuple[int, ...], spread: f
     return 1.0 + spread * bell(rng, shape)
 
 
-def skewed(rng: np.random.Generator, shape: int | tuple[int, ...], sigma: float) -> F64:
+def skewed(rng: np.random.Generator, count: int, sigma: float | F64) -> F64:
     """Positive weights with a long upper tail, close to lognormal with that sigma (0 to 2)."""
-    root = 1.0 + bell(rng, shape) * (sigma / 8.0)
-    return root**2 * root**2 * (root**2 * root**2) + 1e-6
+    root = 1.0 + bell(rng, count) * (sigma / 8.0)
+    fourth = root * root * (root * root)
+    return fourth * fourth + 1e-6
 
 
 def partition(total: Any, weights: F64) -> I64:
@@ -53,6 +54,7 @@ def partition(total: Any, weights: F64) -> I64:
     Args:
         total: whole number, or (...,) of them: one for each row of weights; below 2**53.
         weights: (..., parts), not negative. A row of zeros shares evenly.
+
     Returns:
         (..., parts).
     """

@@ -6,15 +6,10 @@ The nouns of a scenario are those of the model. `docs/generate.md` describes eve
 from __future__ import annotations
 
 import datetime as dt
-import difflib
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from .tables import Limits, ScenarioError, read_table, unknown_key
+from .tables import Limits, ScenarioError
 
 Positive = Limits(least=0)
 Percent = Limits(least=0, most=100)
@@ -191,111 +186,3 @@ class Scenario:
     def groups_of(self, run: Run) -> tuple[UserGroup, ...]:
         """The user groups with the counts of that run."""
         return tuple(replace(g, count=run.users.get(g.name, g.count)) for g in self.users)
-
-
-def scenario_names() -> list[str]:
-    """The scenarios that come with cpmon."""
-    return sorted(
-        entry.name.removesuffix(".toml")
-        for entry in (files(__package__.rpartition(".")[0]) / "scenarios").iterdir()
-        if entry.name.endswith(".toml")
-    )
-
-
-def load_scenario(name_or_path: str | Path) -> Scenario:
-    """A shipped scenario by name, or one from a TOML file.
-
-    Raises:
-        ScenarioError: there is no such scenario, or something in it is wrong.
-    """
-    text = str(name_or_path)
-    if isinstance(name_or_path, str) and text in scenario_names():
-        shipped = files(__package__.rpartition(".")[0]) / "scenarios" / f"{text}.toml"
-        return parse_scenario(shipped.read_text(encoding="utf-8"), f"{text}.toml")
-    path = Path(name_or_path)
-    if not path.is_file():
-        near = difflib.get_close_matches(text, scenario_names(), n=1)
-        raise ScenarioError(
-            f"there is no scenario {text}",
-            expected=f"{', '.join(scenario_names())}, or a TOML file",
-            found=text,
-            remedy=f"did you mean {near[0]}?" if near else None,
-        )
-    return parse_scenario(path.read_text(encoding="utf-8"), path.name)
-
-
-def parse_scenario(text: str, file: str) -> Scenario:
-    """A scenario from the text of a TOML file; `file` is its name in messages."""
-    try:
-        top = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{file} is not TOML: {error}", place=file) from error
-    parts: dict[str, Any] = {}
-    sections = {
-        "machine": Machine,
-        "storage": Storage,
-        "monitor": Monitor,
-        "transactions": Transactions,
-    }
-    for name, kind in sections.items():
-        if name in top:
-            parts[name] = read_table(kind, _table(top[name], file, name), file, name)
-    lists = {"users": UserGroup, "volumes": VolumeGroup}
-    for name, kind in lists.items():
-        rows = top.get(name, [])
-        if not isinstance(rows, list):
-            raise ScenarioError(f"{name} is written as [[{name}]]", place=f"{file}: {name}")
-        places = [f"{name}[{number}]" for number in range(1, len(rows) + 1)]
-        parts[name] = tuple(
-            read_table(kind, _table(row, file, place), file, place)
-            for row, place in zip(rows, places, strict=True)
-        )
-    if "run" in top:
-        parts["runs"] = tuple(
-            _run(run_id, _table(values, file, f"run.{run_id}"), file)
-            for run_id, values in _table(top["run"], file, "run").items()
-        )
-    plain = {k: v for k, v in top.items() if k not in sections and k not in lists and k != "run"}
-    if "runs" in plain:
-        raise unknown_key("runs", ["run", *sections, *lists], file, "")
-    return _checked(read_table(Scenario, {**plain, **parts}, file, ""), file)
-
-
-def _run(run_id: str, values: Mapping[str, Any], file: str) -> Run:
-    place = f"run.{run_id}"
-    targets = _table(values.get("targets", {}), file, f"{place}.targets")
-    parts = dict(values, run_id=run_id)
-    parts["targets"] = read_table(Targets, targets, file, f"{place}.targets")
-    return read_table(Run, parts, file, place)
-
-
-def _table(value: Any, file: str, place: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise ScenarioError(
-            f"{place} is a table", place=f"{file}: {place}", expected="a table", found=repr(value)
-        )
-    return value
-
-
-def _checked(scenario: Scenario, file: str) -> Scenario:
-    """What no single key can tell: names that must agree, and figures that must fit."""
-    for noun, rows in (("[[users]]", scenario.users), ("[run.NAME]", scenario.runs)):
-        if not rows:
-            raise ScenarioError(f"{file} has no {noun}", place=file, remedy=f"add a {noun}")
-    groups = [group.name for group in scenario.users]
-    for run in scenario.runs:
-        for name in run.users:
-            if name not in groups:
-                raise unknown_key(name, groups, file, f"run.{run.run_id}.users")
-        if run.base_run_id and run.base_run_id not in scenario.run_ids:
-            raise ScenarioError(
-                f"run {run.run_id} is compared with {run.base_run_id}, which is no run",
-                place=f"{file}: run.{run.run_id}.base_run_id",
-                expected=", ".join(scenario.run_ids),
-                found=run.base_run_id,
-            )
-    from .fit import check_fit  # noqa: PLC0415 (fit needs the classes above)
-
-    for run in scenario.runs:
-        check_fit(scenario, run, file)
-    return scenario

@@ -9,7 +9,7 @@ import numpy as np
 from .frames import Frames
 from .machine import Processors
 from .measurement import Measurement
-from .noise import F64, I64, around_one, levels, partition
+from .noise import I64, around_one, levels, partition
 
 _LEVEL_SPREAD = 0.0015
 _FLOW_SPREAD = 1.5
@@ -93,8 +93,3 @@ class Flows:
         # Every page that comes in takes a frame that was taken from somebody.
         stolen = made["fast_in"] + made["slow_in"] + made["dasd_in"]
         return cls(**made, stolen=stolen)
-
-
-def by_processor(totals: I64, weights: F64) -> I64:
-    """(intervals,) counts shared out to the processors that did the work."""
-    return partition(totals, weights)

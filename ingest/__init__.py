@@ -1,1 +1,6 @@
-"""From a dump to the store: containers, frames, record index, columns, findings, landing."""
+"""Dump to store: containers, frames, record index, columns, findings, landing."""
+
+from .findings import Code, Finding, Findings, Severity
+from .landing import Landed, ingest
+
+__all__ = ["Code", "Finding", "Findings", "Landed", "Severity", "ingest"]

@@ -222,7 +222,8 @@ def _decode_entries(group: Group, window: U8, starts: I64, located: _Located) ->
     position = np.arange(len(record)) - before[record]
     at = starts[record] + located.start[record] + located.stride[record] * position
     decoded = decode(group.entry, window, at, located.stride[record])
-    cut = int(((located.count < located.claimed) & (located.claimed > 0)).sum())
+    claims = isinstance(group.count, str)
+    cut = int((claims & (located.count < located.claimed)).sum())
     return Entries(decoded, record, position, cut)
 
 

@@ -8,6 +8,8 @@ from enum import Enum, StrEnum
 
 import pyarrow as pa
 
+from ..schemas.arrow import FINDING
+
 
 class Severity(StrEnum):
     """How much a finding costs; the exit status follows the worst."""
@@ -121,24 +123,6 @@ class Finding:
     count: int = 1
 
 
-SCHEMA = pa.schema(
-    [
-        pa.field("code", pa.string(), metadata={"meaning": "Name of the finding."}),
-        pa.field("severity", pa.string(), metadata={"meaning": "info, warning or data_loss."}),
-        pa.field(
-            "record_offset",
-            pa.int64(),
-            metadata={"meaning": "Where in the dump, decompressed.", "unit": "bytes"},
-        ),
-        pa.field("count", pa.int64(), metadata={"meaning": "How many times it was met there."}),
-        pa.field("detail", pa.string(), metadata={"meaning": "What was expected and found."}),
-        pa.field("effect", pa.string(), metadata={"meaning": "What was lost or skipped."}),
-        pa.field("meaning", pa.string(), metadata={"meaning": "What the finding says."}),
-        pa.field("remedy", pa.string(), metadata={"meaning": "What to do about it."}),
-    ],
-    metadata={"table": "finding", "title": "What is wrong with a dump"},
-)
-
 KEPT = 1000
 """Findings of one code that are kept one by one; the others are only counted."""
 
@@ -163,7 +147,7 @@ class Findings:
         return max((c.severity for c in self.counts), key=order.index, default=None)
 
     def table(self) -> pa.Table:
-        """The findings kept, in the order of the dump, as rows of `SCHEMA`."""
+        """The findings kept, in the order of the dump, as rows of `FINDING`."""
         rows = [
             {
                 "code": f.code.name,
@@ -177,4 +161,4 @@ class Findings:
             }
             for f in sorted(self.kept, key=lambda f: f.offset)
         ]
-        return pa.Table.from_pylist(rows, schema=SCHEMA)
+        return pa.Table.from_pylist(rows, schema=FINDING)

@@ -129,12 +129,13 @@ class Framer:
         """Take what is there of the first span; False if more bytes are needed first."""
         span, at = self._spans[0], found.used
         behind = len(window)
-        next_control = controls[np.searchsorted(controls, at)] if (controls >= at).any() else behind
+        later = controls[controls >= at]
         aligned = span.mce.lead == 0 or span.mce.length > EVENT_SPAN_LIMIT
         need = -(-span.left // FRAME) * FRAME if aligned else self._size(window, at, span.mce)
-        if next_control < at + need:
-            self._cut(span, base + int(next_control))
-            behind = int(next_control)
+        cut = len(later) > 0 and later[0] < at + need
+        if cut:
+            behind = int(later[0])
+            self._cut(span, base + behind)
         elif at + need > behind and not aligned and not final:
             return False
         stop = min(at + need, behind if final else at + (behind - at) // FRAME * FRAME)
@@ -143,7 +144,7 @@ class Framer:
         else:
             self._event_frames(window, span, at, stop, found)
         found.used = stop
-        if stop == at + need or stop == next_control:
+        if cut or stop == at + need:
             self._spans.popleft()
         return True
 

@@ -56,6 +56,37 @@ RAW = pa.schema(
 )
 
 
+FINDING = pa.schema(
+    [
+        pa.field("code", pa.string(), metadata={"meaning": "Name of the finding."}),
+        pa.field("severity", pa.string(), metadata={"meaning": "info, warning or data_loss."}),
+        pa.field(
+            "record_offset",
+            pa.int64(),
+            metadata={"meaning": "Where in the dump, decompressed.", "unit": "bytes"},
+        ),
+        pa.field("count", pa.int64(), metadata={"meaning": "How many times it was met there."}),
+        pa.field("detail", pa.string(), metadata={"meaning": "What was expected and found."}),
+        pa.field("effect", pa.string(), metadata={"meaning": "What was lost or skipped."}),
+        pa.field("meaning", pa.string(), metadata={"meaning": "What the finding says."}),
+        pa.field("remedy", pa.string(), metadata={"meaning": "What to do about it."}),
+    ],
+    metadata={"table": "finding", "title": "What is wrong with a dump"},
+)
+
+QUARANTINE = pa.schema(
+    [
+        pa.field(
+            "record_offset",
+            pa.int64(),
+            metadata={"meaning": "Where in the dump, decompressed.", "unit": "bytes"},
+        ),
+        pa.field("data", pa.binary(), metadata={"meaning": "Bytes that could not be understood."}),
+    ],
+    metadata={"table": "quarantine", "title": "Bytes that could not be understood"},
+)
+
+
 def arrow_type(field: Field) -> pa.DataType:
     """The type that a field lands in: a number as wide as written, text, or bytes."""
     if field.type in (Type.CHAR, Type.PACKED):
@@ -97,7 +128,7 @@ def row_keys(layout: Layout) -> tuple[Field, ...]:
 def schemas() -> dict[str, pa.Schema]:
     """Table name -> schema, of every table that a dump can land in."""
     found = {t.name: arrow_schema(t) for layout in layouts() for t in layout.tables()}
-    return {**found, "record_raw": RAW}
+    return {**found, "record_raw": RAW, "quarantine": QUARANTINE}
 
 
 def _arrow_field(field: Field) -> pa.Field:

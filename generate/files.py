@@ -1,0 +1,63 @@
+"""Files that appear only when they are complete, plain or compressed, the same bytes every time."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Literal, Protocol, cast
+
+import pyarrow as pa
+
+Compression = Literal["none", "gzip", "zstd"]
+SUFFIXES: dict[Compression, str] = {"none": "", "gzip": ".gz", "zstd": ".zst"}
+
+
+class Sink(Protocol):
+    """What takes the bytes of a dump."""
+
+    def write(self, data: bytes, /) -> Any:
+        """Take some more of them."""
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A path to write to that becomes `path` when all went well, and is removed otherwise."""
+    part = path.with_name(path.name + ".part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def dump_file(path: Path, compression: Compression) -> Iterator[Sink]:
+    """A new dump, complete when the block is left."""
+    with beside(path) as part, part.open("wb") as raw:
+        if compression == "gzip":
+            # Neither name nor time in the header, so that the same dump is the same file.
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as f:
+                yield cast(Sink, f)
+        elif compression == "zstd":
+            yield _Zstd(raw)
+        else:
+            yield raw
+
+
+class _Zstd:
+    """One zstd frame for each chunk: a file of several frames is as good as one of one."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw = raw
+        self._codec = pa.Codec("zstd", compression_level=9)
+
+    def write(self, data: bytes, /) -> None:
+        self._raw.write(self._codec.compress(data, asbytes=True))
+
+
+def write_text(path: Path, text: str) -> None:
+    """A small text file."""
+    with beside(path) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,112 @@
+"""A run from model to files: the dump, its run file and the companions beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .companions import companions
+from .files import SUFFIXES, Compression, dump_file, write_text
+from .measurement import Measurement
+from .model import Model
+from .monwrite import (
+    END_OF_DATA,
+    EVENT_FLAG,
+    SAMPLE_FLAG,
+    Entry,
+    Segment,
+    control_record,
+    event_block,
+    sample_frames,
+)
+from .runfile import run_file
+from .sampler import Sampler
+from .scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRun:
+    """The files of a run; `bytes` is the size of the dump as written."""
+
+    dump: Path
+    run_file: Path
+    companions: tuple[Path, ...]
+    bytes: int
+
+
+def dump_frames(
+    scenario: Scenario, run_id: str, *, intervals: int | None = None, seed: int | None = None
+) -> Iterator[bytes]:
+    """The dump of a run as chunks, one control record or set at a time.
+
+    Args:
+        intervals: number of deltas: the dump has one sample more. The scenario's by default.
+        seed: another seed gives another course of the same run.
+
+    Raises:
+        ScenarioError: no such run, or a sample that the monitor segment cannot hold.
+    """
+    return _chunks(Model.of(Measurement.of(scenario, run_id, intervals, seed)))
+
+
+def write_run(
+    scenario: Scenario,
+    run_id: str,
+    folder: Path | str,
+    *,
+    intervals: int | None = None,
+    seed: int | None = None,
+    compression: Compression = "none",
+    progress: Callable[[int], None] | None = None,
+) -> WrittenRun:
+    """Write a run's dump, run file and companions into a folder; each is renamed when complete.
+
+    Args:
+        intervals, seed: see `dump_frames`.
+        progress: called with the number of dump bytes after each chunk, before compression.
+
+    Raises:
+        ScenarioError: see `dump_frames`.
+    """
+    model = Model.of(Measurement.of(scenario, run_id, intervals, seed))
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    dump = target / f"{run_id}.mon{SUFFIXES[compression]}"
+    with dump_file(dump, compression) as sink:
+        for chunk in _chunks(model):
+            sink.write(chunk)
+            if progress is not None:
+                progress(len(chunk))
+    beside = {}
+    for kind, text in companions(model.measurement, model.clock, model.transactions):
+        beside[kind] = target / f"{run_id}.{kind}.csv"
+        write_text(beside[kind], text)
+    about = target / f"{run_id}.run.toml"
+    names = {kind: path.name for kind, path in beside.items()}
+    write_text(about, run_file(model.measurement, model.clock, names))
+    return WrittenRun(dump, about, tuple(beside.values()), dump.stat().st_size)
+
+
+def _chunks(model: Model) -> Iterator[bytes]:
+    """Control record and data of every sample, and the end of data."""
+    measurement = model.measurement
+    segment = Segment(measurement.scenario.monitor.segment_mib << 20)
+    samples = Sampler(model)
+    for number in range(measurement.intervals + 1):
+        blocks = samples.blocks(number)
+        entries, event = [], b""
+        if number == 0:
+            start = samples.started_tod()
+            event = samples.event_profile(start)
+            first = segment.events
+            entries.append(Entry(EVENT_FLAG, frozenset({1}), first, first + len(event) - 1))
+        frames = sample_frames(blocks, model.clock.end(number))
+        address = segment.take(frames.size)
+        domains = frozenset({1, *(block.domain for block in blocks)})
+        entries.append(Entry(SAMPLE_FLAG, domains, address, address + frames.size - 1))
+        yield control_record(segment, number + 1, entries)
+        if event:
+            yield event_block(event)
+        yield frames.tobytes()
+    yield END_OF_DATA

@@ -1,0 +1,58 @@
+"""What the configuration records say about the dump itself: system, IPL, interval length.
+
+The one place of the reader that names records: their meaning goes beyond their own rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .codec import I64, U64, tod_to_unix_us
+from .columns import Decoded
+
+SYSTEM = ("mtrsys", "systmid")
+IPL = ("mtrsys", "systodst")
+INTERVAL = ("mtrspr", "interval")
+
+UNKNOWN = "UNKNOWN"
+
+
+@dataclass
+class Configuration:
+    """What is known so far; `system` is the first name met, the others what was said last."""
+
+    system: str = ""
+    ipl_us: int | None = None
+    nominal_s: int | None = None
+    _said: dict[str, tuple[I64, list[int | None]]] = field(default_factory=dict)
+
+    def take(self, decoded: Decoded, records: I64) -> None:
+        """Note what the records of one layout say; `records`: their numbers in the window."""
+        name = decoded.layout.name
+        if name == SYSTEM[0]:
+            names = [n for n in decoded.columns[SYSTEM[1]].to_pylist() if n]
+            self.system = self.system or (names[0] if names else "")
+            clock: U64 = decoded.columns[IPL[1]].to_numpy(zero_copy_only=False).astype(np.uint64)
+            self._said["ipl_us"] = records, [int(v) for v in tod_to_unix_us(clock)]
+        if name == INTERVAL[0]:
+            lengths = decoded.columns[INTERVAL[1]].to_pylist()
+            self._said["nominal_s"] = records, [v if v and v > 0 else None for v in lengths]
+
+    def at(self, ends: I64) -> tuple[list[int | None], list[int | None]]:
+        """Interval length in s and IPL in us since 1970 as known at each record of `ends`.
+
+        Forgets the window's records afterwards; the last word stays.
+        """
+        found = self._known("nominal_s", ends), self._known("ipl_us", ends)
+        for name, (_, values) in self._said.items():
+            setattr(self, name, values[-1])
+        self._said.clear()
+        return found
+
+    def _known(self, name: str, ends: I64) -> list[int | None]:
+        records, values = self._said.get(name, (np.empty(0, np.int64), []))
+        before = np.searchsorted(records, ends) - 1
+        last: int | None = getattr(self, name)
+        return [values[b] if b >= 0 else last for b in before]

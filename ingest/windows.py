@@ -1,0 +1,130 @@
+"""A dump in bounded windows: each ends where an interval does, so that no sample waits for it.
+
+A thread reads (decompresses, hashes) ahead while the window before is being decoded.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .codec import U8
+from .findings import Code, Finding, Findings
+from .index import INTERVAL_END, Frames, RecordIndex, index_records
+from .monwrite import FRAME, Framer
+from .recognise import check
+from .sources import Source
+
+CHUNK = 8 * 1024 * 1024
+"""Bytes read at a time."""
+LIMIT = 128 * 1024 * 1024
+"""A window that has grown to this is taken as it is, interval or not: memory stays bounded."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Consecutive bytes of the dump with all their records.
+
+    `base` is the offset of `data[0]` in the dump. `lost`: (first, behind) positions of bytes that
+    nothing explains.
+    """
+
+    data: U8
+    base: int
+    frames: Frames
+    index: RecordIndex
+    lost: list[tuple[int, int]]
+
+
+def windows(source: Source, framer: Framer, findings: Findings) -> Iterator[Window]:
+    """The dump, window by window.
+
+    Raises:
+        DumpError: the first bytes are no monitor data.
+    """
+    held, frames, base, framed = np.empty(0, np.uint8), Frames.joined([]), 0, 0
+    for chunk, final in _chunks(source):
+        data = np.concatenate([held, chunk]) if len(held) else chunk
+        if base == 0 and framed == 0:
+            check(data[: 3 * FRAME], source.name)
+        found = framer.frames(data, base, framed, final)
+        frames = Frames.joined([frames, *found.frames])
+        index = index_records(data, frames)
+        taken, records, behind = _whole_intervals(frames, index, found.used)
+        if final or len(data) >= LIMIT:
+            _note_open(frames, index, records, base, findings)
+            taken, records, behind = len(frames), len(index), found.used
+        yield Window(data, base, frames[:taken], index.upto(records, taken), found.lost)
+        held, frames = data[behind:], frames[taken:].moved(behind)
+        base, framed = base + behind, found.used - behind
+
+
+def _whole_intervals(frames: Frames, index: RecordIndex, used: int) -> tuple[int, int, int]:
+    """Frames and records up to the last interval end, and the position behind them.
+
+    Where no sample waits for its interval to end, everything is taken.
+    """
+    sample = frames.sample[index.frame]
+    last = np.flatnonzero(sample)
+    ends = index.where(*INTERVAL_END)
+    ends = ends[sample[ends]]
+    closed = int(ends[-1]) + 1 if len(ends) else 0
+    if not len(last) or last[-1] < closed:
+        return len(frames), len(index), used
+    taken = int(index.frame[closed - 1]) + 1 if closed else 0
+    records = int(np.searchsorted(index.frame, taken))
+    if taken == len(frames):
+        return taken, records, used
+    return taken, records, int(frames.start[taken]) // FRAME * FRAME
+
+
+def _note_open(
+    frames: Frames, index: RecordIndex, closed: int, base: int, findings: Findings
+) -> None:
+    waiting = np.flatnonzero(frames.sample[index.frame[closed:]])
+    if len(waiting):
+        offset = base + int(index.start[closed + waiting[0]])
+        detail = "expected an interval-end record (1.11) behind these samples"
+        findings.add(Finding(Code.INTERVAL_OPEN, offset, detail, count=len(waiting)))
+
+
+def _chunks(source: Source) -> Iterator[tuple[U8, bool]]:
+    """The bytes of a source and whether they are the last, read ahead by a thread."""
+    ahead: queue.Queue[tuple[U8, bool] | BaseException] = queue.Queue(maxsize=2)
+    stop = threading.Event()
+
+    def put(item: tuple[U8, bool] | BaseException) -> None:
+        while not stop.is_set():
+            try:
+                return ahead.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+
+    def read() -> None:
+        try:
+            final = False
+            while not final and not stop.is_set():
+                chunk = np.empty(CHUNK, np.uint8)
+                got = source.readinto(memoryview(chunk))
+                final = got < CHUNK
+                put((chunk[:got], final))
+        except BaseException as error:  # noqa: BLE001 - handed to the reading side, raised there
+            put(error)
+
+    reader = threading.Thread(target=read, name="reader", daemon=True)
+    reader.start()
+    try:
+        final = False
+        while not final:
+            item = ahead.get()
+            if isinstance(item, BaseException):
+                raise item
+            final = item[1]
+            yield item
+    finally:
+        stop.set()
+        reader.join()

@@ -1,0 +1,33 @@
+"""Names that a user typed: the nearest known one, for a message."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from ..schemas import CpmonError
+
+
+def fold(name: str) -> str:
+    """A name as it is compared: lower case, blanks and dashes as underscores."""
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, or None when nothing comes near."""
+    folded = {fold(candidate): candidate for candidate in known}
+    found = difflib.get_close_matches(fold(name), folded, n=1, cutoff=0.5)
+    return folded[found[0]] if found else None
+
+
+def unknown(what: str, name: str, known: Iterable[str], *, place: str | None = None) -> CpmonError:
+    """The error for a name that does not exist, with the nearest that does."""
+    names = sorted(known)
+    like = nearest(name, names)
+    return CpmonError(
+        f"there is no {what} {name}",
+        place=place,
+        expected=", ".join(names) or f"any {what}; none is known",
+        found=name,
+        remedy=f"did you mean {like}?" if like else None,
+    )

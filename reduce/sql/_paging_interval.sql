@@ -1,0 +1,30 @@
+-- Paging, spooling and I/O counts of each processor and interval (D0R1).
+CREATE OR REPLACE VIEW _paging_interval (
+  -- System.
+  system,
+  -- End of the interval, UTC.
+  interval_end,
+  -- Address of the processor.
+  cpu,
+  -- Elapsed seconds between its two samples. NULL at a first sample.
+  seconds,
+  -- Pages read from and written to DASD for paging. NULL at a first sample.
+  dasd_pages,
+  -- Pages read and written for spooling. NULL at a first sample.
+  spool_pages,
+  -- Start and resume subchannel instructions. NULL at a first sample.
+  starts,
+  -- DIAGNOSEs, of IBM and of the site. NULL at a first sample.
+  diagnoses
+) AS
+SELECT system,
+       interval_end,
+       pfxcpuad AS cpu,
+       SUM(seconds) AS seconds,
+       CAST(SUM(plspiopr + plspiopw) AS BIGINT) AS dasd_pages,
+       CAST(SUM(plspiosr + plspiosw) AS BIGINT) AS spool_pages,
+       CAST(SUM(plsctss + plsctrs) AS BIGINT) AS starts,
+       CAST(SUM(plsdiagt + plsdguct) AS BIGINT) AS diagnoses
+FROM interval.sytsyp
+WHERE interval_end IS NOT NULL
+GROUP BY system, interval_end, pfxcpuad;

@@ -1,0 +1,51 @@
+-- CPU time of all processors of a system, one row per system and interval.
+CREATE OR REPLACE VIEW _processor_totals (
+  -- System.
+  system,
+  -- End of the interval, UTC.
+  interval_end,
+  -- Processors with a delta, 0 or more.
+  processors,
+  -- Elapsed seconds T, mean over the processors. NULL at a first sample.
+  seconds,
+  -- Elapsed seconds, sum over the processors. NULL at a first sample.
+  processor_seconds,
+  -- Running, TOD units. NULL at a first sample.
+  busy_tod,
+  -- Running guests under SIE, TOD units. NULL at a first sample.
+  emulation_tod,
+  -- Running CP: busy less emulation, TOD units. NULL at a first sample.
+  cp_tod,
+  -- Spinning on CP locks, TOD units. NULL at a first sample.
+  spin_tod,
+  -- Spins on CP locks. NULL at a first sample.
+  spins,
+  -- Elapsed seconds of the master processor. NULL when it is not known.
+  master_seconds,
+  -- Master processor running, TOD units. NULL when it is not known.
+  master_busy_tod,
+  -- Master processor under SIE, TOD units. NULL when it is not known.
+  master_emulation_tod,
+  -- Master processor running CP, TOD units. NULL when it is not known.
+  master_cp_tod
+) AS
+SELECT system,
+       interval_end,
+       COUNT(seconds) AS processors,
+       AVG(seconds) AS seconds,
+       SUM(seconds) AS processor_seconds,
+       CAST(SUM(busy_tod) AS BIGINT) AS busy_tod,
+       CAST(SUM(emulation_tod) AS BIGINT) AS emulation_tod,
+       CAST(SUM(busy_tod - emulation_tod) AS BIGINT) AS cp_tod,
+       CAST(SUM(spin_tod) AS BIGINT) AS spin_tod,
+       CAST(SUM(spins) AS BIGINT) AS spins,
+       SUM(CASE WHEN is_master THEN seconds END) AS master_seconds,
+       CAST(SUM(CASE WHEN is_master THEN busy_tod END) AS BIGINT)
+         AS master_busy_tod,
+       CAST(SUM(CASE WHEN is_master THEN emulation_tod END) AS BIGINT)
+         AS master_emulation_tod,
+       CAST(
+         SUM(CASE WHEN is_master THEN busy_tod - emulation_tod END) AS BIGINT
+       ) AS master_cp_tod
+FROM _processor_interval
+GROUP BY system, interval_end;

@@ -1,0 +1,36 @@
+-- Pages held by the users of a system, one row per interval (D4R3).
+-- A user counts once: of several virtual CPUs, and of several dumps that hold
+-- the interval, the highest value is taken, since pages belong to the user.
+CREATE OR REPLACE VIEW _user_totals (
+  -- System.
+  system,
+  -- End of the interval, UTC.
+  interval_end,
+  -- Users with a record.
+  users,
+  -- Resident pages of all users (VMDCTPVR), 4 KB each.
+  resident_pages,
+  -- Expanded-storage blocks of all users (VMDCTXBK), 4 KB each.
+  xstor_pages,
+  -- DASD page slots of all users (CALCTPGS), 4 KB each.
+  dasd_pages
+) AS
+WITH per_user AS (
+  SELECT system,
+         interval_end,
+         vmduser,
+         MAX(CAST(vmdctpvr AS BIGINT)) AS resident_pages,
+         MAX(CAST(vmdctxbk AS BIGINT)) AS xstor_pages,
+         MAX(CAST(calctpgs AS BIGINT)) AS dasd_pages
+  FROM interval.useact
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end, vmduser
+)
+SELECT system,
+       interval_end,
+       COUNT(*) AS users,
+       CAST(SUM(resident_pages) AS BIGINT) AS resident_pages,
+       CAST(SUM(xstor_pages) AS BIGINT) AS xstor_pages,
+       CAST(SUM(dasd_pages) AS BIGINT) AS dasd_pages
+FROM per_user
+GROUP BY system, interval_end;

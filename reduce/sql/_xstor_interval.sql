@@ -1,0 +1,22 @@
+-- Expanded-storage paging of each processor and interval (D0R5).
+CREATE OR REPLACE VIEW _xstor_interval (
+  -- System.
+  system,
+  -- End of the interval, UTC.
+  interval_end,
+  -- Address of the processor.
+  cpu,
+  -- Elapsed seconds between its two samples. NULL at a first sample.
+  seconds,
+  -- Pages moved in and out. The fast-path page-ins (PFXPGIN) are not part of
+  -- PLSPGIN, so both are added. NULL at a first sample.
+  xstor_pages
+) AS
+SELECT system,
+       interval_end,
+       pfxcpuad AS cpu,
+       SUM(seconds) AS seconds,
+       CAST(SUM(pfxpgin + plspgin + plspgout) AS BIGINT) AS xstor_pages
+FROM interval.sytxsp
+WHERE interval_end IS NOT NULL
+GROUP BY system, interval_end, pfxcpuad;

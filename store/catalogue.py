@@ -1,0 +1,208 @@
+"""The DuckDB catalogue of a store: views and comments over its files, rebuilt when they change.
+
+Parquet is the truth. `catalog.duckdb` holds no data: only views that find new dumps by
+themselves, so it is made again only when a table appears for the first time, when layouts or
+reductions change, or when the store was moved. It is replaced by a rename, since DuckDB allows
+one writer or many readers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+import pyarrow as pa
+
+from ..schemas.arrow import schemas
+from ..schemas.errors import CpmonError, StoreError
+from ..schemas.registry import fingerprint, tables
+from .meta import meta_views
+from .store import Store
+from .views import Documented, interval_views, landed, monitor_view, name, text
+
+FILE = "catalog.duckdb"
+SCHEMAS = ("monitor", "interval", "meta")
+
+
+class View(Protocol):
+    """A reduction that the catalogue shows in schema `main`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sql(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def columns(self) -> dict[str, str]: ...
+
+
+def connect(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnection:
+    """A read-only connection to a store that can reach nothing outside of it.
+
+    Args:
+        views: reductions, in the order in which they build on each other.
+
+    Raises:
+        StoreError: the catalogue cannot be built.
+    """
+    present = store.tables()
+    stamp = _stamp(store, present, views)
+    file = store.root / FILE
+    if not _is_current(file, stamp):
+        try:
+            _replace(store, file, present, views, stamp)
+        except PermissionError:
+            return _sealed(_build(":memory:", store, present, views, stamp), store)
+    connection = duckdb.connect(file, read_only=True, config=dict(QUIET))
+    return _sealed(connection, store)
+
+
+def select_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Refuse SQL that is anything but queries.
+
+    Raises:
+        CpmonError: it does not parse, or has a statement that could write.
+    """
+    allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+    try:
+        statements = connection.extract_statements(sql)
+    except duckdb.Error as error:
+        raise CpmonError(f"the SQL cannot be read: {error}") from None
+    refused = [s for s in statements if s.type not in allowed]
+    if refused or not statements:
+        raise CpmonError(
+            "only queries are allowed",
+            expected="SELECT, WITH, FROM, DESCRIBE, SHOW or EXPLAIN",
+            found=refused[0].type.name if refused else "nothing",
+            remedy="to keep a result, write it with -o FILE",
+        )
+
+
+QUIET = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+
+
+def _sealed(connection: duckdb.DuckDBPyConnection, store: Store) -> duckdb.DuckDBPyConnection:
+    """Let queries read the store's files and nothing else, for good."""
+    connection.execute(f"SET allowed_directories = [{text(str(store.root.absolute()) + os.sep)}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def _stamp(store: Store, present: Iterable[str], views: Iterable[View]) -> str:
+    """Changes whenever the catalogue would come out differently."""
+    said = [str(store.root.absolute()), fingerprint(), duckdb.__version__, *sorted(present)]
+    said += [view.sql for view in views]
+    said += [str(any(store.runs.glob("*.json"))), _own_text()]
+    return hashlib.blake2b("\0".join(said).encode(), digest_size=16).hexdigest()
+
+
+def _own_text() -> str:
+    """The code that makes the views: another version of it makes other views."""
+    own = files(__package__)
+    return "".join((own / f).read_text(encoding="utf-8") for f in ("views.py", "meta.py"))
+
+
+def _is_current(file: Path, stamp: str) -> bool:
+    if not file.exists():
+        return False
+    try:
+        with duckdb.connect(file, read_only=True, config=dict(QUIET)) as connection:
+            found = connection.execute("SELECT stamp FROM meta.catalogue").fetchone()
+    except duckdb.Error:
+        return False
+    return found is not None and found[0] == stamp
+
+
+def _replace(
+    store: Store, file: Path, present: set[str], views: Sequence[View], stamp: str
+) -> None:
+    with tempfile.TemporaryDirectory(dir=store.root, prefix=".catalog.") as folder:
+        made = Path(folder) / FILE
+        _build(str(made), store, present, views, stamp).close()
+        made.replace(file)
+
+
+def _build(
+    database: str, store: Store, present: set[str], views: Sequence[View], stamp: str
+) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(database, config=dict(QUIET))
+    try:
+        connection.execute("BEGIN")
+        for schema in SCHEMAS:
+            connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute((files(__package__) / "sql" / "deltas.sql").read_text(encoding="utf-8"))
+        for view in [*meta_views(store, present), *_monitor_views(store, present)]:
+            _create(connection, view)
+        for view in interval_views():
+            _create(connection, view)
+        for reduction in views:
+            connection.execute(reduction.sql)
+            _comment(connection, reduction.name, reduction.title, reduction.columns)
+        _dictionary(connection)
+        connection.execute(f"CREATE TABLE meta.catalogue AS SELECT {text(stamp)} AS stamp")
+        connection.execute("COMMIT")
+    except duckdb.Error as error:
+        connection.close()
+        raise StoreError(
+            "the catalogue cannot be built", place=str(store.root), found=str(error)
+        ) from error
+    return connection
+
+
+def _monitor_views(store: Store, present: set[str]) -> Iterable[Documented]:
+    drifted = any(dump.get("layouts") != fingerprint() for dump in store.dumps())
+    for table, schema in schemas().items():
+        source = landed(store.root, table, schema, table in present, drifted)
+        yield monitor_view(table, schema, source)
+
+
+def _create(connection: duckdb.DuckDBPyConnection, view: Documented) -> None:
+    connection.execute(f"CREATE VIEW {view.name} AS {view.select}")
+    _comment(connection, view.name, view.title, view.columns)
+
+
+def _comment(
+    connection: duckdb.DuckDBPyConnection, view: str, title: str, columns: dict[str, str]
+) -> None:
+    comments = [f"COMMENT ON VIEW {view} IS {text(title)};"]
+    comments += [
+        f"COMMENT ON COLUMN {view}.{name(column)} IS {text(said)};"
+        for column, said in columns.items()
+    ]
+    connection.execute("".join(comments))
+
+
+def _dictionary(connection: duckdb.DuckDBPyConnection) -> None:
+    """`meta.dictionary`: every field of every layout, searchable."""
+    rows = [
+        {
+            "table_name": layout.name,
+            "column_name": field.name,
+            "domain": layout.domain,
+            "record": layout.record,
+            "offset": field.offset,
+            "length": field.length,
+            "type": field.type.value,
+            "role": field.role.value if field.role else None,
+            "unit": field.unit or None,
+            "since": field.since or None,
+            "until": field.until or None,
+            "provenance": field.provenance.value,
+            "meaning": field.meaning or None,
+        }
+        for layout in tables().values()
+        for field in layout.columns
+    ]
+    connection.register("dictionary_rows", pa.Table.from_pylist(rows))
+    connection.execute("CREATE TABLE meta.dictionary AS FROM dictionary_rows")
+    connection.unregister("dictionary_rows")
+    connection.execute("COMMENT ON TABLE meta.dictionary IS 'Every field of every layout.'")

@@ -1,0 +1,162 @@
+"""Schema `meta`: what is in the store, when it was sampled, what is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from ..schemas.arrow import FINDING
+from .store import Store
+from .views import PLACE, Documented, describe, landed, text
+
+INTERVAL = pa.schema(
+    [
+        pa.field("interval_end", pa.timestamp("us"), metadata={"meaning": "End, UTC."}),
+        pa.field(
+            "interval_end_us",
+            pa.int64(),
+            metadata={"meaning": "The same in microseconds since 1970.", "unit": "us"},
+        ),
+        pa.field("samples", pa.int64(), metadata={"meaning": "Sample records in the interval."}),
+        pa.field("bytes", pa.int64(), metadata={"meaning": "Bytes of them.", "unit": "bytes"}),
+        pa.field(
+            "nominal_s",
+            pa.int64(),
+            metadata={"meaning": "Length that MONITOR was set to; NULL if not known.", "unit": "s"},
+        ),
+        pa.field(
+            "ipl_us",
+            pa.int64(),
+            metadata={
+                "meaning": "When CP was loaded, microseconds since 1970; NULL if not known.",
+                "unit": "us",
+            },
+        ),
+    ],
+    metadata={"table": "interval", "title": "Intervals that a dump closes"},
+)
+
+GAP = 1.5
+"""An interval this many times as long as it should be hides a missing one."""
+
+INTERVAL_DOCS = {
+    "seconds": "Seconds since the interval end before it, whatever is between; NULL at the first.",
+    "gap": f"Whether more than {GAP} times the usual length has passed: intervals are missing.",
+    "restart": "Whether CP was loaded again since the interval before.",
+    "previous_end": "End of the interval directly before; NULL at the first, behind a gap and "
+    "behind a restart. Growth of counters exists only from there.",
+}
+
+DUMP = {
+    "dump": ("VARCHAR", "Identity: hash of the decompressed bytes."),
+    "system": ("VARCHAR", "System that the monitor data is from."),
+    "source": ("VARCHAR", "Name of the file, or standard input."),
+    "landed_at": ("TIMESTAMP", "When it was landed, UTC."),
+    "first_tod": ("TIMESTAMP", "Time stamp of the first record, UTC."),
+    "last_tod": ("TIMESTAMP", "Time stamp of the last record, UTC."),
+    "intervals": ("BIGINT", "Intervals that it closes."),
+    "bytes": (
+        'STRUCT("size" BIGINT, decoded BIGINT, raw BIGINT, quarantined BIGINT, filler BIGINT)',
+        "Where every byte went; the parts sum up to size.",
+    ),
+    "rows": ("MAP(VARCHAR, BIGINT)", "Rows landed, by table."),
+    "findings": ("MAP(VARCHAR, BIGINT)", "Findings, by code."),
+    "layouts": ("VARCHAR", "Fingerprint of the layouts that it was decoded with."),
+    "cpmon": ("VARCHAR", "Version of cpmon that landed it."),
+}
+
+RUN = {
+    "run_id": ("VARCHAR", "Name of the run."),
+    "system": ("VARCHAR", "System that was measured."),
+    "since": ("TIMESTAMP", "Samples later than this belong to the run, UTC."),
+    "until": ("TIMESTAMP", "Samples up to this belong to the run, UTC."),
+    "base_run_id": ("VARCHAR", "Run that it is compared with; NULL if it names none."),
+    "attributes": ("MAP(VARCHAR, VARCHAR)", "What was said about it: CP level, users, machine ..."),
+}
+THROUGHPUT = {
+    "run_id": ("VARCHAR", "Run that was driven."),
+    "interval_end": ("TIMESTAMP", "End of the load generator's interval, UTC."),
+    "seconds": ("DOUBLE", "Its length."),
+    "transactions": ("DOUBLE", "Transactions that ended in it."),
+}
+HARDWARE = {
+    "run_id": ("VARCHAR", "Run that was measured."),
+    "interval_end": ("TIMESTAMP", "End of the instrumentation's interval, UTC."),
+    "seconds": ("DOUBLE", "Its length."),
+    "busy_s": ("DOUBLE", "Busy seconds, summed over the processors."),
+    "emulation_s": ("DOUBLE", "Emulation seconds, summed over the processors."),
+}
+Columns = dict[str, tuple[str, str]]
+
+
+def meta_views(store: Store, present: set[str]) -> list[Documented]:
+    """The views of schema `meta`; `present`: tables that some dump landed in."""
+    root = store.root
+    interval = landed(root, "interval", INTERVAL, "interval" in present, drifted=False)
+    finding = landed(root, "finding", FINDING, "finding" in present, drifted=False)
+    findings = ", ".join([*PLACE, *FINDING.names])
+    return [
+        _from_json(root / "records" / "*" / "*" / "*" / "dump.json", "dump", DUMP, bool(present)),
+        Documented("meta.interval", _interval(interval), "Intervals, in order.", _interval_docs()),
+        Documented(
+            "meta.finding",
+            f"SELECT {findings} FROM {finding}",
+            "What is wrong with the dumps, located.",
+            PLACE | {f.name: describe(f) for f in FINDING},
+        ),
+        *_run_views(store),
+    ]
+
+
+def _interval(source: str) -> str:
+    """Distinct interval ends decide what is directly before what, also across dumps."""
+    return f"""
+      WITH ends AS (
+        SELECT system, interval_end, max(interval_end_us) AS end_us, max(nominal_s) AS nominal_s,
+          max(ipl_us) AS ipl_us FROM {source} GROUP BY ALL),
+      ordered AS (
+        SELECT *, lag(interval_end) OVER w AS before, (end_us - lag(end_us) OVER w) / 1e6 AS seconds,
+          coalesce(ipl_us <> lag(ipl_us) OVER w, false) AS restart
+        FROM ends WINDOW w AS (PARTITION BY system ORDER BY interval_end)),
+      usual AS (
+        SELECT *, coalesce(nominal_s, median(seconds) OVER (PARTITION BY system)) AS usual_s
+        FROM ordered),
+      judged AS (SELECT *, coalesce(seconds > {GAP} * usual_s, false) AS gap FROM usual)
+      SELECT i.system, i.dump, i.interval_end, i.interval_end_us, i.samples, i.bytes, i.nominal_s,
+        i.ipl_us, j.seconds, j.gap, j.restart,
+        CASE WHEN NOT j.gap AND NOT j.restart THEN j.before END AS previous_end
+      FROM {source} AS i JOIN judged AS j USING (system, interval_end)"""
+
+
+def _interval_docs() -> dict[str, str]:
+    return PLACE | {f.name: describe(f) for f in INTERVAL} | INTERVAL_DOCS
+
+
+def _run_views(store: Store) -> list[Documented]:
+    files = store.runs / "*.json"
+    any_run = any(store.runs.glob("*.json"))
+    nested = {
+        kind: "STRUCT(" + ", ".join(f"{n} {t}" for n, (t, _) in columns.items() if n != "run_id") + ")[]"
+        for kind, columns in (("throughput", THROUGHPUT), ("hardware", HARDWARE))
+    }
+    views = [_from_json(files, "run", RUN, any_run)]
+    for kind, columns in (("throughput", THROUGHPUT), ("hardware", HARDWARE)):
+        inside = {"run_id": ("VARCHAR", ""), kind: (nested[kind], "")}
+        rows = _from_json(files, kind, inside, any_run).select
+        names = ", ".join(f"row.{n}" for n in columns if n != "run_id")
+        select = f"SELECT run_id, {names} FROM (SELECT run_id, unnest({kind}) AS row FROM ({rows}))"
+        docs = {n: said for n, (_, said) in columns.items()}
+        views.append(Documented(f"meta.{kind}", select, f"Companion figures: {kind}.", docs))
+    return views
+
+
+def _from_json(files: Path, name: str, columns: Columns, present: bool) -> Documented:
+    docs = {n: said for n, (_, said) in columns.items()}
+    if not present:
+        select = ", ".join(f'CAST(NULL AS {kind}) AS "{n}"' for n, (kind, _) in columns.items())
+        return Documented(f"meta.{name}", f"SELECT {select} WHERE false", f"Every {name}.", docs)
+    types = ", ".join(f"{text(n)}: {text(kind)}" for n, (kind, _) in columns.items())
+    source = f"read_json({text(str(files.absolute()))}, columns = {{{types}}}, format = 'unstructured')"
+    select = ", ".join(f'"{n}"' for n in columns)
+    return Documented(f"meta.{name}", f"SELECT {select} FROM {source}", f"Every {name}.", docs)

@@ -1,0 +1,263 @@
+"""The folder of landed dumps: what is in it, and how a dump gets in by a single rename.
+
+    STORE/
+      store.json         what this folder is
+      records/system=VMSYS1/date=2001-12-18/dump=3f1c9a.../sytrsp.parquet ... dump.json
+      runs/2600NP.json   named measurements, with their companion figures
+      catalog.duckdb     views over all of it; a cache
+      sizes/             an empty file for each size of file landed: what is new needs no look
+      staging/           half-written dumps; safe to delete
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from ..schemas.errors import StoreError
+from .parquet import TableWriter
+
+VERSION = 1
+MARKER = "store.json"
+ABANDONED_S = 3600
+
+
+@dataclass
+class Staging:
+    """A dump that is being written; nobody sees it before it is published.
+
+    Attributes:
+        folder: where its files are until then.
+        rows: rows written so far, by table.
+    """
+
+    folder: Path
+    _writers: dict[str, TableWriter] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Rows by table."""
+        return {name: writer.rows for name, writer in sorted(self._writers.items())}
+
+    def write(self, name: str, table: pa.Table) -> None:
+        """Add rows to a table of the dump."""
+        if name not in self._writers:
+            self._writers[name] = TableWriter(self.folder / f"{name}.parquet", table.schema)
+        self._writers[name].write(table)
+
+    def close(self) -> None:
+        """Finish all tables and make them durable."""
+        for writer in self._writers.values():
+            writer.close()
+
+    def abandon(self) -> None:
+        """Close the files without finishing them."""
+        for writer in self._writers.values():
+            writer.abandon()
+
+
+class Store:
+    """A store on disk. Opening one reads nothing but its marker."""
+
+    def __init__(self, root: str | Path, *, create: bool = False) -> None:
+        """Open a store, or make one where `create` allows it.
+
+        Raises:
+            StoreError: there is none, the folder holds something else, or a newer version.
+        """
+        self.root = Path(root)
+        marker = self.root / MARKER
+        if marker.exists():
+            self._check(marker)
+        elif not create:
+            raise StoreError(
+                f"{self.root} is no store",
+                expected=f"a folder with {MARKER}",
+                found="no such folder" if not self.root.exists() else "other files",
+                remedy="land a dump first: cpmon ingest DUMP --store STORE",
+            )
+        else:
+            self._make(marker)
+
+    @property
+    def records(self) -> Path:
+        """Folder of the landed dumps."""
+        return self.root / "records"
+
+    @property
+    def runs(self) -> Path:
+        """Folder of the runs."""
+        return self.root / "runs"
+
+    @property
+    def staging(self) -> Path:
+        """Folder of the dumps that are being written."""
+        return self.root / "staging"
+
+    def find(self, dump: str) -> Path | None:
+        """The folder of a landed dump, by identity."""
+        return next(self.records.glob(f"system=*/date=*/dump={dump}"), None)
+
+    def about(self, dump: str) -> dict[str, Any] | None:
+        """What was written about a landed dump, by identity; None if it is not here."""
+        folder = self.find(dump)
+        if folder is None:
+            return None
+        found: dict[str, Any] = json.loads((folder / "dump.json").read_text(encoding="utf-8"))
+        return found
+
+    def has_size(self, stored_size: int) -> bool:
+        """Whether some landed file had that many bytes; if not, another one is surely new."""
+        return (self.root / "sizes" / str(stored_size)).exists()
+
+    def dumps(self) -> Iterator[dict[str, Any]]:
+        """What is written in the `dump.json` of every landed dump."""
+        for file in sorted(self.records.glob("system=*/date=*/dump=*/dump.json")):
+            yield json.loads(file.read_text(encoding="utf-8"))
+
+    def tables(self) -> set[str]:
+        """Names of the tables that at least one dump has landed in."""
+        return {
+            entry.name.removesuffix(".parquet")
+            for folder in self.records.glob("system=*/date=*/dump=*")
+            for entry in os.scandir(folder)
+            if entry.name.endswith(".parquet")
+        }
+
+    @contextmanager
+    def stage(self) -> Iterator[Staging]:
+        """A place to write a dump to; removed at the end unless it was published."""
+        for needed in (self.staging, self.records, self.runs, self.root / "sizes"):
+            needed.mkdir(exist_ok=True)
+        self._sweep()
+        folder = Path(tempfile.mkdtemp(dir=self.staging))
+        with (folder / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            staged = Staging(folder)
+            try:
+                yield staged
+            finally:
+                staged.abandon()
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def publish(self, staged: Staging, about: dict[str, Any], day: date) -> bool:
+        """Make a staged dump part of the store by one rename.
+
+        Args:
+            staged: the dump; its tables are finished here.
+            about: what `dump.json` says; `system` and `dump` name the folder.
+            day: of the first record, UTC.
+
+        Returns:
+            False if the same dump had been landed meanwhile; then nothing changes.
+        """
+        staged.close()
+        target = self.records.joinpath(
+            f"system={quote(about['system'], safe='')}", f"date={day}", f"dump={about['dump']}"
+        )
+        _write_durably(staged.folder / "dump.json", json.dumps(about, indent=1))
+        (staged.folder / ".lock").unlink()
+        sync_folder(staged.folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if about["stored_size"] is not None:
+            (self.root / "sizes" / str(about["stored_size"])).touch()
+        try:
+            staged.folder.rename(target)
+        except OSError:
+            if target.exists():
+                return False
+            raise
+        for folder in (target.parent, target.parent.parent, self.records):
+            sync_folder(folder)
+        return True
+
+    def _check(self, marker: Path) -> None:
+        try:
+            version = json.loads(marker.read_text(encoding="utf-8"))["version"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f"{marker} cannot be read", found=str(error), remedy="restore it from a backup"
+            ) from None
+        if version != VERSION:
+            raise StoreError(
+                f"{self.root} is a store of another version",
+                expected=f"version {VERSION}",
+                found=f"version {version}",
+                remedy="use the cpmon that wrote it, or land the dumps in a new store",
+            )
+
+    def _make(self, marker: Path) -> None:
+        if self.root.exists() and not _is_empty(self.root):
+            raise StoreError(
+                f"{self.root} is neither a store nor empty",
+                effect="nothing was landed",
+                remedy="name a new folder with --store",
+            )
+        self.root.mkdir(parents=True, exist_ok=True)
+        replace_durably(marker, json.dumps({"version": VERSION}))
+
+    def _sweep(self) -> None:
+        """Remove what killed processes left: a folder whose lock nobody holds.
+
+        A folder without a lock is just being made or published, unless it is old.
+        """
+        for folder in self.staging.iterdir():
+            try:
+                with (folder / ".lock").open("r+") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(folder, ignore_errors=True)
+            except BlockingIOError:
+                continue
+            except (FileNotFoundError, NotADirectoryError):
+                if _age_s(folder) > ABANDONED_S:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_empty(folder: Path) -> bool:
+    """Nothing in it but, perhaps, the marker that another process is writing just now."""
+    return folder.is_dir() and all(f.name.startswith(f".{MARKER}") for f in folder.iterdir())
+
+
+def _age_s(path: Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def replace_durably(path: Path, text: str) -> None:
+    """Write a small file so that a reader sees the old or the new one, after a crash as well."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    _write_durably(Path(name), text)
+    Path(name).replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_durably(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,191 @@
+"""The SQL of the views over landed tables, made from the layouts.
+
+`monitor.X` shows a table as it landed. `interval.X` shows the same rows with every counter as
+its growth since the sample before; that is decided here, once, for all records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from ..schemas.arrow import arrow_schema, row_keys
+from ..schemas.layout import Field, Kind, Layout, Role, Type
+from ..schemas.registry import layout as find
+from ..schemas.registry import tables as layout_tables
+
+PLACE = {
+    "system": "System that the monitor data is from.",
+    "dump": "Identity of the dump that the row landed with; joins meta.dump.",
+}
+WIDEST = 8
+"""Bytes of a counter that never wraps: where one fell, its owner started again."""
+
+SECONDS = "Seconds since the sample before; NULL, like every growth, where there is none to compare"
+
+
+@dataclass(frozen=True)
+class Documented:
+    """A view: its name with schema, its SELECT, what it is, and what each column says."""
+
+    name: str
+    select: str
+    title: str
+    columns: dict[str, str]
+
+
+def name(identifier: str) -> str:
+    """An identifier, quoted: some of IBM's names are words of SQL."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A string literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def landed(root: Path, table: str, schema: pa.Schema, present: bool, drifted: bool) -> str:
+    """A relation with the columns of a landed table, read from every dump; empty if there is none.
+
+    Args:
+        present: some dump has landed in the table.
+        drifted: some dump was landed by other layouts, so its files may lack columns.
+    """
+    typed = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {name(f.name)}" for f in schema)
+    place = ", ".join(f"CAST(NULL AS VARCHAR) AS {p}" for p in PLACE)
+    empty = f"(SELECT {place}, {typed} WHERE false)"
+    if not present:
+        return empty
+    pattern = root.absolute() / "records" / "*" / "*" / "*" / f"{table}.parquet"
+    files = (
+        f"read_parquet({text(str(pattern))}, union_by_name = true, hive_partitioning = true, "
+        "hive_types = {'system': VARCHAR, 'date': DATE, 'dump': VARCHAR})"
+    )
+    if not drifted:
+        return files
+    return f"(SELECT * FROM {empty} UNION ALL BY NAME SELECT * FROM {files})"
+
+
+def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
+    """`monitor.<table>`: the rows as they landed; small unsigned numbers as BIGINT, safe to
+    subtract; beside every TOD clock its time in UTC."""
+    columns, docs = list(PLACE), dict(PLACE)
+    for column in schema:
+        said = describe(column)
+        columns.append(_readable(column))
+        docs[column.name] = said
+        if _meta(column, "type") == Type.TOD:
+            columns.append(f"tod_timestamp({name(column.name)}) AS {name(column.name + '_at')}")
+            docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
+    title = (schema.metadata or {}).get(b"title", b"").decode()
+    provenance = (schema.metadata or {}).get(b"provenance", b"").decode()
+    said = f"{title}. Layout: {provenance}." if provenance else f"{title}."
+    return Documented(f"monitor.{table}", f"SELECT {', '.join(columns)} FROM {source}", said, docs)
+
+
+def interval_views() -> Iterable[Documented]:
+    """`interval.<table>` for every table of sample records."""
+    for layout in layout_tables().values():
+        record = find(layout.parent) if layout.parent else layout
+        if record.kind is Kind.SAMPLE and layout.columns:
+            yield interval_view(layout)
+
+
+def interval_view(layout: Layout) -> Documented:
+    """`interval.<table>`: counters as their growth since the sample before.
+
+    A growth exists only if the same key was sampled at the end of the interval directly before
+    (`meta.interval.previous_end`, which is NULL behind a gap or a restart), and no 64-bit counter
+    of the row ran backwards: a user who logged off and on again starts anew.
+    """
+    keys = ["system", *(name(key.name) for key in row_keys(layout))]
+    if layout.parent and not layout.keys:
+        keys.append("entry")
+    counters = [f for f in layout.columns if f.is_cumulative and f.is_number]
+    lags = "".join(f", lag(r.{name(f.name)}) OVER w AS {_before(f)}" for f in counters)
+    fell = " OR ".join(_fell(f) for f in counters if f.length == WIDEST) or "false"
+    columns = ["system", "dump", "tod", "tod_us", "interval_end", "record_offset"]
+    columns.append("CASE WHEN _steady THEN (tod_us - _tod_us) / 1e6 END AS seconds")
+    docs = {**PLACE, **_row_docs(layout), "seconds": SECONDS + "."}
+    if layout.parent:
+        columns += [name(key.name) for key in find(layout.parent).keys] + ["entry"]
+    for field in layout.columns:
+        columns.append(_delta(field) if field in counters else name(field.name))
+        docs[field.name] = describe(arrow_schema(layout).field(field.name), growth=field in counters)
+    partition = ", ".join(f"r.{key}" for key in keys)
+    select = f"""
+      WITH sampled AS (
+        SELECT r.*, i.previous_end, lag(r.interval_end) OVER w AS _end,
+          lag(r.tod_us) OVER w AS _tod_us{lags}
+        FROM monitor.{name(layout.name)} AS r
+        JOIN meta.interval AS i USING (system, dump, interval_end)
+        WINDOW w AS (PARTITION BY {partition} ORDER BY r.interval_end, r.dump)),
+      judged AS (
+        SELECT *, coalesce(_end = previous_end AND NOT ({fell}), false) AS _steady FROM sampled)
+      SELECT {", ".join(columns)} FROM judged"""
+    said = f"{layout.title}: counters as growth since the sample before."
+    return Documented(f"interval.{layout.name}", select, said, docs)
+
+
+def describe(column: pa.Field, growth: bool = False) -> str:
+    """What a column says: meaning, unit, whether it is a growth, and how sure its place is."""
+    parts = [_meta(column, "meaning").rstrip(".") or "Meaning not known"]
+    unit, role, provenance = (_meta(column, k) for k in ("unit", "role", "provenance"))
+    if growth:
+        parts.append(f"growth since the sample before, in {unit or 'its unit'}")
+    elif unit:
+        parts.append(f"in {unit}")
+    if role in (Role.COUNTER, Role.COUNTDOWN) and not growth:
+        parts.append("since IPL or logon" if role == Role.COUNTER else "running downwards")
+    if provenance:
+        parts.append(f"place {provenance}")
+    return "; ".join(parts) + "."
+
+
+def sql_type(kind: pa.DataType) -> str:
+    """DuckDB's name of an Arrow type that tables land in."""
+    if pa.types.is_dictionary(kind) or pa.types.is_string(kind):
+        return "VARCHAR"
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMP"
+    if pa.types.is_binary(kind):
+        return "BLOB"
+    if pa.types.is_floating(kind):
+        return "DOUBLE"
+    sign = "U" if pa.types.is_unsigned_integer(kind) else ""
+    return sign + {8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT"}[kind.bit_width]
+
+
+def _meta(column: pa.Field, key: str) -> str:
+    return (column.metadata or {}).get(key.encode(), b"").decode()
+
+
+def _readable(column: pa.Field) -> str:
+    """Unsigned numbers below 64 bits as BIGINT: subtracting unsigned ones raises on a fall."""
+    if pa.types.is_unsigned_integer(column.type) and column.type.bit_width < 64:
+        return f"CAST({name(column.name)} AS BIGINT) AS {name(column.name)}"
+    return name(column.name)
+
+
+def _before(field: Field) -> str:
+    return name(f"_before_{field.name}")
+
+
+def _fell(field: Field) -> str:
+    sign = ">" if field.role is Role.COUNTDOWN else "<"
+    return f"coalesce({name(field.name)} {sign} {_before(field)}, false)"
+
+
+def _delta(field: Field) -> str:
+    macro = "countdown_delta" if field.role is Role.COUNTDOWN else "counter_delta"
+    column, bits = name(field.name), 8 * field.length
+    return f"CASE WHEN _steady THEN {macro}({column}, {_before(field)}, {bits}) END AS {column}"
+
+
+def _row_docs(layout: Layout) -> dict[str, str]:
+    schema = arrow_schema(layout)
+    wanted = [f for f in schema if f.name not in {c.name for c in layout.columns}]
+    return {f.name: describe(f) for f in wanted if f.name != "tail"}
