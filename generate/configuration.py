@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .counters import Values, ebcdic
+from .device_records import is_cp_volume
 from .model import Model
+from .user_records import MODES
 
 MASTER = 0x40
 """MTRPRP_CALFLAGS of the master processor. Inferred: no page that was seen tells the bit."""
@@ -26,12 +28,11 @@ def event_profile(model: Model) -> Values:
 
 def configuration(model: Model) -> list[tuple[str, int, Values]]:
     """Layout name, rows and values of each configuration record, in CP's order."""
-    volumes = (model.volumes.is_page | model.volumes.is_spool) == 1
     return [
         ("mtrsys", 1, _mtrsys(model)),
         ("mtrprp", model.measurement.processors, _mtrprp(model)),
         ("mtrmem", 1, _mtrmem(model)),
-        ("mtrpag", int(volumes.sum()), _mtrpag(model)),
+        ("mtrpag", int(is_cp_volume(model).sum()), _mtrpag(model)),
         ("mtrspr", 1, _mtrspr(model)),
         ("mtrusr", model.measurement.users, _mtrusr(model)),
     ]
@@ -41,9 +42,10 @@ def _mtrsys(model: Model) -> Values:
     scenario, run = model.measurement.scenario, model.measurement.run
     machine = scenario.machine
     lpar = machine.mode == "lpar"
+    # Version, release and modification, two digits each, and a service level (inferred).
+    level = "".join(f"{int(part):02d}" for part in run.cp_level.split("."))
     return {
-        # Version, release, modification and service level, as CP shows them.
-        "hcpcpeid": ebcdic(run.cp_level.replace(".", "") + "0000", 8),
+        "hcpcpeid": ebcdic(level + "00", 8),
         "systodst": model.ipl_tod,
         "systerm": 0,
         "sysdate": ebcdic(run.start.strftime("%m/%d/%y"), 8),
@@ -66,11 +68,10 @@ def _mtrprp(model: Model) -> Values:
     machine = model.measurement.scenario.machine
     flags = np.zeros(machine.processors, dtype=np.int64)
     flags[0] = MASTER
-    digits = "".join(c for c in machine.serial if c in "0123456789abcdefABCDEF")
     return {
         "pfxcpuad": np.arange(machine.processors),
         "pfxidmdl": np.void(_packed(machine.type, 2)),
-        "pfxidser": np.void(_packed(digits, 3)),
+        "pfxidser": np.void(_packed(machine.serial, 3)),
         "calflags": flags,
     }
 
@@ -95,8 +96,7 @@ def _mtrmem(model: Model) -> Values:
 
 
 def _mtrpag(model: Model) -> Values:
-    volumes = model.volumes
-    cp = (volumes.is_page | volumes.is_spool) == 1
+    volumes, cp = model.volumes, is_cp_volume(model)
     serials = np.array(volumes.serials, dtype="U6")[cp]
     kinds = np.where(volumes.is_page[cp] == 1, "PAGE", "SPOL")
     return {
@@ -122,17 +122,14 @@ def _mtrspr(model: Model) -> Values:
 
 def _mtrusr(model: Model) -> Values:
     groups, users = model.measurement.groups, model.users
-    size = np.array([g.storage_mib << 20 for g in groups], dtype=np.int64)[users.group]
+    size = users.each([g.storage_mib << 20 for g in groups])
     return {
         "vmduser": ebcdic(users.names, 8),
         "vmdcpuct": 1,
-        "calmode": np.array([_MODES[g.architecture] for g in groups])[users.group],
-        "vmdrelsh": np.array([g.share for g in groups])[users.group],
+        "calmode": users.each([MODES[g.architecture] for g in groups]),
+        "vmdrelsh": users.each([g.share for g in groups]),
         "vmdssize": size,
         "caltodon": np.uint64(model.ipl_tod) + users.logon.astype(np.uint64),
         "ascdefsz": size - 1,
         "calcpct": 1,
     }
-
-
-_MODES = {"ESA": 0x40, "XA": 0x20, "XC": 0x08}

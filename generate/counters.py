@@ -1,4 +1,4 @@
-"""Values to the bytes of one record type: counters accumulate, wrap and count down by their role."""
+"""Values to the bytes of one record type: counters add up, wrap and count down by their role."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ U8 = npt.NDArray[np.uint8]
 
 COUNTDOWN_FROM = 0x7FFFFFFF00000000
 """Where a processor's timer that runs downwards begins."""
+
+WRAPPING_ROWS = 7
+"""Of a counter that wraps, every so manieth record does, beginning with the first."""
 
 
 def ebcdic(texts: Any, width: int) -> npt.NDArray[np.void]:
@@ -41,7 +44,7 @@ class Encoder:
         release: CP level, which decides how long the records are.
         fixed: values that stay: keys, texts, sizes.
         ages: intervals for which counters have grown before the first sample; one or (rows,).
-        wrapping: names of 4-byte counters that shall pass 2**32 early in the dump.
+        wrapping: names of 4-byte counters that pass 2**32 in the first interval.
     """
 
     def __init__(
@@ -124,9 +127,10 @@ class Encoder:
 
     def _start(self, field: Field, grown: npt.NDArray[np.int64]) -> U64:
         """Value at the first sample: what the time since IPL or logon has brought."""
-        start = np.floor(grown * self._ages).astype(np.uint64)
+        start: U64 = np.floor(grown * self._ages).astype(np.uint64)
         if field.name in self._wrapping:
-            # One and a half intervals before the wrap, where the counter moves at all.
-            near = np.uint64(1 << 32) - (grown + grown // 2).astype(np.uint64)
-            start = np.where(grown > 1, near, start)
+            # So near to 2**32 that the first interval passes it; not everywhere, to be seen apart.
+            near = np.uint64(1 << 32) - (grown // 2).astype(np.uint64)
+            here = (grown > 1) & (np.arange(self.rows) % WRAPPING_ROWS == 0)
+            start = np.where(here, near, start)
         return start

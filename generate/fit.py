@@ -27,6 +27,7 @@ def check_fit(scenario: Scenario, run: Run, file: str) -> None:
                 remedy=f"lower {key}, or give the scenario more room",
             )
     _check_devices(scenario, file)
+    _check_user_ids(scenario, run, file)
     targets = run.targets
     if targets.tx_rate is None and targets.dasd_pages_per_tx is not None:
         raise ScenarioError(
@@ -75,9 +76,15 @@ def _times(scenario: Scenario, run: Run) -> list[tuple[str, float, float, str]]:
     return [
         ("emul_util", targets.emul_util, 0.95 * targets.total_util, "percent"),
         ("master_emul_util", master_emul, 0.95 * master_total, "percent"),
-        ("emul_util", others_emul, 0.95 * others, "percent on a processor besides the master"),
+        (
+            "emul_util",
+            others_emul,
+            max(0.95 * others, 0),
+            "percent besides the master",
+        ),
         ("total_util", busiest, 99.5, "percent on the busiest processor"),
-        ("master_total_util", -min(others, others_emul), 0, "percent left for the others, below"),
+        ("master_total_util", max(0.0, -others), 0, "percent more than all processors together"),
+        ("master_emul_util", max(0.0, -others_emul), 0, "percent more than all together"),
         ("spin_time_us", spin, 0.9 * cp, "percent"),
         ("hardware_emul_util", targets.hardware_emul_util or 0, hardware or 0, "percent"),
     ]
@@ -119,6 +126,13 @@ def _check_devices(scenario: Scenario, file: str) -> None:
                 expected=f"four hexadecimal digits, 0000 to {(1 << 16) - group.count:04X}",
                 found=group.first_device,
             )
+        if len(f"{group.prefix}{group.count}") > 6:
+            raise ScenarioError(
+                f"volumes {group.prefix}: the serials would be longer than six characters",
+                place=f"{file}: volumes[{number}].prefix",
+                found=f"{group.prefix}{group.count}",
+                remedy="shorten the prefix",
+            )
         both = taken.keys() & set(devices)
         if both:
             raise ScenarioError(
@@ -128,3 +142,25 @@ def _check_devices(scenario: Scenario, file: str) -> None:
                 remedy="give each group devices of its own",
             )
         taken |= dict.fromkeys(devices, group.prefix)
+
+
+def _check_user_ids(scenario: Scenario, run: Run, file: str) -> None:
+    """User ids are a prefix and a number, eight characters, and differ between groups."""
+    prefixes: set[str] = set()
+    for number, group in enumerate(scenario.groups_of(run), start=1):
+        place = f"{file}: users[{number}].prefix"
+        if len(f"{group.prefix}{group.count}") > 8:
+            raise ScenarioError(
+                f"users {group.name}: the user ids would be longer than eight characters",
+                place=place,
+                found=f"{group.prefix}{group.count}",
+                remedy="shorten the prefix",
+            )
+        if group.prefix in prefixes:
+            raise ScenarioError(
+                f"two groups of users have the prefix {group.prefix}",
+                place=place,
+                found=group.prefix,
+                remedy="give each group a prefix of its own",
+            )
+        prefixes.add(group.prefix)

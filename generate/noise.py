@@ -62,7 +62,8 @@ def partition(total: Any, weights: F64) -> I64:
     climbing = np.cumsum(np.where(sums > 0, weights, 1.0), axis=-1)
     climbing /= climbing[..., -1:].copy()
     climbing *= np.asarray(total, dtype=np.float64)[..., None]
-    return np.diff(np.floor(climbing).astype(np.int64), axis=-1, prepend=0)
+    parts: I64 = np.diff(np.floor(climbing).astype(np.int64), axis=-1, prepend=0)
+    return parts
 
 
 def over_intervals(totals: I64, weights: F64) -> I64:

@@ -1,4 +1,4 @@
-"""Samples of the model as blocks of records: one encoder for each record type, time stamps, order."""
+"""Samples of the model as blocks of records, in order and stamped with their time."""
 
 from __future__ import annotations
 

@@ -85,6 +85,10 @@ class Users:
             restless=np.repeat([g.interval_sigma for g in groups], counts),
         )
 
+    def each(self, of_groups: list[int]) -> I64:
+        """(users,) a figure of each group, for its users."""
+        return np.array(of_groups, dtype=np.int64)[self.group]
+
     def ages(self) -> F64:
         """(users,) intervals from logon to the first sample: how long counters have grown."""
         uptime = self.measurement.run.ipl_hours_before * 3600 * TOD_PER_S

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from .printing import Format
 
-
 WHOLE = Format(0)
 
 

@@ -12,6 +12,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +24,7 @@ from ..schemas.arrow import schemas
 from ..schemas.errors import CpmonError, StoreError
 from ..schemas.registry import fingerprint, tables
 from .meta import meta_views
+from .reduced import kept
 from .store import Store
 from .views import Documented, interval_views, landed, monitor_view, name, text
 
@@ -30,17 +32,26 @@ FILE = "catalog.duckdb"
 SCHEMAS = ("monitor", "interval", "meta")
 
 
+class ViewColumn(Protocol):
+    """A column of a reduction and what its comment says."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def doc(self) -> str: ...
+
+
 class View(Protocol):
-    """A reduction that the catalogue shows in schema `main`."""
+    """A reduction that the catalogue shows in schema `main`; one that starts with _ is private."""
 
     @property
     def name(self) -> str: ...
     @property
     def sql(self) -> str: ...
     @property
-    def title(self) -> str: ...
+    def doc(self) -> str: ...
     @property
-    def columns(self) -> dict[str, str]: ...
+    def columns(self) -> Sequence[ViewColumn]: ...
 
 
 def connect(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnection:
@@ -52,14 +63,13 @@ def connect(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnecti
     Raises:
         StoreError: the catalogue cannot be built.
     """
-    present = store.tables()
-    stamp = _stamp(store, present, views)
+    plan = _plan(store, views)
     file = store.root / FILE
-    if not _is_current(file, stamp):
+    if not _is_current(file, plan.stamp):
         try:
-            _replace(store, file, present, views, stamp)
+            _replace(store, file, plan)
         except PermissionError:
-            return _sealed(_build(":memory:", store, present, views, stamp), store)
+            return _sealed(_build(":memory:", store, plan), store)
     connection = duckdb.connect(file, read_only=True, config=dict(QUIET))
     return _sealed(connection, store)
 
@@ -97,12 +107,26 @@ def _sealed(connection: duckdb.DuckDBPyConnection, store: Store) -> duckdb.DuckD
     return connection
 
 
-def _stamp(store: Store, present: Iterable[str], views: Iterable[View]) -> str:
-    """Changes whenever the catalogue would come out differently."""
+@dataclass(frozen=True)
+class _Plan:
+    """What goes into a catalogue, and a stamp that changes whenever it would come out differently.
+
+    `reduced`: the file of each reduction whose result is kept and up to date.
+    """
+
+    present: set[str]
+    views: Sequence[View]
+    reduced: dict[str, Path]
+    stamp: str
+
+
+def _plan(store: Store, views: Sequence[View]) -> _Plan:
+    present, reduced = store.tables(), kept(store, views)
     said = [str(store.root.absolute()), fingerprint(), duckdb.__version__, *sorted(present)]
-    said += [view.sql for view in views]
+    said += [view.sql for view in views] + [file.name for file in reduced.values()]
     said += [str(any(store.runs.glob("*.json"))), _own_text()]
-    return hashlib.blake2b("\0".join(said).encode(), digest_size=16).hexdigest()
+    stamp = hashlib.blake2b("\0".join(said).encode(), digest_size=16).hexdigest()
+    return _Plan(present, views, reduced, stamp)
 
 
 def _own_text() -> str:
@@ -122,33 +146,29 @@ def _is_current(file: Path, stamp: str) -> bool:
     return found is not None and found[0] == stamp
 
 
-def _replace(
-    store: Store, file: Path, present: set[str], views: Sequence[View], stamp: str
-) -> None:
+def _replace(store: Store, file: Path, plan: _Plan) -> None:
     with tempfile.TemporaryDirectory(dir=store.root, prefix=".catalog.") as folder:
         made = Path(folder) / FILE
-        _build(str(made), store, present, views, stamp).close()
+        _build(str(made), store, plan).close()
         made.replace(file)
 
 
-def _build(
-    database: str, store: Store, present: set[str], views: Sequence[View], stamp: str
-) -> duckdb.DuckDBPyConnection:
+def _build(database: str, store: Store, plan: _Plan) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(database, config=dict(QUIET))
     try:
         connection.execute("BEGIN")
         for schema in SCHEMAS:
             connection.execute(f"CREATE SCHEMA {schema}")
         connection.execute((files(__package__) / "sql" / "deltas.sql").read_text(encoding="utf-8"))
-        for view in [*meta_views(store, present), *_monitor_views(store, present)]:
-            _create(connection, view)
-        for view in interval_views():
-            _create(connection, view)
-        for reduction in views:
-            connection.execute(reduction.sql)
-            _comment(connection, reduction.name, reduction.title, reduction.columns)
+        for view in _views(store, plan.present):
+            connection.execute(f"CREATE VIEW {view.name} AS {view.select}")
+            _comment(connection, view.name, view.title, view.columns)
+        for reduction in plan.views:
+            connection.execute(_reduction_sql(reduction, plan.reduced.get(reduction.name)))
+            said = {column.name: column.doc for column in reduction.columns}
+            _comment(connection, name(reduction.name), reduction.doc, said)
         _dictionary(connection)
-        connection.execute(f"CREATE TABLE meta.catalogue AS SELECT {text(stamp)} AS stamp")
+        connection.execute(f"CREATE TABLE meta.catalogue AS SELECT {text(plan.stamp)} AS stamp")
         connection.execute("COMMIT")
     except duckdb.Error as error:
         connection.close()
@@ -158,16 +178,23 @@ def _build(
     return connection
 
 
-def _monitor_views(store: Store, present: set[str]) -> Iterable[Documented]:
+def _reduction_sql(reduction: View, file: Path | None) -> str:
+    """The view of a reduction: over its kept result where that is up to date, else live."""
+    if file is None:
+        return reduction.sql
+    columns = ", ".join(name(column.name) for column in reduction.columns)
+    source = f"read_parquet({text(str(file.absolute()))})"
+    return f"CREATE VIEW {name(reduction.name)} AS SELECT {columns} FROM {source}"
+
+
+def _views(store: Store, present: set[str]) -> Iterable[Documented]:
+    """The views of all schemas but `main`, each behind those that it reads."""
+    yield from meta_views(store, present)
     drifted = any(dump.get("layouts") != fingerprint() for dump in store.dumps())
     for table, schema in schemas().items():
         source = landed(store.root, table, schema, table in present, drifted)
         yield monitor_view(table, schema, source)
-
-
-def _create(connection: duckdb.DuckDBPyConnection, view: Documented) -> None:
-    connection.execute(f"CREATE VIEW {view.name} AS {view.select}")
-    _comment(connection, view.name, view.title, view.columns)
+    yield from interval_views()
 
 
 def _comment(

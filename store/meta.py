@@ -66,6 +66,13 @@ DUMP = {
     "cpmon": ("VARCHAR", "Version of cpmon that landed it."),
 }
 
+ATTRIBUTES = {
+    "cp_level": ("VARCHAR", "CP level, as the run file says; NULL if it does not."),
+    "users": ("BIGINT", "Users, as the run file says; NULL if it does not."),
+    "processors": ("BIGINT", "Processors, as the run file says; NULL if it does not."),
+}
+"""Attributes that reductions need: columns of meta.run beside the map that has them all."""
+
 RUN = {
     "run_id": ("VARCHAR", "Name of the run."),
     "system": ("VARCHAR", "System that was measured."),
@@ -140,7 +147,7 @@ def _run_views(store: Store) -> list[Documented]:
         kind: "STRUCT(" + ", ".join(f"{n} {t}" for n, (t, _) in columns.items() if n != "run_id") + ")[]"
         for kind, columns in (("throughput", THROUGHPUT), ("hardware", HARDWARE))
     }
-    views = [_from_json(files, "run", RUN, any_run)]
+    views = [_runs(_from_json(files, "run", RUN, any_run))]
     for kind, columns in (("throughput", THROUGHPUT), ("hardware", HARDWARE)):
         inside = {"run_id": ("VARCHAR", ""), kind: (nested[kind], "")}
         rows = _from_json(files, kind, inside, any_run).select
@@ -149,6 +156,16 @@ def _run_views(store: Store) -> list[Documented]:
         docs = {n: said for n, (_, said) in columns.items()}
         views.append(Documented(f"meta.{kind}", select, f"Companion figures: {kind}.", docs))
     return views
+
+
+def _runs(stored: Documented) -> Documented:
+    """The runs as stored, and some of their attributes as columns."""
+    columns = ", ".join(
+        f"TRY_CAST(attributes[{text(n)}] AS {kind}) AS {n}" for n, (kind, _) in ATTRIBUTES.items()
+    )
+    docs = {n: said for n, (_, said) in ATTRIBUTES.items()}
+    select = f"SELECT *, {columns} FROM ({stored.select})"
+    return Documented(stored.name, select, stored.title, stored.columns | docs)
 
 
 def _from_json(files: Path, name: str, columns: Columns, present: bool) -> Documented:

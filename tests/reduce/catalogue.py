@@ -1,0 +1,271 @@
+"""Small catalogues in memory for the tests of reductions, tables and queries.
+
+Tables have the columns that the layouts declare, so that a reduction which names a field that no
+layout has fails here. Rows are given literally; a column that is not given is NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import duckdb
+import pytest
+
+from cpmon.reduce import reductions
+from cpmon.schemas import Field, layouts
+
+START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001: the catalogue has UTC without zone
+TOD_SECOND = 4_096_000_000
+"""TOD units in a second."""
+
+META = {
+    "meta.interval": """system VARCHAR, dump VARCHAR, interval_end TIMESTAMP,
+        previous_end TIMESTAMP, seconds DOUBLE, records BIGINT""",
+    "meta.run": """run_id VARCHAR, system VARCHAR, since TIMESTAMP, until TIMESTAMP,
+        base_run_id VARCHAR, cp_level VARCHAR, users BIGINT, processors BIGINT,
+        attributes MAP(VARCHAR, VARCHAR)""",
+    "meta.throughput": """run_id VARCHAR, interval_end TIMESTAMP, seconds DOUBLE,
+        transactions BIGINT""",
+    "meta.hardware": """run_id VARCHAR, interval_end TIMESTAMP, seconds DOUBLE, busy_s DOUBLE,
+        emulation_s DOUBLE""",
+}
+COMMON = "system VARCHAR, dump VARCHAR, tod TIMESTAMP, tod_us BIGINT, interval_end TIMESTAMP"
+WIDTHS = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER", 8: "UBIGINT"}
+
+
+def minute(n: float) -> datetime:
+    """So many minutes after the start."""
+    return START + timedelta(minutes=n)
+
+
+def empty_catalogue() -> duckdb.DuckDBPyConnection:
+    """All tables, without a row, and the reductions over them."""
+    con = duckdb.connect()
+    for schema in ("monitor", "interval", "meta"):
+        con.execute(f"CREATE SCHEMA {schema}")
+    for layout in layouts():
+        landed = ", ".join(f"{f.name} {_type(f)}" for f in layout.columns)
+        deltas = ", ".join(
+            f"{f.name} {'BIGINT' if f.is_cumulative else _type(f)}" for f in layout.columns
+        )
+        tail = ", " if landed else ""
+        con.execute(f"CREATE TABLE monitor.{layout.name} ({COMMON}{tail}{landed})")
+        con.execute(f"CREATE TABLE interval.{layout.name} ({COMMON}, seconds DOUBLE{tail}{deltas})")
+    for name, columns in META.items():
+        con.execute(f"CREATE TABLE {name} ({columns})")
+    for reduction in reductions():
+        con.execute(reduction.sql)
+    return con
+
+
+def _type(field: Field) -> str:
+    if not field.is_number:
+        return "VARCHAR"
+    return WIDTHS[field.length]
+
+
+def insert(con: duckdb.DuckDBPyConnection, table: str, *rows: dict[str, Any]) -> None:
+    """Add rows. `interval_end` stands for `tod` where a landed row gives only the one."""
+    for given in rows:
+        row = dict(given)
+        if "interval_end" in row and not table.startswith("meta."):
+            row.setdefault("tod", row["interval_end"])
+        names, marks = ", ".join(row), ", ".join("?" for _ in row)
+        con.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))
+
+
+def close(got: Mapping[str, Any], want: Mapping[str, Any], rel: float = 1e-9) -> None:
+    """Check a row: numbers nearly, everything else exactly."""
+    assert got.keys() == want.keys()
+    for name, value in want.items():
+        if isinstance(value, int | float):
+            assert got[name] == pytest.approx(value, rel=rel), name
+        else:
+            assert got[name] == value, name
+
+
+def lab() -> duckdb.DuckDBPyConnection:
+    """System LAB: two processors, two users, two page volumes; a first sample, two intervals.
+
+    Minute 0 is the first sample (no deltas), minutes 1 and 2 end measured intervals of 60 and 30
+    seconds of CPU time each: unequal lengths, so that a mean of means shows. Run R1 is minutes 1
+    and 2.
+    """
+    con = empty_catalogue()
+    for n, seconds in enumerate((None, 60.0, 30.0)):
+        insert(
+            con,
+            "meta.interval",
+            {"system": "LAB", "dump": "a", "interval_end": minute(n), "seconds": seconds},
+        )
+    insert(
+        con,
+        "monitor.mtrprp",
+        {"system": "LAB", "tod": minute(-0.1), "pfxcpuad": 0, "calflags": 0x00},
+        {"system": "LAB", "tod": minute(-0.1), "pfxcpuad": 1, "calflags": 0xC0},
+    )
+    _processors(con)
+    _levels(con)
+    _volumes(con)
+    insert(
+        con,
+        "meta.run",
+        {
+            "run_id": "R1",
+            "system": "LAB",
+            "since": minute(0),
+            "until": minute(2),
+            "base_run_id": "R1",
+            "cp_level": "4.3.0",
+            "users": 2,
+            "processors": 2,
+        },
+    )
+    insert(
+        con,
+        "meta.throughput",
+        {"run_id": "R1", "interval_end": minute(1), "seconds": 60.0, "transactions": 600},
+        {"run_id": "R1", "interval_end": minute(2), "seconds": 30.0, "transactions": 750},
+    )
+    insert(
+        con,
+        "meta.hardware",
+        {
+            "run_id": "R1",
+            "interval_end": minute(1),
+            "seconds": 60.0,
+            "busy_s": 90.0,
+            "emulation_s": 30.0,
+        },
+        {
+            "run_id": "R1",
+            "interval_end": minute(2),
+            "seconds": 30.0,
+            "busy_s": 27.0,
+            "emulation_s": 6.0,
+        },
+    )
+    return con
+
+
+def _processors(con: duckdb.DuckDBPyConnection) -> None:
+    """Seconds per interval and processor: (user, system, emulation, wait, spin), spins."""
+    times = {
+        (1, 0): ((30, 6, 12, 24, 0.6), 60_000),
+        (1, 1): ((48, 6, 30, 6, 1.2), 30_000),
+        (2, 0): ((3, 0, 1.5, 27, 0.0), 0),
+        (2, 1): ((12, 3, 6, 15, 0.3), 30_000),
+    }
+    for cpu in (0, 1):
+        for table in ("sytprp", "sytsyp", "sytxsp", "sytrsp"):
+            first = {"system": "LAB", "interval_end": minute(0), "pfxcpuad": cpu}
+            insert(con, f"interval.{table}", first)
+    for (n, cpu), ((user, system, emulation, wait, spin), spins) in times.items():
+        key = {
+            "system": "LAB",
+            "interval_end": minute(n),
+            "pfxcpuad": cpu,
+            "seconds": 60.0 if n == 1 else 30.0,
+        }
+        tod = {
+            "pfxutime": user,
+            "pfxtmsys": system,
+            "pfxprbtm": emulation,
+            "pfxtotwt": wait,
+            "pfxspint": spin,
+        }
+        units = {name: round(seconds * TOD_SECOND) for name, seconds in tod.items()}
+        insert(
+            con,
+            "interval.sytprp",
+            {**key, **units, "pfxspinc": spins, "pfxruncp": 6000 * (cpu + 1)},
+        )
+        insert(
+            con,
+            "interval.sytsyp",
+            {
+                **key,
+                **{"plspiopr": 300, "plspiopw": 60, "plspiosr": 6, "plspiosw": 3},
+                **{"plsctss": 240, "plsctrs": 60, "plsdiagt": 90, "plsdguct": 30},
+            },
+        )
+        insert(con, "interval.sytxsp", {**key, "pfxpgin": 600, "plspgin": 60, "plspgout": 540})
+        insert(con, "interval.sytrsp", {**key, "plsmvb2g": 33, "plsstlfr": 66, "plsalemp": 3})
+
+
+def _levels(con: duckdb.DuckDBPyConnection) -> None:
+    for n, seconds in enumerate((None, 60.0, 30.0)):
+        key = {"system": "LAB", "interval_end": minute(n), "seconds": seconds}
+        delta = None if seconds is None else 1
+        counts = ("calmptct", "calmpnct", "caluptct", "calupnct", "calqdnct")
+        times = ("calmptrv", "calmpntr", "caluptrv", "calupntr", "calqdntr")
+        insert(
+            con,
+            "interval.sytusr",
+            {
+                **key,
+                "sysusrs": 10 + n,
+                "srmcdorm": 4,
+                **dict.fromkeys(counts, delta and 6 * delta),
+                **dict.fromkeys(times, delta and 3 * TOD_SECOND),
+            },
+        )
+        insert(
+            con,
+            "interval.sytscg",
+            {
+                **key,
+                **{"srmc1dsp": 1, "srmc2dsp": 2, "srmc3dsp": n},
+                **{"srmc1elg": 0, "srmc2elg": 0, "srmc3elg": n},
+            },
+        )
+        pages = {"vmdctpvr": 100 + 10 * n, "vmdctxbk": 40, "calctpgs": 200}
+        insert(
+            con,
+            "interval.useact",
+            {**key, "vmduser": "ANNA", "vmdcpuad": 0, **pages},
+            {**key, "vmduser": "ANNA", "vmdcpuad": 1, **dict.fromkeys(pages, 0)},
+            {
+                **key,
+                "vmduser": "BERT",
+                "vmdcpuad": 0,
+                **{"vmdctpvr": 300, "vmdctxbk": 60, "calctpgs": 100},
+            },
+        )
+
+
+def _volumes(con: duckdb.DuckDBPyConnection) -> None:
+    """Devices 0x200 and 0x201 hold page slots, 0x300 does not; times in units of 128 us."""
+    for n, seconds in enumerate((None, 60.0, 30.0)):
+        for device, calpage, busy in ((0x200, 500, 0.5), (0x201, 500, 0.2), (0x300, 0, 0.9)):
+            key = {"system": "LAB", "interval_end": minute(n), "rdevdev": device}
+            units = None if seconds is None else round(busy * seconds / 128e-6)
+            insert(
+                con,
+                "interval.stoasp",
+                {
+                    **key,
+                    "seconds": seconds,
+                    "calvser": f"VOL{device:03X}",
+                    "calpage": calpage,
+                    "cpvlokat": 1000,
+                    "cpvalocd": 250,
+                    "expctprd": units and 600,
+                    "expctpwr": units and 300,
+                },
+            )
+            insert(
+                con,
+                "interval.ioddev",
+                {
+                    **key,
+                    "seconds": seconds,
+                    "scmfptim": units and units - 2 * (units // 4),
+                    "scmddtim": units and units // 4,
+                    "scmcntim": units and units // 4,
+                    "scgssch": units and 1000,
+                    "scgcount": units and 1000,
+                },
+            )

@@ -1,0 +1,127 @@
+"""Every column of run_summary, worked out by hand: sums over sums, never means of means."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from tests.reduce.catalogue import close, insert, lab, minute
+
+
+def summary(con: duckdb.DuckDBPyConnection, run: str = "R1") -> dict[str, object]:
+    found = con.execute("SELECT * FROM run_summary WHERE run_id = ?", [run])
+    names = [column[0] for column in found.description or ()]
+    (values,) = found.fetchall()
+    return dict(zip(names, values, strict=True))
+
+
+def test_a_run_of_two_unequal_intervals() -> None:
+    busy, emulation, elapsed = 90 + 18, 42 + 7.5, 90
+    tx = (600 + 750) / 90
+    want = {
+        "run_id": "R1",
+        "system": "LAB",
+        "since": minute(0),
+        "until": minute(2),
+        "base_run_id": "R1",
+        "cp_level": "4.3.0",
+        "users": 2,
+        "processors": 2,
+        "intervals": 2,
+        "seconds": 90,
+        "processors_measured": 2,
+        "total_util": busy / 180,
+        "emul_util": emulation / 180,
+        "cp_util": (busy - emulation) / 180,
+        "tv_ratio": busy / emulation,
+        "master_total_util": (54 + 15) / 90,
+        "master_emul_util": (30 + 6) / 90,
+        "master_cp_util": (24 + 9) / 90,
+        "spin_lock_rate": 120_000 / 90,
+        "spin_time_us": 2.1e6 / 120_000,
+        "pct_spin": 2.1 / 180,
+        "xstor_page_rate": 4 * 1200 / 90,
+        "dasd_page_rate": 4 * 360 / 90,
+        "spool_rate": 4 * 9 / 90,
+        "ssch_rate": 4 * 300 / 90,
+        "move_2g_rate": 4 * 33 / 90,
+        "steal_rate": 4 * 66 / 90,
+        "users_measured": 2,
+        "resident_pages_per_user": (110 + 300 + 120 + 300) / 4,
+        "xstor_pages_per_user": 50,
+        "dasd_pages_per_user": 150,
+        "total_pages_per_user": (110 + 300 + 120 + 300) / 4 + 200,
+        "users_logged_on": 11.5,
+        "users_active": 7.5,
+        "transaction_rate": 60 / 90,
+        "response_s": 30 / 60,
+        "page_volumes": 2,
+        "page_volume_busy": (0.5 + 0.2) / 2,
+        "tx_rate": tx,
+        "cpu_per_tx_ms": 1000 * busy / elapsed / tx,
+        "cp_per_tx_ms": 1000 * (busy - emulation) / elapsed / tx,
+        "emul_per_tx_ms": 1000 * emulation / elapsed / tx,
+        "dasd_pages_per_tx": 16 / tx,
+        "hw_total_util_per_user": 117 / 90 / 2 / 2,
+        "hw_emul_util_per_user": 36 / 90 / 2 / 2,
+        "hw_cp_util_per_user": 81 / 90 / 2 / 2,
+    }
+    close(summary(lab()), want, rel=1e-6)
+
+
+def test_an_interval_belongs_to_the_run_in_which_it_ends() -> None:
+    con = lab()
+    insert(
+        con,
+        "meta.run",
+        {"run_id": "LATE", "system": "LAB", "since": minute(1), "until": minute(2)},
+    )
+    late = summary(con, "LATE")
+    assert (late["intervals"], late["seconds"]) == (1, 30)
+    assert late["total_util"] == pytest.approx(18 / 60)
+    assert late["tx_rate"] is None
+    assert late["cpu_per_tx_ms"] is None
+    assert late["hw_total_util_per_user"] is None
+
+
+def test_the_first_sample_adds_nothing_even_where_the_window_holds_it() -> None:
+    con = lab()
+    before = summary(con)
+    con.execute("UPDATE meta.run SET since = ?", [minute(-5)])
+    after = summary(con)
+    close(after, {**before, "since": minute(-5)})
+
+
+def test_companion_lines_outside_the_window_do_not_count() -> None:
+    con = lab()
+    con.execute("UPDATE meta.run SET since = ?", [minute(1)])
+    assert summary(con)["tx_rate"] == pytest.approx(750 / 30)
+    con.execute("UPDATE meta.run SET since = ?, until = ?", [minute(0), minute(1)])
+    assert summary(con)["tx_rate"] == pytest.approx(600 / 60)
+
+
+def test_a_companion_clock_that_is_milliseconds_late_keeps_its_last_line() -> None:
+    con = lab()
+    con.execute("UPDATE meta.throughput SET interval_end = interval_end + INTERVAL 5 MILLISECOND")
+    assert summary(con)["tx_rate"] == pytest.approx(1350 / 90)
+
+
+def test_a_run_without_any_data_is_there_and_all_null() -> None:
+    con = lab()
+    insert(
+        con,
+        "meta.run",
+        {"run_id": "NONE", "system": "NOWHERE", "since": minute(0), "until": minute(9)},
+    )
+    none = summary(con, "NONE")
+    assert none.pop("intervals") == 0
+    given = {"run_id", "system", "since", "until"}
+    assert all(value is None for name, value in none.items() if name not in given)
+
+
+def test_a_volume_that_is_silent_is_left_out_of_the_mean() -> None:
+    con = lab()
+    con.execute("DELETE FROM interval.ioddev WHERE rdevdev = ?", [0x201])
+    got = summary(con)
+    assert got["page_volumes"] == 1
+    assert got["page_volume_busy"] == pytest.approx(0.5, rel=1e-6)

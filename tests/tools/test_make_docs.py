@@ -1,0 +1,53 @@
+"""The generated pages: what they show, and that the committed ones are current."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+import cpmon.cli
+from cpmon.schemas.arrow import schemas
+from tools import make_docs
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@click.group()
+def monitor() -> None:
+    """Reads dumps."""
+
+
+@monitor.command()
+@click.option("--store", help="Folder of landed dumps.")
+def ingest(store: str) -> None:
+    """Lands a dump."""
+
+
+@monitor.command(hidden=True)
+def secret() -> None:
+    """Not shown."""
+
+
+def test_the_command_reference_shows_the_help_of_every_command_that_is_not_hidden():
+    text = "\n".join(make_docs.reference(monitor, "cpmon"))
+    assert "## cpmon\n\n```\nUsage: cpmon [OPTIONS] COMMAND" in text
+    assert "## cpmon ingest\n\n```\nUsage: cpmon ingest [OPTIONS]" in text
+    assert "Folder of landed dumps." in text
+    assert "secret" not in text
+
+
+def test_the_dictionary_has_every_table_and_every_column():
+    text = make_docs.dictionary()
+    for name, schema in schemas().items():
+        assert f"\n## {name}\n" in text
+        assert [field.name for field in schema if f"`{field.name}`" not in text] == []
+
+
+@pytest.mark.parametrize("page", make_docs.PAGES)
+def test_a_committed_page_is_current(page: str):
+    if page.endswith("cli-reference.md") and not hasattr(cpmon.cli, "cli"):
+        pytest.skip("no commands yet")
+    committed = (ROOT / page).read_text(encoding="utf-8")
+    assert committed == make_docs.PAGES[page](), "run make docs and review the diff"

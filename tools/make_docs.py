@@ -1,0 +1,134 @@
+"""Write the generated pages of docs/: `python -m tools.make_docs`, run by `make docs`.
+
+docs/dictionary.md comes from the Arrow schemas of the landed tables, docs/cli-reference.md from
+the help texts of the commands. With `--check` nothing is written; pages that are not current are
+named, and the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+import pyarrow as pa
+
+from cpmon.schemas import HEADER, layouts
+from cpmon.schemas.arrow import ROW, TAIL, schemas
+
+ROOT = Path(__file__).resolve().parent.parent
+GENERATED = "<!-- Written by `make docs`; changes belong into what it is made from. -->"
+
+
+def dictionary() -> str:
+    """The data dictionary: a section per landed table, a row per column."""
+    return "\n".join(_dictionary()) + "\n"
+
+
+def _dictionary() -> Iterator[str]:
+    records = {layout.name: layout for layout in layouts()}
+    yield from ("# Data dictionary", "", GENERATED, "")
+    yield (
+        "Every table that a dump lands in, under IBM's names. In the catalogue the rows as landed"
+        " are in\n`monitor.<table>`; samples are also in `interval.<table>`, where counters and"
+        " countdowns are deltas.\nThe same text is in the catalogue: `meta.dictionary` and the"
+        " comments."
+    )
+    header = ", ".join(f"`{f.name}` ({f.length} bytes at {f.offset})" for f in HEADER)
+    yield from ("", "Offsets in a record count from the first byte of its header:", f"{header}.")
+    yield from ("Offsets in tables of entries count from the first byte of the entry.", "")
+    yield from ("Every table starts with the columns", "")
+    yield from _table([*ROW])
+    yield from ("", f"and ends with `{TAIL.name}`: {_said(TAIL, 'meaning')}")
+    for name, schema in sorted(schemas().items()):
+        facts = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+        yield from ("", f"## {name}", "", f"{facts.get('title', '')}.".lstrip("."))
+        if layout := records.get(name):
+            yield (
+                f"Domain {layout.domain}, record {layout.record}: {layout.kind}, one row per"
+                f" {layout.grain}."
+            )
+        if keys := facts.get("keys"):
+            yield f"Keys beside `tod`: {', '.join(f'`{key}`' for key in keys.split())}."
+        if provenance := facts.get("provenance"):
+            yield f"Layout: {provenance}."
+        own = [field for field in schema if field not in (*ROW, TAIL)]
+        if own:
+            yield ""
+            yield from _table(own)
+
+
+COLUMNS = ("offset", "length", "type", "role", "unit", "since", "until", "provenance", "meaning")
+
+
+def _table(fields: Sequence[pa.Field]) -> Iterator[str]:
+    """A Markdown table of columns; what no field of the table says is left out."""
+    used = [name for name in COLUMNS if any(_said(field, name) for field in fields)]
+    yield "| " + " | ".join(("column", *used)) + " |"
+    yield "|---" * (1 + len(used)) + "|"
+    for field in fields:
+        yield "| " + " | ".join((f"`{field.name}`", *(_said(field, n) for n in used))) + " |"
+
+
+def _said(field: pa.Field, name: str) -> str:
+    """One fact of a field's metadata, safe inside a Markdown table; the Arrow type in its place."""
+    facts = field.metadata or {}
+    said: str = facts.get(name.encode(), b"").decode()
+    if name == "type" and not said:
+        said = str(field.type)
+    return said.replace("|", "\\|").replace("<", "&lt;")
+
+
+def cli_reference() -> str:
+    """The help text of `cpmon` and of every command, as the terminal shows it."""
+    group: click.Group = importlib.import_module("cpmon.cli").cli
+    return "\n".join(reference(group, "cpmon")) + "\n"
+
+
+def reference(command: click.Command, name: str) -> Iterator[str]:
+    """The reference page of a command and those below it, in lines of Markdown."""
+    yield from ("# Commands", "", GENERATED)
+    for title, one in _commands(command, name):
+        yield from ("", f"## {title}", "", "```")
+        context = click.Context(one, info_name=title, terminal_width=96, max_content_width=96)
+        yield from (line.rstrip() for line in one.get_help(context).splitlines())
+        yield "```"
+
+
+def _commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    """A command and all below it that are not hidden, by the words that call them."""
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=name)
+        for word in command.list_commands(context):
+            below = command.get_command(context, word)
+            if below is not None and not below.hidden:
+                yield from _commands(below, f"{name} {word}")
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/dictionary.md": dictionary,
+    "docs/cli-reference.md": cli_reference,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or with `--check` name those that are not current."""
+    stale = []
+    for name, make in PAGES.items():
+        path, text = ROOT / name, make()
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if "--check" not in arguments:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    said = "not current, run make docs" if "--check" in arguments else "written"
+    print(*(f"{name}: {said}" for name in stale) if stale else ("docs: current",), sep="\n")
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
