@@ -1,1 +1,5 @@
-"""The `cpmon` command: thin click commands over the library."""
+"""The command line: thin commands over the library."""
+
+from .main import main
+
+__all__ = ["main"]

@@ -74,6 +74,8 @@ def _times(scenario: Scenario, run: Run) -> list[tuple[str, float, float, str]]:
     master_total = targets.master_total_util or targets.total_util
     hardware = targets.hardware_total_util
     return [
+        ("master_total_util", max(0.0, -others), 0, "percent more than all processors together"),
+        ("master_emul_util", max(0.0, -others_emul), 0, "percent more than all together"),
         ("emul_util", targets.emul_util, 0.95 * targets.total_util, "percent"),
         ("master_emul_util", master_emul, 0.95 * master_total, "percent"),
         (
@@ -83,8 +85,6 @@ def _times(scenario: Scenario, run: Run) -> list[tuple[str, float, float, str]]:
             "percent besides the master",
         ),
         ("total_util", busiest, 99.5, "percent on the busiest processor"),
-        ("master_total_util", max(0.0, -others), 0, "percent more than all processors together"),
-        ("master_emul_util", max(0.0, -others_emul), 0, "percent more than all together"),
         ("spin_time_us", spin, 0.9 * cp, "percent"),
         ("hardware_emul_util", targets.hardware_emul_util or 0, hardware or 0, "percent"),
     ]

@@ -22,7 +22,7 @@ def run_file(measurement: Measurement, clock: Clock, companions: Mapping[str, st
         f"run_id = {_value(run.run_id)}",
         f"system = {_value(measurement.scenario.system)}",
         f"base_run_id = {_value(run.base_run_id or run.run_id)}",
-        # Half a minute of room, so that the records around the samples belong to the run.
+        # A little room, so that the configuration before the first sample belongs to the run.
         f"since = {_value(clock.end_moment(0) - dt.timedelta(seconds=5))}",
         f"until = {_value(clock.end_moment(measurement.intervals) + dt.timedelta(seconds=5))}",
         "",

@@ -122,7 +122,7 @@ class Users:
         rng = self.measurement.rng(f"users at sample {sample}")
         n = len(self.size)
         size = self.size * (0.985 + 0.03 * rng.random(n))
-        other = 2.0 * self.size.mean() - size * 0.5
+        other = 2.0 - size * 0.5
 
         chosen = np.zeros(n, dtype=np.bool_)
         if dispatched > 0:

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from .. import __version__
-from ..schemas.arrow import ENTRY, QUARANTINE, RAW, arrow_schema
-from ..schemas.layout import Kind, Layout
-from ..schemas.registry import by_record, fingerprint, record_names
-from ..store.meta import INTERVAL
+from ..schemas.registry import fingerprint
 from ..store.runs import Run, read_run, run_file, save_run
 from ..store.store import Staging, Store
-from .accounting import Bytes
-from .codec import I64, tod_to_unix_us
-from .columns import Decoded, decode, pieces
-from .configuration import UNKNOWN, Configuration
-from .findings import Code, Finding, Findings
-from .index import INTERVAL_END, RecordIndex
-from .monwrite import Framer
+from .configuration import UNKNOWN
+from .findings import Findings
+from .reader import Reader
 from .sources import Source, open_source
-from .windows import Window, windows
+from .windows import windows
 from .writing import Writing
 
 Progress = Callable[[Source], None]
-MICROSECONDS = pa.timestamp("us")
 
 
 @dataclass(frozen=True)
@@ -73,9 +61,7 @@ def ingest(
     landed = _known(path, store) or _land(path, store, system, progress)
     run = _run(path, landed, run_id)
     changed = save_run(store, run) if run else False
-    return Landed(
-        landed.dump, landed.system, landed.already, landed.about, landed.findings, run, changed
-    )
+    return replace(landed, run=run, run_changed=changed)
 
 
 def _known(path: str | Path, store: Store) -> Landed | None:
@@ -144,225 +130,7 @@ def _run(path: str | Path, landed: Landed, run_id: str | None) -> Run | None:
     if file is None:
         return Run(str(run_id), landed.system, *span)
     run = read_run(file, landed.system, *span)
-    return run if run_id is None else Run(**{**run.__dict__, "run_id": run_id})
-
-
-@dataclass
-class Reader:
-    """Turns windows into tables and keeps what must be known across windows."""
-
-    source: Source
-    findings: Findings = field(default_factory=Findings)
-    configuration: Configuration = field(default_factory=Configuration)
-    bytes: Bytes = field(default_factory=Bytes)
-    intervals: int = 0
-    first_us: int | None = None
-    last_us: int | None = None
-    first_end_us: int | None = None
-    _unknown: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-    _longer: dict[str, tuple[int, int]] = field(default_factory=dict)
-    _cut: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.framer = Framer(self.findings)
-
-    def tables(self, window: Window) -> list[tuple[str, pa.Table]]:
-        """The tables that the records of a window land in, in the order of the dump."""
-        index = window.index
-        rows = _rows(window)
-        self._note_span(rows)
-        found: list[tuple[str, pa.Table]] = []
-        unknown: list[I64] = []
-        for (domain, record), chosen in _by_kind(index):
-            layout = by_record().get((domain, record))
-            if layout is None:
-                unknown.append(chosen)
-                _tally(self._unknown, (domain, record), window, chosen)
-            else:
-                found += self._decode(layout, window, rows, chosen)
-        if unknown:
-            chosen = np.sort(np.concatenate(unknown))
-            found.append(("record_raw", _raw_table(window, rows, chosen)))
-            self.bytes.raw += int(index.length[chosen].sum())
-        found += self._intervals(window)
-        return found + self._quarantine(window)
-
-    def finish(self) -> None:
-        """Close the books: byte accounting, and the findings that are told once a dump."""
-        self.bytes.size = self.source.size
-        self.bytes.decoded += self.framer.control_bytes
-        self.bytes.filler += self.framer.filler_bytes
-        if self.bytes.missing:
-            raise RuntimeError(f"{self.bytes.missing} bytes of the dump are not accounted for")
-        names = record_names()
-        for (domain, record), (offset, count) in sorted(self._unknown.items()):
-            said = f"record {domain}.{record} ({names.get((domain, record), 'unknown').upper()})"
-            self.findings.add(Finding(Code.LAYOUT_UNKNOWN, offset, said, "kept raw", count))
-        for code, tally in ((Code.RECORD_LONGER, self._longer), (Code.GROUP_CUT, self._cut)):
-            for name, (offset, count) in sorted(tally.items()):
-                self.findings.add(Finding(code, offset, f"records of {name}", count=count))
-        if self.source.damage:
-            said = f"{self.source.compression}: {self.source.damage}"
-            self.findings.add(Finding(Code.COMPRESSED_CUT, self.source.size, said))
-        if not self.configuration.system:
-            self.findings.add(Finding(Code.CONFIG_MISSING, 0, "expected a record 1.4"))
-
-    def _decode(
-        self, layout: Layout, window: Window, rows: pa.Table, chosen: I64
-    ) -> list[tuple[str, pa.Table]]:
-        """The table of one layout, and those of its groups."""
-        index = window.index
-        lengths = index.length[chosen]
-        decoded = decode(layout, window.data, index.start[chosen], lengths)
-        self.bytes.decoded += int(lengths.sum())
-        self.configuration.take(decoded, chosen)
-        if decoded.tail.null_count < len(decoded.tail):
-            longer = chosen[decoded.tail.is_valid().to_numpy(zero_copy_only=False)]
-            _tally(self._longer, layout.name, window, longer)
-        at = rows.take(pa.array(chosen)) if len(chosen) < len(rows) else rows
-        if layout.kind is not Kind.SAMPLE:
-            at = _without_interval(at)
-        found = [(layout.name, _table(decoded, at, {}))]
-        for entries in decoded.entries:
-            if entries.cut:
-                _tally(self._cut, entries.decoded.layout.name, window, chosen[: entries.cut])
-            record = pa.array(entries.record)
-            parent = {key.name: decoded.columns[key.name].take(record) for key in layout.keys}
-            parent[ENTRY.name] = pa.array(entries.position.astype(np.int32))
-            table = _table(entries.decoded, at.take(record), parent)
-            if len(table):
-                found.append((entries.decoded.layout.name, table))
-        return found
-
-    def _intervals(self, window: Window) -> list[tuple[str, pa.Table]]:
-        """A row for every interval that the window closes and that has samples."""
-        index = window.index
-        sample = window.frames.sample[index.frame] & ~_is_config(index)
-        ends = index.where(*INTERVAL_END)
-        ends = ends[window.frames.sample[index.frame[ends]]]
-        nominal, ipl = self.configuration.at(ends)
-        counts = np.diff(np.concatenate([[0], np.cumsum(sample)[ends]]))
-        sizes = np.diff(np.concatenate([[0], np.cumsum(index.length * sample)[ends]]))
-        filled = np.flatnonzero(counts)
-        if not len(filled):
-            return []
-        end_us = tod_to_unix_us(index.tod[ends])[filled]
-        self.intervals += len(filled)
-        self.first_end_us = int(end_us[0]) if self.first_end_us is None else self.first_end_us
-        columns = [
-            pa.array(end_us).cast(MICROSECONDS),
-            pa.array(end_us),
-            pa.array(counts[filled]),
-            pa.array(sizes[filled]),
-            pa.array([nominal[i] for i in filled], pa.int64()),
-            pa.array([ipl[i] for i in filled], pa.int64()),
-        ]
-        return [("interval", pa.Table.from_arrays(columns, schema=INTERVAL))]
-
-    def _quarantine(self, window: Window) -> list[tuple[str, pa.Table]]:
-        """Bytes that are no records: filler where they are zeros or behind a frame's end."""
-        frames, index = window.frames, window.index
-        rest = frames.limit - index.stop
-        bad = [(start, behind) for start, behind in window.lost]
-        for frame in np.flatnonzero(index.broken):
-            start, behind = int(index.stop[frame]), int(frames.limit[frame])
-            if window.data[start:behind].any():
-                bad.append((start, behind))
-                self.findings.add(_broken(window, int(frame), start, behind))
-                rest[frame] = 0
-        self.bytes.filler += int(rest.sum())
-        if not bad:
-            return []
-        at, behind_at = (np.array(side, np.int64) for side in zip(*bad, strict=True))
-        self.bytes.quarantined += int((behind_at - at).sum())
-        columns = [pa.array(at + window.base), pieces(window.data, at, behind_at - at)]
-        return [("quarantine", pa.Table.from_arrays(columns, schema=QUARANTINE))]
-
-    def _note_span(self, rows: pa.Table) -> None:
-        if not len(rows):
-            return
-        tods = rows["tod_us"].to_numpy()
-        self.first_us = int(tods[0]) if self.first_us is None else self.first_us
-        self.last_us = int(tods[-1])
-
-
-def _rows(window: Window) -> pa.Table:
-    """What every record of a window has: time stamps, interval end, offset."""
-    index = window.index
-    tod = tod_to_unix_us(index.tod)
-    sample = window.frames.sample[index.frame]
-    ends = index.where(*INTERVAL_END)
-    ends = ends[sample[ends]]
-    following = np.searchsorted(ends, np.arange(len(index)))
-    closed = sample & (following < len(ends))
-    end = np.append(tod[ends], 0)[following]
-    ended = pc.if_else(pa.array(closed), pa.array(end), pa.scalar(None, pa.int64()))
-    columns = [pa.array(tod).cast(MICROSECONDS), pa.array(tod), ended.cast(MICROSECONDS)]
-    columns.append(pa.array(index.start + window.base))
-    return pa.Table.from_arrays(columns, schema=pa.schema(list(RAW)[:4]))
-
-
-def _by_kind(index: RecordIndex) -> list[tuple[tuple[int, int], I64]]:
-    """Numbers of the records of each (domain, record), ascending."""
-    if not len(index):
-        return []
-    kind = index.domain.astype(np.uint32) << 16 | index.record
-    order = np.argsort(kind, kind="stable")
-    first = np.flatnonzero(np.diff(kind[order], prepend=np.uint32(2**32 - 1)))
-    groups = np.split(order, first[1:])
-    return [((int(kind[g[0]]) >> 16, int(kind[g[0]]) & 0xFFFF), g) for g in groups]
-
-
-def _is_config(index: RecordIndex) -> Any:
-    """(records,) records that describe the configuration, or close a frame or interval."""
-    config = [k for k, layout in by_record().items() if layout.kind is not Kind.SAMPLE]
-    kinds = np.array([d << 16 | r for d, r in config], np.uint32)
-    monitor = index.domain == INTERVAL_END[0]
-    return monitor | np.isin(index.domain.astype(np.uint32) << 16 | index.record, kinds)
-
-
-def _table(decoded: Decoded, rows: pa.Table, parent: dict[str, pa.Array]) -> pa.Table:
-    arrays = [*rows.columns, *parent.values(), *decoded.columns.values(), decoded.tail]
-    return pa.Table.from_arrays(arrays, schema=arrow_schema(decoded.layout))
-
-
-def _without_interval(rows: pa.Table) -> pa.Table:
-    column = rows.schema.get_field_index("interval_end")
-    return rows.set_column(column, rows.schema.field(column), pa.nulls(len(rows), MICROSECONDS))
-
-
-def _raw_table(window: Window, rows: pa.Table, chosen: I64) -> pa.Table:
-    index = window.index
-    columns = [
-        *rows.take(pa.array(chosen)).columns,
-        pa.array(index.domain[chosen]),
-        pa.array(index.record[chosen]),
-        pieces(window.data, index.start[chosen], index.length[chosen]),
-    ]
-    return pa.Table.from_arrays(columns, schema=RAW)
-
-
-def _tally(tally: dict[Any, tuple[int, int]], key: Any, window: Window, chosen: I64) -> None:
-    """Count records under a key; the place of the first is kept."""
-    offset, count = tally.get(key, (window.base + int(window.index.start[chosen[0]]), 0))
-    tally[key] = offset, count + len(chosen)
-
-
-def _broken(window: Window, frame: int, start: int, behind: int) -> Finding:
-    """What stands where a record should start, and what is skipped because of it."""
-    head = window.data[start : start + 8].tobytes()
-    length, room = int.from_bytes(head[:2], "big"), behind - start
-    if length < 20:
-        code = Code.RECORD_SHORT
-    elif length > room:
-        code = Code.RECORD_LONG
-    else:
-        code = Code.HEADER_BAD
-    number = int(np.searchsorted(window.index.frame, frame, side="right"))
-    first = int(np.searchsorted(window.index.frame, frame))
-    detail = f"record {number - first} of its frame: expected length 20 to {room}, found {length} ({head.hex(' ')})"
-    effect = f"{room} bytes up to the end of the frame kept in quarantine; landing continues"
-    return Finding(code, window.base + start, detail, effect)
+    return run if run_id is None else replace(run, run_id=run_id)
 
 
 def _iso(moment: datetime) -> str:

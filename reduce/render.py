@@ -6,7 +6,6 @@ json. Bytes are hexadecimal. Nothing here loops over the rows of csv, json, json
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
@@ -18,7 +17,7 @@ import pyarrow.compute as pc
 from ..schemas import CpmonError
 
 FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet")
-_ISO = "%Y-%m-%dT%H:%M:%SZ"
+_ISO = "%Y-%m-%dT%H:%M:%S.%fZ"
 _GAP = "  "
 _DECIMALS = 6
 
@@ -60,69 +59,55 @@ def markdown_row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def plain(table: pa.Table) -> pa.Table:
-    """The table with times as ISO-8601 text in UTC and bytes as hexadecimal text."""
-    for n, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type):
-            table = table.set_column(n, field.name, _iso(table.column(n)))
-        elif pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
-            table = table.set_column(n, field.name, _hex(table.column(n)))
+def plain(table: pa.Table, *, flat: bool = False) -> pa.Table:
+    """The table with times as ISO-8601 text in UTC and bytes as hexadecimal text.
+
+    `flat` also turns lists, structs and maps into JSON text, for formats without a word for them.
+    """
+    wanted = [_plain_sql(f"c{n}", field.type, flat) for n, field in enumerate(table.schema)]
+    if not any(wanted):
+        return table
+    texts = [f"{sql} AS c{n}" for n, sql in enumerate(wanted) if sql]
+    given = table.rename_columns([f"c{n}" for n in range(table.num_columns)])
+    made = _query(f"SELECT {', '.join(texts)} FROM given", given)
+    for n, sql in enumerate(wanted):
+        if sql:
+            table = table.set_column(n, table.column_names[n], made.column(f"c{n}"))
     return table
 
 
-def _iso(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    utc = column.cast(pa.timestamp("us")) if column.type.tz is None else column
-    if column.type.tz is not None:
-        utc = column.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
-    return pc.strftime(utc, format=_ISO)
+def _plain_sql(column: str, kind: pa.DataType, flat: bool) -> str:
+    """SQL for the text of a column, or nothing where it stays as it is."""
+    if pa.types.is_timestamp(kind):
+        utc = column if kind.tz is None else f"({column} AT TIME ZONE 'UTC')"
+        return f"strftime({utc}, '{_ISO}')"
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return f"lower(hex({column}))"
+    if flat and pa.types.is_nested(kind):
+        return f"CAST(to_json({column}) AS VARCHAR)"
+    return ""
 
 
-def _hex(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _query(sql: str, given: pa.Table) -> pa.Table:
+    """The answer of a query over the table `given`."""
     import duckdb
 
-    rows = pa.table({"bytes": column})
     with duckdb.connect() as con:
-        con.register("given", rows)
-        return con.sql("SELECT lower(hex(bytes)) AS text FROM given").to_arrow_table().column(0)
+        con.register("given", given)
+        return con.sql(sql).to_arrow_table()
 
 
 def _csv(table: pa.Table) -> bytes:
-    from pyarrow import csv as arrow_csv
+    """Quotes only where needed, lines end in a line feed, NULL is empty and '' is quoted."""
+    import polars
 
     out = io.BytesIO()
-    head = io.StringIO()
-    csv.writer(head, lineterminator="\n").writerow(table.column_names)
-    out.write(head.getvalue().encode())
-    if table.num_columns:
-        options = arrow_csv.WriteOptions(include_header=False, quoting_style="needed")
-        arrow_csv.write_csv(_flat(plain(table)), out, options)
+    polars.DataFrame(plain(table, flat=True)).write_csv(out, quote_style="necessary")
     return out.getvalue()
-
-
-def _flat(table: pa.Table) -> pa.Table:
-    """The table with columns that CSV has no notion of (lists, structs, maps) as JSON text."""
-    nested = [n for n, f in enumerate(table.schema) if pa.types.is_nested(f.type)]
-    for n in nested:
-        name = table.column_names[n]
-        text = pa.array([line.decode() for line in _values(table.column(n))], pa.string())
-        table = table.set_column(n, name, text)
-    return table
-
-
-def _values(column: pa.ChunkedArray) -> list[bytes]:
-    import duckdb
-
-    with duckdb.connect() as con:
-        con.register("given", pa.table({"value": column}))
-        rows = con.sql("SELECT CAST(to_json(value) AS BLOB) AS text FROM given").to_arrow_table()
-    found: list[bytes] = rows.column(0).to_pylist()
-    return found
 
 
 def _objects(table: pa.Table) -> list[bytes]:
     """One JSON object a row; NaN and infinity, for which JSON has no word, are null."""
-    import duckdb
-
     table = plain(table)
     for n, field in enumerate(table.schema):
         if pa.types.is_floating(field.type):
@@ -131,10 +116,9 @@ def _objects(table: pa.Table) -> list[bytes]:
             table = table.set_column(n, field.name, finite)
     if not table.num_rows:
         return []
-    with duckdb.connect() as con:
-        con.register("given", table)
-        rows = con.sql("SELECT CAST(to_json(given) AS VARCHAR) AS text FROM given").to_arrow_table()
-    return [text.encode() for text in rows.column(0).to_pylist()]
+    lines = _query("SELECT CAST(to_json(given) AS BLOB) AS line FROM given", table)
+    found: list[bytes] = lines.column(0).to_pylist()
+    return found
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -147,12 +131,14 @@ def _parquet(table: pa.Table) -> bytes:
 
 def _cells(table: pa.Table) -> list[list[str]]:
     """The columns as texts, for tables that a person reads."""
-    return [[_cell(v) for v in column.to_pylist()] for column in plain(table).columns]
+    return [[_cell(v) for v in column.to_pylist()] for column in plain(table, flat=True).columns]
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float):
         return _short(value)
     return str(value)

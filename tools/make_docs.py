@@ -83,29 +83,32 @@ def _said(field: pa.Field, name: str) -> str:
 
 def cli_reference() -> str:
     """The help text of `cpmon` and of every command, as the terminal shows it."""
-    group: click.Group = importlib.import_module("cpmon.cli").cli
+    group: click.Group = importlib.import_module("cpmon.cli.main").cpmon
     return "\n".join(reference(group, "cpmon")) + "\n"
 
 
 def reference(command: click.Command, name: str) -> Iterator[str]:
     """The reference page of a command and those below it, in lines of Markdown."""
     yield from ("# Commands", "", GENERATED)
-    for title, one in _commands(command, name):
-        yield from ("", f"## {title}", "", "```")
-        context = click.Context(one, info_name=title, terminal_width=96, max_content_width=96)
-        yield from (line.rstrip() for line in one.get_help(context).splitlines())
+    for context in _contexts(command, name, None):
+        yield from ("", f"## {context.command_path}", "", "```")
+        yield from (line.rstrip() for line in context.get_help().splitlines())
         yield "```"
 
 
-def _commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
-    """A command and all below it that are not hidden, by the words that call them."""
-    yield name, command
+def _contexts(
+    command: click.Command, name: str, parent: click.Context | None
+) -> Iterator[click.Context]:
+    """Contexts of a command and of all below it that are not hidden."""
+    context = command.make_context(
+        name, [], parent, resilient_parsing=True, terminal_width=96, max_content_width=96
+    )
+    yield context
     if isinstance(command, click.Group):
-        context = click.Context(command, info_name=name)
         for word in command.list_commands(context):
             below = command.get_command(context, word)
             if below is not None and not below.hidden:
-                yield from _commands(below, f"{name} {word}")
+                yield from _contexts(below, word, context)
 
 
 PAGES: dict[str, Callable[[], str]] = {

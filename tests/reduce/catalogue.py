@@ -14,9 +14,9 @@ import duckdb
 import pytest
 
 from cpmon.reduce import reductions
-from cpmon.schemas import Field, layouts
+from cpmon.schemas import Field, layout
 
-START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001: the catalogue has UTC without zone
+START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001  (the catalogue has UTC without zone)
 TOD_SECOND = 4_096_000_000
 """TOD units in a second."""
 
@@ -41,28 +41,26 @@ def minute(n: float) -> datetime:
 
 
 def empty_catalogue() -> duckdb.DuckDBPyConnection:
-    """All tables, without a row, and the reductions over them."""
+    """The tables that reductions read, without a row, and the reductions over them."""
     con = duckdb.connect()
-    for schema in ("monitor", "interval", "meta"):
-        con.execute(f"CREATE SCHEMA {schema}")
-    for layout in layouts():
-        landed = ", ".join(f"{f.name} {_type(f)}" for f in layout.columns)
-        deltas = ", ".join(
-            f"{f.name} {'BIGINT' if f.is_cumulative else _type(f)}" for f in layout.columns
-        )
-        tail = ", " if landed else ""
-        con.execute(f"CREATE TABLE monitor.{layout.name} ({COMMON}{tail}{landed})")
-        con.execute(f"CREATE TABLE interval.{layout.name} ({COMMON}, seconds DOUBLE{tail}{deltas})")
-    for name, columns in META.items():
-        con.execute(f"CREATE TABLE {name} ({columns})")
-    for reduction in reductions():
-        con.execute(reduction.sql)
+    statements = [f"CREATE SCHEMA {schema}" for schema in ("monitor", "interval", "meta")]
+    statements += [f"CREATE TABLE {name} ({columns})" for name, columns in META.items()]
+    read = {name for reduction in reductions() for name in reduction.reads if "." in name}
+    for name in sorted(read - META.keys()):
+        schema, record = name.split(".")
+        fields = [f"{f.name} {_type(f, schema)}" for f in layout(record).columns]
+        seconds = ["seconds DOUBLE"] if schema == "interval" else []
+        statements.append(f"CREATE TABLE {name} ({', '.join([COMMON, *seconds, *fields])})")
+    con.execute("; ".join(statements))
+    con.execute("\n".join(reduction.sql for reduction in reductions()))
     return con
 
 
-def _type(field: Field) -> str:
+def _type(field: Field, schema: str) -> str:
     if not field.is_number:
         return "VARCHAR"
+    if schema == "interval" and field.is_cumulative:
+        return "BIGINT"
     return WIDTHS[field.length]
 
 
@@ -72,8 +70,8 @@ def insert(con: duckdb.DuckDBPyConnection, table: str, *rows: dict[str, Any]) ->
         row = dict(given)
         if "interval_end" in row and not table.startswith("meta."):
             row.setdefault("tod", row["interval_end"])
-        names, marks = ", ".join(row), ", ".join("?" for _ in row)
-        con.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))
+        marks = ", ".join("?" for _ in row)
+        con.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
 
 
 def close(got: Mapping[str, Any], want: Mapping[str, Any], rel: float = 1e-9) -> None:

@@ -7,14 +7,13 @@ from pathlib import Path
 import click
 import pytest
 
-import cpmon.cli
 from cpmon.schemas.arrow import schemas
 from tools import make_docs
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def monitor() -> None:
     """Reads dumps."""
 
@@ -35,6 +34,7 @@ def test_the_command_reference_shows_the_help_of_every_command_that_is_not_hidde
     assert "## cpmon\n\n```\nUsage: cpmon [OPTIONS] COMMAND" in text
     assert "## cpmon ingest\n\n```\nUsage: cpmon ingest [OPTIONS]" in text
     assert "Folder of landed dumps." in text
+    assert text.count("-h, --help") == 2
     assert "secret" not in text
 
 
@@ -47,7 +47,5 @@ def test_the_dictionary_has_every_table_and_every_column():
 
 @pytest.mark.parametrize("page", make_docs.PAGES)
 def test_a_committed_page_is_current(page: str):
-    if page.endswith("cli-reference.md") and not hasattr(cpmon.cli, "cli"):
-        pytest.skip("no commands yet")
     committed = (ROOT / page).read_text(encoding="utf-8")
     assert committed == make_docs.PAGES[page](), "run make docs and review the diff"

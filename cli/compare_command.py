@@ -1,0 +1,43 @@
+"""`cpmon compare`: a comparison table of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .options import output_options, store_option
+from .output import deliver
+
+
+@click.command("compare")
+@click.argument("table", required=False)
+@store_option
+@click.option("--list", "listing", is_flag=True, help="Name the shipped tables.")
+@output_options
+def command(
+    table: str | None, store: Path, listing: bool, form: str, output: Path | None
+) -> None:
+    """Print the comparison TABLE: values a run, then ratios to the base run.
+
+    TABLE is a shipped one or a TOML file of your own (docs/reports.md). csv holds one printed cell
+    a line: table, run_id, row_label, value_as_printed, source_tag.
+
+    \b
+    Examples:
+      cpmon compare timer_t1 --store perf/
+      cpmon compare my-table.toml --store perf/ --format markdown -o my-table.md
+    """
+    from ..reduce import compare, load_spec, reductions, render_comparison, spec_names
+    from ..store import Store, connect
+
+    if listing:
+        for known in spec_names():
+            click.echo(f"{known}  {load_spec(known).title}")
+        return
+    if table is None:
+        raise click.UsageError(f"which table? One of {', '.join(spec_names())}, or a TOML file")
+    spec = load_spec(table)
+    with connect(Store(store), reductions()) as connection:
+        found = compare(connection, spec)
+    deliver(render_comparison(found, form), output, form)

@@ -1,0 +1,95 @@
+"""`cpmon ingest`: dumps into a store."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .main import Status
+from .options import dump_arguments, store_option
+from .progress import bar
+
+if TYPE_CHECKING:
+    from ..ingest import Landed
+    from ..store import Store
+
+
+@click.command("ingest")
+@dump_arguments
+@store_option
+@click.option("--system", metavar="NAME", help="Name of the system, instead of the dump's own.")
+@click.option("--run-id", metavar="RUN", help="Make the dump a run of this name.")
+def command(dumps: tuple[Path, ...], store: Path, system: str | None, run_id: str | None) -> Status:
+    """Land each DUMP: a MONWRITE file, plain, gzip or zstd, or - for standard input.
+
+    A run file (X.run.toml beside X.mon) is picked up. The same bytes land once, whatever the file
+    is called. A dump that cannot be read does not stop the others.
+
+    \b
+    Examples:
+      cpmon ingest quiet-hour.mon --store perf/
+      ssh vm cat monitor.gz | cpmon ingest - --store perf/ --system VMPROD
+    """
+    from ..schemas.errors import CpmonError, DumpError
+    from ..store import Store
+
+    if run_id and len(dumps) > 1:
+        raise click.UsageError("--run-id names one run; give one dump with it")
+    place = Store(store, create=True)
+    worst = Status.DONE
+    for dump in dumps:
+        try:
+            status = _land(dump, place, system, run_id)
+        except CpmonError as error:
+            if len(dumps) == 1:
+                raise
+            click.echo(f"cpmon: {error}", err=True)
+            status = Status.DAMAGED if isinstance(error, DumpError) else Status.USAGE
+        worst = max(worst, status)
+    return worst
+
+
+def _land(dump: Path, store: Store, system: str | None, run_id: str | None) -> Status:
+    from ..ingest import Severity, ingest
+
+    size = None if str(dump) == "-" or not dump.exists() else dump.stat().st_size
+    started = time.perf_counter()
+    with bar(f"ingesting {dump.name}", size) as advance:
+        landed = ingest(
+            dump,
+            store,
+            system=system,
+            run_id=run_id,
+            progress=lambda source: advance(source.stored_read),
+        )
+    _tell(dump, landed, time.perf_counter() - started)
+    worst = landed.findings.worst
+    if worst is Severity.DATA_LOSS:
+        return Status.DAMAGED
+    return Status.WARNINGS if worst is Severity.WARNING else Status.DONE
+
+
+def _tell(dump: Path, landed: Landed, seconds: float) -> None:
+    about = landed.about
+    size = about["bytes"]["size"]
+    if landed.already:
+        said = f"landed before as {landed.dump[:12]}, system {landed.system}; nothing to do"
+    else:
+        rows = sum(about["rows"].values())
+        speed = f"{size / 1e6:,.1f} MB in {seconds:.1f} s ({size / 1e6 / seconds:,.0f} MB/s)"
+        said = (
+            f"landed as {landed.dump[:12]}, system {landed.system}, "
+            f"{about['intervals']} intervals, {rows:,} rows, {speed}"
+        )
+    click.echo(f"{dump}: {said}")
+    if landed.run:
+        change = "" if landed.run_changed else " (as before)"
+        click.echo(f"  run {landed.run.run_id}{change}")
+    for code, count in sorted(landed.findings.counts.items(), key=lambda item: item[0].name):
+        first = next(f for f in landed.findings.kept if f.code is code)
+        click.echo(f"  {code.severity}: {code.name} x {count:,}, first at {first.offset:#x}", err=True)
+        click.echo(f"    {code.meaning}\n    {first.detail}", err=True)
+        click.echo(f"    remedy: {code.remedy}", err=True)

@@ -1,0 +1,134 @@
+"""The `cpmon` command: finds its subcommands, and turns what they raise into exit statuses.
+
+Status: 0 done, 1 our failure, 2 usage, 3 done with warnings or findings, 4 validation failed,
+5 input damaged or no dump, 75 busy, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from enum import IntEnum
+from typing import Any
+
+import click
+
+from .. import __version__
+
+
+class Status(IntEnum):
+    """How a command ended."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    WARNINGS = 3
+    INVALID = 4
+    DAMAGED = 5
+    BUSY = 75
+    INTERRUPTED = 130
+
+
+COMMANDS = {
+    "demo": "The published measurements, from generated dumps to tables.",
+    "generate": "Write the dumps of a scenario, with their companion files.",
+    "list": "What is inside a dump: system, span, intervals, records by type.",
+    "ingest": "Land dumps in a store.",
+    "runs": "List the runs of a store, or define one.",
+    "reduce": "Compute the reductions of a store and keep their results.",
+    "report": "Print a report by time.",
+    "compare": "Print a comparison table of runs, with its ratios.",
+    "query": "Ask a store by SQL, or by the name of a shipped query.",
+}
+"""Commands by name, in the order of a first session. Each is a module that is loaded when used."""
+
+
+class Commands(click.Group):
+    """Subcommands that are imported only when they run: help must answer at once."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        """Names, in the order of a first session."""
+        return list(COMMANDS)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        """The command of that name, from its module."""
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f".{name}_command", __package__)
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; a near miss is named."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from ..reduce.lookup import nearest
+
+            like = nearest(args[0], COMMANDS)
+            hint = f"; did you mean {like}?" if like else ""
+            context.fail(f"There is no command {args[0]}{hint}")
+        return super().resolve_command(context, args)
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, from what is known without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "CPMON"},
+    epilog="A first session: cpmon demo, then cpmon report --help. "
+    "CPMON_STORE stands for --store everywhere.",
+)
+@click.version_option(__version__, prog_name="cpmon")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def cpmon(debug: bool) -> None:
+    """Read z/VM CP Monitor data, land it as Parquet, and print performance reports."""
+    del debug
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    sys.exit(int(run(sys.argv[1:])))
+
+
+def run(arguments: list[str]) -> Status:
+    """Run one command line; what goes wrong is told on standard error."""
+    try:
+        status: Any = cpmon.main(arguments, prog_name="cpmon", standalone_mode=False)
+        sys.stdout.flush()
+        return Status(status) if isinstance(status, int) else Status.DONE
+    except click.ClickException as error:
+        error.show()
+        return Status.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return Status.INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Status.DONE
+    except Exception as error:  # noqa: BLE001 - the last resort: what went wrong, and the status
+        return _failed(error, debug="--debug" in arguments)
+
+
+def _failed(error: Exception, *, debug: bool) -> Status:
+    """Tell what went wrong. The errors are imported here, since help must not wait for numpy."""
+    from ..schemas.errors import BusyError, CpmonError, DumpError
+
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    elif isinstance(error, CpmonError):
+        click.echo(f"cpmon: {error}", err=True)
+    else:
+        click.echo(f"cpmon: {type(error).__name__}: {error}", err=True)
+        click.echo("This is a failure of cpmon; `cpmon --debug ...` shows where.", err=True)
+    if isinstance(error, DumpError):
+        return Status.DAMAGED
+    if isinstance(error, BusyError):
+        return Status.BUSY
+    return Status.USAGE if isinstance(error, CpmonError) else Status.FAILED

@@ -1,0 +1,72 @@
+"""Options that several commands share, as decorators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMATS = ("table", "text", "csv", "json", "jsonl", "markdown", "parquet")
+
+store_option = click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    envvar="CPMON_STORE",
+    required=True,
+    metavar="DIR",
+    help="Folder of the landed dumps; CPMON_STORE stands for it.",
+)
+
+dump_arguments = click.argument(
+    "dumps", nargs=-1, required=True, metavar="DUMP...", type=click.Path(path_type=Path)
+)
+
+
+def output_options(command: Command) -> Command:
+    """`--format` and `-o`."""
+    command = click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Write there instead of standard output (- is standard output).",
+    )(command)
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        default="table",
+        show_default=True,
+        help="How to print the result.",
+    )(command)
+
+
+class Moment(click.ParamType):
+    """A time: ISO 8601, UTC where it names no zone."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """The time as UTC."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            found = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time; write it like 2001-12-18T10:00", param, ctx)
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def span_options(command: Command) -> Command:
+    """`--since` and `--until`."""
+    for name, said in (("--until", "Up to this time"), ("--since", "Later than this time")):
+        text = f"{said} (ISO 8601; UTC unless it names a zone)."
+        command = click.option(name, type=Moment(), metavar="TIME", help=text)(command)
+    return command

@@ -1,0 +1,45 @@
+"""Results to standard output, or to a file that appears as a whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from ..schemas.errors import CpmonError
+
+
+def deliver(data: bytes, output: Path | None, form: str) -> None:
+    """Print a result, or write it beside the file and rename it.
+
+    Raises:
+        CpmonError: Parquet would go to a terminal, or the file cannot be written.
+    """
+    if output is None or str(output) == "-":
+        if form == "parquet" and sys.stdout.isatty():
+            raise CpmonError("Parquet is not for a terminal", remedy="name a file with -o")
+        stream = click.get_binary_stream("stdout")
+        stream.write(data)
+        stream.flush()
+        return
+    write_file(output, data)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file so that readers see the old or the new one.
+
+    Raises:
+        CpmonError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except OSError as error:
+        raise CpmonError(f"{path} cannot be written: {error.strerror}") from None

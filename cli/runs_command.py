@@ -1,0 +1,70 @@
+"""`cpmon runs`: the named measurements of a store."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from .options import output_options, span_options, store_option
+from .output import deliver
+
+LISTING = """
+SELECT run_id, system, since, until, base_run_id, cp_level, users, processors,
+  attributes['workload'] AS workload FROM meta.run ORDER BY run_id"""
+
+
+@click.command("runs")
+@store_option
+@click.option("--define", metavar="RUN", help="Define or replace the run of this name.")
+@click.option("--system", metavar="NAME", help="With --define: the system measured.")
+@click.option("--base", metavar="RUN", default="", help="With --define: the run to compare with.")
+@click.option(
+    "--attribute",
+    "attributes",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="With --define: an attribute (cp_level, users, workload ...); may be repeated.",
+)
+@span_options
+@output_options
+def command(
+    store: Path,
+    define: str | None,
+    system: str | None,
+    base: str,
+    attributes: tuple[str, ...],
+    since: datetime | None,
+    until: datetime | None,
+    form: str,
+    output: Path | None,
+) -> None:
+    """List the runs of a store; with --define, name a part of what was landed.
+
+    \b
+    Examples:
+      cpmon runs --store perf/
+      cpmon runs --store perf/ --define before --system VMPROD \\
+        --since 2001-12-18T10:00 --until 2001-12-18T11:00 --attribute cp_level=4.2.0
+    """
+    from ..reduce import reductions
+    from ..reduce.render import render
+    from ..store import Run, Store, connect, save_run
+
+    place = Store(store)
+    if define:
+        if not (system and since and until):
+            raise click.UsageError("--define needs --system, --since and --until")
+        pairs = dict(_pair(text) for text in attributes)
+        save_run(place, Run(define, system, since, until, base, pairs))
+    with connect(place, reductions()) as connection:
+        table = connection.sql(LISTING).to_arrow_table()
+    deliver(render(table, "table" if form == "text" else form), output, form)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, found, value = text.partition("=")
+    if not found:
+        raise click.UsageError(f"--attribute {text} has no =; write key=value")
+    return key, value

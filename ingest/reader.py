@@ -1,0 +1,201 @@
+"""Windows to tables: every record of a dump, decoded or raw, and what must be known across windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..schemas.arrow import ENTRY, QUARANTINE, RAW, arrow_schema
+from ..schemas.layout import Kind, Layout
+from ..schemas.registry import by_record, record_names
+from .accounting import Bytes
+from .codec import I64
+from .columns import Decoded, decode, pieces
+from .configuration import Configuration
+from .findings import Code, Finding, Findings
+from .index import RecordIndex
+from .intervals import MICROSECONDS, closed_intervals, row_stamps
+from .monwrite import Framer
+from .sources import Source
+from .windows import Window
+
+
+@dataclass
+class Reader:
+    """Turns windows into tables and keeps what must be known across windows."""
+
+    source: Source
+    findings: Findings = field(default_factory=Findings)
+    configuration: Configuration = field(default_factory=Configuration)
+    bytes: Bytes = field(default_factory=Bytes)
+    intervals: int = 0
+    first_us: int | None = None
+    last_us: int | None = None
+    first_end_us: int | None = None
+    _unknown: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    _longer: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _cut: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.framer = Framer(self.findings)
+
+    def tables(self, window: Window) -> list[tuple[str, pa.Table]]:
+        """The tables that the records of a window land in, in the order of the dump."""
+        index = window.index
+        rows = row_stamps(window)
+        self._note_span(rows)
+        found: list[tuple[str, pa.Table]] = []
+        unknown: list[I64] = []
+        for (domain, record), chosen in by_kind(index):
+            layout = by_record().get((domain, record))
+            if layout is None:
+                unknown.append(chosen)
+                _tally(self._unknown, (domain, record), window, chosen)
+            else:
+                found += self._decode(layout, window, rows, chosen)
+        if unknown:
+            chosen = np.sort(np.concatenate(unknown))
+            found.append(("record_raw", _raw_table(window, rows, chosen)))
+            self.bytes.raw += int(index.length[chosen].sum())
+        found += self._intervals(window)
+        return found + self._quarantine(window)
+
+    def finish(self) -> None:
+        """Close the books: byte accounting, and the findings that are told once a dump."""
+        self.bytes.size = self.source.size
+        self.bytes.decoded += self.framer.control_bytes
+        self.bytes.filler += self.framer.filler_bytes
+        if self.bytes.missing:
+            raise RuntimeError(f"{self.bytes.missing} bytes of the dump are not accounted for")
+        names = record_names()
+        for (domain, record), (offset, count) in sorted(self._unknown.items()):
+            said = f"record {domain}.{record} ({names.get((domain, record), 'unknown').upper()})"
+            self.findings.add(Finding(Code.LAYOUT_UNKNOWN, offset, said, "kept raw", count))
+        for code, tally in ((Code.RECORD_LONGER, self._longer), (Code.GROUP_CUT, self._cut)):
+            for name, (offset, count) in sorted(tally.items()):
+                self.findings.add(Finding(code, offset, f"records of {name}", count=count))
+        if self.source.damage:
+            said = f"{self.source.compression}: {self.source.damage}"
+            self.findings.add(Finding(Code.COMPRESSED_CUT, self.source.size, said))
+        if not self.configuration.system:
+            self.findings.add(Finding(Code.CONFIG_MISSING, 0, "expected a record 1.4"))
+
+    def _decode(
+        self, layout: Layout, window: Window, rows: pa.Table, chosen: I64
+    ) -> list[tuple[str, pa.Table]]:
+        """The table of one layout, and those of its groups."""
+        index = window.index
+        lengths = index.length[chosen]
+        decoded = decode(layout, window.data, index.start[chosen], lengths)
+        self.bytes.decoded += int(lengths.sum())
+        self.configuration.take(decoded, chosen)
+        if decoded.tail.null_count < len(decoded.tail):
+            longer = chosen[decoded.tail.is_valid().to_numpy(zero_copy_only=False)]
+            _tally(self._longer, layout.name, window, longer)
+        at = rows.take(pa.array(chosen)) if len(chosen) < len(rows) else rows
+        if layout.kind is not Kind.SAMPLE:
+            at = _without_interval(at)
+        found = [(layout.name, _table(decoded, at, {}))]
+        for entries in decoded.entries:
+            if entries.cut:
+                _tally(self._cut, entries.decoded.layout.name, window, chosen[: entries.cut])
+            record = pa.array(entries.record)
+            parent = {key.name: decoded.columns[key.name].take(record) for key in layout.keys}
+            parent[ENTRY.name] = pa.array(entries.position.astype(np.int32))
+            table = _table(entries.decoded, at.take(record), parent)
+            if len(table):
+                found.append((entries.decoded.layout.name, table))
+        return found
+
+    def _intervals(self, window: Window) -> list[tuple[str, pa.Table]]:
+        table = closed_intervals(window, self.configuration)
+        if not len(table):
+            return []
+        self.intervals += len(table)
+        if self.first_end_us is None:
+            self.first_end_us = table["interval_end_us"][0].as_py()
+        return [("interval", table)]
+
+    def _quarantine(self, window: Window) -> list[tuple[str, pa.Table]]:
+        """Bytes that are no records: filler where they are zeros or behind a frame's end."""
+        frames, index = window.frames, window.index
+        rest = frames.limit - index.stop
+        bad = [(start, behind) for start, behind in window.lost]
+        for frame in np.flatnonzero(index.broken):
+            start, behind = int(index.stop[frame]), int(frames.limit[frame])
+            if window.data[start:behind].any():
+                bad.append((start, behind))
+                self.findings.add(_broken(window, int(frame), start, behind))
+                rest[frame] = 0
+        self.bytes.filler += int(rest.sum())
+        if not bad:
+            return []
+        at, behind_at = (np.array(side, np.int64) for side in zip(*bad, strict=True))
+        self.bytes.quarantined += int((behind_at - at).sum())
+        columns = [pa.array(at + window.base), pieces(window.data, at, behind_at - at)]
+        return [("quarantine", pa.Table.from_arrays(columns, schema=QUARANTINE))]
+
+    def _note_span(self, rows: pa.Table) -> None:
+        if not len(rows):
+            return
+        tods = rows["tod_us"].to_numpy()
+        self.first_us = int(tods[0]) if self.first_us is None else self.first_us
+        self.last_us = int(tods[-1])
+
+
+def by_kind(index: RecordIndex) -> list[tuple[tuple[int, int], I64]]:
+    """Numbers of the records of each (domain, record), ascending."""
+    if not len(index):
+        return []
+    kind = index.domain.astype(np.uint32) << 16 | index.record
+    order = np.argsort(kind, kind="stable")
+    first = np.flatnonzero(np.diff(kind[order], prepend=np.uint32(2**32 - 1)))
+    groups = np.split(order, first[1:])
+    return [((int(kind[g[0]]) >> 16, int(kind[g[0]]) & 0xFFFF), g) for g in groups]
+
+
+def _table(decoded: Decoded, rows: pa.Table, parent: dict[str, pa.Array]) -> pa.Table:
+    arrays = [*rows.columns, *parent.values(), *decoded.columns.values(), decoded.tail]
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(decoded.layout))
+
+
+def _without_interval(rows: pa.Table) -> pa.Table:
+    column = rows.schema.get_field_index("interval_end")
+    return rows.set_column(column, rows.schema.field(column), pa.nulls(len(rows), MICROSECONDS))
+
+
+def _raw_table(window: Window, rows: pa.Table, chosen: I64) -> pa.Table:
+    index = window.index
+    columns = [
+        *rows.take(pa.array(chosen)).columns,
+        pa.array(index.domain[chosen]),
+        pa.array(index.record[chosen]),
+        pieces(window.data, index.start[chosen], index.length[chosen]),
+    ]
+    return pa.Table.from_arrays(columns, schema=RAW)
+
+
+def _tally(tally: dict[Any, tuple[int, int]], key: Any, window: Window, chosen: I64) -> None:
+    """Count records under a key; the place of the first is kept."""
+    offset, count = tally.get(key, (window.base + int(window.index.start[chosen[0]]), 0))
+    tally[key] = offset, count + len(chosen)
+
+
+def _broken(window: Window, frame: int, start: int, behind: int) -> Finding:
+    """What stands where a record should start, and what is skipped because of it."""
+    head = window.data[start : start + 8].tobytes()
+    length, room = int.from_bytes(head[:2], "big"), behind - start
+    if length < 20:
+        code = Code.RECORD_SHORT
+    elif length > room:
+        code = Code.RECORD_LONG
+    else:
+        code = Code.HEADER_BAD
+    number = int(np.searchsorted(window.index.frame, frame, side="right"))
+    first = int(np.searchsorted(window.index.frame, frame))
+    detail = f"record {number - first} of its frame: expected length 20 to {room}, found {length} ({head.hex(' ')})"
+    effect = f"{room} bytes up to the end of the frame kept in quarantine; landing continues"
+    return Finding(code, window.base + start, detail, effect)

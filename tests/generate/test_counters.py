@@ -1,0 +1,84 @@
+"""Counters: what a sequence of flows looks like in the bytes of records."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from cpmon.generate.counters import COUNTDOWN_FROM, Encoder, ebcdic
+from cpmon.schemas import LayoutError, layout
+
+
+def encode(encoder: Encoder, **flows: object) -> list[bytes]:
+    tods = np.arange(1, encoder.rows + 1, dtype=np.uint64)
+    return [bytes(row) for row in encoder.encode(tods, {}, flows)]
+
+
+def test_a_counter_adds_up_and_wraps_at_its_width():
+    encoder = Encoder(layout("sytrsp"), 1, "4.3.0", {}, ages=1.0)
+    values = [
+        struct.unpack_from(">I", encode(encoder, plsmvb2g=grown)[0], 44)[0]
+        for grown in (2**32 - 5, 3, 4)
+    ]
+    assert values == [2**32 - 5, 2**32 - 2, 2]
+
+
+def test_a_halfword_counter_wraps_at_65536():
+    encoder = Encoder(layout("ioddev"), 1, "4.3.0", {}, ages=1.0)
+    values = [
+        struct.unpack_from(">H", encode(encoder, scmssch=grown)[0], 52)[0] for grown in (65_530, 10)
+    ]
+    assert values == [65_530, 4]
+
+
+def test_a_countdown_falls_by_what_it_grew():
+    encoder = Encoder(layout("sytprp"), 1, "4.3.0", {}, ages=2.0)
+    values = [
+        struct.unpack_from(">Q", encode(encoder, pfxprbtm=grown)[0], 24)[0] for grown in (100, 30)
+    ]
+    assert values == [COUNTDOWN_FROM - 200, COUNTDOWN_FROM - 230]
+
+
+def test_a_wrapping_counter_passes_the_top_in_its_first_interval():
+    encoder = Encoder(layout("sytrsp"), 2, "4.3.0", {}, ages=1.0, wrapping=frozenset({"plsmvb2g"}))
+    first, second = (encode(encoder, plsmvb2g=np.array([100, 100])) for _ in range(2))
+    at = slice(44, 48)
+    assert first[0][at] > second[0][at]
+    assert first[1][at] < second[1][at]
+
+
+def test_each_row_has_an_age_of_its_own():
+    encoder = Encoder(layout("sytrsp"), 2, "4.3.0", {}, ages=np.array([1.0, 3.0]))
+    rows = encode(encoder, plsstlfr=np.array([10, 10]))
+    assert [struct.unpack_from(">I", row, 24)[0] for row in rows] == [10, 30]
+
+
+def test_the_header_carries_length_domain_record_and_time():
+    (row,) = encode(Encoder(layout("sytrsp"), 1, "4.3.0", {}))
+    assert len(row) == 48
+    assert struct.unpack_from(">HHBBHQI", row) == (48, 0, 0, 0, 4, 1, 0)
+
+
+def test_text_fields_are_blank_unless_set():
+    (row,) = encode(Encoder(layout("mtrsys"), 1, "4.3.0", {"systmid": ebcdic("VM1", 8)}))
+    assert row[88:96] == "VM1     ".encode("cp037")
+    assert row[28:36] == b"\x40" * 8
+
+
+def test_a_flow_into_a_level_is_refused():
+    encoder = Encoder(layout("sytrsg"), 1, "4.3.0", {})
+    with pytest.raises(LayoutError, match=r"sytrsg.rsaavail does not count"):
+        encode(encoder, rsaavail=1)
+
+
+def test_a_level_into_a_counter_is_refused():
+    encoder = Encoder(layout("sytrsp"), 1, "4.3.0", {})
+    with pytest.raises(LayoutError, match=r"sytrsp.plsmvb2g is a counter"):
+        encoder.encode(np.ones(1, dtype=np.uint64), {"plsmvb2g": 1}, {})
+
+
+def test_a_field_that_is_not_there_is_refused():
+    with pytest.raises(LayoutError, match="sytrsp has no field plsmvb3g"):
+        encode(Encoder(layout("sytrsp"), 1, "4.3.0", {}), plsmvb3g=1)

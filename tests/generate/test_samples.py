@@ -1,0 +1,19 @@
+"""The shipped sample dumps are what their recipes make."""
+
+from __future__ import annotations
+
+from tools.make_samples import SAMPLES, differences, samples
+
+
+def test_every_sample_is_rebuilt_byte_for_byte():
+    assert differences() == []
+
+
+def test_samples_are_small_and_say_what_they_are_for():
+    assert all(sample.bytes < 1 << 20 and sample.purpose for sample in samples())
+
+
+def test_no_dump_is_shipped_without_a_recipe():
+    wanted = {f"{s.folder}/{s.run}.mon.zst" for s in samples() if s.compression == "zstd"}
+    shipped = {p.relative_to(SAMPLES).as_posix() for p in SAMPLES.rglob("*.mon*")}
+    assert shipped == wanted

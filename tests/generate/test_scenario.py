@@ -1,0 +1,181 @@
+"""Scenario files: what comes with cpmon, and what a mistake in one is answered with."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from cpmon.generate import (
+    ScenarioError,
+    dump_frames,
+    load_scenario,
+    parse_scenario,
+    scenario_names,
+)
+
+SMALL = """
+name = "small"
+title = "Two processors, three guests"
+system = "LAB"
+seed = 1
+
+[machine]
+type = "2064"
+model = "102"
+processors = 2
+
+[storage]
+central_mib = 1024
+
+[[users]]
+name = "guests"
+prefix = "GUEST"
+count = 3
+
+[[volumes]]
+prefix = "PAG"
+kind = "page"
+count = 1
+first_device = "0500"
+
+[run.A]
+cp_level = "4.3.0"
+start = 2003-03-03T10:00:00Z
+
+[run.A.targets]
+total_util = 20.0
+emul_util = 12.0
+dasd_page_rate = 10
+resident_pages_per_user = 2000
+dasd_pages_per_user = 500
+"""
+
+
+def test_the_shipped_scenarios_are_found_by_name():
+    assert scenario_names() == ["large-storage", "timer"]
+    assert [load_scenario(name).name for name in scenario_names()] == scenario_names()
+
+
+def test_a_users_own_file_is_a_scenario(tmp_path: Path):
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    scenario = load_scenario(path)
+    assert load_scenario(str(path)) == scenario
+    assert b"".join(dump_frames(scenario, "A", intervals=1))
+
+
+def test_shipped_runs_do_not_overlap_in_time():
+    for name in scenario_names():
+        scenario = load_scenario(name)
+        starts = sorted(run.start for run in scenario.runs)
+        hours = [(b - a).total_seconds() / 3600 for a, b in itertools.pairwise(starts)]
+        assert min(hours) > 24
+
+
+def test_the_shipped_users_and_levels_are_the_published_ones():
+    timer = load_scenario("timer")
+    assert [(r.run_id, r.cp_level, r.users["linux"]) for r in timer.runs] == [
+        ("2600NP", "4.2.0", 600),
+        ("3600NP1", "4.3.0", 600),
+        ("3900NP1", "4.3.0", 900),
+        ("2600P", "4.2.0", 600),
+        ("3600P1", "4.3.0", 600),
+        ("2900P", "4.2.0", 900),
+        ("3900P1", "4.3.0", 900),
+    ]
+    large = load_scenario("large-storage")
+    assert [sum(g.count for g in large.groups_of(r)) for r in large.runs] == [10_800, 10_800]
+
+
+MISTAKES = {
+    "unknown key": ("seed = 1", "seeed = 1", "seeed", "did you mean seed?"),
+    "unknown section key": ('model = "102"', 'modell = "102"', "machine.modell", "model"),
+    "unknown target": ("emul_util", "emull_util", "run.A.targets.emull_util", "emul_util"),
+    "wrong type": ("processors = 2", 'processors = "two"', "machine.processors", "whole number"),
+    "truth is no number": ("processors = 2", "processors = true", "processors", "whole number"),
+    "out of range": ("processors = 2", "processors = 0", "machine.processors", "at least 1"),
+    "not allowed": ('kind = "page"', 'kind = "paging"', "volumes[1].kind", "'page', 'spool'"),
+    "missing key": ("count = 3\n", "", "users[1]", "count"),
+    "too long": ('system = "LAB"', 'system = "LABORATORY"', "system", "1 to 8 characters"),
+    "unknown level": ('"4.3.0"', '"4.3"', "run.A.cp_level", "'4.3.0'"),
+    "no date": ("2003-03-03T10:00:00Z", '"noon"', "run.A.start", "date and time"),
+    "too many pages": ("user = 2000", "user = 99000", "resident_pages_per_user", "frames"),
+    "too many slots": (
+        "dasd_pages_per_user = 500",
+        "dasd_pages_per_user = 500000",
+        "dasd_",
+        "slots",
+    ),
+    "no expanded storage": ("dasd_page_rate", "xstor_page_rate", "xstor_page_rate", "at most 0.0"),
+    "more emulation than all": ("emul_util = 12.0", "emul_util = 20.0", "emul_util", "at most 19"),
+    "too busy a master": (
+        "emul_util = 12.0",
+        "emul_util = 12.0\nmaster_total_util = 60",
+        "master_total_util",
+        "all processors together",
+    ),
+    "spinning": (
+        "emul_util = 12.0",
+        "emul_util = 12.0\nspin_lock_rate = 1e6\nspin_time_us = 9",
+        "spin_time_us",
+        "percent",
+    ),
+    "no device": ('"0500"', '"05G0"', "volumes[1].first_device", "hexadecimal"),
+    "long user ids": ('prefix = "GUEST"', 'prefix = "GUESTXY"\n', "", ""),
+    "long serials": ('prefix = "PAG"', 'prefix = "PAGES"\n', "", ""),
+    "unknown base": ("[run.A]", '[run.A]\nbase_run_id = "B"', "run.A.base_run_id", "A"),
+    "unknown group": ("[run.A]", "[run.A]\nusers = { guest = 5 }", "run.A.users.guest", "guests"),
+    "no count": ("[run.A]", "[run.A]\nusers = { guests = 0 }", "run.A.users.guests", "at least 1"),
+    "rate without transactions": ("dasd_page_rate", "dasd_pages_per_tx", "per_tx", "tx_rate"),
+    "runs": ("[run.", "[runs.", "runs", "did you mean run?"),
+    "no TOML": ("[machine]", "[machine", "small.toml", "small.toml is not TOML"),
+}
+
+
+@pytest.mark.parametrize("mistake", [m for m, row in MISTAKES.items() if row[2]])
+def test_a_mistake_is_answered_with_file_key_and_what_is_allowed(mistake: str):
+    right, wrong, place, allowed = MISTAKES[mistake]
+    assert right in SMALL
+    with pytest.raises(ScenarioError) as error:
+        parse_scenario(SMALL.replace(right, wrong), "small.toml")
+    assert "small.toml" in (error.value.place or "")
+    assert place in (error.value.place or "") + error.value.problem
+    assert allowed in str(error.value)
+
+
+def test_user_ids_and_serials_are_never_cut():
+    long_ids = SMALL.replace('"GUEST"', '"GUESTXY"').replace("count = 3", "count = 30")
+    with pytest.raises(ScenarioError, match="longer than eight characters"):
+        parse_scenario(long_ids, "small.toml")
+    serials = SMALL.replace('"PAG"', '"PAGES"').replace("count = 1\n", "count = 10\n")
+    with pytest.raises(ScenarioError, match="longer than six characters"):
+        parse_scenario(serials, "small.toml")
+
+
+def test_two_groups_cannot_share_devices_or_user_ids():
+    volumes = SMALL[SMALL.index("[[volumes]]") : SMALL.index("[run.A]")]
+    with pytest.raises(ScenarioError, match="share device 0500"):
+        parse_scenario(SMALL + volumes.replace("PAG", "PAH"), "small.toml")
+    users = SMALL[SMALL.index("[[users]]") : SMALL.index("[[volumes]]")]
+    with pytest.raises(ScenarioError, match="have the prefix GUEST"):
+        parse_scenario(SMALL + users.replace("guests", "others"), "small.toml")
+
+
+def test_a_scenario_that_is_not_there_is_answered_with_those_that_are():
+    with pytest.raises(ScenarioError) as error:
+        load_scenario("tmier")
+    assert error.value.remedy == "did you mean timer?"
+    assert "large-storage" in (error.value.expected or "")
+
+
+def test_a_run_that_is_not_there_is_answered_with_those_that_are():
+    with pytest.raises(ScenarioError) as error:
+        next(dump_frames(load_scenario("timer"), "2600"))
+    assert "2600NP" in (error.value.expected or "")
+
+
+def test_a_dump_needs_an_interval():
+    with pytest.raises(ScenarioError, match="needs an interval"):
+        next(dump_frames(load_scenario("timer"), "2600NP", intervals=0))
