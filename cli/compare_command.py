@@ -15,9 +15,7 @@ from .output import deliver
 @store_option
 @click.option("--list", "listing", is_flag=True, help="Name the shipped tables.")
 @output_options
-def command(
-    table: str | None, store: Path, listing: bool, form: str, output: Path | None
-) -> None:
+def command(table: str | None, store: Path, listing: bool, form: str, output: Path | None) -> None:
     """Print the comparison TABLE: values a run, then ratios to the base run.
 
     TABLE is a shipped one or a TOML file of your own (docs/reports.md). csv holds one printed cell

@@ -12,7 +12,11 @@ from .progress import bar
 @click.command("generate")
 @click.argument("scenario")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path(), metavar="DIR"
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    metavar="DIR",
 )
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Only this run; may be repeated.")
 @click.option("--intervals", type=click.IntRange(1), help="Intervals instead of the scenario's.")

@@ -90,6 +90,8 @@ def _tell(dump: Path, landed: Landed, seconds: float) -> None:
         click.echo(f"  run {landed.run.run_id}{change}")
     for code, count in sorted(landed.findings.counts.items(), key=lambda item: item[0].name):
         first = next(f for f in landed.findings.kept if f.code is code)
-        click.echo(f"  {code.severity}: {code.name} x {count:,}, first at {first.offset:#x}", err=True)
+        click.echo(
+            f"  {code.severity}: {code.name} x {count:,}, first at {first.offset:#x}", err=True
+        )
         click.echo(f"    {code.meaning}\n    {first.detail}", err=True)
         click.echo(f"    remedy: {code.remedy}", err=True)

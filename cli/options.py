@@ -46,7 +46,7 @@ def output_options(command: Command) -> Command:
     )(command)
 
 
-class Moment(click.ParamType):
+class Moment(click.ParamType[datetime]):
     """A time: ISO 8601, UTC where it names no zone."""
 
     name = "time"

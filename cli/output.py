@@ -7,8 +7,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import click
-
 from ..schemas.errors import CpmonError
 
 
@@ -21,7 +19,7 @@ def deliver(data: bytes, output: Path | None, form: str) -> None:
     if output is None or str(output) == "-":
         if form == "parquet" and sys.stdout.isatty():
             raise CpmonError("Parquet is not for a terminal", remedy="name a file with -o")
-        stream = click.get_binary_stream("stdout")
+        stream = sys.stdout.buffer
         stream.write(data)
         stream.flush()
         return

@@ -54,7 +54,5 @@ def command(
         raise click.UsageError(f"which report? One of {', '.join(report_names())}")
     find_report(name)
     with connect(Store(store), reductions()) as connection:
-        found = report(
-            connection, name, run=run, system=system, since=since, until=until, cpu=cpu
-        )
+        found = report(connection, name, run=run, system=system, since=since, until=until, cpu=cpu)
     deliver(render_report(found, form), output, form)

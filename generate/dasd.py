@@ -78,7 +78,7 @@ class Volumes:
             connect=connect,
             # Random arrivals and service: Little's law holds with a mean wait of
             # service * use / (1 - use).
-            queue=use**2 / (1 - use),
+            queue=use * use / (1 - use),
         )
 
     @property

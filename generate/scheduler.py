@@ -31,9 +31,10 @@ class Lists:
         waiting = sum(g.count * g.page_wait_share for g in measurement.groups)
         use = processors.busy.sum(axis=1) / (p * measurement.interval_tod)
         # The first sample looks back on an interval that the dump does not hold.
-        use = np.clip(np.concatenate([use[:1], use]) * around_one(rng, n + 1, 0.02), 0, 0.995)
-        running = np.rint(use * p).astype(np.int64)
-        queued = np.floor(use**2 / (1 - use)).astype(np.int64)
+        use = np.minimum(np.concatenate([use[:1], use]), 0.995)
+        running = np.rint(np.minimum(use * around_one(rng, n + 1, 0.02), 1) * p).astype(np.int64)
+        waiting_mean = use * use / (1 - use)
+        queued = np.floor(waiting_mean * around_one(rng, n + 1, 0.15)).astype(np.int64)
         paging = np.rint(waiting * around_one(rng, n + 1, 0.1)).astype(np.int64)
         wanted = np.rint(share * around_one(rng, n + 1, 0.02)).astype(np.int64)
         dispatched = np.clip(np.maximum(wanted, running), 0, measurement.users)

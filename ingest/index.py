@@ -90,8 +90,16 @@ class RecordIndex:
 
     def upto(self, records: int, frames: int) -> RecordIndex:
         """The index of the first `frames` frames, which hold the first `records` records."""
-        head = (a[:records] for a in (self.start, self.length, self.domain, self.record, self.tod))
-        return RecordIndex(*head, self.frame[:records], self.stop[:frames], self.broken[:frames])
+        return RecordIndex(
+            self.start[:records],
+            self.length[:records],
+            self.domain[:records],
+            self.record[:records],
+            self.tod[:records],
+            self.frame[:records],
+            self.stop[:frames],
+            self.broken[:frames],
+        )
 
 
 def index_records(window: U8, frames: Frames) -> RecordIndex:
@@ -114,12 +122,15 @@ def index_records(window: U8, frames: Frames) -> RecordIndex:
         going, at, header, length = going[good], at[good], header[good], length[good]
         steps.append((going, at, header))
         stop[going] = at + length
-        last = (header["domain"] == 1) & np.isin(
-            header["record"], (INTERVAL_END[1], FRAME_END[1])
-        )
+        kind = header["domain"].astype(np.uint32) << 16 | header["record"]
+        last = (kind == _kind(INTERVAL_END)) | (kind == _kind(FRAME_END))
         room = frames.limit[going] - stop[going] >= HEADER_LENGTH
         going = going[~last & room]
     return _in_order(steps, stop, broken)
+
+
+def _kind(record: tuple[int, int]) -> int:
+    return record[0] << 16 | record[1]
 
 
 def _in_order(

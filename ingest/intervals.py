@@ -68,4 +68,5 @@ def _is_sample(index: RecordIndex) -> npt.NDArray[np.bool_]:
     """(records,) whether a record tells of the interval: not of the configuration or the frame."""
     kinds = [d << 16 | r for (d, r), known in by_record().items() if known.kind is not Kind.SAMPLE]
     kind = index.domain.astype(np.uint32) << 16 | index.record
-    return (index.domain != INTERVAL_END[0]) & ~np.isin(kind, np.array(kinds, np.uint32))
+    telling = ~np.isin(kind, np.array(kinds, np.uint32))
+    return np.asarray(telling & (index.domain != INTERVAL_END[0]), np.bool_)

@@ -1,4 +1,4 @@
-"""What is inside a dump: found from record headers alone, nothing is decoded but the configuration."""
+"""What is inside a dump, from record headers alone; only the configuration is decoded."""
 
 from __future__ import annotations
 
@@ -56,22 +56,21 @@ class Inventory:
 
     def table(self) -> pa.Table:
         """One row for each kind of record, most bytes first."""
-        names = record_names()
+        names, known = record_names(), by_record()
         total = max(sum(size for _, size in self.records.values()), 1)
+        order = sorted(self.records, key=lambda kind: (-self.records[kind][1], kind))
         rows = [
             {
-                "domain": domain,
-                "record": record,
-                "name": names.get((domain, record), "").upper() or None,
-                "layout": str(known.provenance) if known else None,
-                "records": count,
-                "bytes": size,
-                "share": size / total,
+                "domain": kind[0],
+                "record": kind[1],
+                "name": names.get(kind, "").upper() or None,
+                "layout": str(known[kind].provenance) if kind in known else None,
+                "records": self.records[kind][0],
+                "bytes": self.records[kind][1],
+                "share": self.records[kind][1] / total,
             }
-            for (domain, record), (count, size) in self.records.items()
-            for known in [by_record().get((domain, record))]
+            for kind in order
         ]
-        rows.sort(key=lambda row: (-row["bytes"], row["domain"], row["record"]))
         return pa.Table.from_pylist(rows, schema=TABLE)
 
 

@@ -80,9 +80,7 @@ def _known(path: str | Path, store: Store) -> Landed | None:
     return Landed(about["dump"], about["system"], True, about, Findings())
 
 
-def _land(
-    path: str | Path, store: Store, system: str | None, progress: Progress | None
-) -> Landed:
+def _land(path: str | Path, store: Store, system: str | None, progress: Progress | None) -> Landed:
     with open_source(path) as source, store.stage() as staged:
         reader = Reader(source)
         with Writing(staged) as writing:
@@ -125,16 +123,21 @@ def _run(path: str | Path, landed: Landed, run_id: str | None) -> Run | None:
     file = run_file(Path(path)) if str(path) != "-" else None
     if file is None and run_id is None:
         return None
-    since = landed.about["first_interval_end"] or landed.about["first_tod"]
-    span = [datetime.fromisoformat(t).replace(tzinfo=UTC) for t in (since, landed.about["last_tod"])]
+    about = landed.about
+    since = _moment(about["first_interval_end"] or about["first_tod"])
+    until = _moment(about["last_tod"])
     if file is None:
-        return Run(str(run_id), landed.system, *span)
-    run = read_run(file, landed.system, *span)
+        return Run(str(run_id), landed.system, since, until)
+    run = read_run(file, landed.system, since, until)
     return run if run_id is None else replace(run, run_id=run_id)
 
 
 def _iso(moment: datetime) -> str:
     return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def _iso_us(us: int | None) -> str | None:

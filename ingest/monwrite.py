@@ -25,8 +25,14 @@ SAMPLE, EVENT = 0xE2, 0xC5
 
 AREA = 40
 MCE = np.dtype(
-    [("flag", "u1"), ("mask_a", "u1"), ("mask_b", "u1"), ("", "u1"), ("start", ">u4"), ("end", ">u4")]
+    {
+        "names": ["flag", "mask_a", "mask_b", "start", "end"],
+        "formats": ["u1", "u1", "u1", ">u4", ">u4"],
+        "offsets": [0, 1, 2, 4, 8],
+        "itemsize": 12,
+    }
 )
+"""An entry (MWTCADOM, MWTCASTR, MWTCAEND); byte 3 is reserved."""
 ENTRIES = (FRAME - AREA) // MCE.itemsize
 TOP_DOMAIN = 11
 
@@ -190,7 +196,7 @@ class Framer:
         stop = at + max((stop - at) // FRAME * FRAME, min(FRAME, len(window) - at))
         start = np.arange(at, stop, FRAME, dtype=np.int64)
         limit = np.minimum(start + FRAME, stop)
-        readable = _are_headers(window, start)
+        readable = are_headers(window, start)
         empty = np.zeros(len(start), np.bool_)
         for number in np.flatnonzero(~readable):
             empty[number] = not window[start[number] : limit[number]].any()
@@ -229,21 +235,23 @@ def read_control(frame: U8) -> list[Mce] | None:
     count = ENTRIES if good.all() else int(np.argmin(good))
     if count == 0:
         blank = not entries[:1].view(np.uint8).any()
-        return [] if blank and not _are_headers(frame, np.zeros(1, np.int64))[0] else None
-    return [
-        Mce(bool(e["flag"] == SAMPLE), int(e["start"]), int(e["end"])) for e in entries[:count]
-    ]
+        return [] if blank and not are_headers(frame, np.zeros(1, np.int64))[0] else None
+    return [Mce(bool(e["flag"] == SAMPLE), int(e["start"]), int(e["end"])) for e in entries[:count]]
 
 
 def _are_entries(entries: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
     """The test of the Linux driver: a known type, some domain, an end above its start."""
     known = (entries["flag"] == SAMPLE) | (entries["flag"] == EVENT)
-    return known & ((entries["mask_a"] | entries["mask_b"]) != 0) & (entries["end"] > entries["start"])
+    some = (entries["mask_a"] | entries["mask_b"]) != 0
+    return np.asarray(known & some & (entries["end"] > entries["start"]), np.bool_)
 
 
 def _are_controls(window: U8) -> npt.NDArray[np.bool_]:
-    """(frames,) whether a frame is a control record beyond doubt: its interrupt buffer says how
-    many bytes of entries there are, its first entry is one, and it starts with no record."""
+    """(frames,) whether a frame is a control record beyond doubt.
+
+    Its interrupt buffer says how many bytes of entries there are, its first entry is one, and it
+    does not start with a record.
+    """
     count = len(window) // FRAME
     frames = window[: count * FRAME].reshape(count, FRAME)
     area = frames[:, 12:20].copy().view(">u4").astype(np.int64)
@@ -251,10 +259,10 @@ def _are_controls(window: U8) -> npt.NDArray[np.bool_]:
     said = (size > 0) & (size <= FRAME - AREA) & (size % MCE.itemsize == 0)
     entry = frames[:, AREA : AREA + MCE.itemsize].copy().view(MCE)[:, 0]
     starts = np.arange(count, dtype=np.int64) * FRAME
-    return said & _are_entries(entry) & ~_are_headers(window, starts)
+    return np.asarray(said & _are_entries(entry) & ~are_headers(window, starts), np.bool_)
 
 
-def _are_headers(window: U8, at: I64) -> npt.NDArray[np.bool_]:
+def are_headers(window: U8, at: I64) -> npt.NDArray[np.bool_]:
     """Whether a record header stands at each position: the plausibility test of the format."""
     fits = at + HEADER_LENGTH <= len(window)
     safe = np.where(fits, at, 0)
@@ -266,10 +274,10 @@ def _are_headers(window: U8, at: I64) -> npt.NDArray[np.bool_]:
     for byte in range(8, 16):
         clock |= window[safe + byte] != 0
     size = (length >= HEADER_LENGTH) & (length <= FRAME)
-    return fits & size & zero & (window[safe + 4] <= TOP_DOMAIN) & clock
+    return np.asarray(fits & size & zero & (window[safe + 4] <= TOP_DOMAIN) & clock, np.bool_)
 
 
 def _keeps_lead(window: U8, at: int, mce: Mce) -> bool:
     """Whether the frame came whole, with what stood before the data: the header tells."""
-    here, behind_lead = _are_headers(window, np.array([at, at + mce.lead]))
+    here, behind_lead = are_headers(window, np.array([at, at + mce.lead]))
     return bool(behind_lead and not here)

@@ -1,4 +1,4 @@
-"""Windows to tables: every record of a dump, decoded or raw, and what must be known across windows."""
+"""Windows to tables: every record of a dump, decoded or raw, and the books over them."""
 
 from __future__ import annotations
 
@@ -196,6 +196,9 @@ def _broken(window: Window, frame: int, start: int, behind: int) -> Finding:
         code = Code.HEADER_BAD
     number = int(np.searchsorted(window.index.frame, frame, side="right"))
     first = int(np.searchsorted(window.index.frame, frame))
-    detail = f"record {number - first} of its frame: expected length 20 to {room}, found {length} ({head.hex(' ')})"
+    detail = (
+        f"record {number - first} of its frame: expected length 20 to {room}, "
+        f"found {length} ({head.hex(' ')})"
+    )
     effect = f"{room} bytes up to the end of the frame kept in quarantine; landing continues"
     return Finding(code, window.base + start, detail, effect)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..schemas.errors import DumpError
 from .codec import U8
-from .monwrite import AREA, EVENT, FRAME, SAMPLE, _are_headers, read_control
+from .monwrite import AREA, EVENT, FRAME, SAMPLE, are_headers, read_control
 
 BINARY = (
     "transfer it again in binary (ftp: `binary` and `quote site fix 4096`; "
@@ -54,7 +54,7 @@ def check(head: U8, name: str) -> None:
 
 def _is_start(frame: U8) -> bool:
     """A control record, or a frame of records as in a dump that starts in mid-stream."""
-    return bool(read_control(frame[:FRAME])) or bool(_are_headers(frame, np.zeros(1, np.int64))[0])
+    return bool(read_control(frame[:FRAME])) or bool(are_headers(frame, np.zeros(1, np.int64))[0])
 
 
 def _line_end(head: U8) -> str:
@@ -69,7 +69,7 @@ def _line_end(head: U8) -> str:
 def _translated(head: U8) -> bool:
     """Whether an entry's type reads S or E in ASCII, where EBCDIC belongs."""
     ascii_types = {bytes([t]).decode("cp037").encode("ascii")[0] for t in (SAMPLE, EVENT)}
-    return int(head[AREA]) in ascii_types and not _are_headers(head, np.zeros(1, np.int64))[0]
+    return int(head[AREA]) in ascii_types and not are_headers(head, np.zeros(1, np.int64))[0]
 
 
 def _not_binary(name: str, found: str, head: U8) -> DumpError:

@@ -21,7 +21,9 @@ PIECE = 256 * 1024
 class Readable(Protocol):
     """What is needed of a stream of stored bytes."""
 
-    def read(self, size: int = -1, /) -> bytes: ...
+    def read(self, size: int = -1, /) -> bytes:
+        """Up to `size` bytes; none at the end."""
+        ...
 
 
 class Source:

@@ -109,7 +109,7 @@ def _chunks(source: Source) -> Iterator[tuple[U8, bool]]:
             final = False
             while not final and not stop.is_set():
                 chunk = np.empty(CHUNK, np.uint8)
-                got = source.readinto(memoryview(chunk))
+                got = source.readinto(chunk.data)
                 final = got < CHUNK
                 put((chunk[:got], final))
         except BaseException as error:  # noqa: BLE001 - handed to the reading side, raised there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
@@ -53,15 +54,12 @@ def build(sources: Sources) -> list[Layout]:
     Raises:
         LayoutError: a file contradicts itself or uses a word that is not in the vocabulary.
     """
-    layouts = [
-        _layout(row, sources) for row in sources.records if row["dsect"] in sources.fields
-    ]
+    layouts = [_layout(row, sources) for row in sources.records if row["dsect"] in sources.fields]
     return sorted(layouts, key=lambda layout: (layout.domain, layout.record))
 
 
 def _rows(file: Traversable) -> list[Row]:
-    with file.open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
+    return list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
 
 
 def _layout(record: Row, sources: Sources) -> Layout:

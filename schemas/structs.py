@@ -72,7 +72,7 @@ def entry_count(group: Group, values: Context, length: int) -> int:
     start, stride, count = (_operand(o)(values) for o in (group.start, group.stride, group.count))
     if None in (start, stride, count) or start < 0 or stride <= 0:
         return 0
-    return max(0, min(count, (length - start) // stride))
+    return max(0, min(int(count), (length - int(start)) // int(stride)))
 
 
 def _tail(layout: Layout, length: Number, base: Number) -> c.Construct:

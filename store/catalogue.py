@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import duckdb
 import pyarrow as pa
@@ -32,26 +32,31 @@ FILE = "catalog.duckdb"
 SCHEMAS = ("monitor", "interval", "meta")
 
 
-class ViewColumn(Protocol):
-    """A column of a reduction and what its comment says."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def doc(self) -> str: ...
-
-
 class View(Protocol):
-    """A reduction that the catalogue shows in schema `main`; one that starts with _ is private."""
+    """A reduction that the catalogue shows in schema `main`; one that starts with _ is private.
+
+    `sql` creates the view, `doc` and `columns` become comments.
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the view."""
+        ...
+
     @property
-    def sql(self) -> str: ...
+    def sql(self) -> str:
+        """Statement that creates it."""
+        ...
+
     @property
-    def doc(self) -> str: ...
+    def doc(self) -> str:
+        """What it shows."""
+        ...
+
     @property
-    def columns(self) -> Sequence[ViewColumn]: ...
+    def columns(self) -> Sequence[Any]:
+        """Its columns, each with `name` and `doc`."""
+        ...
 
 
 def connect(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnection:

@@ -44,7 +44,7 @@ PARSERS = {"throughput": read_throughput, "hardware": read_hardware}
 
 
 def _read(file: Path, columns: dict[str, str]) -> Figures:
-    import polars as pl  # noqa: PLC0415 - only runs with companions pay for it
+    import polars as pl
 
     kinds = {"str": pl.String(), "f64": pl.Float64()}
     try:

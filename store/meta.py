@@ -123,7 +123,8 @@ def _interval(source: str) -> str:
         SELECT system, interval_end, max(interval_end_us) AS end_us, max(nominal_s) AS nominal_s,
           max(ipl_us) AS ipl_us FROM {source} GROUP BY ALL),
       ordered AS (
-        SELECT *, lag(interval_end) OVER w AS before, (end_us - lag(end_us) OVER w) / 1e6 AS seconds,
+        SELECT *, lag(interval_end) OVER w AS before,
+          (end_us - lag(end_us) OVER w) / 1e6 AS seconds,
           coalesce(ipl_us <> lag(ipl_us) OVER w, false) AS restart
         FROM ends WINDOW w AS (PARTITION BY system ORDER BY interval_end)),
       usual AS (
@@ -144,7 +145,9 @@ def _run_views(store: Store) -> list[Documented]:
     files = store.runs / "*.json"
     any_run = any(store.runs.glob("*.json"))
     nested = {
-        kind: "STRUCT(" + ", ".join(f"{n} {t}" for n, (t, _) in columns.items() if n != "run_id") + ")[]"
+        kind: "STRUCT("
+        + ", ".join(f"{n} {t}" for n, (t, _) in columns.items() if n != "run_id")
+        + ")[]"
         for kind, columns in (("throughput", THROUGHPUT), ("hardware", HARDWARE))
     }
     views = [_runs(_from_json(files, "run", RUN, any_run))]
@@ -174,6 +177,8 @@ def _from_json(files: Path, name: str, columns: Columns, present: bool) -> Docum
         select = ", ".join(f'CAST(NULL AS {kind}) AS "{n}"' for n, (kind, _) in columns.items())
         return Documented(f"meta.{name}", f"SELECT {select} WHERE false", f"Every {name}.", docs)
     types = ", ".join(f"{text(n)}: {text(kind)}" for n, (kind, _) in columns.items())
-    source = f"read_json({text(str(files.absolute()))}, columns = {{{types}}}, format = 'unstructured')"
+    source = (
+        f"read_json({text(str(files.absolute()))}, columns = {{{types}}}, format = 'unstructured')"
+    )
     select = ", ".join(f'"{n}"' for n in columns)
     return Documented(f"meta.{name}", f"SELECT {select} FROM {source}", f"Every {name}.", docs)

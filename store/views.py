@@ -70,8 +70,11 @@ def landed(root: Path, table: str, schema: pa.Schema, present: bool, drifted: bo
 
 
 def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
-    """`monitor.<table>`: the rows as they landed; small unsigned numbers as BIGINT, safe to
-    subtract; beside every TOD clock its time in UTC."""
+    """`monitor.<table>`: the rows as they landed.
+
+    Small unsigned numbers are shown as BIGINT, which is safe to subtract; beside every TOD clock
+    stands its time in UTC.
+    """
     columns, docs = list(PLACE), dict(PLACE)
     for column in schema:
         said = describe(column)
@@ -114,7 +117,9 @@ def interval_view(layout: Layout) -> Documented:
         columns += [name(key.name) for key in find(layout.parent).keys] + ["entry"]
     for field in layout.columns:
         columns.append(_delta(field) if field in counters else name(field.name))
-        docs[field.name] = describe(arrow_schema(layout).field(field.name), growth=field in counters)
+        docs[field.name] = describe(
+            arrow_schema(layout).field(field.name), growth=field in counters
+        )
     partition = ", ".join(f"r.{key}" for key in keys)
     select = f"""
       WITH sampled AS (
@@ -160,7 +165,8 @@ def sql_type(kind: pa.DataType) -> str:
 
 
 def _meta(column: pa.Field, key: str) -> str:
-    return (column.metadata or {}).get(key.encode(), b"").decode()
+    found: bytes = (column.metadata or {}).get(key.encode(), b"")
+    return found.decode()
 
 
 def _readable(column: pa.Field) -> str:

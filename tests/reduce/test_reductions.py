@@ -1,0 +1,113 @@
+"""Reading the SQL files: names, docs, order, and what a wrong file is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cpmon.reduce import reduction, reductions
+from cpmon.reduce.reductions import ordered, parse
+from cpmon.schemas import CpmonError, tables
+from tests.reduce.catalogue import META
+
+SHARES = ("_util", "_busy", "pct_spin")
+
+
+def test_every_reduction_stands_behind_those_it_reads() -> None:
+    seen: set[str] = set()
+    for r in reductions():
+        assert {name for name in r.reads if "." not in name} <= seen
+        seen.add(r.name)
+
+
+def test_every_relation_that_is_read_exists() -> None:
+    for r in reductions():
+        for schema, _, table in (name.partition(".") for name in r.reads):
+            if schema == "meta":
+                assert f"meta.{table}" in META
+            elif table:
+                assert schema in {"interval", "monitor"}
+                assert table in tables()
+
+
+def test_public_reductions_are_the_reports_and_the_run_summary() -> None:
+    assert {r.name for r in reductions() if not r.is_private} == {
+        "processors_by_time",
+        "run_summary",
+        "system_summary2_by_time",
+        "system_summary_by_time",
+    }
+
+
+def test_docs_are_taken_from_the_comments() -> None:
+    column = reduction("system_summary2_by_time").column("spin_time_us")
+    assert column.doc == "Microseconds per spin, all locks together. NULL without spins."
+    assert column.absence == "without spins"
+    assert reduction("run_summary").column("system").absence == ""
+    assert reduction("run_summary").doc.startswith("Every measured run in one row")
+
+
+def test_columns_of_shares_say_their_range() -> None:
+    for r in reductions():
+        for column in r.columns:
+            if column.name in ("total_util", "emul_util", "pct_spin", "page_volume_busy"):
+                assert "0..1" in column.doc
+
+
+def test_an_unknown_reduction_or_column_suggests_the_nearest() -> None:
+    with pytest.raises(CpmonError) as caught:
+        reduction("run_sumary")
+    assert caught.value.remedy == "did you mean run_summary?"
+    with pytest.raises(CpmonError) as caught:
+        reduction("run_summary").column("total_utl")
+    assert caught.value.remedy == "did you mean total_util?"
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    file = folder / f"{name}.sql"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+GOOD = """\
+-- A thing.
+CREATE OR REPLACE VIEW thing (
+  -- Its name.
+  name
+) AS
+WITH other AS (SELECT name FROM meta.run)
+SELECT name FROM other JOIN _base USING (name);
+"""
+
+
+def test_a_file_is_read_for_what_it_reads(tmp_path: Path) -> None:
+    thing = parse(written(tmp_path, "thing", GOOD))
+    assert thing.reads == ("meta.run", "_base")
+    assert thing.select.startswith("WITH other")
+    assert not thing.select.endswith(";")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("thing", GOOD.replace("-- A thing.\n", ""), "not one documented view"),
+        ("other", GOOD, "not called as its view"),
+        ("thing", GOOD.replace("  -- Its name.\n", ""), "has no comment"),
+    ],
+)
+def test_a_file_of_another_shape_is_an_error(
+    tmp_path: Path, name: str, text: str, problem: str
+) -> None:
+    with pytest.raises(CpmonError, match=problem) as caught:
+        parse(written(tmp_path, name, text))
+    assert caught.value.place == f"{name}.sql"
+
+
+def test_a_missing_view_and_a_ring_are_errors(tmp_path: Path) -> None:
+    thing = parse(written(tmp_path, "thing", GOOD))
+    with pytest.raises(CpmonError, match="no reduction _base"):
+        ordered([thing])
+    ring = GOOD.replace("VIEW thing", "VIEW _base").replace("_base USING", "thing USING")
+    with pytest.raises(CpmonError, match="ring"):
+        ordered([thing, parse(written(tmp_path, "_base", ring))])

@@ -1,0 +1,161 @@
+"""Reports: which lines, the mean line by sums, what is missing, and the text as it is read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import duckdb
+import pytest
+
+from cpmon.reduce import find_report, reduction, render_report, report, report_names
+from cpmon.schemas import CpmonError
+from tests.reduce.catalogue import insert, lab, minute
+
+
+@pytest.fixture(scope="module")
+def con() -> duckdb.DuckDBPyConnection:
+    return lab()
+
+
+def test_the_mean_line_is_sums_over_sums(con: duckdb.DuckDBPyConnection) -> None:
+    mean = report(con, "SYSTEM_SUMMARY_BY_TIME").mean
+    assert mean["total_util"] == pytest.approx(108 / 180)  # the mean of the lines is 0.525
+    assert mean["tv_ratio"] == pytest.approx(108 / 49.5)
+    assert mean["xstor_page_rate"] == pytest.approx(4800 / 90)
+    assert mean["transaction_rate"] == pytest.approx(60 / 90)
+    assert mean["response_s"] == pytest.approx(0.5)
+    assert mean["users_logged_on"] == pytest.approx(11.5)
+    assert mean["seconds"] == pytest.approx(45)
+
+
+def test_the_mean_line_agrees_with_the_run_summary(con: duckdb.DuckDBPyConnection) -> None:
+    for name in ("SYSTEM_SUMMARY_BY_TIME", "SYSTEM_SUMMARY2_BY_TIME"):
+        mean = report(con, name, run="R1").mean
+        shared = [c.name for c in reduction("run_summary").columns if c.name in mean]
+        shared.remove("seconds")
+        (row,) = con.execute(f"SELECT {', '.join(shared)} FROM run_summary").fetchall()
+        assert len(shared) > 5
+        for column, value in zip(shared, row, strict=True):
+            assert mean[column] == pytest.approx(value), column
+
+
+def test_the_mean_of_processors_is_over_all_that_are_shown(con: duckdb.DuckDBPyConnection) -> None:
+    both = report(con, "PROCESSORS_BY_TIME")
+    assert both.mean["total_util"] == pytest.approx(108 / 180)
+    assert both.table.num_rows == 4
+    one = report(con, "PROCESSORS_BY_TIME", cpu=1)
+    assert one.mean["total_util"] == pytest.approx((54 + 15) / 90)
+    assert one.mean["suspended_util"] == pytest.approx(0, abs=1e-12)
+    assert one.table.column("cpu").to_pylist() == [1, 1]
+    assert "cpu" not in one.mean
+
+
+def test_the_first_sample_is_left_out_and_counted(con: duckdb.DuckDBPyConnection) -> None:
+    result = report(con, "SYSTEM_SUMMARY_BY_TIME")
+    assert (result.intervals, result.starts, result.ends) == (2, minute(0), minute(2))
+    assert result.notes[0].startswith("1 interval left out")
+
+
+def test_a_span_is_half_open_at_its_start(con: duckdb.DuckDBPyConnection) -> None:
+    late = report(con, "SYSTEM_SUMMARY_BY_TIME", since=minute(1))
+    assert late.table.column("interval_end").to_pylist() == [minute(2)]
+    early = report(con, "SYSTEM_SUMMARY_BY_TIME", until=minute(1).replace(tzinfo=UTC))
+    assert early.table.column("interval_end").to_pylist() == [minute(1)]
+
+
+def test_a_run_narrows_the_span_and_a_span_narrows_the_run(con: duckdb.DuckDBPyConnection) -> None:
+    assert report(con, "SYSTEM_SUMMARY_BY_TIME", run="R1").run_id == "R1"
+    both = report(con, "SYSTEM_SUMMARY_BY_TIME", run="R1", since=minute(1), until=minute(9))
+    assert both.intervals == 1
+
+
+def test_names_are_found_in_any_case_with_dashes() -> None:
+    assert find_report("processors-by-time").name == "PROCESSORS_BY_TIME"
+    assert report_names() == [
+        "PROCESSORS_BY_TIME",
+        "SYSTEM_SUMMARY2_BY_TIME",
+        "SYSTEM_SUMMARY_BY_TIME",
+    ]
+
+
+def test_an_unknown_name_suggests_the_nearest(con: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(CpmonError) as caught:
+        report(con, "PROCESORS_BY_TIME")
+    assert caught.value.remedy == "did you mean PROCESSORS_BY_TIME?"
+    with pytest.raises(CpmonError) as caught:
+        report(con, "PROCESSORS_BY_TIME", run="R2")
+    assert caught.value.remedy == "did you mean R1?"
+    with pytest.raises(CpmonError) as caught:
+        report(con, "PROCESSORS_BY_TIME", system="LAP")
+    assert caught.value.remedy == "did you mean LAB?"
+
+
+def test_several_systems_need_a_choice() -> None:
+    con = lab()
+    insert(con, "meta.interval", {"system": "OTHER", "interval_end": minute(1), "seconds": 60.0})
+    with pytest.raises(CpmonError) as caught:
+        report(con, "SYSTEM_SUMMARY_BY_TIME")
+    assert caught.value.found == "LAB, OTHER"
+    assert report(con, "SYSTEM_SUMMARY_BY_TIME", system="LAB").intervals == 2
+
+
+def test_nothing_to_report_says_what_there_is(con: duckdb.DuckDBPyConnection) -> None:
+    later = datetime(2030, 1, 1, tzinfo=UTC)
+    with pytest.raises(CpmonError) as caught:
+        report(con, "SYSTEM_SUMMARY_BY_TIME", since=later)
+    assert "2001-11-13 10:00:00 to 2001-11-13 10:02:00" in (caught.value.expected or "")
+
+
+def test_a_report_without_processors_refuses_one(con: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(CpmonError, match="no line per processor"):
+        report(con, "SYSTEM_SUMMARY_BY_TIME", cpu=1)
+
+
+def test_missing_records_are_blank_and_named_with_their_columns() -> None:
+    con = lab()
+    con.execute("DELETE FROM interval.useact")
+    con.execute("DELETE FROM interval.sytrsp WHERE interval_end = ?", [minute(2)])
+    result = report(con, "SYSTEM_SUMMARY2_BY_TIME")
+    assert (
+        "Resid pages/ user, Xstor pages/ user, DASD pages/ user: not known without USEACT records."
+        in result.notes
+    )
+    assert any("in 1 of 2 lines without SYTRSP deltas" in note for note in result.notes)
+    assert result.mean["resident_pages_per_user"] is None
+
+
+def test_every_column_of_a_report_is_a_column_of_its_reduction() -> None:
+    for name in report_names():
+        shown = find_report(name)
+        known = {column.name for column in reduction(shown.reduction).columns}
+        assert {column.name for column in shown.columns} <= known
+
+
+SUMMARY2 = """\
+SYSTEM_SUMMARY2_BY_TIME  Master processor, lock spinning, 2 GB moves and pages per user
+System LAB, run R1, 2001-11-13 10:00:00 to 2001-11-13 10:02:00 UTC, 2 intervals
+"""
+
+
+def test_the_text_has_heading_lines_mean_and_notes(con: duckdb.DuckDBPyConnection) -> None:
+    text = render_report(report(con, "SYSTEM_SUMMARY2_BY_TIME", run="R1")).decode()
+    assert text.startswith(SUMMARY2)
+    lines = text.splitlines()
+    first = next(line for line in lines if line.startswith("2001-11-13 10:01:00"))
+    assert first.split()[2:] == [
+        *("60.0", "90.0", "50.0", "40.0", "1500", "20.000", "1.500"),
+        *("1.1", "2.2", "205", "50", "150"),
+    ]
+    mean = next(line for line in lines if line.startswith("Mean"))
+    assert mean.split()[1:] == [
+        *("45.0", "76.7", "40.0", "36.7", "1333", "17.500", "1.167"),
+        *("1.5", "2.9", "208", "50", "150"),
+    ]
+    assert lines[-1].startswith("* The master processor is told by")
+
+
+def test_machine_formats_hold_the_reduction_unrounded(con: duckdb.DuckDBPyConnection) -> None:
+    out = render_report(report(con, "PROCESSORS_BY_TIME", run="R1", cpu=0), "csv").decode()
+    head, first, *_ = out.splitlines()
+    assert head.startswith("interval_end,cpu,cpu_type,seconds,total_util")
+    assert first.startswith("2001-11-13T10:01:00.000000Z,0,,60.0,0.6,0.2,")
