@@ -126,6 +126,10 @@ class _Counted:
         self.count += len(piece)
         return piece
 
+    def close(self) -> None:
+        """Nothing: whoever opened the file closes it; pyarrow asks for this."""
+        self.closed = True
+
     def _fully(self, size: int) -> bytes:
         head = b""
         while len(head) < size and (piece := self._raw.read(size - len(head))):

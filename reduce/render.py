@@ -7,6 +7,7 @@ json. Bytes are hexadecimal. Nothing here loops over the rows of csv, json, json
 from __future__ import annotations
 
 import io
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -33,6 +34,7 @@ def render(table: pa.Table, format: str = "table", *, title: str = "") -> bytes:
     Raises:
         CpmonError: there is no such format.
     """
+    table = _distinct(table)
     match format:
         case "table":
             return _text(table, title).encode()
@@ -57,6 +59,15 @@ def render(table: pa.Table, format: str = "table", *, title: str = "") -> bytes:
 def markdown_row(cells: Iterable[str]) -> str:
     """One line of a Markdown table, with bars inside cells escaped."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _distinct(table: pa.Table) -> pa.Table:
+    """The table with a number behind names that came before: a, a_2 (as of a join)."""
+    names: list[str] = []
+    for name in table.column_names:
+        tries = (f"{name}_{n}" if n > 1 else name for n in itertools.count(1))
+        names.append(next(free for free in tries if free not in names))
+    return table.rename_columns(names)
 
 
 def plain(table: pa.Table, *, flat: bool = False) -> pa.Table:

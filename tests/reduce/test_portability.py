@@ -27,11 +27,8 @@ def fusion(duck: duckdb.DuckDBPyConnection) -> Any:
     for name in {name for r in reductions() for name in r.reads if "." in name}:
         columns = "* EXCLUDE (attributes)" if name == "meta.run" else "*"
         rows = duck.sql(f"SELECT {columns} FROM {name}").to_arrow_table()
-        batches = rows.to_batches() or [
-            batch for batch in rows.schema.empty_table().to_batches(max_chunksize=1)
-        ]
         held = name.replace(".", "_")
-        context.register_record_batches(held, [batches])
+        context.register_record_batches(held, [rows.to_batches()])
         context.sql(f"CREATE VIEW {name} AS SELECT * FROM {held}")
     for reduction in reductions():
         context.sql(f"CREATE VIEW {reduction.name} AS {reduction.select}")

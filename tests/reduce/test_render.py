@@ -27,7 +27,7 @@ def wide() -> pa.Table:
 
 def test_text_is_aligned_with_numbers_to_the_right() -> None:
     assert render(wide(), "table").decode().splitlines() == [
-        "n  at_utc                       name  share      raw   flag",
+        "n  at_utc                       name      share  raw   flag",
         "-  ---------------------------  ----  ---------  ----  ----",
         "1  2001-11-13T10:00:00.250000Z  a|b         0.1  01ab  true",
         "                                      1234567.5",
@@ -94,9 +94,10 @@ def test_what_json_has_no_word_for_is_null() -> None:
     assert [row["x"] for row in json.loads(render(table, "json"))] == [None, None, 1.5]
 
 
-def test_columns_of_one_name_all_appear() -> None:
+@pytest.mark.parametrize("format", ["csv", "table", "jsonl", "parquet"])
+def test_columns_of_one_name_all_appear(format: str) -> None:
     table = duckdb.sql("SELECT 1 AS a, 2 AS a").to_arrow_table()
-    assert render(table, "csv").decode().splitlines()[1] == "1,2"
+    assert b"a_2" in render(table, format)
 
 
 def test_an_unknown_format_is_named_with_those_there_are() -> None:

@@ -1,0 +1,40 @@
+-- Gaps between intervals
+-- Where monitor data is missing: two interval ends of a system that lie further
+-- apart than its usual interval, within a dump or between two dumps. No rate is
+-- computed across a gap.
+-- param: factor = 1.5 -- a gap is longer than this many usual intervals
+WITH ends AS (
+  SELECT DISTINCT system, interval_end
+  FROM meta.interval
+  WHERE interval_end IS NOT NULL
+),
+step AS (
+  SELECT system,
+         interval_end,
+         lag(interval_end) OVER by_system AS previous_end
+  FROM ends
+  WINDOW by_system AS (PARTITION BY system ORDER BY interval_end)
+),
+measured AS (
+  SELECT system,
+         previous_end,
+         interval_end,
+         date_diff('microsecond', previous_end, interval_end) / 1e6 AS seconds
+  FROM step
+  WHERE previous_end IS NOT NULL
+),
+usual AS (
+  SELECT system, median(seconds) AS usual_s
+  FROM measured
+  GROUP BY system
+)
+SELECT system,
+       previous_end AS last_before,
+       interval_end AS first_after,
+       round(seconds, 1) AS gap_s,
+       round(usual_s, 1) AS usual_s,
+       CAST(round(seconds / nullif(usual_s, 0)) AS BIGINT) - 1 AS intervals_missing
+FROM measured
+JOIN usual USING (system)
+WHERE seconds > $factor * usual_s
+ORDER BY system, previous_end;

@@ -1,0 +1,35 @@
+-- Moves below the 2 GB line by processor
+-- Pages moved below the 2 GB line per second, each processor's share of them,
+-- and how often the list of available frames below the line was empty. The
+-- rate is not in the classic reports; CP keeps it in SYTRSP_PLSMVB2G.
+-- param: run = '' -- only this run; empty for everything in the store
+WITH processor AS (
+  SELECT s.system,
+         s.pfxcpuad AS cpu,
+         sum(s.seconds) AS seconds,
+         sum(s.plsmvb2g) AS moves,
+         sum(s.plsstlfr) AS steals,
+         sum(s.plsalemp) AS list_empty
+  FROM interval.sytrsp AS s
+  WHERE $run = ''
+     OR EXISTS (
+       SELECT 1
+       FROM meta.run AS r
+       WHERE r.run_id = $run
+         AND r.system = s.system
+         AND s.tod > r.since
+         AND s.tod <= r.until
+     )
+  GROUP BY ALL
+)
+SELECT system,
+       cpu,
+       round(moves / nullif(seconds, 0), 1) AS moves_2g_per_s,
+       round(100 * moves / nullif(sum(moves) OVER (PARTITION BY system), 0), 1)
+         AS share_percent,
+       round(steals / nullif(seconds, 0), 1) AS steals_per_s,
+       round(list_empty / nullif(seconds, 0), 3) AS list_empty_per_s,
+       round(seconds, 1) AS measured_s
+FROM processor
+WHERE seconds > 0
+ORDER BY system, cpu;

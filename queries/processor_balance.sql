@@ -1,0 +1,39 @@
+-- Balance of the processors
+-- How evenly the work lay on the processors of a system: percent of each
+-- processor's own time, and how far its total lies from the mean of the system.
+-- A master processor far above the others serialises work that only it may do.
+-- param: run = '' -- only this run; empty for everything in the store
+WITH processor AS (
+  SELECT p.system,
+         p.cpu,
+         bool_or(p.is_master) AS is_master,
+         100 / 4096e6 * sum(p.busy_tod) / nullif(sum(p.seconds), 0) AS total,
+         100 / 4096e6 * sum(p.emulation_tod) / nullif(sum(p.seconds), 0)
+           AS emulation,
+         100 / 4096e6 * sum(p.wait_tod) / nullif(sum(p.seconds), 0) AS wait,
+         sum(p.seconds) AS measured_s
+  FROM processors_by_time AS p
+  WHERE $run = ''
+     OR EXISTS (
+       SELECT 1
+       FROM meta.run AS r
+       WHERE r.run_id = $run
+         AND r.system = p.system
+         AND p.interval_end > r.since
+         AND p.interval_end <= r.until
+     )
+  GROUP BY p.system, p.cpu
+)
+SELECT system,
+       cpu,
+       is_master,
+       round(total, 1) AS total_percent,
+       round(emulation, 1) AS emulation_percent,
+       round(total - emulation, 1) AS cp_percent,
+       round(wait, 1) AS wait_percent,
+       round(total - avg(total) OVER (PARTITION BY system), 1)
+         AS from_mean_percent,
+       round(measured_s, 1) AS measured_s
+FROM processor
+WHERE measured_s > 0
+ORDER BY system, cpu;

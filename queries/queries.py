@@ -1,0 +1,154 @@
+"""The registry of ready-made questions: one SQL file each, documented, with parameters.
+
+A file opens with comments: the title, then what the answer means, then its parameters as
+`-- param: top = 10 -- how many users`, which the SQL names `$top`. Defaults are numbers, or texts
+in single quotes, and give a parameter its type.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from ..schemas import CpmonError
+
+Value = int | float | str
+
+_PARAM = re.compile(r"param:\s*(\w+)\s*=\s*('(?:[^']*)'|-?[\d.]+)\s*--\s*(.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter: `default` also says its type."""
+
+    name: str
+    default: Value
+    doc: str
+
+    def read(self, text: str) -> Value:
+        """A value that a user typed.
+
+        Raises:
+            CpmonError: it is not of the parameter's type.
+        """
+        kind = type(self.default)
+        try:
+            return kind(text)
+        except ValueError:
+            raise CpmonError(
+                f"parameter {self.name} has a value of another type",
+                expected=f"a value like {self.default!r}: {self.doc}",
+                found=repr(text),
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A named question. `sql` runs on a catalogue with `bind()` as its parameters."""
+
+    name: str
+    title: str
+    description: str
+    params: tuple[Param, ...]
+    sql: str
+
+    def bind(self, given: Mapping[str, str | Value] | None = None) -> dict[str, Value]:
+        """A value for every parameter: those given, defaults for the rest.
+
+        Raises:
+            CpmonError: a parameter is unknown, or its value of another type.
+        """
+        known = {param.name: param for param in self.params}
+        values: dict[str, Value] = {name: param.default for name, param in known.items()}
+        for name, value in (given or {}).items():
+            if name not in known:
+                raise _unknown(f"parameter of {self.name}", name, known)
+            values[name] = known[name].read(str(value))
+        return values
+
+
+@functools.cache
+def queries() -> tuple[Query, ...]:
+    """Every shipped query, by name."""
+    folder = files(__package__)
+    found = [parse(file) for file in folder.iterdir() if file.name.endswith(".sql")]
+    return tuple(sorted(found, key=lambda query: query.name))
+
+
+def query_names() -> list[str]:
+    """Names of the shipped queries."""
+    return [query.name for query in queries()]
+
+
+def query(name: str) -> Query:
+    """The query of that name, in any case, with dashes or underscores.
+
+    Raises:
+        CpmonError: there is none; the nearest is suggested.
+    """
+    for candidate in queries():
+        if candidate.name == name.lower().replace("-", "_"):
+            return candidate
+    raise _unknown("query", name, query_names())
+
+
+def parse(file: Traversable) -> Query:
+    """A query from its file.
+
+    Raises:
+        CpmonError: it has no title and description, or a parameter line cannot be read.
+    """
+    text = file.read_text(encoding="utf-8").strip()
+    lines = text.splitlines()
+    head = [line.removeprefix("--").strip() for line in _leading_comments(lines)]
+    prose = [line for line in head if line and not line.startswith("param:")]
+    if len(prose) < 2:
+        raise CpmonError(
+            "a query does not say what it answers",
+            place=file.name,
+            expected="comment lines first: a title, then a description",
+        )
+    params = tuple(_param(line, file.name) for line in head if line.startswith("param:"))
+    return Query(
+        name=file.name.removesuffix(".sql"),
+        title=prose[0],
+        description=" ".join(prose[1:]),
+        params=params,
+        sql=text.rstrip(";"),
+    )
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> CpmonError:
+    names = sorted(known)
+    like = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1, cutoff=0.5)
+    return CpmonError(
+        f"there is no {what} {name}",
+        expected=", ".join(names) or "none",
+        found=name,
+        remedy=f"did you mean {like[0]}?" if like else None,
+    )
+
+
+def _leading_comments(lines: list[str]) -> list[str]:
+    first_code = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    return lines[:first_code]
+
+
+def _param(line: str, place: str) -> Param:
+    match = _PARAM.fullmatch(line)
+    if match is None:
+        raise CpmonError(
+            "a parameter of a query cannot be read",
+            place=place,
+            expected="-- param: name = default -- what it is for",
+            found=line,
+        )
+    name, default, doc = match.groups()
+    if default.startswith("'"):
+        return Param(name, default[1:-1], doc)
+    return Param(name, float(default) if "." in default else int(default), doc)

@@ -1,0 +1,50 @@
+"""What all tests share: how hypothesis runs, how goldens are rewritten, an empty store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from cpmon.store import Store
+
+settings.register_profile(
+    "cpmon",
+    deadline=None,
+    derandomize=True,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("cpmon")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--goldens", action="store_true", help="rewrite tests/golden/")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    yield Store(tmp_path / "store", create=True)
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    return Golden(rewrite=request.config.getoption("--goldens"))
+
+
+class Golden:
+    """Compares with a file in tests/golden/, or rewrites it."""
+
+    FOLDER = Path(__file__).parent / "golden"
+
+    def __init__(self, *, rewrite: bool) -> None:
+        self._rewrite = rewrite
+
+    def check(self, name: str, text: str) -> None:
+        file = self.FOLDER / name
+        if self._rewrite:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        assert text == file.read_text(encoding="utf-8"), f"{name} differs from its golden"

@@ -1,0 +1,92 @@
+"""Every scenario through every reader: plain, gzip, zstd, a pipe, and the inventory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cpmon.ingest import Landed, ingest
+from cpmon.ingest.inventory import take_inventory
+from cpmon.ingest.sources import Source
+from cpmon.store import Store
+from tests.scenarios import SCENARIOS, Scenario
+
+
+def zstd(data: bytes) -> bytes:
+    return pa.compress(data, codec="zstd", asbytes=True)
+
+
+WRITERS = {"plain": bytes, "gzip": gzip.compress, "zstd": zstd, "pipe": bytes}
+
+
+@pytest.fixture(params=WRITERS)
+def landed(
+    request: pytest.FixtureRequest, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    def land(scenario: Scenario) -> Landed:
+        stored = WRITERS[request.param](scenario.data)
+        if request.param == "pipe":
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stored)))
+            return ingest("-", store)
+        file = tmp_path / "dump.mon"
+        file.write_bytes(stored)
+        return ingest(file, store)
+
+    return land
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_a_dump_lands_as_expected(scenario: Scenario, landed: Any, store: Store):
+    result = landed(scenario)
+
+    folder = store.find(result.dump)
+    assert folder is not None
+    for name, columns in scenario.tables.items():
+        table = pq.ParquetFile(folder / f"{name}.parquet").read()
+        assert {c: table[c].to_pylist() for c in columns} == columns
+    assert set(result.findings.counts) == scenario.findings
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_every_byte_is_accounted_for(scenario: Scenario, landed: Any, store: Store):
+    about = landed(scenario).about
+    parts = about["bytes"]
+
+    assert parts.pop("size") == len(scenario.data)
+    assert sum(parts.values()) == len(scenario.data)
+    lost = {f.name for f in scenario.findings if f.severity == "data_loss"}
+    assert bool(parts["quarantined"]) == bool(lost) or "TRUNCATED" in {
+        f.name for f in scenario.findings
+    }
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_what_is_quarantined_is_kept_byte_by_byte(scenario: Scenario, landed: Any, store: Store):
+    result = landed(scenario)
+    folder = store.find(result.dump)
+    assert folder is not None
+    if result.about["bytes"]["quarantined"] == 0:
+        assert not (folder / "quarantine.parquet").exists()
+        return
+    kept = pq.ParquetFile(folder / "quarantine.parquet").read()
+    for at, data in zip(kept["record_offset"].to_pylist(), kept["data"].to_pylist(), strict=True):
+        assert scenario.data[at : at + len(data)] == data
+    assert sum(len(d) for d in kept["data"].to_pylist()) == result.about["bytes"]["quarantined"]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_the_inventory_counts_what_lands(scenario: Scenario, landed: Any):
+    about = landed(scenario).about
+    found = take_inventory(Source(io.BytesIO(scenario.data), scenario.name))
+
+    rows = {n: r for n, r in about["rows"].items() if n not in ("interval", "finding", "quarantine")}
+    whole = {n: r for n, r in rows.items() if "_" not in n or n == "record_raw"}
+    assert sum(count for count, _ in found.records.values()) == sum(whole.values())
+    assert len(found.ends_us) == about["intervals"]
+    assert found.size == about["bytes"]["size"]

@@ -1,0 +1,167 @@
+"""The shipped queries on literal rows, and the registry that finds them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from cpmon.queries import queries, query, query_names
+from cpmon.queries.queries import parse
+from cpmon.schemas import CpmonError
+from tests.reduce.catalogue import TOD_SECOND, insert, lab, minute
+
+
+@pytest.fixture(scope="module")
+def con() -> duckdb.DuckDBPyConnection:
+    con = lab()
+    con.execute(
+        f"""UPDATE interval.useact SET
+              vmdttime = CASE vmduser WHEN 'ANNA' THEN 6 ELSE 3 END * {TOD_SECOND}::BIGINT,
+              vmdvtime = 2 * {TOD_SECOND}::BIGINT,
+              vmdvdsct = 30, vmdvusct = 0, vmdvtsct = 0, vmdvcsct = 15, vmdvosct = 0
+            WHERE seconds IS NOT NULL"""
+    )
+    return con
+
+
+def run(con: duckdb.DuckDBPyConnection, name: str, **given: str | float) -> list[dict[str, object]]:
+    asked = query(name)
+    found = con.execute(asked.sql, asked.bind(given))
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def test_five_queries_are_shipped_with_title_description_and_documented_parameters() -> None:
+    assert query_names() == [
+        "busiest_users",
+        "interval_gaps",
+        "moves_2g_by_processor",
+        "page_volumes_by_busy",
+        "processor_balance",
+    ]
+    for q in queries():
+        assert q.title
+        assert not q.title.endswith(".")
+        assert len(q.description) > 40
+        used = set(re.findall(r"\$(\w+)", q.sql))
+        assert used == {param.name for param in q.params}
+
+
+def test_busiest_users_add_their_virtual_cpus_but_not_their_time(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    anna, bert = run(con, "busiest_users")
+    assert anna == {
+        "system": "LAB",
+        "user": "ANNA",
+        "cpu_percent": 26.67,  # two virtual CPUs, 12 s each, in 90 s
+        "total_cpu_s": 24.0,
+        "virtual_cpu_s": 8.0,
+        "tv_ratio": 3.0,
+        "virtual_io_per_s": 2.0,  # 4 records of 45
+        "resident_pages": 110,
+        "measured_s": 90.0,
+    }
+    assert (bert["user"], bert["cpu_percent"], bert["resident_pages"]) == ("BERT", 6.67, 300)
+
+
+def test_busiest_users_of_a_run_and_only_the_first(con: duckdb.DuckDBPyConnection) -> None:
+    assert [row["user"] for row in run(con, "busiest_users", top=1, run="R1")] == ["ANNA"]
+    assert run(con, "busiest_users", run="NONE") == []
+
+
+def test_processor_balance_names_the_master_and_the_distance_from_the_mean(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    first, second = run(con, "processor_balance", run="R1")
+    assert (first["total_percent"], second["total_percent"]) == (43.3, 76.7)
+    assert (first["is_master"], second["is_master"]) == (False, True)
+    assert (first["from_mean_percent"], second["from_mean_percent"]) == (-16.7, 16.7)
+    assert second["emulation_percent"] == 40.0
+    assert second["cp_percent"] == 36.7
+    assert second["wait_percent"] == 23.3
+
+
+def test_page_volumes_come_busiest_first_and_others_not_at_all(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    first, second = run(con, "page_volumes_by_busy")
+    assert first == {
+        "system": "LAB",
+        "device": "0200",
+        "volume": "VOL200",
+        "busy_percent": 50.0,
+        "service_ms": 22.5,  # 45 s of 2000 I/Os
+        "pages_read_per_s": 13.3,
+        "pages_written_per_s": 6.7,
+        "slots_used_percent": 25.0,
+    }
+    assert (second["device"], second["busy_percent"]) == ("0201", 20.0)
+
+
+def test_moves_below_2g_by_processor(con: duckdb.DuckDBPyConnection) -> None:
+    first, second = run(con, "moves_2g_by_processor")
+    assert first == {
+        "system": "LAB",
+        "cpu": 0,
+        "moves_2g_per_s": 0.7,
+        "share_percent": 50.0,
+        "steals_per_s": 1.5,
+        "list_empty_per_s": 0.067,
+        "measured_s": 90.0,
+    }
+    assert second["cpu"] == 1
+
+
+def test_a_gap_is_found_within_and_between_dumps() -> None:
+    con = lab()
+    assert run(con, "interval_gaps") == []
+    for dump, n in (("a", 6), ("b", 7), ("b", 8)):
+        row = {"system": "LAB", "dump": dump, "interval_end": minute(n)}
+        insert(con, "meta.interval", row)
+    (gap,) = run(con, "interval_gaps")
+    assert gap == {
+        "system": "LAB",
+        "last_before": minute(2),
+        "first_after": minute(6),
+        "gap_s": 240.0,
+        "usual_s": 60.0,
+        "intervals_missing": 3,
+    }
+    assert run(con, "interval_gaps", factor=4.5) == []
+
+
+def test_a_name_or_parameter_that_is_unknown_suggests_the_nearest() -> None:
+    assert query("Busiest-Users").name == "busiest_users"
+    with pytest.raises(CpmonError) as caught:
+        query("bussiest_users")
+    assert caught.value.remedy == "did you mean busiest_users?"
+    with pytest.raises(CpmonError) as caught:
+        query("busiest_users").bind({"tops": 3})
+    assert caught.value.remedy == "did you mean top?"
+
+
+def test_a_value_of_another_type_is_named() -> None:
+    with pytest.raises(CpmonError) as caught:
+        query("busiest_users").bind({"top": "many"})
+    assert caught.value.found == "'many'"
+    assert query("busiest_users").bind({"top": "3"}) == {"top": 3, "run": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("SELECT 1", "does not say what it answers"),
+        ("-- Title\nSELECT 1", "does not say what it answers"),
+        ("-- Title\n-- Words.\n-- param: top\nSELECT $top", "cannot be read"),
+    ],
+)
+def test_a_file_without_its_comments_is_an_error(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "mine.sql"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(CpmonError, match=problem) as caught:
+        parse(file)
+    assert caught.value.place == "mine.sql"

@@ -1,0 +1,218 @@
+"""Named dumps for all readers: the bytes, what must land, what must be found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cpmon.ingest import Code
+
+from .dumps import (
+    END,
+    FRAME,
+    HEADER_LENGTH,
+    control,
+    dump,
+    fields,
+    filler,
+    frame,
+    frame_end,
+    interval,
+    interval_end,
+    record,
+    samples,
+)
+
+Tables = dict[str, dict[str, list[Any]]]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`tables`: table -> column -> values in the order of the dump. `findings`: exactly these."""
+
+    name: str
+    data: bytes
+    tables: Tables
+    findings: set[Code] = field(default_factory=set)
+
+
+SCENARIOS: list[Scenario] = []
+CONFIG = fields("mtrsys", systmid="VMTEST")
+SAMPLE = fields("sytrsp", 60, pfxcpuad=1, plsmvb2g=700)
+LANDED: Tables = {"sytrsp": {"pfxcpuad": [1], "plsmvb2g": [700]}}
+RSP = len(SAMPLE)
+
+
+def scenario(*findings: Code) -> Callable[[Callable[[], tuple[bytes, Tables]]], None]:
+    """Add a function's dump and tables to the list, under the function's name."""
+
+    def add(build: Callable[[], tuple[bytes, Tables]]) -> None:
+        data, tables = build()
+        SCENARIOS.append(Scenario(build.__name__, data, tables, set(findings)))
+
+    return add
+
+
+@scenario()
+def one_interval() -> tuple[bytes, Tables]:
+    return dump(interval(60, CONFIG, SAMPLE)), LANDED
+
+
+@scenario(Code.LAYOUT_UNKNOWN)
+def a_record_ends_on_the_last_byte_of_a_frame() -> tuple[bytes, Tables]:
+    full = frame(CONFIG, filler(FRAME - len(CONFIG) - RSP), SAMPLE)
+    return dump(samples(full, frame(interval_end(60)))), LANDED
+
+
+@scenario()
+def a_set_of_two_frames() -> tuple[bytes, Tables]:
+    second = fields("sytrsp", 60, pfxcpuad=2, plsmvb2g=5)
+    data = samples(frame(CONFIG, SAMPLE, frame_end()), frame(second, interval_end(60)))
+    return dump(data), {"sytrsp": {"pfxcpuad": [1, 2], "plsmvb2g": [700, 5]}}
+
+
+@scenario()
+def event_and_sample_data_under_one_control_record() -> tuple[bytes, Tables]:
+    event = fields("mtrepr", 1, config=7)
+    start = 0x80000 + 100
+    head = control(("E", start, start + len(event) - 1), ("S", 0x40000, 0x40FFF))
+    data = head + frame(event) + frame(CONFIG, SAMPLE, interval_end(60))
+    return dump(data), LANDED | {"mtrepr": {"config": [7], "interval_end": [None]}}
+
+
+@scenario()
+def event_data_written_from_its_first_byte_on() -> tuple[bytes, Tables]:
+    """It starts 200 bytes before a frame of the segment ends; MTREOF skips to that frame."""
+    start = 0x80000 + FRAME - 200
+    first = (fields("mtrepr", 1, config=1) + frame_end(1)).ljust(200, b"\0")
+    second = fields("mtrepr", 2, config=2)
+    data = first + second
+    head = control(("E", start, start + len(data) - 1))
+    events = head + data.ljust(FRAME, b"\0")
+    return dump(interval(60, CONFIG, SAMPLE), events), LANDED | {"mtrepr": {"config": [1, 2]}}
+
+
+@scenario()
+def event_data_written_as_whole_frames() -> tuple[bytes, Tables]:
+    """Before its first byte stands what an earlier set has delivered already."""
+    event = fields("mtrepr", 1, config=3)
+    start = 0x80000 + 1000
+    head = control(("E", start, start + len(event) - 1))
+    events = head + (b"\xaa" * 1000 + event).ljust(FRAME, b"\0")
+    return dump(interval(60, CONFIG, SAMPLE), events), LANDED | {"mtrepr": {"config": [3]}}
+
+
+@scenario(Code.LAYOUT_UNKNOWN)
+def a_record_without_layout_is_kept_raw() -> tuple[bytes, Tables]:
+    raw = record(9, 42, b"\x01\x02\x03\x04", 60)
+    kept = {"domain": [9], "record": [42], "data": [raw]}
+    return dump(interval(60, CONFIG, raw, SAMPLE)), LANDED | {"record_raw": kept}
+
+
+@scenario(Code.RECORD_LONGER)
+def bytes_behind_the_last_known_field_are_kept() -> tuple[bytes, Tables]:
+    longer = fields("sytrsp", 60, pfxcpuad=1, plsmvb2g=700) + b"NEW!"
+    longer = len(longer).to_bytes(2, "big") + longer[2:]
+    return dump(interval(60, CONFIG, longer)), {"sytrsp": LANDED["sytrsp"] | {"tail": [b"NEW!"]}}
+
+
+@scenario()
+def a_field_behind_the_end_of_a_shorter_record_is_null() -> tuple[bytes, Tables]:
+    short = fields("sytrsp", 60, length=44, pfxcpuad=1)
+    both = {"pfxcpuad": [1, 1], "plsmvb2g": [None, 700]}
+    return dump(interval(60, CONFIG, short, SAMPLE)), {"sytrsp": both}
+
+
+@scenario(Code.RECORD_SHORT)
+def a_record_shorter_than_its_header_costs_the_rest_of_its_frame() -> tuple[bytes, Tables]:
+    bad = record(0, 4, b"x" * 30, claimed=18)
+    first = frame(CONFIG, SAMPLE, bad)
+    return dump(samples(first, frame(SAMPLE, interval_end(60)))), {
+        "sytrsp": {"pfxcpuad": [1, 1], "plsmvb2g": [700, 700]}
+    }
+
+
+@scenario(Code.RECORD_LONG)
+def a_record_longer_than_its_frame_costs_the_rest_of_it() -> tuple[bytes, Tables]:
+    bad = record(0, 4, b"x" * 30, claimed=4090)
+    return dump(samples(frame(CONFIG, SAMPLE, bad), frame(interval_end(60)))), LANDED
+
+
+@scenario(Code.HEADER_BAD)
+def a_header_that_is_none_costs_the_rest_of_its_frame() -> tuple[bytes, Tables]:
+    bad = b"\x00\x30\xff\xff" + b"x" * 40
+    return dump(samples(frame(CONFIG, SAMPLE, bad), frame(interval_end(60)))), LANDED
+
+
+@scenario()
+def a_frame_without_an_end_record_is_followed_by_zeros() -> tuple[bytes, Tables]:
+    return dump(samples(frame(CONFIG, SAMPLE), frame(interval_end(60)))), LANDED
+
+
+@scenario(Code.TRUNCATED, Code.INTERVAL_OPEN, Code.RECORD_LONG)
+def a_dump_cut_inside_a_record_keeps_those_before() -> tuple[bytes, Tables]:
+    data = samples(frame(CONFIG, SAMPLE, SAMPLE, interval_end(60)))
+    cut = FRAME + len(CONFIG) + RSP + 30
+    return data[:cut], {"sytrsp": {"plsmvb2g": [700], "interval_end": [None]}}
+
+
+@scenario(Code.TRUNCATED)
+def a_dump_cut_between_frames_of_a_set() -> tuple[bytes, Tables]:
+    data = samples(frame(CONFIG, SAMPLE, interval_end(60)), frame(SAMPLE))
+    return data[: 2 * FRAME], LANDED
+
+
+@scenario(Code.END_MISSING)
+def a_dump_without_end_of_data() -> tuple[bytes, Tables]:
+    return interval(60, CONFIG, SAMPLE), LANDED
+
+
+@scenario(Code.FRAME_ORPHAN, Code.CONFIG_MISSING)
+def a_dump_that_starts_in_mid_stream() -> tuple[bytes, Tables]:
+    later = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
+    data = frame(SAMPLE, interval_end(60)) + interval(120, later)
+    return dump(data), {"sytrsp": {"pfxcpuad": [1, 1], "plsmvb2g": [700, 800]}}
+
+
+@scenario(Code.INTERVAL_OPEN)
+def samples_whose_interval_is_not_closed() -> tuple[bytes, Tables]:
+    late = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=900)
+    data = interval(60, CONFIG, SAMPLE) + samples(frame(late, frame_end()))
+    return dump(data), {"sytrsp": {"pfxcpuad": [1, 1], "plsmvb2g": [700, 900]}}
+
+
+@scenario(Code.CONTROL_CUT)
+def frames_missing_before_the_next_control_record() -> tuple[bytes, Tables]:
+    whole = samples(frame(CONFIG, SAMPLE, frame_end()), frame(SAMPLE, interval_end(60)))
+    later = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
+    data = whole[: 2 * FRAME] + interval(120, later)
+    return dump(data), {"sytrsp": {"plsmvb2g": [700, 800]}}
+
+
+@scenario(Code.FRAME_LOST)
+def a_frame_of_other_data_between_two_sets() -> tuple[bytes, Tables]:
+    later = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
+    data = interval(60, CONFIG, SAMPLE) + b"\x5a" * FRAME + interval(120, later)
+    return dump(data), {"sytrsp": {"plsmvb2g": [700, 800]}}
+
+
+@scenario(Code.TRAILING_DATA)
+def two_dumps_in_one_file() -> tuple[bytes, Tables]:
+    later = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
+    data = dump(interval(60, CONFIG, SAMPLE)) + interval(120, later)
+    return data + END, {"sytrsp": {"plsmvb2g": [700, 800]}}
+
+
+@scenario(Code.GROUP_CUT)
+def a_group_that_claims_more_entries_than_fit() -> tuple[bytes, Tables]:
+    """Three logical processors of 40 bytes claimed at offset 64, room for two."""
+    lpar = fields("sytcup", 60, lcupname="LP1", lcupcpct=3, calcpuof=64, calcpuln=40)
+    entries = b"".join(number.to_bytes(2, "big").ljust(40, b"\0") for number in (0, 1))
+    whole = lpar + entries
+    whole = len(whole).to_bytes(2, "big") + whole[2:]
+    cpus = {"lcupname": ["LP1", "LP1"], "entry": [0, 1], "lcucpuid": [0, 1]}
+    return dump(interval(60, CONFIG, whole)), {"sytcup_cpu": cpus}
+
+
+assert HEADER_LENGTH == 20
