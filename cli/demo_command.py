@@ -40,6 +40,7 @@ def command(store: Path, output: Path) -> None:
     started = time.perf_counter()
     for scenario in SCENARIOS:
         _land(scenario, output / "dumps", store)
+    _reduce(store)
     written = _tables(store, output)
     click.echo(f"\nWritten in {time.perf_counter() - started:.0f} s:")
     for file in written:
@@ -63,6 +64,19 @@ def _land(scenario: str, folder: Path, store: Path) -> None:
         state = "landed before" if landed.already else f"{landed.about['intervals']} intervals"
         spent = f"{generated - began:.1f} s + {time.perf_counter() - generated:.1f} s"
         click.echo(f"{run:<10} {dump.bytes / 1e6:6.1f} MB  {state:<13}  {spent}", err=True)
+
+
+def _reduce(store: Path) -> None:
+    """Compute once what all tables read."""
+    from ..reduce import reductions
+    from ..store import Store, connect
+    from ..store.reduced import keep
+
+    place, views = Store(store), reductions()
+    with connect(place, views) as connection:
+        for view in (v for v in views if not v.is_private):
+            rows = keep(place, connection, views, view.name)
+            click.echo(f"reduced    {view.name}: {rows:,} rows", err=True)
 
 
 def _tables(store: Path, output: Path) -> list[Path]:

@@ -11,15 +11,9 @@ WITH sampled AS (
          u.vmdvdsct + u.vmdvusct + u.vmdvtsct + u.vmdvcsct + u.vmdvosct
            AS virtual_ios
   FROM interval.useact AS u
+  LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = u.system
   WHERE $run = ''
-     OR EXISTS (
-       SELECT 1
-       FROM meta.run AS r
-       WHERE r.run_id = $run
-         AND r.system = u.system
-         AND u.tod > r.since
-         AND u.tod <= r.until
-     )
+     OR (u.tod > r.since AND u.tod <= r.until)
 ),
 by_virtual_cpu AS (
   SELECT system, vmduser, vmdcpuad,

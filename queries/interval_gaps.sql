@@ -33,7 +33,8 @@ SELECT system,
        interval_end AS first_after,
        round(seconds, 1) AS gap_s,
        round(usual_s, 1) AS usual_s,
-       CAST(round(seconds / nullif(usual_s, 0)) AS BIGINT) - 1 AS intervals_missing
+       CAST(round(seconds / nullif(usual_s, 0)) AS BIGINT) - 1
+         AS intervals_missing
 FROM measured
 JOIN usual USING (system)
 WHERE seconds > $factor * usual_s

@@ -11,15 +11,9 @@ WITH processor AS (
          sum(s.plsstlfr) AS steals,
          sum(s.plsalemp) AS list_empty
   FROM interval.sytrsp AS s
+  LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = s.system
   WHERE $run = ''
-     OR EXISTS (
-       SELECT 1
-       FROM meta.run AS r
-       WHERE r.run_id = $run
-         AND r.system = s.system
-         AND s.tod > r.since
-         AND s.tod <= r.until
-     )
+     OR (s.tod > r.since AND s.tod <= r.until)
   GROUP BY ALL
 )
 SELECT system,

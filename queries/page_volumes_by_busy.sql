@@ -7,16 +7,10 @@
 WITH chosen AS (
   SELECT DISTINCT i.system, i.interval_end
   FROM meta.interval AS i
+  LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = i.system
   WHERE i.interval_end IS NOT NULL
     AND ($run = ''
-      OR EXISTS (
-        SELECT 1
-        FROM meta.run AS r
-        WHERE r.run_id = $run
-          AND r.system = i.system
-          AND i.interval_end > r.since
-          AND i.interval_end <= r.until
-      ))
+      OR (i.interval_end > r.since AND i.interval_end <= r.until))
 ),
 space AS (
   SELECT system,
@@ -25,7 +19,7 @@ space AS (
          sum(s.seconds) AS seconds,
          sum(s.expctprd) AS pages_read,
          sum(s.expctpwr) AS pages_written,
-         avg(100 * s.cpvalocd / nullif(s.cpvlokat, 0)) AS slots_used
+         avg(100 * s.cpvalocd / nullif(s.calpage, 0)) AS slots_used
   FROM interval.stoasp AS s
   JOIN chosen USING (system, interval_end)
   WHERE s.calpage > 0

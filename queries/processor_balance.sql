@@ -13,15 +13,9 @@ WITH processor AS (
          100 / 4096e6 * sum(p.wait_tod) / nullif(sum(p.seconds), 0) AS wait,
          sum(p.seconds) AS measured_s
   FROM processors_by_time AS p
+  LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = p.system
   WHERE $run = ''
-     OR EXISTS (
-       SELECT 1
-       FROM meta.run AS r
-       WHERE r.run_id = $run
-         AND r.system = p.system
-         AND p.interval_end > r.since
-         AND p.interval_end <= r.until
-     )
+     OR (p.interval_end > r.since AND p.interval_end <= r.until)
   GROUP BY p.system, p.cpu
 )
 SELECT system,

@@ -173,13 +173,11 @@ def _read(con: duckdb.DuckDBPyConnection, wanted: Report, span: _Span) -> Report
     if not table.num_rows:
         raise _nothing(con, span, view)
     expressions = ", ".join(_mean_sql(c) for c in wanted.columns if c.mean is not None)
-    found = con.execute(
-        f"SELECT min(interval_end), max(interval_end), count(DISTINCT interval_end),"
-        f" {expressions}"
+    ((first, last, intervals, *means),) = con.execute(
+        f"SELECT min(interval_end), max(interval_end), count(DISTINCT interval_end), {expressions}"
         f" FROM {view} WHERE {where} AND seconds IS NOT NULL",
         span.values,
-    ).fetchone()
-    first, last, intervals, *means = found or ()
+    ).fetchall()
     averaged = [column.name for column in wanted.columns if column.mean is not None]
     return ReportResult(
         report=wanted,
@@ -203,11 +201,11 @@ def _mean_sql(column: ReportColumn) -> str:
 
 
 def _nothing(con: duckdb.DuckDBPyConnection, span: _Span, view: str) -> CpmonError:
-    known = con.execute(
-        f"SELECT count(*), min(interval_end), max(interval_end) FROM {view} WHERE system = ?",
+    ((count, first, last),) = con.execute(
+        f"SELECT count(DISTINCT interval_end), min(interval_end), max(interval_end)"
+        f" FROM {view} WHERE system = ?",
         [span.system],
-    ).fetchone()
-    count, first, last = known or (0, None, None)
+    ).fetchall()
     return CpmonError(
         f"no measured interval of system {span.system} is in that span",
         expected=f"intervals that end from {first} to {last} UTC" if count else None,
@@ -219,12 +217,11 @@ def _nothing(con: duckdb.DuckDBPyConnection, span: _Span, view: str) -> CpmonErr
 def _unmeasured(
     con: duckdb.DuckDBPyConnection, wanted: Report, span: _Span, where: str
 ) -> list[str]:
-    found = con.execute(
+    ((count,),) = con.execute(
         f"SELECT count(DISTINCT interval_end) FROM {wanted.reduction}"
         f" WHERE {where} AND seconds IS NULL",
         span.values,
-    ).fetchone()
-    count = found[0] if found else 0
+    ).fetchall()
     if not count:
         return []
     noun = "interval" if count == 1 else "intervals"

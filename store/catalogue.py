@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import duckdb
-import pyarrow as pa
 
 from ..schemas.arrow import schemas
 from ..schemas.errors import CpmonError, StoreError
+from ..schemas.layout import Field, Layout
 from ..schemas.registry import fingerprint, tables
+from ..schemas.registry import layout as find
 from .meta import meta_views
 from .reduced import kept
 from .store import Store
@@ -215,26 +216,21 @@ def _comment(
 
 def _dictionary(connection: duckdb.DuckDBPyConnection) -> None:
     """`meta.dictionary`: every field of every layout, searchable."""
-    rows = [
-        {
-            "table_name": layout.name,
-            "column_name": field.name,
-            "domain": layout.domain,
-            "record": layout.record,
-            "offset": field.offset,
-            "length": field.length,
-            "type": field.type.value,
-            "role": field.role.value if field.role else None,
-            "unit": field.unit or None,
-            "since": field.since or None,
-            "until": field.until or None,
-            "provenance": field.provenance.value,
-            "meaning": field.meaning or None,
-        }
-        for layout in tables().values()
-        for field in layout.columns
-    ]
-    connection.register("dictionary_rows", pa.Table.from_pylist(rows))
-    connection.execute("CREATE TABLE meta.dictionary AS FROM dictionary_rows")
-    connection.unregister("dictionary_rows")
+    rows = ", ".join(
+        _dictionary_row(layout, field) for layout in tables().values() for field in layout.columns
+    )
+    connection.execute(
+        f"""CREATE TABLE meta.dictionary AS SELECT * FROM (VALUES {rows}) AS d (table_name,
+        column_name, domain, record, "offset", length, type, role, unit, since, until, provenance,
+        meaning)"""
+    )
     connection.execute("COMMENT ON TABLE meta.dictionary IS 'Every field of every layout.'")
+
+
+def _dictionary_row(layout: Layout, field: Field) -> str:
+    """One row as SQL: handing over a table instead would import pandas, for half a second."""
+    record = find(layout.parent) if layout.parent else layout
+    said = (field.type, field.role, field.unit, field.since, field.until, field.provenance)
+    texts = ", ".join(text(word) if word else "NULL" for word in (*said, field.meaning))
+    place = f"{record.domain}, {record.record}, {field.offset}, {field.length}"
+    return f"({text(layout.name)}, {text(field.name)}, {place}, {texts})"

@@ -61,11 +61,11 @@ def landed(root: Path, table: str, schema: pa.Schema, present: bool, drifted: bo
         return empty
     pattern = root.absolute() / "records" / "*" / "*" / "*" / f"{table}.parquet"
     files = (
-        f"read_parquet({text(str(pattern))}, union_by_name = true, hive_partitioning = true, "
+        f"read_parquet({text(str(pattern))}, union_by_name = {drifted}, hive_partitioning = true, "
         "hive_types = {'system': VARCHAR, 'date': DATE, 'dump': VARCHAR})"
     )
     if not drifted:
-        return files
+        return files  # the columns of the first file are those of all: only it is opened to bind
     return f"(SELECT * FROM {empty} UNION ALL BY NAME SELECT * FROM {files})"
 
 

@@ -11,7 +11,9 @@ CREATE OR REPLACE VIEW _interval (
   seconds
 ) AS
 WITH closed AS (
-  SELECT system, interval_end, MAX(seconds) AS seconds
+  SELECT system,
+         interval_end,
+         MAX(CASE WHEN previous_end IS NOT NULL THEN seconds END) AS seconds
   FROM meta.interval
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end

@@ -97,7 +97,7 @@ def test_page_volumes_come_busiest_first_and_others_not_at_all(
         "service_ms": 22.5,  # 45 s of 2000 I/Os
         "pages_read_per_s": 13.3,
         "pages_written_per_s": 6.7,
-        "slots_used_percent": 25.0,
+        "slots_used_percent": 50.0,
     }
     assert (second["device"], second["busy_percent"]) == ("0201", 20.0)
 

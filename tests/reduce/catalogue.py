@@ -96,7 +96,13 @@ def lab() -> duckdb.DuckDBPyConnection:
         insert(
             con,
             "meta.interval",
-            {"system": "LAB", "dump": "a", "interval_end": minute(n), "seconds": seconds},
+            {
+                "system": "LAB",
+                "dump": "a",
+                "interval_end": minute(n),
+                "previous_end": minute(n - 1) if n else None,
+                "seconds": seconds,
+            },
         )
     insert(
         con,
@@ -248,7 +254,6 @@ def _volumes(con: duckdb.DuckDBPyConnection) -> None:
                     "seconds": seconds,
                     "calvser": f"VOL{device:03X}",
                     "calpage": calpage,
-                    "cpvlokat": 1000,
                     "cpvalocd": 250,
                     "expctprd": units and 600,
                     "expctpwr": units and 300,

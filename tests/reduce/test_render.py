@@ -21,8 +21,13 @@ WIDE = """SELECT * FROM (VALUES
     (NULL, NULL, '', 1234567.5, NULL, NULL)) AS t(n, at_utc, name, share, raw, flag)"""
 
 
+def answer(sql: str) -> pa.Table:
+    with duckdb.connect() as con:
+        return con.sql(sql).to_arrow_table()
+
+
 def wide() -> pa.Table:
-    return duckdb.sql(WIDE).to_arrow_table()
+    return answer(WIDE)
 
 
 def test_text_is_aligned_with_numbers_to_the_right() -> None:
@@ -84,7 +89,7 @@ def test_times_with_a_zone_become_utc() -> None:
 
 
 def test_nested_values_are_json_text_where_a_format_has_no_word_for_them() -> None:
-    table = duckdb.sql("SELECT [1, 2] AS list, {'a': 1} AS struct").to_arrow_table()
+    table = answer("SELECT [1, 2] AS list, {'a': 1} AS struct")
     assert render(table, "csv").decode().splitlines()[1] == '"[1,2]","{""a"":1}"'
     assert json.loads(render(table, "json")) == [{"list": [1, 2], "struct": {"a": 1}}]
 
@@ -96,7 +101,7 @@ def test_what_json_has_no_word_for_is_null() -> None:
 
 @pytest.mark.parametrize("format", ["csv", "table", "jsonl", "parquet"])
 def test_columns_of_one_name_all_appear(format: str) -> None:
-    table = duckdb.sql("SELECT 1 AS a, 2 AS a").to_arrow_table()
+    table = answer("SELECT 1 AS a, 2 AS a")
     assert b"a_2" in render(table, format)
 
 

@@ -124,6 +124,12 @@ def test_missing_records_are_blank_and_named_with_their_columns() -> None:
     assert result.mean["resident_pages_per_user"] is None
 
 
+def test_the_connection_is_free_again_after_a_report(con: duckdb.DuckDBPyConnection) -> None:
+    # DuckDB 2 refuses sql() while a result of execute() has rows left to fetch.
+    report(con, "SYSTEM_SUMMARY_BY_TIME")
+    assert len(con.sql("SELECT 1").fetchall()) == 1
+
+
 def test_every_column_of_a_report_is_a_column_of_its_reduction() -> None:
     for name in report_names():
         shown = find_report(name)

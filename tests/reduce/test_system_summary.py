@@ -111,7 +111,8 @@ def test_pct_spin_is_rate_times_time_over_processors(con: duckdb.DuckDBPyConnect
 
 def test_a_record_type_that_was_not_taken_is_null_and_adds_no_row() -> None:
     con = empty_catalogue()
-    insert(con, "meta.interval", {"system": "S", "interval_end": minute(1), "seconds": 60.0})
+    ends = {"previous_end": minute(0), "interval_end": minute(1)}
+    insert(con, "meta.interval", {"system": "S", **ends, "seconds": 60.0})
     insert(
         con,
         "interval.sytxsp",
@@ -131,6 +132,12 @@ def test_a_record_type_that_was_not_taken_is_null_and_adds_no_row() -> None:
     assert got["dasd_page_rate"] is None
     assert got["total_util"] is None
     assert got["users_logged_on"] is None
+
+
+def test_the_length_of_a_gap_is_not_the_length_of_an_interval() -> None:
+    con = empty_catalogue()
+    insert(con, "meta.interval", {"system": "S", "interval_end": minute(9), "seconds": 540.0})
+    assert row(con, "system_summary_by_time", 9)["seconds"] is None
 
 
 def test_an_interval_in_two_dumps_counts_once() -> None:

@@ -1,0 +1,88 @@
+"""`python -m bench`: measure, print, and fail when a bar is missed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from . import decode, encodings, landing, memory
+from .dumps import Dumps
+from .machine import MEGA, machine
+from .result import Section
+
+Measurement = Callable[[Dumps, bool], list[Section]]
+
+
+def _decode(dumps: Dumps, quick: bool) -> list[Section]:
+    sizes = decode.Sizes(5 * MEGA, 2, 3) if quick else decode.Sizes()
+    return decode.measure(dumps.of_size((5 if quick else 256) * MEGA), sizes)
+
+
+def _landing(dumps: Dumps, quick: bool) -> list[Section]:
+    return landing.measure(dumps.of_size((5 if quick else 256) * MEGA), 1 if quick else 5)
+
+
+def _memory(dumps: Dumps, quick: bool) -> list[Section]:
+    sizes = (5, 20) if quick else (256, 1000)
+    return memory.measure([dumps.of_size(s * MEGA) for s in sizes], 1 if quick else 3)
+
+
+def _encodings(dumps: Dumps, quick: bool) -> list[Section]:
+    dump = dumps.of_size((5 if quick else 256) * MEGA)
+    return encodings.measure(landing.decoded_tables(dump), 1 if quick else 3)
+
+
+MEASUREMENTS: dict[str, Measurement] = {
+    "decode": _decode,
+    "landing": _landing,
+    "memory": _memory,
+    "encodings": _encodings,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run; 1 if a bar is missed. Small dumps say nothing about bars, so `--quick` judges none."""
+    options = _parser().parse_args(arguments)
+    facts = machine()
+    for name, value in facts.items():
+        print(f"{name:<10} {value}")
+    print("unit       MB are 10**6 bytes; `x is` says how many times as fast as that line x is\n")
+    dumps, found = Dumps(options.folder), []
+    try:
+        for section in _sections(options.only or list(MEASUREMENTS), dumps, options.quick):
+            print(*section.lines(), "", sep="\n", flush=True)
+            found.append(section)
+    finally:
+        if not options.keep:
+            dumps.remove()
+    if options.json:
+        said = {"machine": facts, "sections": [section.as_dict() for section in found]}
+        options.json.write_text(json.dumps(said, indent=1), encoding="utf-8")
+    bars = [bar for section in found for bar in section.bars]
+    missed = [bar.said for bar in bars if not bar.holds]
+    print(f"{len(bars) - len(missed)} of {len(bars)} bars hold", *missed, sep="\n  missed: ")
+    if options.quick:
+        print("(small dumps: the bars are not judged)")
+    return 1 if missed and not options.quick else 0
+
+
+def _sections(names: list[str], dumps: Dumps, quick: bool) -> Iterator[Section]:
+    for name in names:
+        yield from MEASUREMENTS[name](dumps, quick)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--only", action="append", choices=MEASUREMENTS, help="may be repeated")
+    parser.add_argument("--quick", action="store_true", help="small dumps, few rounds, no verdict")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
+    parser.add_argument("--keep", action="store_true", help="leave the generated dumps in place")
+    parser.add_argument("--folder", type=Path, default=Path("build/bench"), metavar="DIR")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

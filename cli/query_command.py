@@ -1,0 +1,102 @@
+"""`cpmon query`: SQL over a store, or a shipped query by name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .options import output_options, store_option
+from .output import deliver
+
+NAME = re.compile(r"[A-Za-z][\w-]*")
+
+
+@click.command("query")
+@click.argument("question", required=False, metavar="SQL|NAME")
+@store_option
+@click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="Read the SQL there.")
+@click.option(
+    "-p",
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of a shipped query; may be repeated.",
+)
+@click.option("--list", "listing", is_flag=True, help="Name the shipped queries.")
+@output_options
+def command(
+    question: str | None,
+    store: Path,
+    file: Path | None,
+    params: tuple[str, ...],
+    listing: bool,
+    form: str,
+    output: Path | None,
+) -> None:
+    """Ask a store by SQL (DuckDB's), read-only, or run a shipped query by NAME.
+
+    Tables: monitor.RECORD as landed, interval.RECORD with counters as growth since the sample
+    before, meta.*, and the reductions. `describe monitor.sytrsp` shows columns; their comments are
+    in duckdb_columns() and meta.dictionary.
+
+    \b
+    Examples:
+      cpmon query "select tod, pfxcpuad, plsmvb2g from interval.sytrsp order by all" --store perf/
+      cpmon query busiest_users -p top=5 --store perf/
+      cpmon query --file my.sql --store perf/ --format parquet -o my.parquet
+    """
+    from ..queries.queries import queries
+
+    if listing:
+        for known in queries():
+            click.echo(f"{known.name}  {known.title}")
+            for param in known.params:
+                click.echo(f"    {param.name}={param.default}  {param.doc}")
+        return
+    sql, values = _question(question, file, params)
+    deliver(_answer(store, sql, values, "table" if form == "text" else form), output, form)
+
+
+def _question(
+    question: str | None, file: Path | None, params: tuple[str, ...]
+) -> tuple[str, dict[str, Any]]:
+    """The SQL and the values of its parameters."""
+    from ..queries.queries import query
+
+    if (question is None) == (file is None):
+        raise click.UsageError("give SQL, the name of a shipped query, or --file FILE")
+    if question and NAME.fullmatch(question):
+        named = query(question)
+        given = [text.partition("=") for text in params]
+        return named.sql, named.bind({name: value for name, _, value in given})
+    if params:
+        raise click.UsageError("--param belongs to a shipped query")
+    if question == "-":
+        return click.get_text_stream("stdin").read(), {}
+    if file is None:
+        return str(question), {}
+    try:
+        return file.read_text(encoding="utf-8"), {}
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be read: {error.strerror}") from None
+
+
+def _answer(store: Path, sql: str, values: dict[str, Any], form: str) -> bytes:
+    import duckdb
+
+    from ..reduce import reductions
+    from ..reduce.render import render
+    from ..schemas.errors import CpmonError
+    from ..store import Store, connect
+    from ..store.catalogue import select_only
+
+    with connect(Store(store), reductions()) as connection:
+        select_only(connection, sql)
+        try:
+            return render(connection.sql(sql, params=values or None).to_arrow_table(), form)
+        except duckdb.Error as error:
+            raise CpmonError(f"the query failed: {error}") from None

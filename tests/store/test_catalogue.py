@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from cpmon.ingest import ingest
+from cpmon.reduce import reductions
+from cpmon.schemas import CpmonError, StoreError
+from cpmon.store import Store, connect
+from cpmon.store.catalogue import select_only
+from tests.dumps import END, dump, fields, interval, record
+from tests.scenarios import CONFIG, SAMPLE
+
+
+@pytest.fixture
+def landed(store: Store, tmp_path: Path) -> Store:
+    file = tmp_path / "a.mon"
+    file.write_bytes(dump(interval(60, CONFIG, SAMPLE)))
+    ingest(file, store)
+    return store
+
+
+def test_every_view_and_every_column_has_a_comment(landed: Store):
+    with connect(landed, reductions()) as connection:
+        views = connection.sql(
+            "SELECT schema_name, view_name FROM duckdb_views() "
+            "WHERE NOT internal AND (comment IS NULL OR comment = '')"
+        ).fetchall()
+        columns = connection.sql(
+            "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() c "
+            "JOIN duckdb_views() v ON v.schema_name = c.schema_name AND v.view_name = c.table_name "
+            "WHERE NOT v.internal AND (c.comment IS NULL OR c.comment = '')"
+        ).fetchall()
+
+    assert views == []
+    assert columns == []
+
+
+def test_all_records_can_be_asked_for_before_any_was_landed(store: Store):
+    with connect(store, reductions()) as connection:
+        views = connection.sql(
+            "SELECT schema_name || '.\"' || view_name || '\"' FROM duckdb_views() "
+            "WHERE NOT internal"
+        ).fetchall()
+        for (view,) in views:
+            assert connection.sql(f"SELECT count(*) FROM {view}").fetchall() == [(0,)], view
+    assert len(views) > 60
+
+
+def test_a_dump_landed_later_is_seen_without_a_new_catalogue(landed: Store, tmp_path: Path):
+    connect(landed).close()
+    before = (landed.root / "catalog.duckdb").stat().st_ino
+    file = tmp_path / "b.mon"
+    file.write_bytes(dump(interval(120, CONFIG, fields("sytrsp", 120, pfxcpuad=1))))
+    ingest(file, landed)
+
+    with connect(landed) as connection:
+        assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(2,)]
+    assert (landed.root / "catalog.duckdb").stat().st_ino == before
+
+
+def test_a_table_that_appears_makes_a_new_catalogue(landed: Store, tmp_path: Path):
+    connect(landed).close()
+    file = tmp_path / "b.mon"
+    file.write_bytes(dump(interval(120, CONFIG, record(9, 42, b"xy", 120))))
+    ingest(file, landed)
+
+    with connect(landed) as connection:
+        assert connection.sql("SELECT count(*) FROM monitor.record_raw").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("content", [b"", b"no database"])
+def test_a_damaged_catalogue_is_made_again(landed: Store, content: bytes):
+    (landed.root / "catalog.duckdb").write_bytes(content)
+
+    with connect(landed) as connection:
+        assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(1,)]
+
+
+def test_a_store_can_be_moved(landed: Store, tmp_path: Path):
+    connect(landed).close()
+    moved = landed.root.rename(tmp_path / "elsewhere")
+
+    with connect(Store(moved)) as connection:
+        assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('/etc/hostname')",
+        "SELECT * FROM glob('/etc/*')",
+        "SELECT * FROM '../outside.parquet'",
+    ],
+)
+def test_a_query_cannot_read_outside_of_the_store(landed: Store, sql: str):
+    with connect(landed) as connection, pytest.raises(duckdb.Error):
+        connection.sql(sql).fetchall()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE t AS SELECT 1",
+        "COPY (SELECT 1) TO 'x.csv'",
+        "ATTACH 'x.duckdb'",
+        "INSTALL httpfs",
+        "SET threads = 1",
+        "PRAGMA database_size",
+        "SELECT 1; DROP VIEW monitor.sytrsp",
+        "",
+    ],
+)
+def test_only_queries_are_let_through(landed: Store, sql: str):
+    with connect(landed) as connection, pytest.raises(CpmonError):
+        select_only(connection, sql)
+
+
+@pytest.mark.parametrize("sql", ["FROM meta.dump", "DESCRIBE meta.dump", "EXPLAIN SELECT 1"])
+def test_queries_are_let_through(landed: Store, sql: str):
+    with connect(landed) as connection:
+        select_only(connection, sql)
+        connection.sql(sql).fetchall()
+
+
+def test_a_clock_is_shown_as_a_time_as_well(store: Store, tmp_path: Path):
+    file = tmp_path / "a.mon"
+    ipl = 0x7D91048BCA000000 + (1_000_000_000_000_000 << 12)
+    file.write_bytes(dump(interval(60, fields("mtrsys", systmid="VM", systodst=ipl))))
+    ingest(file, store)
+
+    with connect(store) as connection:
+        times = connection.sql("SELECT systodst_at::VARCHAR, systerm_at FROM monitor.mtrsys")
+        assert times.fetchall() == [("2001-09-09 01:46:40", None)]
+
+
+def test_a_folder_with_other_files_is_no_store(tmp_path: Path):
+    (tmp_path / "letter.txt").write_text("dear all")
+
+    with pytest.raises(StoreError, match="neither a store nor empty"):
+        Store(tmp_path, create=True)
+    with pytest.raises(StoreError, match="is no store"):
+        Store(tmp_path)
+
+
+def test_an_empty_dump_lands_with_nothing_in_it(store: Store, tmp_path: Path):
+    file = tmp_path / "a.mon"
+    file.write_bytes(interval(60, CONFIG) + END)
+
+    assert ingest(file, store).about["intervals"] == 0
