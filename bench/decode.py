@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,13 +155,13 @@ def _parse(job: Job, sizes: Sizes) -> float:
     count = min(sizes.sample, len(job.starts))
     rows = np.linspace(0, len(job.starts) - 1, count).astype(int).tolist()
     check_construct(job, rows)
-    parser, records, best = struct(job.layout), _records(job, rows), float("inf")
-    for _ in range(3):
-        started = time.perf_counter()
+    parser, records = struct(job.layout), _records(job, rows)
+
+    def parse() -> None:
         for record in records:
             parser.parse(record)
-        best = min(best, time.perf_counter() - started)
-    return best / count
+
+    return best_seconds({"parse": parse}, 3)["parse"] / count
 
 
 def _contest(

@@ -32,11 +32,9 @@ class Dumps:
         return dump
 
     def remove(self) -> None:
-        """Delete what `of_size` made or found, and the folder if nothing else is in it."""
+        """Delete what `of_size` made or found, and nothing else."""
         for dump in self.folder.glob(f"*mb/{RUN}.mon"):
             shutil.rmtree(dump.parent)
-        if self.folder.is_dir() and not any(self.folder.iterdir()):
-            self.folder.rmdir()
 
     def _intervals(self, scenario: Scenario, size_bytes: int) -> int:
         """Every sample but the first is of one size: two small dumps tell it."""

@@ -64,7 +64,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is meant; a near miss is named."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from ..reduce.lookup import nearest
+            from ..schemas.lookup import nearest
 
             like = nearest(args[0], COMMANDS)
             hint = f"; did you mean {like}?" if like else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def _question(
     if params:
         raise click.UsageError("--param belongs to a shipped query")
     if question == "-":
-        return click.get_text_stream("stdin").read(), {}
+        return sys.stdin.read(), {}
     if file is None:
         return str(question), {}
     try:

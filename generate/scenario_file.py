@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
@@ -10,6 +9,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from ..schemas.lookup import nearest
 from .fit import check_fit
 from .scenario import (
     Machine,
@@ -51,12 +51,12 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
         return parse_scenario(shipped.read_text(encoding="utf-8"), f"{text}.toml")
     path = Path(name_or_path)
     if not path.is_file():
-        near = difflib.get_close_matches(text, scenario_names(), n=1)
+        near = nearest(text, scenario_names())
         raise ScenarioError(
             f"there is no scenario {text}",
             expected=f"{', '.join(scenario_names())}, or a TOML file",
             found=text,
-            remedy=f"did you mean {near[0]}?" if near else None,
+            remedy=f"did you mean {near}?" if near else None,
         )
     return parse_scenario(path.read_text(encoding="utf-8"), path.name)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import difflib
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from ..schemas.errors import CpmonError
+from ..schemas.lookup import nearest
 
 Table = TypeVar("Table")
 
@@ -75,13 +75,13 @@ def read_table(kind: type[Table], values: Mapping[str, Any], file: str, place: s
 
 def unknown_key(key: str, known: list[str], file: str, place: str) -> ScenarioError:
     """The error for a key that nothing reads, with the nearest one that something does."""
-    near = difflib.get_close_matches(key, known, n=1)
+    near = nearest(key, known)
     return ScenarioError(
         f"{key} is no key of a scenario's {place or 'top level'}",
         place=f"{file}: {place}.{key}" if place else f"{file}: {key}",
         expected=", ".join(sorted(known)),
         found=key,
-        remedy=f"did you mean {near[0]}?" if near else "remove it, or see docs/generate.md",
+        remedy=f"did you mean {near}?" if near else "remove it, or see docs/generate.md",
     )
 
 

@@ -58,6 +58,7 @@ def ingest(
         DumpError: the input is no monitor data; nothing was written.
         CpmonError: the run file beside the dump is wrong; the dump itself has landed.
     """
+    store.sweep()
     landed = _known(path, store) or _land(path, store, system, progress)
     run = _run(path, landed, run_id)
     changed = save_run(store, run) if run else False

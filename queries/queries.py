@@ -7,15 +7,15 @@ in single quotes, and give a parameter its type.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from ..schemas import CpmonError
+from ..schemas.lookup import fold, unknown
 
 Value = int | float | str
 
@@ -67,7 +67,7 @@ class Query:
         values: dict[str, Value] = {name: param.default for name, param in known.items()}
         for name, value in (given or {}).items():
             if name not in known:
-                raise _unknown(f"parameter of {self.name}", name, known)
+                raise unknown(f"parameter of {self.name}", name, known)
             values[name] = known[name].read(str(value))
         return values
 
@@ -92,9 +92,9 @@ def query(name: str) -> Query:
         CpmonError: there is none; the nearest is suggested.
     """
     for candidate in queries():
-        if candidate.name == name.lower().replace("-", "_"):
+        if candidate.name == fold(name):
             return candidate
-    raise _unknown("query", name, query_names())
+    raise unknown("query", name, query_names())
 
 
 def parse(file: Traversable) -> Query:
@@ -120,17 +120,6 @@ def parse(file: Traversable) -> Query:
         description=" ".join(prose[1:]),
         params=params,
         sql=text.rstrip(";"),
-    )
-
-
-def _unknown(what: str, name: str, known: Iterable[str]) -> CpmonError:
-    names = sorted(known)
-    like = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1, cutoff=0.5)
-    return CpmonError(
-        f"there is no {what} {name}",
-        expected=", ".join(names) or "none",
-        found=name,
-        remedy=f"did you mean {like[0]}?" if like else None,
     )
 
 

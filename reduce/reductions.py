@@ -14,7 +14,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from ..schemas import CpmonError
-from .lookup import fold, unknown
+from ..schemas.lookup import fold, unknown
 
 _VIEW = re.compile(
     r"\A(?P<doc>(?:--[^\n]*\n)+)"

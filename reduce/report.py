@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from ..schemas import CpmonError
-from .lookup import fold, unknown
+from ..schemas.lookup import fold, unknown
 from .reductions import reduction
 from .report_set import REPORTS
 from .report_shape import Report, ReportColumn, Sums

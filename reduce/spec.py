@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ..schemas import CpmonError
-from .lookup import fold, nearest, unknown
+from ..schemas.lookup import fold, nearest, unknown
 from .printing import Format, Style
 from .reductions import reduction
 from .toml_table import TomlTable

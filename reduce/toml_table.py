@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..schemas import CpmonError
-from .lookup import nearest
+from ..schemas.lookup import nearest
 
 
 class TomlTable:

@@ -16,7 +16,6 @@ import json
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,7 +31,7 @@ from .parquet import TableWriter
 
 VERSION = 1
 MARKER = "store.json"
-ABANDONED_S = 3600
+LOCK = ".lock"
 
 
 @dataclass
@@ -137,21 +136,36 @@ class Store:
             if entry.name.endswith(".parquet")
         }
 
+    def sweep(self) -> None:
+        """Remove what killed processes left: a folder whose lock nobody holds."""
+        for file in self.staging.glob(f"*{LOCK}"):
+            try:
+                with file.open("r+") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(file.with_suffix(""), ignore_errors=True)
+                    file.unlink(missing_ok=True)
+            except (BlockingIOError, FileNotFoundError):
+                continue
+
     @contextmanager
     def stage(self) -> Iterator[Staging]:
-        """A place to write a dump to; removed at the end unless it was published."""
+        """A place to write a dump to; removed at the end unless it was published.
+
+        The lock beside it tells others that its owner is alive; it is there before the folder.
+        """
         for needed in (self.staging, self.records, self.runs, self.root / "sizes"):
             needed.mkdir(exist_ok=True)
-        self._sweep()
-        folder = Path(tempfile.mkdtemp(dir=self.staging))
-        with (folder / ".lock").open("w") as lock:
+        handle, name = tempfile.mkstemp(dir=self.staging, suffix=LOCK)
+        with os.fdopen(handle, "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            staged = Staging(folder)
+            staged = Staging(Path(name.removesuffix(LOCK)))
+            staged.folder.mkdir()
             try:
                 yield staged
             finally:
                 staged.abandon()
-                shutil.rmtree(folder, ignore_errors=True)
+                shutil.rmtree(staged.folder, ignore_errors=True)
+                Path(name).unlink(missing_ok=True)
 
     def publish(self, staged: Staging, about: dict[str, Any], day: date) -> bool:
         """Make a staged dump part of the store by one rename.
@@ -169,7 +183,6 @@ class Store:
             f"system={quote(about['system'], safe='')}", f"date={day}", f"dump={about['dump']}"
         )
         _write_durably(staged.folder / "dump.json", json.dumps(about, indent=1))
-        (staged.folder / ".lock").unlink()
         sync_folder(staged.folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         if about["stored_size"] is not None:
@@ -209,33 +222,10 @@ class Store:
         self.root.mkdir(parents=True, exist_ok=True)
         replace_durably(marker, json.dumps({"version": VERSION}))
 
-    def _sweep(self) -> None:
-        """Remove what killed processes left: a folder whose lock nobody holds.
-
-        A folder without a lock is just being made or published, unless it is old.
-        """
-        for folder in self.staging.iterdir():
-            try:
-                with (folder / ".lock").open("r+") as lock:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(folder, ignore_errors=True)
-            except BlockingIOError:
-                continue
-            except (FileNotFoundError, NotADirectoryError):
-                if _age_s(folder) > ABANDONED_S:
-                    shutil.rmtree(folder, ignore_errors=True)
-
 
 def _is_empty(folder: Path) -> bool:
     """Nothing in it but, perhaps, the marker that another process is writing just now."""
     return folder.is_dir() and all(f.name.startswith(f".{MARKER}") for f in folder.iterdir())
-
-
-def _age_s(path: Path) -> float:
-    try:
-        return time.time() - path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
 
 
 def replace_durably(path: Path, text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,8 +24,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    yield Store(tmp_path / "store", create=True)
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store", create=True)
 
 
 @pytest.fixture

@@ -85,7 +85,9 @@ def test_the_inventory_counts_what_lands(scenario: Scenario, landed: Any):
     about = landed(scenario).about
     found = take_inventory(Source(io.BytesIO(scenario.data), scenario.name))
 
-    rows = {n: r for n, r in about["rows"].items() if n not in ("interval", "finding", "quarantine")}
+    rows = {
+        n: r for n, r in about["rows"].items() if n not in ("interval", "finding", "quarantine")
+    }
     whole = {n: r for n, r in rows.items() if "_" not in n or n == "record_raw"}
     assert sum(count for count, _ in found.records.values()) == sum(whole.values())
     assert len(found.ends_us) == about["intervals"]

@@ -52,7 +52,8 @@ def test_a_counter_of_32_bits_that_wrapped_has_grown(store: Store, tmp_path: Pat
 
 def test_a_counter_of_16_bits_that_wrapped_has_grown(store: Store, tmp_path: Path):
     samples = [
-        interval(s, fields("ioddev", s, rdevdev=0x500, scmssch=n)) for s, n in [(60, 65530), (120, 4)]
+        interval(s, fields("ioddev", s, rdevdev=0x500, scmssch=n))
+        for s, n in [(60, 65530), (120, 4)]
     ]
     land(store, tmp_path, dump(interval(0, config()), *samples))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from ..schemas import CpmonError
+from .errors import CpmonError
 
 
 def fold(name: str) -> str:

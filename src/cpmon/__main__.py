@@ -1,0 +1,5 @@
+"""`python -m cpmon` is `cpmon`."""
+
+from .cli import main
+
+main()

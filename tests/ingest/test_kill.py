@@ -1,0 +1,119 @@
+"""Killed at any moment, an ingest leaves the store as it was, and the next one completes."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cpmon.generate import load_scenario, write_run
+from cpmon.ingest import ingest
+from cpmon.store import Store, connect
+
+KILLER = """
+import os, signal, sys
+from pathlib import Path
+left = int(sys.argv[3])
+def counted(call):
+    def wrapped(*args, **kwargs):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*args, **kwargs)
+    return wrapped
+os.fsync, os.rename, os.replace = counted(os.fsync), counted(os.rename), counted(os.replace)
+Path.rename, Path.replace = counted(Path.rename), counted(Path.replace)
+Path.mkdir, Path.unlink = counted(Path.mkdir), counted(Path.unlink)
+from cpmon.cli.main import run
+sys.exit(int(run(["ingest", sys.argv[1], "--store", sys.argv[2]])))
+"""
+"""Ingests, but dies before the n-th call that changes what others see of the store."""
+
+ROWS = "SELECT system, interval_end, vmduser, vmdttime FROM monitor.useact ORDER BY ALL"
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """One dump that is in the store beforehand, one whose ingest is killed."""
+    folder = tmp_path_factory.mktemp("dumps")
+    timer, large = load_scenario("timer"), load_scenario("large-storage")
+    first = write_run(timer, "2600P", folder, intervals=1).dump
+    return first, write_run(large, "E12187E0", folder, intervals=2).dump
+
+
+@pytest.fixture
+def before(tmp_path: Path, dumps: tuple[Path, Path]) -> Store:
+    store = Store(tmp_path / "killed", create=True)
+    ingest(dumps[0], store)
+    return store
+
+
+def rows(store: Store) -> list[tuple[object, ...]]:
+    with connect(Store(store.root)) as connection:
+        return connection.sql(ROWS).fetchall()
+
+
+def undisturbed(tmp_path: Path, dumps: tuple[Path, Path]) -> list[tuple[object, ...]]:
+    store = Store(tmp_path / "undisturbed", create=True)
+    for dump in dumps:
+        ingest(dump, store)
+    return rows(store)
+
+
+def check_completes(store: Store, tmp_path: Path, dumps: tuple[Path, Path]) -> None:
+    ingest(dumps[1], store)
+    assert rows(store) == undisturbed(tmp_path, dumps)
+    assert list(store.staging.iterdir()) == []
+    with connect(store) as connection:
+        runs = connection.sql("SELECT run_id FROM meta.run ORDER BY ALL").fetchall()
+    assert runs == [("2600P",), ("E12187E0",)]
+
+
+def check_kills(store: Store, points: list[int], dump: Path) -> int:
+    """Kill at each point; returns how many died before the dump was published."""
+    expected, died = rows(store), 0
+    for point in points:
+        command = [sys.executable, "-c", KILLER, str(dump), str(store.root), str(point)]
+        status = subprocess.run(command, capture_output=True, check=False).returncode
+        if status != -signal.SIGKILL or len(rows(store)) != len(expected):
+            break
+        assert rows(store) == expected
+        died += 1
+    return died
+
+
+def test_an_ingest_killed_before_it_publishes_changes_nothing(
+    before: Store, tmp_path: Path, dumps: tuple[Path, Path]
+):
+    assert check_kills(before, [1, 4, 20, 32], dumps[1]) == 4
+    check_completes(before, tmp_path, dumps)
+
+
+@pytest.mark.slow
+def test_an_ingest_killed_at_every_step_changes_nothing_or_completes(
+    before: Store, tmp_path: Path, dumps: tuple[Path, Path]
+):
+    assert check_kills(before, list(range(1, 200)), dumps[1]) > 30
+    check_completes(before, tmp_path, dumps)
+
+
+@pytest.mark.slow
+def test_an_ingest_killed_at_random_moments_changes_nothing_or_completes(
+    before: Store, tmp_path: Path, dumps: tuple[Path, Path]
+):
+    old, new = rows(before), undisturbed(tmp_path, dumps)
+    command = [sys.executable, "-m", "cpmon", "ingest", str(dumps[1]), "--store", str(before.root)]
+    moments = random.Random(1)
+    for _ in range(25):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(moments.uniform(0.2, 1.6))
+        process.kill()
+        process.wait()
+        assert rows(before) in (old, new)
+    check_completes(before, tmp_path, dumps)
