@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from .options import output_options, store_option
+from .options import listing_option, output_options, store_option
 from .output import deliver
+
+
+def _tables() -> Iterator[str]:
+    """The shipped tables, a line each."""
+    from ..reduce import load_spec, spec_names
+
+    return (f"{name}  {load_spec(name).title}" for name in spec_names())
 
 
 @click.command("compare")
 @click.argument("table", required=False)
 @store_option
-@click.option("--list", "listing", is_flag=True, help="Name the shipped tables.")
+@listing_option("Name the shipped tables.", _tables)
 @output_options
-def command(table: str | None, store: Path, listing: bool, form: str, output: Path | None) -> None:
+def command(table: str | None, store: Path, form: str, output: Path | None) -> None:
     """Print the comparison TABLE: values a run, then ratios to the base run.
 
     TABLE is a shipped one or a TOML file of your own (docs/reports.md). csv holds one printed cell
@@ -29,10 +37,6 @@ def command(table: str | None, store: Path, listing: bool, form: str, output: Pa
     from ..reduce import compare, load_spec, reductions, render_comparison, spec_names
     from ..store import Store, connect
 
-    if listing:
-        for known in spec_names():
-            click.echo(f"{known}  {load_spec(known).title}")
-        return
     if table is None:
         raise click.UsageError(f"which table? One of {', '.join(spec_names())}, or a TOML file")
     spec = load_spec(table)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .main import Status
+from .main import Status, status_of
 from .options import dump_arguments, store_option
 from .progress import bar
 
@@ -53,7 +53,7 @@ def command(dumps: tuple[Path, ...], store: Path, system: str | None, run_id: st
 
 
 def _land(dump: Path, store: Store, system: str | None, run_id: str | None) -> Status:
-    from ..ingest import Severity, ingest
+    from ..ingest import ingest
 
     size = None if str(dump) == "-" or not dump.exists() else dump.stat().st_size
     started = time.perf_counter()
@@ -66,10 +66,7 @@ def _land(dump: Path, store: Store, system: str | None, run_id: str | None) -> S
             progress=lambda source: advance(source.stored_read),
         )
     _tell(dump, landed, time.perf_counter() - started)
-    worst = landed.findings.worst
-    if worst is Severity.DATA_LOSS:
-        return Status.DAMAGED
-    return Status.WARNINGS if worst is Severity.WARNING else Status.DONE
+    return status_of(landed.findings.worst)
 
 
 def _tell(dump: Path, landed: Landed, seconds: float) -> None:

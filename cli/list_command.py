@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .main import Status, status_of
 from .options import dump_arguments, output_options
 from .output import deliver
 from .progress import bar
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @click.command("list")
 @dump_arguments
 @output_options
-def command(dumps: tuple[Path, ...], form: str, output: Path | None) -> None:
+def command(dumps: tuple[Path, ...], form: str, output: Path | None) -> Status:
     """What is inside each DUMP: system, span, intervals, gaps, records by type, bytes.
 
     Nothing is landed. With --format json the summary comes along; csv, jsonl and parquet hold the
@@ -44,6 +45,7 @@ def command(dumps: tuple[Path, ...], form: str, output: Path | None) -> None:
         tables = [i.table().add_column(0, "dump", [[i.name] * len(i.records)]) for i in found]
         data = render(pa.concat_tables(tables), form)
     deliver(data, output, form)
+    return max(status_of(i.findings.worst) for i in found)
 
 
 def _plain(form: str) -> str:

@@ -30,6 +30,14 @@ class Status(IntEnum):
     INTERRUPTED = 130
 
 
+BY_SEVERITY = {"warning": Status.WARNINGS, "data_loss": Status.DAMAGED}
+
+
+def status_of(severity: str | None) -> Status:
+    """The status of a command that met findings, by the worst of them."""
+    return BY_SEVERITY.get(severity or "", Status.DONE)
+
+
 COMMANDS = {
     "demo": "The published measurements, from generated dumps to tables.",
     "generate": "Write the dumps of a scenario, with their companion files.",
@@ -42,6 +50,10 @@ COMMANDS = {
     "query": "Ask a store by SQL, or by the name of a shipped query.",
 }
 """Commands by name, in the order of a first session. Each is a module that is loaded when used."""
+
+
+INTERRUPTED_QUERY = "Query interrupted"
+"""What DuckDB makes of Ctrl-C in a long query, instead of letting KeyboardInterrupt through."""
 
 
 class Commands(click.Group):
@@ -118,6 +130,9 @@ def _failed(error: Exception, *, debug: bool) -> Status:
     """Tell what went wrong. The errors are imported here, since help must not wait for numpy."""
     from ..schemas.errors import BusyError, CpmonError, DumpError
 
+    if isinstance(error, RuntimeError) and str(error) == INTERRUPTED_QUERY:
+        click.echo("interrupted", err=True)
+        return Status.INTERRUPTED
     if debug:
         import traceback
 

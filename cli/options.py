@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,6 +44,20 @@ def output_options(command: Command) -> Command:
         show_default=True,
         help="How to print the result.",
     )(command)
+
+
+def listing_option(what: str, lines: Callable[[], Iterable[str]]) -> Callable[[Command], Command]:
+    """`--list`: print what there is to choose from and end; nothing else need be given."""
+
+    def tell(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+        if wanted and not context.resilient_parsing:
+            for line in lines():
+                click.echo(line)
+            context.exit()
+
+    return click.option(
+        "--list", is_flag=True, is_eager=True, expose_value=False, callback=tell, help=what
+    )
 
 
 class Moment(click.ParamType[datetime]):

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .options import output_options, store_option
+from .options import listing_option, output_options, store_option
 from .output import deliver
 
 NAME = re.compile(r"[A-Za-z][\w-]*")
+
+
+def _shipped() -> Iterator[str]:
+    """The shipped queries with their parameters, a line each."""
+    from ..queries.queries import queries
+
+    for known in queries():
+        yield f"{known.name}  {known.title}"
+        yield from (f"    {p.name}={p.default}  {p.doc}" for p in known.params)
 
 
 @click.command("query")
@@ -27,14 +37,13 @@ NAME = re.compile(r"[A-Za-z][\w-]*")
     metavar="NAME=VALUE",
     help="A parameter of a shipped query; may be repeated.",
 )
-@click.option("--list", "listing", is_flag=True, help="Name the shipped queries.")
+@listing_option("Name the shipped queries.", _shipped)
 @output_options
 def command(
     question: str | None,
     store: Path,
     file: Path | None,
     params: tuple[str, ...],
-    listing: bool,
     form: str,
     output: Path | None,
 ) -> None:
@@ -50,14 +59,6 @@ def command(
       cpmon query busiest_users -p top=5 --store perf/
       cpmon query --file my.sql --store perf/ --format parquet -o my.parquet
     """
-    from ..queries.queries import queries
-
-    if listing:
-        for known in queries():
-            click.echo(f"{known.name}  {known.title}")
-            for param in known.params:
-                click.echo(f"    {param.name}={param.default}  {param.doc}")
-        return
     sql, values = _question(question, file, params)
     deliver(_answer(store, sql, values, "table" if form == "text" else form), output, form)
 

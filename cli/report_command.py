@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import click
 
-from .options import output_options, span_options, store_option
+from .options import listing_option, output_options, span_options, store_option
 from .output import deliver
+
+
+def _reports() -> Iterator[str]:
+    """The reports, a line each."""
+    from ..reduce import find_report, report_names
+
+    return (f"{name}  {find_report(name).title}" for name in report_names())
 
 
 @click.command("report")
@@ -17,7 +25,7 @@ from .output import deliver
 @click.option("--run", metavar="RUN", help="Only the time of this run.")
 @click.option("--system", metavar="NAME", help="The system; needed where the store has several.")
 @click.option("--cpu", type=int, help="Only this processor (PROCESSORS_BY_TIME).")
-@click.option("--list", "listing", is_flag=True, help="Name the reports.")
+@listing_option("Name the reports.", _reports)
 @span_options
 @output_options
 def command(
@@ -26,7 +34,6 @@ def command(
     run: str | None,
     system: str | None,
     cpu: int | None,
-    listing: bool,
     since: datetime | None,
     until: datetime | None,
     form: str,
@@ -46,10 +53,6 @@ def command(
     from ..reduce.reductions import reductions
     from ..store import Store, connect
 
-    if listing:
-        for known in report_names():
-            click.echo(f"{known}  {find_report(known).title}")
-        return
     if name is None:
         raise click.UsageError(f"which report? One of {', '.join(report_names())}")
     find_report(name)

@@ -141,7 +141,7 @@ class Framer:
         cut = len(later) > 0 and later[0] < at + need
         if cut:
             behind = int(later[0])
-            self._cut(span, base + behind)
+            self._cut(span.left - (behind - at), base + behind)
         elif at + need > behind and not aligned and not final:
             return False
         stop = min(at + need, behind if final else at + (behind - at) // FRAME * FRAME)
@@ -178,12 +178,12 @@ class Framer:
         lead = mce.lead if _keeps_lead(window, at, mce) else 0
         return -(-(lead + mce.length) // FRAME) * FRAME
 
-    def _cut(self, span: Span, offset: int) -> None:
+    def _cut(self, missing: int, offset: int) -> None:
         self.findings.add(
             Finding(
                 Code.CONTROL_CUT,
                 offset,
-                f"{span.left} more bytes expected, a control record found",
+                f"{missing} more bytes expected, a control record found",
                 "reading continues with that control record; what is missing is not in the dump",
             )
         )

@@ -170,7 +170,8 @@ def _gunzip(stored: Readable) -> Iterator[bytes]:
                 return
             member = zlib.decompressobj(wbits=31)
     if not member.eof:
-        yield member.flush()
+        if rest := member.flush():
+            yield rest
         raise EOFError("the gzip file ends inside a member")
 
 
