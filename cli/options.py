@@ -60,6 +60,20 @@ def listing_option(what: str, lines: Callable[[], Iterable[str]]) -> Callable[[C
     )
 
 
+def pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """What a repeated KEY=VALUE option says.
+
+    Raises:
+        click.UsageError: one of them has no =.
+    """
+    found = {}
+    for text in texts:
+        key, equals, found[key] = text.partition("=")
+        if not equals:
+            raise click.UsageError(f"{option} {text} has no =; write {option} {text}=VALUE")
+    return found
+
+
 class Moment(click.ParamType[datetime]):
     """A time: ISO 8601, UTC where it names no zone."""
 

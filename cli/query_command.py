@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from .options import listing_option, output_options, store_option
+from .options import listing_option, output_options, pairs, store_option
 from .output import deliver
 
 NAME = re.compile(r"[A-Za-z][\w-]*")
@@ -73,8 +73,7 @@ def _question(
         raise click.UsageError("give SQL, the name of a shipped query, or --file FILE")
     if question and NAME.fullmatch(question):
         named = query(question)
-        given = [text.partition("=") for text in params]
-        return named.sql, named.bind({name: value for name, _, value in given})
+        return named.sql, named.bind(pairs("--param", params))
     if params:
         raise click.UsageError("--param belongs to a shipped query")
     if question == "-":

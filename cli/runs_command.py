@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .options import output_options, span_options, store_option
+from .options import output_options, pairs, span_options, store_option
 from .output import deliver
 
 LISTING = """
@@ -56,15 +56,8 @@ def command(
     if define:
         if not (system and since and until):
             raise click.UsageError("--define needs --system, --since and --until")
-        pairs = dict(_pair(text) for text in attributes)
-        save_run(place, Run(define, system, since, until, base, pairs))
+        said = pairs("--attribute", attributes)
+        save_run(place, Run(define, system, since, until, base, said))
     with connect(place, reductions()) as connection:
         table = connection.sql(LISTING).to_arrow_table()
     deliver(render(table, "table" if form == "text" else form), output, form)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, found, value = text.partition("=")
-    if not found:
-        raise click.UsageError(f"--attribute {text} has no =; write key=value")
-    return key, value

@@ -1,0 +1,267 @@
+"""The command as a whole: help, exit statuses, what goes to which stream."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cpmon import __version__
+from cpmon.cli.main import COMMANDS, Status
+from cpmon.schemas.errors import BusyError
+from tests.dumps import FRAME, dump, interval
+from tests.scenarios import CONFIG, SAMPLE
+
+CPMON = [sys.executable, "-m", "cpmon"]
+HEAVY = {"pyarrow", "duckdb", "numpy", "polars", "scipy", "rich", "jinja2", "construct"}
+ESCAPE = b"\x1b"
+GOOD = dump(interval(60, CONFIG, SAMPLE))
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    file = tmp_path / "good.mon"
+    file.write_bytes(GOOD)
+    return file
+
+
+@pytest.fixture
+def cut(tmp_path: Path) -> Path:
+    """Without its end, the last frame not whole: a warning."""
+    file = tmp_path / "cut.mon"
+    file.write_bytes(GOOD[: 2 * FRAME - 100])
+    return file
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_answers_and_has_an_example(name: str, cpmon):
+    answer = cpmon(name, "--help")
+
+    assert answer.status is Status.DONE
+    assert answer.text.startswith(f"Usage: cpmon {name} ")
+    assert f"\n    cpmon {name} " in answer.text.partition("Example")[2]
+    assert answer.err == ""
+
+
+def test_help_names_every_command(cpmon):
+    answer = cpmon("-h")
+    assert answer.status is Status.DONE
+    for name, said in COMMANDS.items():
+        assert f"  {name} " in answer.text and said in answer.text
+
+
+def test_the_version_is_that_of_the_package(cpmon):
+    assert cpmon("--version").text == f"cpmon, version {__version__}\n"
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["--version"]], ids=" ".join)
+def test_what_needs_no_data_imports_no_heavy_library(words: list[str]):
+    code = (
+        "import sys; from cpmon.cli.main import run; run(sys.argv[1:]); "
+        f"print('heavy', *sorted({HEAVY} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, check=True)
+    assert done.stdout.splitlines()[-1] == b"heavy"
+
+
+def test_a_command_without_its_argument_says_how_to_get_help(cpmon):
+    answer = cpmon("ingest")
+    assert answer.status is Status.USAGE
+    assert "Missing argument" in answer.err and "cpmon ingest --help" in answer.err
+    assert answer.out == b""
+
+
+@pytest.mark.parametrize(
+    ("words", "nearest"),
+    [
+        (["repotr"], "report"),
+        (["query", "busiest_usrs"], "busiest_users"),
+        (["query", "busiest_users", "-p", "tpo=3"], "top"),
+        (["query", "select * from monitor.sytrs"], "sytrsp"),
+        (["query", "select plsmvb2 from monitor.sytrsp"], "plsmvb2g"),
+        (["report", "system-sumary2-by-time"], "SYSTEM_SUMMARY2_BY_TIME"),
+        (["report", "SYSTEM_SUMMARY_BY_TIME", "--run", "2600N"], "2600NP"),
+        (["compare", "timer1"], "timer_t1"),
+        (["reduce", "run_sumary"], "run_summary"),
+        (["generate", "timers"], "timer"),
+    ],
+    ids=lambda words: " ".join(words)[:40],
+)
+def test_an_unknown_name_is_answered_with_the_nearest(
+    words: list[str], nearest: str, cpmon, perf: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CPMON_STORE", str(perf))
+    answer = cpmon(*words)
+    assert answer.status is Status.USAGE
+    assert nearest in answer.err
+    assert answer.out == b""
+    assert "Traceback" not in answer.err
+
+
+def test_a_store_that_is_none_is_a_usage_error_with_a_remedy(cpmon, tmp_path: Path):
+    answer = cpmon("runs", "--store", tmp_path / "nowhere")
+    assert answer.status is Status.USAGE
+    assert "is no store" in answer.err and "cpmon ingest DUMP --store" in answer.err
+
+
+def test_cpmon_store_stands_for_the_option(cpmon, perf: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CPMON_STORE", str(perf))
+    assert "2600NP" in cpmon("runs").text
+
+
+@pytest.mark.parametrize("words", [["ingest"], ["list"]], ids=" ".join)
+def test_a_dump_with_warnings_gives_3_and_is_read(words: list[str], cpmon, cut: Path, tmp_path):
+    store = ["--store", tmp_path / "store"] if words == ["ingest"] else []
+    answer = cpmon(*words, cut, *store)
+    assert answer.status is Status.WARNINGS
+    assert "TRUNCATED" in answer.text + answer.err
+
+
+def test_lost_bytes_give_5_although_the_rest_has_landed(cpmon, tmp_path: Path):
+    file = tmp_path / "damaged.mon"
+    file.write_bytes(GOOD[:FRAME] + SAMPLE + b"\0\x07" + b"\xff" * (FRAME - len(SAMPLE) - 2))
+    answer = cpmon("ingest", file, "--store", tmp_path / "store")
+    assert answer.status is Status.DAMAGED
+    assert "landed as" in answer.text
+    assert "data_loss: RECORD_SHORT" in answer.err and "remedy:" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"Dear reader,\n" * 1000, "is no monitor data"),
+        (GOOD[:FRAME] + b"\r\n" + GOOD[FRAME:], "was transferred as text"),
+        (b"\x10\x04\0\0" + GOOD, "4 bytes in front of its records"),
+    ],
+    ids=["empty", "a letter", "line ends", "prefixes"],
+)
+def test_what_is_no_dump_gives_5_and_lands_nothing(content: bytes, said: str, cpmon, tmp_path):
+    file = tmp_path / "odd.mon"
+    file.write_bytes(content)
+    answer = cpmon("ingest", file, "--store", tmp_path / "store")
+    assert answer.status is Status.DAMAGED
+    assert said in answer.err and "remedy" in answer.err
+    assert answer.out == b""
+    assert list((tmp_path / "store").glob("records/**/*.parquet")) == []
+
+
+def test_a_bad_dump_does_not_stop_the_others_and_decides_the_status(cpmon, good, tmp_path: Path):
+    store = tmp_path / "store"
+    answer = cpmon("ingest", tmp_path / "missing.mon", good, "--store", store)
+    assert answer.status is Status.DAMAGED
+    assert "missing.mon cannot be read" in answer.err
+    assert f"{good}: landed as" in answer.text
+
+
+def test_a_failure_of_ours_gives_1_and_its_traceback_only_when_asked(
+    cpmon, good: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(_source: object) -> None:
+        raise LookupError("a bug")
+
+    monkeypatch.setattr("cpmon.ingest.inventory.take_inventory", fail)
+    answer, shown = cpmon("list", good), cpmon("--debug", "list", good)
+    assert answer.status is shown.status is Status.FAILED
+    assert "LookupError: a bug" in answer.err and "cpmon --debug" in answer.err
+    assert "Traceback" not in answer.err
+    assert "Traceback" in shown.err and "in fail" in shown.err
+
+
+def test_a_busy_store_gives_75(cpmon, good: Path, monkeypatch: pytest.MonkeyPatch):
+    def busy(_source: object) -> None:
+        raise BusyError("held by another process")
+
+    monkeypatch.setattr("cpmon.ingest.inventory.take_inventory", busy)
+    assert cpmon("list", good).status is Status.BUSY
+
+
+def test_an_interrupt_gives_130_and_leaves_no_dump(tmp_path: Path):
+    store = tmp_path / "store"
+    with subprocess.Popen(
+        [*CPMON, "ingest", "-", "--store", str(store)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin
+        process.stdin.write(GOOD[:FRAME])
+        process.stdin.flush()
+        _until(lambda: any(store.glob("staging/*")))
+        process.send_signal(signal.SIGINT)
+        process.stdin.close()
+        assert process.wait(timeout=30) == Status.INTERRUPTED
+        assert process.stderr and b"Traceback" not in process.stderr.read()
+    assert list(store.glob("records/*")) == []
+    assert list(store.glob("staging/*")) == []
+
+
+def test_a_query_that_is_interrupted_gives_130(perf: Path):
+    endless = "select sum(a.range * b.range) from range(10000000) a, range(1000000) b"
+    with subprocess.Popen(
+        [*CPMON, "query", endless, "--store", str(perf)], stderr=subprocess.PIPE
+    ) as process:
+        began = time.monotonic()
+        while process.poll() is None and time.monotonic() - began < 30:
+            time.sleep(0.5)
+            if _cpu_seconds(process.pid) > 1.8:  # what it needs to start, and more
+                process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=1) == Status.INTERRUPTED
+        assert process.stderr and b"failure of cpmon" not in process.stderr.read()
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(perf: Path):
+    with subprocess.Popen(
+        [*CPMON, "query", "select range from range(300000)", "--store", str(perf), "--format=csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout and process.stdout.readline() == b"range\n"
+        process.stdout.close()
+        assert process.stderr and process.stderr.read() == b""
+        assert process.wait(timeout=30) == Status.DONE
+
+
+def test_in_a_pipe_there_are_neither_colours_nor_bars(cpmon, good: Path, cut: Path, tmp_path):
+    store = tmp_path / "store"
+    for words in (
+        ["ingest", good, cut, "--store", store],
+        ["list", good],
+        ["runs", "--store", store],
+        ["query", "select 1 as one", "--store", store],
+        ["query", "selekt"],
+        ["--help"],
+    ):
+        answer = cpmon(*words)
+        assert ESCAPE not in answer.out + answer.err.encode()
+
+
+def test_data_goes_to_standard_output_and_talk_to_standard_error(cpmon, cut: Path, tmp_path):
+    answer = cpmon("list", cut, "--format", "json")
+    assert answer.rows[0]["findings"]["TRUNCATED"] == 1
+    assert answer.err == ""
+
+    landed = cpmon("ingest", cut, "--store", tmp_path / "store")
+    assert landed.text.count("\n") == 1
+    assert "TRUNCATED" in landed.err
+
+
+def _until(true) -> None:
+    began = time.monotonic()
+    while not true():
+        assert time.monotonic() - began < 30
+        time.sleep(0.02)
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Processor time of a process so far; 0 where /proc does not tell, or it has ended."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")

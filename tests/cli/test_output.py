@@ -1,0 +1,167 @@
+"""Results in every format, and files that appear as a whole."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from cpmon.cli.main import Status
+from cpmon.cli.options import FORMATS
+
+SQL = (
+    "select tod, pfxcpuad, pfxcpuad = 0 as master, plspgin / 7 as share, system, "
+    "case when pfxcpuad > 3 then 'a|b, \"c\"' end as said "
+    "from interval.sytxsp order by all limit 20"
+)
+RECORDS = ("dump", "domain", "record", "name", "layout", "records", "bytes", "share")
+COMMANDS: dict[str, list[str]] = {
+    "query": ["query", SQL],
+    "named query": ["query", "processor_balance", "-p", "run=2600NP"],
+    "report": ["report", "SYSTEM_SUMMARY2_BY_TIME", "--run", "2600NP"],
+    "runs": ["runs"],
+    "compare": ["compare", "timer_t1"],
+    "list": ["list", "sample"],
+}
+
+
+@pytest.fixture
+def lines(perf: Path, dumps: list[Path]):
+    def build(name: str, form: str) -> list[object]:
+        words: list[object] = [dumps[0] if w == "sample" else w for w in COMMANDS[name]]
+        return [*words, *([] if name == "list" else ["--store", perf]), "--format", form]
+
+    return build
+
+
+def as_json(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows as --format json writes them: times as text in UTC."""
+    times = [n for n, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
+    iso = [pl.col(n).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ") for n in times]
+    return frame.with_columns(iso).to_dicts()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_format_carries_the_same_rows(name: str, cpmon, lines):
+    frame = pl.read_parquet(io.BytesIO(cpmon(*lines(name, "parquet")).out))
+    rows = as_json(frame)
+    assert rows
+
+    jsonl = [json.loads(line) for line in cpmon(*lines(name, "jsonl")).text.splitlines()]
+    assert jsonl == rows
+
+    kinds = {n: pl.String() if isinstance(k, pl.Datetime) else k for n, k in frame.schema.items()}
+    text = io.BytesIO(cpmon(*lines(name, "csv")).out)
+    assert pl.read_csv(text, schema=kinds, missing_utf8_is_empty_string=False).to_dicts() == [
+        {n: v or None if v == "" else v for n, v in row.items()} for row in rows
+    ]
+
+
+@pytest.mark.parametrize("name", ["query", "named query", "runs"])
+def test_json_is_a_list_of_the_rows(name: str, cpmon, lines):
+    frame = pl.read_parquet(io.BytesIO(cpmon(*lines(name, "parquet")).out))
+    assert cpmon(*lines(name, "json")).rows == as_json(frame)
+
+
+@pytest.mark.parametrize(("name", "key"), [("report", "rows"), ("compare", "cells")])
+def test_json_of_a_document_has_a_version_and_the_rows_in_it(name: str, key: str, cpmon, lines):
+    found: Any = cpmon(*lines(name, "json")).rows
+    frame = pl.read_parquet(io.BytesIO(cpmon(*lines(name, "parquet")).out))
+    assert found["schema_version"] == 1
+    assert len(found[key]) == len(frame)
+
+
+def test_json_of_a_dump_has_what_the_heading_says(cpmon, lines):
+    (found,) = cpmon(*lines("list", "json")).rows
+    assert found["system"] == "TIMER" and found["intervals"] == 4 and found["gaps"] == 0
+    assert {tuple(row) for row in found["records"]} == {RECORDS[1:]}
+    assert sum(row["bytes"] for row in found["records"]) < found["bytes"] == 684032
+
+
+@pytest.mark.parametrize("name", ["query", "named query", "runs"])
+def test_table_and_markdown_have_a_line_a_row_and_every_text(name: str, cpmon, lines):
+    frame = pl.read_parquet(io.BytesIO(cpmon(*lines(name, "parquet")).out))
+    table, markdown = cpmon(*lines(name, "table")).text, cpmon(*lines(name, "markdown")).text
+
+    assert table.split("\n")[0].split() == frame.columns
+    assert len(table.splitlines()) == len(markdown.splitlines()) == len(frame) + 2
+    cells = [line.split(" | ") for line in markdown[1:].replace("\n|", "\n").splitlines()]
+    assert [c.strip(" |") for c in cells[0]] == frame.columns
+    for column, cell in zip(frame.columns, zip(*cells[2:], strict=True), strict=True):
+        if frame.schema[column] == pl.String:
+            shown = [c.removesuffix(" |").strip().replace("\\|", "|") for c in cell]
+            assert shown == [v or "" for v in frame[column].to_list()]
+    assert cpmon(*lines(name, "text")).text == table
+
+
+def test_the_printed_report_agrees_with_its_unrounded_rows(cpmon, lines):
+    frame = pl.read_parquet(io.BytesIO(cpmon(*lines("report", "parquet")).out))
+    printed = cpmon(*lines("report", "table")).text.splitlines()
+    rates = [line.split()[7] for line in printed if line.startswith("2001-11-13 ")]
+    assert rates == [f"{rate:.0f}" for rate in frame["spin_lock_rate"] if rate is not None]
+
+
+def test_times_are_utc_in_every_format(cpmon, perf: Path):
+    sql = "select max(tod) as last from monitor.mtrend"
+    last = datetime(2001, 12, 11, 14, 3, 0, 593068, UTC)
+    assert cpmon("query", sql, "--store", perf, "--format", "csv").text == (
+        f"last\n{last:%Y-%m-%dT%H:%M:%S.%f}Z\n"
+    )
+    frame = pl.read_parquet(
+        io.BytesIO(cpmon("query", sql, "--store", perf, "--format=parquet").out)
+    )
+    assert frame.item() == last.replace(tzinfo=None)
+
+
+def test_a_format_that_does_not_exist_is_answered_with_those_that_do(cpmon, perf: Path):
+    answer = cpmon("runs", "--store", perf, "--format", "xml")
+    assert answer.status is Status.USAGE
+    assert all(form in answer.err for form in FORMATS)
+
+
+def test_a_file_has_what_standard_output_would_have(cpmon, perf: Path, tmp_path: Path):
+    file = tmp_path / "new" / "runs.csv"
+    words = ["runs", "--store", perf, "--format", "csv"]
+    answer = cpmon(*words, "-o", file)
+
+    assert (answer.status, answer.out, answer.err) == (Status.DONE, b"", "")
+    assert file.read_bytes() == cpmon(*words).out == cpmon(*words, "-o", "-").out
+    assert file.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_file_is_replaced_in_one_step(cpmon, perf: Path, tmp_path: Path, monkeypatch):
+    file = tmp_path / "runs.csv"
+    file.write_text("old")
+    seen = []
+    rename = Path.replace
+
+    def looked_at(self: Path, target: Path) -> Path:
+        seen.append((self.parent == target.parent, self.read_bytes(), file.read_text()))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", looked_at)
+    words = ["runs", "--store", perf, "--format", "csv"]
+    expected = cpmon(*words).out
+    assert cpmon(*words, "-o", file).status is Status.DONE
+    assert seen == [(True, expected, "old")]
+    assert [f.name for f in tmp_path.iterdir()] == ["runs.csv"]
+
+
+def test_a_file_that_cannot_be_written_keeps_its_old_content(
+    cpmon, perf: Path, tmp_path: Path, monkeypatch
+):
+    def full(_self: Path, _target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    file = tmp_path / "runs.csv"
+    file.write_text("old")
+    monkeypatch.setattr(Path, "replace", full)
+    answer = cpmon("runs", "--store", perf, "-o", file)
+    assert answer.status is Status.USAGE
+    assert "runs.csv cannot be written: No space left on device" in answer.err
+    assert [(f.name, f.read_text()) for f in tmp_path.iterdir()] == [("runs.csv", "old")]

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpmon.ingest import ingest
+from cpmon.reduce import reductions
+from cpmon.schemas import CpmonError
+from cpmon.store import Run, Store, connect, save_run
+from cpmon.store.reduced import keep, kept
+from tests.dumps import dump, fields, interval
+from tests.scenarios import CONFIG
+
+DATA = dump(*(interval(s, CONFIG, fields("sytrsp", s, plsmvb2g=s)) for s in (60, 120, 180)))
+RUN = """
+run_id = "R1"
+base_run_id = "R0"
+since = 2001-12-18T10:01:30Z
+[attributes]
+cp_level = "4.2.0"
+users = 600
+[companions]
+throughput = "t.csv"
+hardware = "h.csv"
+"""
+THROUGHPUT = """interval_end,seconds,transactions
+2001-12-18T10:02:00.000001Z,60.0,1200
+2001-12-18T10:03:00Z,60,1300
+"""
+HARDWARE = "interval_end,seconds,busy_s,emulation_s\n2001-12-18T10:02:00Z,60,30.5,20.25\n"
+
+
+@pytest.fixture
+def dump_file(tmp_path: Path) -> Path:
+    (tmp_path / "a.mon").write_bytes(DATA)
+    (tmp_path / "a.run.toml").write_text(RUN)
+    (tmp_path / "t.csv").write_text(THROUGHPUT)
+    (tmp_path / "h.csv").write_text(HARDWARE)
+    return tmp_path / "a.mon"
+
+
+def ask(store: Store, sql: str) -> list[tuple[Any, ...]]:
+    with connect(store, reductions()) as connection:
+        return connection.sql(sql).fetchall()
+
+
+def test_a_run_file_beside_a_dump_becomes_a_run_with_its_companions(store: Store, dump_file: Path):
+    ingest(dump_file, store)
+
+    assert ask(
+        store,
+        "SELECT run_id, system, since::VARCHAR, until::VARCHAR, base_run_id, cp_level, users, "
+        "processors, attributes['users'] FROM meta.run",
+    ) == [
+        (
+            "R1",
+            "VMTEST",
+            "2001-12-18 10:01:30",
+            "2001-12-18 10:03:00",
+            "R0",
+            "4.2.0",
+            600,
+            None,
+            "600",
+        )
+    ]
+    assert ask(store, "SELECT run_id, epoch_us(interval_end) % 1000000, transactions "
+                      "FROM meta.throughput ORDER BY ALL") == [
+        ("R1", 0, 1300.0),
+        ("R1", 1, 1200.0),
+    ]  # fmt: skip
+    assert ask(store, "SELECT busy_s, emulation_s FROM meta.hardware") == [(30.5, 20.25)]
+
+
+def test_without_times_a_run_begins_at_the_first_interval_end(store: Store, dump_file: Path):
+    dump_file.with_name("a.run.toml").write_text('run_id = "R1"')
+    ingest(dump_file, store)
+
+    times = ask(store, "SELECT since::VARCHAR, until::VARCHAR FROM meta.run")
+    assert times == [("2001-12-18 10:01:00", "2001-12-18 10:03:00")]
+
+
+def test_a_changed_run_file_is_taken_though_the_dump_landed_before(store: Store, dump_file: Path):
+    first = ingest(dump_file, store)
+    same = ingest(dump_file, store)
+    dump_file.with_name("a.run.toml").write_text(RUN.replace("600", "601"))
+    changed = ingest(dump_file, store)
+
+    assert [r.already for r in (first, same, changed)] == [False, True, True]
+    assert [r.run_changed for r in (first, same, changed)] == [True, False, True]
+    assert ask(store, "SELECT users FROM meta.run") == [(601,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("run_id = ", "cannot be read"),
+        ('run = "R1"', "unknown key"),
+        ("[attributes]", "names no run"),
+        ('run_id = "R1"\nsince = "soon"', "a time that is none"),
+        ('run_id = "R1"\n[companions]\ntpns = "t.csv"', "unknown companion"),
+        ('run_id = "R1"\n[companions]\nthroughput = "no.csv"', "cannot be read"),
+        ('run_id = "R1"\n[companions]\nhardware = "t.csv"', "cannot be read"),
+    ],
+)
+def test_a_wrong_run_file_is_told_and_the_dump_lands(
+    text: str, said: str, store: Store, dump_file: Path
+):
+    dump_file.with_name("a.run.toml").write_text(text)
+
+    with pytest.raises(CpmonError, match=said) as caught:
+        ingest(dump_file, store)
+    assert str(dump_file.parent) in (caught.value.place or "")
+    assert len(list(store.dumps())) == 1
+
+
+@pytest.mark.parametrize("name", ["../../evil", "a/b", ".", "..", "it's", "x" * 60, "R 1"])
+def test_any_text_is_a_safe_name_of_a_run(name: str, store: Store):
+    moment = datetime(2001, 12, 18, tzinfo=UTC)
+    save_run(store, Run(name, "VM'TEST", moment, moment))
+
+    assert ask(store, "SELECT run_id, system FROM meta.run") == [(name, "VM'TEST")]
+    assert [f.parent for f in store.root.rglob("*.json") if f.name != "store.json"] == [store.runs]
+
+
+@pytest.mark.parametrize("name", ["../x", "VM TEST", "a=b", "100%", "O'HARA"])
+def test_any_text_is_a_safe_name_of_a_system(name: str, store: Store, dump_file: Path):
+    ingest(dump_file, store, system=name)
+
+    assert ask(store, "SELECT DISTINCT system FROM monitor.sytrsp") == [(name,)]
+    assert all(store.records in f.parents for f in store.root.rglob("sytrsp.parquet"))
+
+
+def test_a_kept_result_is_read_until_something_it_rests_on_changes(store: Store, dump_file: Path):
+    ingest(dump_file, store)
+    views = reductions()
+    with connect(store, views) as connection:
+        rows = keep(store, connection, views, "run_summary")
+
+    assert rows == 1
+    assert set(kept(store, views)) == {"run_summary"}
+    assert ask(store, "SELECT run_id, intervals FROM run_summary") == [("R1", 2)]
+    dump_file.with_name("a.run.toml").write_text(RUN.replace("R1", "R2"))
+    ingest(dump_file, store)
+
+    assert kept(store, views) == {}
+    assert ask(store, "SELECT run_id FROM run_summary ORDER BY ALL") == [("R1",), ("R2",)]
