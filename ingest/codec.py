@@ -38,6 +38,19 @@ def tod_to_unix_us(tod: U64) -> I64:
     return (tod >> np.uint64(12)).astype(np.int64) - EPOCH_US
 
 
+def as_arrow(
+    values: npt.NDArray[Any], kind: pa.DataType, valid: npt.NDArray[np.bool_] | None = None
+) -> pa.Array:
+    """Numbers as an Arrow array over the same memory; NULL where not `valid`.
+
+    Half of the cost of `pa.array`, which counts where a layout has few records.
+    """
+    bits = None
+    if valid is not None and not valid.all():
+        bits = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(values)])
+
+
 def ebcdic_text(raw: U8) -> pa.StringArray:
     """Text of EBCDIC fields, without the blanks or zeros that fill them up on the right.
 

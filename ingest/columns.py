@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from ..schemas.arrow import arrow_type
 from ..schemas.layout import Field, Group, Layout, Type
-from .codec import I64, U8, dictionary, ebcdic_text, packed_text
+from .codec import I64, U8, as_arrow, dictionary, ebcdic_text, packed_text
 
 BLOCK_BYTES = 512 * 1024
 """Half of a core's second-level cache: a block and the columns made of it stay in it."""
@@ -55,13 +55,13 @@ class Entries:
     """The entries of one group in many records, one after another.
 
     `record`, `position`: (entries,) the record each belongs to and its place there, from 0.
-    `cut`: records that claim more entries than they have room for.
+    `cut`: numbers of the records that claim more entries than they have room for.
     """
 
     decoded: Decoded
     record: I64
     position: I64
-    cut: int
+    cut: I64
 
 
 def decode(layout: Layout, window: U8, starts: I64, lengths: I64) -> Decoded:
@@ -93,91 +93,106 @@ def gather(window: U8, starts: I64, length: int) -> U8:
     return pieces[starts].view(np.uint8).reshape(-1, length)
 
 
-def pieces(window: U8, starts: I64, lengths: I64) -> pa.BinaryArray:
-    """Pieces of the window as binary values, in the order given. `starts`, `lengths`: (pieces,)."""
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    data = np.empty(int(offsets[-1]), np.uint8)
+def copied(window: U8, starts: I64, lengths: I64) -> U8:
+    """Pieces of the window end to end, in the order given. `starts`, `lengths`: (pieces,)."""
+    offsets = np.cumsum(lengths) - lengths
+    data = np.empty(int(lengths.sum()), np.uint8)
     for length in np.unique(lengths):
         if length:
             chosen = np.flatnonzero(lengths == length)
             target = np.ndarray((len(data) - length + 1,), f"V{length}", data, 0, (1,))
-            target[offsets[chosen]] = gather(window, starts[chosen], int(length)).view(
-                f"V{length}"
-            )[:, 0]
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+            found = gather(window, starts[chosen], int(length))
+            target[offsets[chosen]] = found.view(f"V{length}")[:, 0]
+    return data
+
+
+def pieces(window: U8, starts: I64, lengths: I64) -> pa.BinaryArray:
+    """Pieces of the window as binary values, in the order given. `starts`, `lengths`: (pieces,)."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(copied(window, starts, lengths))]
     return pa.Array.from_buffers(pa.large_binary(), len(lengths), buffers).cast(pa.binary())
 
 
+@dataclass(frozen=True)
+class Plan:
+    """How records of one layout and one length are read.
+
+    `bands` and `opaque` (text, digits, bytes) cover the fields inside the record, `missing` the
+    others. `kinds` are the Arrow types of all columns, in order.
+    """
+
+    bands: tuple[Band, ...]
+    opaque: tuple[Field, ...]
+    missing: frozenset[str]
+    kinds: dict[str, pa.DataType]
+
+
 @functools.cache
-def bands(layout: Layout, length: int) -> tuple[Band, ...]:
-    """The bands of the number fields that lie inside `length` bytes, by offset."""
+def plan(layout: Layout, length: int) -> Plan:
+    """The plan for records of `length` bytes, or entries of a group of that many."""
+    inside = [f for f in layout.columns if f.end <= length]
     found: list[list[Field]] = []
-    for field in layout.columns:
-        if not field.is_number or field.end > length:
-            continue
+    for field in (f for f in inside if f.is_number):
         last = found[-1][-1] if found else None
         if last and last.end == field.offset and last.wire == field.wire:
             found[-1].append(field)
         else:
             found.append([field])
-    return tuple(Band(b[0].offset, np.dtype(b[0].wire), tuple(b)) for b in found)
-
-
-@functools.cache
-def opaque(layout: Layout, length: int) -> tuple[Field, ...]:
-    """The fields inside `length` bytes that are no numbers: text, digits, bytes."""
-    return tuple(f for f in layout.columns if not f.is_number and f.end <= length)
+    return Plan(
+        bands=tuple(Band(b[0].offset, np.dtype(b[0].wire), tuple(b)) for b in found),
+        opaque=tuple(f for f in inside if not f.is_number),
+        missing=frozenset(f.name for f in layout.columns if f.end > length),
+        kinds={f.name: arrow_type(f) for f in layout.columns},
+    )
 
 
 def _decode_equal(layout: Layout, window: U8, starts: I64, length: int) -> Decoded:
     """`decode` for records of one length."""
-    columns = _read(layout, window, starts, length)
-    numbers = {f.name for f in layout.columns if f.is_number}
+    how = plan(layout, length)
+    columns: dict[str, pa.Array] = {
+        name: pa.nulls(len(starts), kind) if name in how.missing else None
+        for name, kind in how.kinds.items()
+    }
+    numbers, opaques = _read(how, window, starts, length)
+    for name, row in numbers.items():
+        columns[name] = as_arrow(row, how.kinds[name])
+    for field, raw in zip(how.opaque, opaques, strict=True):
+        columns[field.name] = _opaque(field, raw)
     entries, ends = [], np.full(len(starts), layout.length, np.int64)
     for group in layout.groups:
-        values = {n: columns[n] for n in _named(group) if n in numbers and n in columns}
-        located = _locate(group, values, len(starts), length)
+        located = _locate(group, numbers, len(starts), length)
         entries.append(_decode_entries(group, window, starts, located))
         np.maximum(ends, located.end, out=ends)
-    arrays = {
-        f.name: _arrow(f, columns[f.name])
-        if f.name in columns
-        else pa.nulls(len(starts), arrow_type(f))
-        for f in layout.columns
-    }
-    return Decoded(layout, arrays, _tails(window, starts, ends, length), tuple(entries))
+    return Decoded(layout, columns, _tails(window, starts, ends, length), tuple(entries))
 
 
-def _read(layout: Layout, window: U8, starts: I64, length: int) -> dict[str, npt.NDArray[Any]]:
-    """Every field inside `length` as an array: numbers (records,), others (records, width)."""
+def _read(
+    how: Plan, window: U8, starts: I64, length: int
+) -> tuple[dict[str, npt.NDArray[Any]], list[U8]]:
+    """The fields of a plan: numbers by name, each (records,); others (records, width) each."""
     count = len(starts)
-    wanted, texts = bands(layout, length), opaque(layout, length)
-    numbers = [np.empty((len(b.fields), count), b.wire.newbyteorder("=")) for b in wanted]
-    opaques = [np.empty((count, f.length), np.uint8) for f in texts]
+    numbers = [np.empty((len(b.fields), count), b.wire.newbyteorder("=")) for b in how.bands]
+    opaques = [np.empty((count, f.length), np.uint8) for f in how.opaque]
     step = max(BLOCK_BYTES // max(length, 1), 1)
     for first in range(0, count, step):
         block = gather(window, starts[first : first + step], length)
         rows = slice(first, first + len(block))
-        for band, target in zip(wanted, numbers, strict=True):
+        for band, target in zip(how.bands, numbers, strict=True):
             shape, strides = (len(band.fields), len(block)), (band.wire.itemsize, length)
             target[:, rows] = np.ndarray(shape, band.wire, block, band.offset, strides)
-        for field, text in zip(texts, opaques, strict=True):
-            text[rows] = block[:, field.offset : field.end]
+        for field, raw in zip(how.opaque, opaques, strict=True):
+            raw[rows] = block[:, field.offset : field.end]
     found: dict[str, npt.NDArray[Any]] = {}
-    for band, values in zip(wanted, numbers, strict=True):
-        found |= {f.name: row for f, row in zip(band.fields, values, strict=True)}
-    return found | {f.name: text for f, text in zip(texts, opaques, strict=True)}
+    for band, values in zip(how.bands, numbers, strict=True):
+        found.update(zip((f.name for f in band.fields), values, strict=True))
+    return found, opaques
 
 
-def _arrow(field: Field, values: npt.NDArray[Any]) -> pa.Array:
-    if field.is_number:
-        return pa.array(values)
+def _opaque(field: Field, raw: U8) -> pa.Array:
     if field.type in DECODERS:
-        return dictionary(values, DECODERS[field.type])
-    fixed = pa.Array.from_buffers(
-        pa.binary(field.length), len(values), [None, pa.py_buffer(values)]
-    )
+        return dictionary(raw, DECODERS[field.type])
+    fixed = pa.Array.from_buffers(pa.binary(field.length), len(raw), [None, pa.py_buffer(raw)])
     return fixed.cast(pa.binary())
 
 
@@ -223,7 +238,7 @@ def _decode_entries(group: Group, window: U8, starts: I64, located: _Located) ->
     at = starts[record] + located.start[record] + located.stride[record] * position
     decoded = decode(group.entry, window, at, located.stride[record])
     claims = isinstance(group.count, str)
-    cut = int((claims & (located.count < located.claimed)).sum())
+    cut = np.flatnonzero(claims & (located.count < located.claimed))
     return Entries(decoded, record, position, cut)
 
 
@@ -246,7 +261,7 @@ def _interleave(parts: list[Decoded], order: I64) -> Decoded:
         position = np.concatenate([g.position for g in groups])
         by_record = np.lexsort((position, record))
         decoded = _merge([g.decoded for g in groups], by_record)
-        cut = sum(g.cut for g in groups)
+        cut = np.concatenate([order[g.cut + b] for g, b in zip(groups, base, strict=False)])
         entries.append(Entries(decoded, record[by_record], position[by_record], cut))
     return _merge(parts, np.argsort(order, kind="stable"), tuple(entries))
 

@@ -7,6 +7,7 @@ going, so a window costs as many steps as its fullest frame has records.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,18 +89,42 @@ class RecordIndex:
         """Numbers of the records of one kind, ascending."""
         return np.flatnonzero((self.domain == domain) & (self.record == record))
 
-    def upto(self, records: int, frames: int) -> RecordIndex:
-        """The index of the first `frames` frames, which hold the first `records` records."""
-        return RecordIndex(
-            self.start[:records],
-            self.length[:records],
-            self.domain[:records],
-            self.record[:records],
-            self.tod[:records],
-            self.frame[:records],
-            self.stop[:frames],
-            self.broken[:frames],
+    def split(self, records: int, frames: int, moved: int) -> tuple[RecordIndex, RecordIndex]:
+        """The index of the first `frames` frames, with the first `records` records; and the rest.
+
+        The rest is for a window that starts `moved` bytes later.
+        """
+        head, tail = slice(records), slice(records, None)
+        first = RecordIndex(
+            *(a[head] for a in self._by_record), self.stop[:frames], self.broken[:frames]
         )
+        start, length, domain, record, tod, frame = (a[tail] for a in self._by_record)
+        rest = RecordIndex(
+            start - moved,
+            length,
+            domain,
+            record,
+            tod,
+            frame - frames,
+            self.stop[frames:] - moved,
+            self.broken[frames:],
+        )
+        return first, rest
+
+    def followed_by(self, other: RecordIndex) -> RecordIndex:
+        """This index and that of the frames behind it."""
+        mine, theirs = self._by_record, other._by_record
+        start, length, domain, record, tod, frame = (
+            np.concatenate(pair) for pair in zip(mine, theirs, strict=True)
+        )
+        frame[len(self) :] += len(self.stop)
+        stop = np.concatenate([self.stop, other.stop])
+        broken = np.concatenate([self.broken, other.broken])
+        return RecordIndex(start, length, domain, record, tod, frame, stop, broken)
+
+    @property
+    def _by_record(self) -> tuple[Any, Any, Any, Any, Any, Any]:
+        return self.start, self.length, self.domain, self.record, self.tod, self.frame
 
 
 def index_records(window: U8, frames: Frames) -> RecordIndex:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ..schemas.arrow import RAW, ROW
 from ..schemas.layout import Kind
 from ..schemas.registry import by_record
 from ..store.meta import INTERVAL
-from .codec import I64, tod_to_unix_us
+from .codec import I64, as_arrow, tod_to_unix_us
 from .configuration import Configuration
 from .index import INTERVAL_END, RecordIndex
 from .windows import Window
@@ -19,22 +20,58 @@ from .windows import Window
 MICROSECONDS = pa.timestamp("us")
 
 
-def row_stamps(window: Window) -> pa.Table:
-    """What every record of a window has, one row a record: time stamps, interval end, offset."""
+NO_END = np.iinfo(np.int64).min
+"""In place of an interval's end, where a record belongs to none."""
+
+
+@dataclass(frozen=True)
+class Stamps:
+    """What every landed row starts with, as arrays of (records,).
+
+    `tod_us`, `end_us`: microseconds since 1970 of the record and of its interval's end, or NO_END.
+    `offset`: where the record starts in the dump.
+    """
+
+    tod_us: I64
+    end_us: I64
+    offset: I64
+
+    def __len__(self) -> int:
+        return len(self.tod_us)
+
+    def take(self, chosen: I64) -> Stamps:
+        """The stamps of some records."""
+        return Stamps(self.tod_us[chosen], self.end_us[chosen], self.offset[chosen])
+
+    def without_end(self) -> Stamps:
+        """The same for records that belong to no interval."""
+        return Stamps(self.tod_us, np.full(len(self), NO_END), self.offset)
+
+    def arrays(self) -> list[pa.Array]:
+        """The columns of `schemas.arrow.ROW`."""
+        end = as_arrow(self.end_us, MICROSECONDS, self.end_us != NO_END)
+        tod, offset = as_arrow(self.tod_us, pa.int64()), as_arrow(self.offset, pa.int64())
+        return [tod.view(MICROSECONDS), tod, end, offset]
+
+    @staticmethod
+    def joined(parts: Sequence[Stamps]) -> Stamps:
+        """The stamps of several stretches, one after the other."""
+        return Stamps(
+            np.concatenate([p.tod_us for p in parts]),
+            np.concatenate([p.end_us for p in parts]),
+            np.concatenate([p.offset for p in parts]),
+        )
+
+
+def row_stamps(window: Window) -> Stamps:
+    """The stamps of every record of a window."""
     index = window.index
     tod = tod_to_unix_us(index.tod)
     ends = _ends(window)
     following = np.searchsorted(ends, np.arange(len(index)))
-    closed = window.frames.sample[index.frame] & (following < len(ends))
-    end = pa.array(np.append(tod[ends], 0)[following])
-    ended = pc.if_else(pa.array(closed), end, pa.scalar(None, pa.int64()))
-    columns = [
-        pa.array(tod).cast(MICROSECONDS),
-        pa.array(tod),
-        ended.cast(MICROSECONDS),
-        pa.array(index.start + window.base),
-    ]
-    return pa.Table.from_arrays(columns, schema=pa.schema(list(RAW)[: len(ROW)]))
+    end = np.append(tod[ends], NO_END)[following]
+    end[~window.frames.sample[index.frame]] = NO_END
+    return Stamps(tod, end, index.start + window.base)
 
 
 def closed_intervals(window: Window, configuration: Configuration) -> pa.Table:

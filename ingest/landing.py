@@ -89,6 +89,7 @@ def _land(path: str | Path, store: Store, system: str | None, progress: Progress
                 writing.put(reader.tables(window))
                 if progress:
                     progress(source)
+            writing.put(reader.rest())
         return _publish(reader, staged, store, system)
 
 

@@ -12,15 +12,18 @@ from ..schemas.arrow import ENTRY, QUARANTINE, RAW, arrow_schema
 from ..schemas.layout import Kind, Layout
 from ..schemas.registry import by_record, record_names
 from .accounting import Bytes
+from .batches import Batch, Records
 from .codec import I64
 from .columns import Decoded, decode, pieces
 from .configuration import Configuration
 from .findings import Code, Finding, Findings
 from .index import RecordIndex
-from .intervals import MICROSECONDS, closed_intervals, row_stamps
+from .intervals import Stamps, closed_intervals, row_stamps
 from .monwrite import Framer
 from .sources import Source
 from .windows import Window
+
+Tables = list[tuple[str, pa.Table]]
 
 
 @dataclass
@@ -35,6 +38,7 @@ class Reader:
     first_us: int | None = None
     last_us: int | None = None
     first_end_us: int | None = None
+    _batches: dict[Layout, Batch] = field(default_factory=dict)
     _unknown: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     _longer: dict[str, tuple[int, int]] = field(default_factory=dict)
     _cut: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -42,26 +46,42 @@ class Reader:
     def __post_init__(self) -> None:
         self.framer = Framer(self.findings)
 
-    def tables(self, window: Window) -> list[tuple[str, pa.Table]]:
-        """The tables that the records of a window land in, in the order of the dump."""
-        index = window.index
-        rows = row_stamps(window)
-        self._note_span(rows)
-        found: list[tuple[str, pa.Table]] = []
+    def tables(self, window: Window) -> Tables:
+        """The tables that a window's records land in, as far as they are not kept for later.
+
+        Rows of one table come in the order of the dump, over all windows.
+        """
+        index, stamps = window.index, row_stamps(window)
+        self._note_span(stamps)
+        found: Tables = []
         unknown: list[I64] = []
-        for (domain, record), chosen in by_kind(index):
-            layout = by_record().get((domain, record))
+        for kind, chosen in by_kind(index):
+            layout = by_record().get(kind)
             if layout is None:
                 unknown.append(chosen)
-                _tally(self._unknown, (domain, record), window, chosen)
-            else:
-                found += self._decode(layout, window, rows, chosen)
+                _tally(self._unknown, kind, stamps.offset[chosen])
+                continue
+            records = Records(
+                window.data, index.start[chosen], index.length[chosen], stamps.take(chosen)
+            )
+            self.bytes.decoded += records.size
+            if layout.kind is Kind.CONFIG:
+                found += self._decode(layout, records, chosen)
+            elif ready := self._batches.setdefault(layout, Batch()).add(records):
+                found += self._decode(layout, ready)
         if unknown:
             chosen = np.sort(np.concatenate(unknown))
-            found.append(("record_raw", _raw_table(window, rows, chosen)))
+            found.append(("record_raw", _raw_table(window, stamps, chosen)))
             self.bytes.raw += int(index.length[chosen].sum())
         found += self._intervals(window)
         return found + self._quarantine(window)
+
+    def rest(self) -> Tables:
+        """The tables of the records kept back, once there are no more windows."""
+        waiting = [(layout, batch.take()) for layout, batch in self._batches.items()]
+        return [
+            table for layout, ready in waiting if ready for table in self._decode(layout, ready)
+        ]
 
     def finish(self) -> None:
         """Close the books: byte accounting, and the findings that are told once a dump."""
@@ -83,34 +103,33 @@ class Reader:
         if not self.configuration.system:
             self.findings.add(Finding(Code.CONFIG_MISSING, 0, "expected a record 1.4"))
 
-    def _decode(
-        self, layout: Layout, window: Window, rows: pa.Table, chosen: I64
-    ) -> list[tuple[str, pa.Table]]:
-        """The table of one layout, and those of its groups."""
-        index = window.index
-        lengths = index.length[chosen]
-        decoded = decode(layout, window.data, index.start[chosen], lengths)
-        self.bytes.decoded += int(lengths.sum())
-        self.configuration.take(decoded, chosen)
+    def _decode(self, layout: Layout, records: Records, numbers: I64 | None = None) -> Tables:
+        """The table of one layout, and those of its groups.
+
+        `numbers`: of configuration records in their window.
+        """
+        decoded = decode(layout, records.data, records.starts, records.lengths)
+        stamps = records.stamps
+        if numbers is not None:
+            self.configuration.take(decoded, numbers)
         if decoded.tail.null_count < len(decoded.tail):
-            longer = chosen[decoded.tail.is_valid().to_numpy(zero_copy_only=False)]
-            _tally(self._longer, layout.name, window, longer)
-        at = rows.take(pa.array(chosen)) if len(chosen) < len(rows) else rows
+            longer = decoded.tail.is_valid().to_numpy(zero_copy_only=False)
+            _tally(self._longer, layout.name, stamps.offset[longer])
         if layout.kind is not Kind.SAMPLE:
-            at = _without_interval(at)
-        found = [(layout.name, _table(decoded, at, {}))]
+            stamps = stamps.without_end()
+        found = [(layout.name, _table(decoded, stamps, {}))]
         for entries in decoded.entries:
-            if entries.cut:
-                _tally(self._cut, entries.decoded.layout.name, window, chosen[: entries.cut])
+            if len(entries.cut):
+                _tally(self._cut, entries.decoded.layout.name, stamps.offset[entries.cut])
             record = pa.array(entries.record)
             parent = {key.name: decoded.columns[key.name].take(record) for key in layout.keys}
             parent[ENTRY.name] = pa.array(entries.position.astype(np.int32))
-            table = _table(entries.decoded, at.take(record), parent)
+            table = _table(entries.decoded, stamps.take(entries.record), parent)
             if len(table):
                 found.append((entries.decoded.layout.name, table))
         return found
 
-    def _intervals(self, window: Window) -> list[tuple[str, pa.Table]]:
+    def _intervals(self, window: Window) -> Tables:
         table = closed_intervals(window, self.configuration)
         if not len(table):
             return []
@@ -119,7 +138,7 @@ class Reader:
             self.first_end_us = table["interval_end_us"][0].as_py()
         return [("interval", table)]
 
-    def _quarantine(self, window: Window) -> list[tuple[str, pa.Table]]:
+    def _quarantine(self, window: Window) -> Tables:
         """Bytes that are no records: filler where they are zeros or behind a frame's end."""
         frames, index = window.frames, window.index
         rest = frames.limit - index.stop
@@ -138,12 +157,10 @@ class Reader:
         columns = [pa.array(at + window.base), pieces(window.data, at, behind_at - at)]
         return [("quarantine", pa.Table.from_arrays(columns, schema=QUARANTINE))]
 
-    def _note_span(self, rows: pa.Table) -> None:
-        if not len(rows):
-            return
-        tods = rows["tod_us"].to_numpy()
-        self.first_us = int(tods[0]) if self.first_us is None else self.first_us
-        self.last_us = int(tods[-1])
+    def _note_span(self, stamps: Stamps) -> None:
+        if len(stamps):
+            self.first_us = int(stamps.tod_us[0]) if self.first_us is None else self.first_us
+            self.last_us = int(stamps.tod_us[-1])
 
 
 def by_kind(index: RecordIndex) -> list[tuple[tuple[int, int], I64]]:
@@ -157,20 +174,15 @@ def by_kind(index: RecordIndex) -> list[tuple[tuple[int, int], I64]]:
     return [((int(kind[g[0]]) >> 16, int(kind[g[0]]) & 0xFFFF), g) for g in groups]
 
 
-def _table(decoded: Decoded, rows: pa.Table, parent: dict[str, pa.Array]) -> pa.Table:
-    arrays = [*rows.columns, *parent.values(), *decoded.columns.values(), decoded.tail]
+def _table(decoded: Decoded, stamps: Stamps, parent: dict[str, pa.Array]) -> pa.Table:
+    arrays = [*stamps.arrays(), *parent.values(), *decoded.columns.values(), decoded.tail]
     return pa.Table.from_arrays(arrays, schema=arrow_schema(decoded.layout))
 
 
-def _without_interval(rows: pa.Table) -> pa.Table:
-    column = rows.schema.get_field_index("interval_end")
-    return rows.set_column(column, rows.schema.field(column), pa.nulls(len(rows), MICROSECONDS))
-
-
-def _raw_table(window: Window, rows: pa.Table, chosen: I64) -> pa.Table:
+def _raw_table(window: Window, stamps: Stamps, chosen: I64) -> pa.Table:
     index = window.index
     columns = [
-        *rows.take(pa.array(chosen)).columns,
+        *stamps.take(chosen).arrays(),
         pa.array(index.domain[chosen]),
         pa.array(index.record[chosen]),
         pieces(window.data, index.start[chosen], index.length[chosen]),
@@ -178,10 +190,10 @@ def _raw_table(window: Window, rows: pa.Table, chosen: I64) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=RAW)
 
 
-def _tally(tally: dict[Any, tuple[int, int]], key: Any, window: Window, chosen: I64) -> None:
+def _tally(tally: dict[Any, tuple[int, int]], key: Any, offsets: I64) -> None:
     """Count records under a key; the place of the first is kept."""
-    offset, count = tally.get(key, (window.base + int(window.index.start[chosen[0]]), 0))
-    tally[key] = offset, count + len(chosen)
+    offset, count = tally.get(key, (int(offsets[0]), 0))
+    tally[key] = offset, count + len(offsets)
 
 
 def _broken(window: Window, frame: int, start: int, behind: int) -> Finding:

@@ -47,18 +47,21 @@ def windows(source: Source, framer: Framer, findings: Findings) -> Iterator[Wind
         DumpError: the first bytes are no monitor data.
     """
     held, frames, base, framed = np.empty(0, np.uint8), Frames.joined([]), 0, 0
+    index = index_records(held, frames)
     for chunk, final in _chunks(source):
         data = np.concatenate([held, chunk]) if len(held) else chunk
         if base == 0 and framed == 0:
             check(data[: 3 * FRAME], source.name)
         found = framer.frames(data, base, framed, final)
-        frames = Frames.joined([frames, *found.frames])
-        index = index_records(data, frames)
+        fresh = Frames.joined(found.frames)
+        index = index.followed_by(index_records(data, fresh))
+        frames = Frames.joined([frames, fresh])
         taken, records, behind = _whole_intervals(frames, index, found.used)
         if final or len(data) >= LIMIT:
             _note_open(frames, index, records, base, findings)
             taken, records, behind = len(frames), len(index), found.used
-        yield Window(data, base, frames[:taken], index.upto(records, taken), found.lost)
+        whole, index = index.split(records, taken, behind)
+        yield Window(data, base, frames[:taken], whole, found.lost)
         held, frames = data[behind:], frames[taken:].moved(behind)
         base, framed = base + behind, found.used - behind
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-ROW_GROUP_BYTES = 64 * 1024 * 1024
+ROW_GROUP_BYTES = 32 * 1024 * 1024
 """Arrow bytes that are collected before they are written."""
 ROW_GROUP_ROWS = 256 * 1024
 
@@ -30,9 +30,9 @@ class TableWriter:
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.rows = 0
+        self.waiting_bytes = 0
         self._schema = schema
         self._waiting: list[pa.Table] = []
-        self._bytes = 0
         self._waiting_rows = 0
         self._file = path.open("wb")
         self._writer = pq.ParquetWriter(self._file, schema, **settings(schema))
@@ -40,15 +40,15 @@ class TableWriter:
     def write(self, table: pa.Table) -> None:
         """Add rows; they reach the file when a row group is full."""
         self._waiting.append(table)
-        self._bytes += table.nbytes
+        self.waiting_bytes += table.nbytes
         self._waiting_rows += len(table)
         self.rows += len(table)
-        if self._bytes >= ROW_GROUP_BYTES or self._waiting_rows >= ROW_GROUP_ROWS:
-            self._flush()
+        if self.waiting_bytes >= ROW_GROUP_BYTES or self._waiting_rows >= ROW_GROUP_ROWS:
+            self.flush()
 
     def close(self) -> None:
         """Write what is left and make the file durable."""
-        self._flush()
+        self.flush()
         self._writer.close()
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -59,11 +59,12 @@ class TableWriter:
         self._waiting.clear()
         self._file.close()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what is waiting as a row group."""
         if self._waiting:
             whole = pa.concat_tables(self._waiting).unify_dictionaries()
             self._writer.write_table(whole, row_group_size=max(len(whole), 1))
-        self._waiting, self._bytes, self._waiting_rows = [], 0, 0
+        self._waiting, self.waiting_bytes, self._waiting_rows = [], 0, 0
 
 
 def settings(schema: pa.Schema) -> dict[str, Any]:

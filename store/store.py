@@ -32,6 +32,8 @@ from .parquet import TableWriter
 VERSION = 1
 MARKER = "store.json"
 LOCK = ".lock"
+WAITING_BYTES = 64 * 1024 * 1024
+"""Rows of all tables of a dump that may wait for their row groups; then the largest is written."""
 
 
 @dataclass
@@ -56,6 +58,8 @@ class Staging:
         if name not in self._writers:
             self._writers[name] = TableWriter(self.folder / f"{name}.parquet", table.schema)
         self._writers[name].write(table)
+        if sum(writer.waiting_bytes for writer in self._writers.values()) > WAITING_BYTES:
+            max(self._writers.values(), key=lambda writer: writer.waiting_bytes).flush()
 
     def close(self) -> None:
         """Finish all tables and make them durable."""

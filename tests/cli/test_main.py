@@ -82,7 +82,7 @@ def test_a_command_without_its_argument_says_how_to_get_help(cpmon):
         (["repotr"], "report"),
         (["query", "busiest_usrs"], "busiest_users"),
         (["query", "busiest_users", "-p", "tpo=3"], "top"),
-        (["query", "select * from monitor.sytrs"], "sytrsp"),
+        (["query", "select * from monitor.sytrs"], 'mean "sytrs'),
         (["query", "select plsmvb2 from monitor.sytrsp"], "plsmvb2g"),
         (["report", "system-sumary2-by-time"], "SYSTEM_SUMMARY2_BY_TIME"),
         (["report", "SYSTEM_SUMMARY_BY_TIME", "--run", "2600N"], "2600NP"),
@@ -90,7 +90,7 @@ def test_a_command_without_its_argument_says_how_to_get_help(cpmon):
         (["reduce", "run_sumary"], "run_summary"),
         (["generate", "timers"], "timer"),
     ],
-    ids=lambda words: " ".join(words)[:40],
+    ids=lambda words: " ".join(words)[:40] if isinstance(words, list) else "",
 )
 def test_an_unknown_name_is_answered_with_the_nearest(
     words: list[str], nearest: str, cpmon, perf: Path, monkeypatch: pytest.MonkeyPatch
