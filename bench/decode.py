@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from cpmon.ingest.batches import Batch, Records
 from cpmon.ingest.columns import Decoded, decode
 from cpmon.ingest.index import index_records
+from cpmon.ingest.intervals import row_stamps
 from cpmon.ingest.reader import Reader, by_kind
 from cpmon.ingest.sources import open_source
 from cpmon.ingest.windows import Window, windows
-from cpmon.schemas.layout import Field, Layout, Type
+from cpmon.schemas.layout import Field, Kind, Layout, Type
 from cpmon.schemas.registry import by_record
 from cpmon.schemas.structs import struct
 
@@ -51,7 +54,7 @@ def measure(dump: Path, sizes: Sizes) -> list[Section]:
         AssertionError: two of the contestants do not give the same columns.
     """
     held = list(first_windows(dump, sizes.dump_bytes))
-    work = [job for window in held for job in jobs(window)]
+    work = list(jobs(held))
     active = [job for job in work if job.layout.name == USEACT]
     each = list({job.layout: job for job in work}.values())
     with tempfile.TemporaryDirectory() as folder:
@@ -77,15 +80,27 @@ def first_windows(dump: Path, size_bytes: int) -> Iterator[Window]:
                 return
 
 
-def jobs(window: Window) -> Iterator[Job]:
-    """What ingest decodes of a window, call by call."""
-    index, known = window.index, by_record()
-    for kind, chosen in by_kind(index):
-        if kind in known:
-            lengths = index.length[chosen]
-            if lengths.min() != lengths.max():
-                raise AssertionError(f"{known[kind]}: generated records differ in length")
-            yield Job(known[kind], window.data, index.start[chosen], lengths)
+def jobs(held: Iterable[Window]) -> Iterator[Job]:
+    """What ingest decodes of these windows, call by call."""
+    known, batches = by_record(), defaultdict[Layout, Batch](Batch)
+    for window in held:
+        index, stamps = window.index, row_stamps(window)
+        for kind, chosen in by_kind(index):
+            if layout := known.get(kind):
+                records = Records(
+                    window.data, index.start[chosen], index.length[chosen], stamps.take(chosen)
+                )
+                at_once = layout.kind is Kind.CONFIG
+                yield from _jobs(layout, records if at_once else batches[layout].add(records))
+    for layout, batch in batches.items():
+        yield from _jobs(layout, batch.take())
+
+
+def _jobs(layout: Layout, records: Records | None) -> Iterator[Job]:
+    if records:
+        if records.lengths.min() != records.lengths.max():
+            raise AssertionError(f"{layout}: generated records differ in length")
+        yield Job(layout, records.data, records.starts, records.lengths)
 
 
 def check_loops(job: Job, loops: Transpose | None) -> None:

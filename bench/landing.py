@@ -63,11 +63,11 @@ def measure(dump: Path, repetitions: int) -> list[Section]:
 
 
 def decoded_tables(dump: Path) -> Tables:
-    """Every table of a dump, window by window."""
+    """Every table of a dump, as ingest hands them to the writers."""
     with open_source(dump) as source:
         reader = Reader(source)
         found = windows(source, reader.framer, reader.findings)
-        return list(itertools.chain.from_iterable(map(reader.tables, found)))
+        return [*itertools.chain.from_iterable(map(reader.tables, found)), *reader.rest()]
 
 
 def check_same(store: Path, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,10 +18,12 @@ EPOCH_US = 0x7D91048BCA000000 >> 12
 """1970-01-01 as microseconds of the TOD clock, which starts in 1900."""
 
 BLANK = 0x40
-EBCDIC = np.frombuffer(bytes(range(256)).decode("cp037").encode("latin-1"), np.uint8)
+EBCDIC = bytes(range(256)).decode("cp037").encode("latin-1")
 """Code point of each EBCDIC byte. All 256 are below 256, so a byte holds it."""
 
 WORD = 8
+
+Decoder = Callable[[U8], pa.StringArray]
 HEX = np.frombuffer(b"0123456789ABCDEF", np.uint8)
 
 
@@ -57,11 +60,14 @@ def ebcdic_text(raw: U8) -> pa.StringArray:
     Args:
         raw: (fields, width) as written.
     """
-    kept = (raw != BLANK) & (raw != 0)
     width = raw.shape[1]
-    lengths = np.where(kept.any(axis=1), width - np.argmax(kept[:, ::-1], axis=1), 0)
+    lengths = np.zeros(len(raw), np.int32)
+    for place, column in enumerate(raw.T, start=1):
+        lengths[(column != BLANK) & (column != 0)] = place
+    points = np.frombuffer(raw.tobytes().translate(EBCDIC), np.uint8).reshape(raw.shape)
+    if len(lengths) and lengths.min() == width and points.max() < 0x80:
+        return _strings(points, lengths)
     inside = np.arange(width) < lengths[:, None]
-    points = EBCDIC[raw]
     wide = inside & (points >= 0x80)
     if not wide.any():
         return _strings(points[inside], lengths)
@@ -74,7 +80,7 @@ def packed_text(raw: U8) -> pa.StringArray:
     return _strings(digits.ravel(), np.full(len(raw), 2 * raw.shape[1]))
 
 
-def dictionary(raw: U8, decode: Callable[[U8], pa.StringArray]) -> pa.DictionaryArray:
+def dictionary(raw: U8, decode: Decoder) -> pa.DictionaryArray:
     """Fields as a dictionary of their decoded distinct values: each is decoded once.
 
     Args:
@@ -88,11 +94,20 @@ def dictionary(raw: U8, decode: Callable[[U8], pa.StringArray]) -> pa.Dictionary
         # A number is found in a hash table more than twice as fast as a string of bytes.
         words = np.zeros((fields, WORD), np.uint8)
         words[:, :width] = raw
-        opaque = pa.array(words.view(np.uint64)[:, 0])
+        opaque = as_arrow(words.view(np.uint64)[:, 0], pa.uint64())
     encoded = opaque.dictionary_encode()
-    distinct = np.frombuffer(encoded.dictionary.buffers()[1] or b"", np.uint8)
-    rows = distinct[: len(encoded.dictionary) * max(width, WORD)].reshape(-1, max(width, WORD))
-    return pa.DictionaryArray.from_arrays(encoded.indices, decode(rows[:, :width]))
+    stored = max(width, WORD)
+    distinct = (encoded.dictionary.buffers()[1] or pa.py_buffer(b"")).to_pybytes()
+    distinct = distinct[: len(encoded.dictionary) * stored]
+    return pa.DictionaryArray.from_arrays(
+        encoded.indices, _decoded(distinct, stored, width, decode)
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _decoded(distinct: bytes, stored: int, width: int, decode: Decoder) -> pa.StringArray:
+    """Distinct values, `stored` bytes apart, decoded. The same names come again every interval."""
+    return decode(np.frombuffer(distinct, np.uint8).reshape(-1, stored)[:, :width])
 
 
 def _utf8(points: U8, inside: npt.NDArray[np.bool_], wide: npt.NDArray[np.bool_]) -> U8:

@@ -95,6 +95,8 @@ def gather(window: U8, starts: I64, length: int) -> U8:
 
 def copied(window: U8, starts: I64, lengths: I64) -> U8:
     """Pieces of the window end to end, in the order given. `starts`, `lengths`: (pieces,)."""
+    if len(lengths) and lengths.min() == lengths.max():
+        return gather(window, starts, int(lengths[0])).ravel()
     offsets = np.cumsum(lengths) - lengths
     data = np.empty(int(lengths.sum()), np.uint8)
     for length in np.unique(lengths):
@@ -118,13 +120,13 @@ def pieces(window: U8, starts: I64, lengths: I64) -> pa.BinaryArray:
 class Plan:
     """How records of one layout and one length are read.
 
-    `bands` and `opaque` (text, digits, bytes) cover the fields inside the record, `missing` the
-    others. `kinds` are the Arrow types of all columns, in order.
+    `bands` and `opaque` (text, digits, bytes) cover the fields inside the record. `kinds` are the
+    Arrow types of all columns, in order; `missing` those of the fields behind its end.
     """
 
     bands: tuple[Band, ...]
     opaque: tuple[Field, ...]
-    missing: frozenset[str]
+    missing: dict[str, pa.DataType]
     kinds: dict[str, pa.DataType]
 
 
@@ -142,7 +144,7 @@ def plan(layout: Layout, length: int) -> Plan:
     return Plan(
         bands=tuple(Band(b[0].offset, np.dtype(b[0].wire), tuple(b)) for b in found),
         opaque=tuple(f for f in inside if not f.is_number),
-        missing=frozenset(f.name for f in layout.columns if f.end > length),
+        missing={f.name: arrow_type(f) for f in layout.columns if f.end > length},
         kinds={f.name: arrow_type(f) for f in layout.columns},
     )
 
@@ -150,10 +152,8 @@ def plan(layout: Layout, length: int) -> Plan:
 def _decode_equal(layout: Layout, window: U8, starts: I64, length: int) -> Decoded:
     """`decode` for records of one length."""
     how = plan(layout, length)
-    columns: dict[str, pa.Array] = {
-        name: pa.nulls(len(starts), kind) if name in how.missing else None
-        for name, kind in how.kinds.items()
-    }
+    absent = {kind: pa.nulls(len(starts), kind) for kind in how.missing.values()}
+    columns = {name: absent.get(how.missing.get(name)) for name in how.kinds}
     numbers, opaques = _read(how, window, starts, length)
     for name, row in numbers.items():
         columns[name] = as_arrow(row, how.kinds[name])

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from ..schemas.layout import Kind
-from ..schemas.registry import by_record
 from ..store.meta import INTERVAL
 from .codec import I64, as_arrow, tod_to_unix_us
 from .configuration import Configuration
-from .index import INTERVAL_END, RecordIndex
+from .index import INTERVAL_END
 from .windows import Window
 
 MICROSECONDS = pa.timestamp("us")
@@ -79,7 +76,8 @@ def closed_intervals(window: Window, configuration: Configuration) -> pa.Table:
     index = window.index
     ends = _ends(window)
     nominal, ipl = configuration.at(ends)
-    sample = window.frames.sample[index.frame] & _is_sample(index)
+    # All records of the monitor's own domain are configuration, or end a frame or an interval.
+    sample = window.frames.sample[index.frame] & (index.domain != INTERVAL_END[0])
     counts = np.diff(np.cumsum(sample)[ends], prepend=0)
     sizes = np.diff(np.cumsum(index.length * sample)[ends], prepend=0)
     filled = np.flatnonzero(counts)
@@ -99,11 +97,3 @@ def _ends(window: Window) -> I64:
     """Numbers of the records that close an interval of sample data."""
     ends = window.index.where(*INTERVAL_END)
     return ends[window.frames.sample[window.index.frame[ends]]]
-
-
-def _is_sample(index: RecordIndex) -> npt.NDArray[np.bool_]:
-    """(records,) whether a record tells of the interval: not of the configuration or the frame."""
-    kinds = [d << 16 | r for (d, r), known in by_record().items() if known.kind is not Kind.SAMPLE]
-    kind = index.domain.astype(np.uint32) << 16 | index.record
-    telling = ~np.isin(kind, np.array(kinds, np.uint32))
-    return np.asarray(telling & (index.domain != INTERVAL_END[0]), np.bool_)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import zlib
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import pyarrow as pa
+from blake3 import blake3
 
 from ..schemas.errors import DumpError
 
@@ -45,7 +45,7 @@ class Source:
         self.damage: str | None = None
         self._stored = _Counted(raw)
         self.compression = self._stored.compression
-        self._hash = hashlib.blake2b(digest_size=16)
+        self._hash = blake3()
         self._decompressed = self._open()
 
     @property
@@ -56,7 +56,7 @@ class Source:
     @property
     def identity(self) -> str:
         """Hash of the bytes delivered so far: of the whole dump, once it has been read."""
-        return self._hash.hexdigest()
+        return self._hash.hexdigest(length=16)
 
     def readinto(self, target: memoryview) -> int:
         """Fill `target` with the next bytes; returns how many there were, less at the end only."""

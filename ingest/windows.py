@@ -19,8 +19,10 @@ from .monwrite import FRAME, Framer
 from .recognise import check
 from .sources import Source
 
-CHUNK = 8 * 1024 * 1024
+CHUNK = 16 * 1024 * 1024
 """Bytes read at a time."""
+HEADROOM = 4 * 1024 * 1024
+"""Bytes kept free in front of them, for samples whose interval goes on; most intervals fit."""
 LIMIT = 128 * 1024 * 1024
 """A window that has grown to this is taken as it is, interval or not: memory stays bounded."""
 
@@ -49,7 +51,7 @@ def windows(source: Source, framer: Framer, findings: Findings) -> Iterator[Wind
     held, frames, base, framed = np.empty(0, np.uint8), Frames.joined([]), 0, 0
     index = index_records(held, frames)
     for chunk, final in _chunks(source):
-        data = np.concatenate([held, chunk]) if len(held) else chunk
+        data = chunk.behind(held)
         if base == 0 and framed == 0:
             check(data[: 3 * FRAME], source.name)
         found = framer.frames(data, base, framed, final)
@@ -95,12 +97,28 @@ def _note_open(
         findings.add(Finding(Code.INTERVAL_OPEN, offset, detail, count=len(waiting)))
 
 
-def _chunks(source: Source) -> Iterator[tuple[U8, bool]]:
+@dataclass(frozen=True)
+class _Chunk:
+    """Bytes read at once, with room in front of them for what the window before left over."""
+
+    room: U8
+    size: int
+
+    def behind(self, held: U8) -> U8:
+        """The bytes that were held, then these; these are not copied unless the room is short."""
+        data = self.room[HEADROOM : HEADROOM + self.size]
+        if len(held) > HEADROOM:
+            return np.concatenate([held, data])
+        self.room[HEADROOM - len(held) : HEADROOM] = held
+        return self.room[HEADROOM - len(held) : HEADROOM + self.size]
+
+
+def _chunks(source: Source) -> Iterator[tuple[_Chunk, bool]]:
     """The bytes of a source and whether they are the last, read ahead by a thread."""
-    ahead: queue.Queue[tuple[U8, bool] | BaseException] = queue.Queue(maxsize=2)
+    ahead: queue.Queue[tuple[_Chunk, bool] | BaseException] = queue.Queue(maxsize=2)
     stop = threading.Event()
 
-    def put(item: tuple[U8, bool] | BaseException) -> None:
+    def put(item: tuple[_Chunk, bool] | BaseException) -> None:
         while not stop.is_set():
             try:
                 return ahead.put(item, timeout=0.1)
@@ -111,10 +129,10 @@ def _chunks(source: Source) -> Iterator[tuple[U8, bool]]:
         try:
             final = False
             while not final and not stop.is_set():
-                chunk = np.empty(CHUNK, np.uint8)
-                got = source.readinto(chunk.data)
+                room = np.empty(HEADROOM + CHUNK, np.uint8)
+                got = source.readinto(room[HEADROOM:].data)
                 final = got < CHUNK
-                put((chunk[:got], final))
+                put((_Chunk(room, got), final))
         except BaseException as error:  # noqa: BLE001 - handed to the reading side, raised there
             put(error)
 

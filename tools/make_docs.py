@@ -1,8 +1,8 @@
 """Write the generated pages of docs/: `python -m tools.make_docs`, run by `make docs`.
 
 docs/dictionary.md comes from the Arrow schemas of the landed tables, docs/cli-reference.md from
-the help texts of the commands. With `--check` nothing is written; pages that are not current are
-named, and the exit status is 1.
+the help texts of the commands, docs/findings.md from the catalogue of findings. With
+`--check` nothing is written; pages that are not current are named, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 import pyarrow as pa
 
+from cpmon.ingest.findings import Code, Severity
 from cpmon.schemas import HEADER, layouts
 from cpmon.schemas.arrow import ROW, TAIL, schemas
 
@@ -111,9 +112,31 @@ def _contexts(
                 yield from _contexts(below, word, context)
 
 
+STATUS = {Severity.INFO: 0, Severity.WARNING: 3, Severity.DATA_LOSS: 5}
+"""Exit status of a command whose worst finding is of that severity."""
+
+
+def findings() -> str:
+    """Every finding, the gravest first: what it means and what to do."""
+    return "\n".join(_findings()) + "\n"
+
+
+def _findings() -> Iterator[str]:
+    yield from ("# Findings", "", GENERATED, "")
+    yield (
+        "Everything that can be wrong with a dump. Each finding is counted, located by its offset"
+        " in the\ndecompressed dump, printed by `cpmon ingest`, and kept in `meta.finding`."
+    )
+    for severity in reversed(Severity):
+        yield from ("", f"## {severity}", "", f"Exit status {STATUS[severity]}.")
+        for code in (c for c in Code if c.severity is severity):
+            yield from ("", f"### {code.name}", "", code.meaning, "", f"What to do: {code.remedy}")
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "docs/dictionary.md": dictionary,
     "docs/cli-reference.md": cli_reference,
+    "docs/findings.md": findings,
 }
 
 

@@ -3,48 +3,21 @@
 from __future__ import annotations
 
 import io
-import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from cpmon.cli.main import Status, run
+from cpmon.cli.main import run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.store import Store, connect
+from tests.cli.answer import Answer, Cpmon
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a command line said and how it ended."""
-
-    status: Status
-    out: bytes
-    err: str
-
-    @property
-    def text(self) -> str:
-        return self.out.decode()
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """The answer of --format json."""
-        found: list[dict[str, Any]] = json.loads(self.out)
-        return found
-
-
-Cpmon = Callable[..., Answer]
-
-
 @pytest.fixture
-def cpmon(
-    capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Answer]:
+def cpmon(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Cpmon:
     """Runs `cpmon` with some arguments, and with bytes on standard input if there are any."""
     monkeypatch.delenv("CPMON_STORE", raising=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.cli.options import FORMATS
+from tests.cli.answer import Cpmon
 
 SQL = (
     "select tod, pfxcpuad, pfxcpuad = 0 as master, plspgin / 7 as share, system, "
@@ -20,6 +22,7 @@ SQL = (
     "from interval.sytxsp order by all limit 20"
 )
 RECORDS = ("dump", "domain", "record", "name", "layout", "records", "bytes", "share")
+Lines = Callable[[str, str], list[object]]
 COMMANDS: dict[str, list[str]] = {
     "query": ["query", SQL],
     "named query": ["query", "processor_balance", "-p", "run=2600NP"],
@@ -31,7 +34,7 @@ COMMANDS: dict[str, list[str]] = {
 
 
 @pytest.fixture
-def lines(perf: Path, dumps: list[Path]):
+def lines(perf: Path, dumps: list[Path]) -> Lines:
     def build(name: str, form: str) -> list[object]:
         words: list[object] = [dumps[0] if w == "sample" else w for w in COMMANDS[name]]
         return [*words, *([] if name == "list" else ["--store", perf]), "--format", form]
@@ -48,11 +51,14 @@ def as_json(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 def near(rows: list[dict[str, Any]]) -> list[Any]:
     """Two runs of one reduction may add their floats in another order: the last bit may differ."""
-    return [pytest.approx(row, rel=1e-12) for row in rows]
+    return [
+        {n: pytest.approx(v, rel=1e-12) if isinstance(v, float) else v for n, v in row.items()}
+        for row in rows
+    ]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_format_carries_the_same_rows(name: str, cpmon, lines):
+def test_every_format_carries_the_same_rows(name: str, cpmon: Cpmon, lines: Lines):
     frame = pl.read_parquet(io.BytesIO(cpmon(*lines(name, "parquet")).out))
     rows = as_json(frame)
     assert rows
@@ -66,12 +72,12 @@ def test_every_format_carries_the_same_rows(name: str, cpmon, lines):
 
 
 @pytest.mark.parametrize("name", ["query", "named query", "report", "runs"])
-def test_json_is_a_list_of_the_rows(name: str, cpmon, lines):
+def test_json_is_a_list_of_the_rows(name: str, cpmon: Cpmon, lines: Lines):
     frame = pl.read_parquet(io.BytesIO(cpmon(*lines(name, "parquet")).out))
     assert cpmon(*lines(name, "json")).rows == near(as_json(frame))
 
 
-def test_json_of_a_comparison_has_a_version_its_runs_and_its_cells(cpmon, lines):
+def test_json_of_a_comparison_has_a_version_its_runs_and_its_cells(cpmon: Cpmon, lines: Lines):
     found: Any = cpmon(*lines("compare", "json")).rows
     frame = pl.read_parquet(io.BytesIO(cpmon(*lines("compare", "parquet")).out))
     assert found["schema_version"] == 1
@@ -80,7 +86,7 @@ def test_json_of_a_comparison_has_a_version_its_runs_and_its_cells(cpmon, lines)
     assert cells == [{k: v or None for k, v in row.items()} for row in as_json(frame)]
 
 
-def test_json_of_a_dump_has_what_the_heading_says(cpmon, lines):
+def test_json_of_a_dump_has_what_the_heading_says(cpmon: Cpmon, lines: Lines):
     (found,) = cpmon(*lines("list", "json")).rows
     assert found["system"] == "TIMER" and found["intervals"] == 4 and found["gaps"] == 0
     assert {tuple(row) for row in found["records"]} == {RECORDS[1:]}
@@ -88,7 +94,7 @@ def test_json_of_a_dump_has_what_the_heading_says(cpmon, lines):
 
 
 @pytest.mark.parametrize("name", ["query", "named query", "runs"])
-def test_table_and_markdown_have_a_line_a_row_and_every_text(name: str, cpmon, lines):
+def test_table_and_markdown_have_a_line_a_row_and_every_text(name: str, cpmon: Cpmon, lines: Lines):
     frame = pl.read_parquet(io.BytesIO(cpmon(*lines(name, "parquet")).out))
     table, markdown = cpmon(*lines(name, "table")).text, cpmon(*lines(name, "markdown")).text
 
@@ -103,14 +109,14 @@ def test_table_and_markdown_have_a_line_a_row_and_every_text(name: str, cpmon, l
     assert cpmon(*lines(name, "text")).text == table
 
 
-def test_the_printed_report_agrees_with_its_unrounded_rows(cpmon, lines):
+def test_the_printed_report_agrees_with_its_unrounded_rows(cpmon: Cpmon, lines: Lines):
     frame = pl.read_parquet(io.BytesIO(cpmon(*lines("report", "parquet")).out))
     printed = cpmon(*lines("report", "table")).text.splitlines()
     rates = [line.split()[6] for line in printed if line.startswith("2001-11-13 ")]
     assert rates == [f"{rate:.0f}" for rate in frame["spin_lock_rate"] if rate is not None]
 
 
-def test_times_are_utc_in_every_format(cpmon, perf: Path):
+def test_times_are_utc_in_every_format(cpmon: Cpmon, perf: Path):
     sql = "select max(tod) as last from monitor.mtrend"
     last = datetime(2001, 12, 11, 14, 3, 0, 593068, UTC)
     assert cpmon("query", sql, "--store", perf, "--format", "csv").text == (
@@ -122,13 +128,13 @@ def test_times_are_utc_in_every_format(cpmon, perf: Path):
     assert frame.item() == last.replace(tzinfo=None)
 
 
-def test_a_format_that_does_not_exist_is_answered_with_those_that_do(cpmon, perf: Path):
+def test_a_format_that_does_not_exist_is_answered_with_those_that_do(cpmon: Cpmon, perf: Path):
     answer = cpmon("runs", "--store", perf, "--format", "xml")
     assert answer.status is Status.USAGE
     assert all(form in answer.err for form in FORMATS)
 
 
-def test_a_file_has_what_standard_output_would_have(cpmon, perf: Path, tmp_path: Path):
+def test_a_file_has_what_standard_output_would_have(cpmon: Cpmon, perf: Path, tmp_path: Path):
     file = tmp_path / "new" / "runs.csv"
     words = ["runs", "--store", perf, "--format", "csv"]
     answer = cpmon(*words, "-o", file)
@@ -138,7 +144,9 @@ def test_a_file_has_what_standard_output_would_have(cpmon, perf: Path, tmp_path:
     assert file.stat().st_mode & 0o777 == 0o644
 
 
-def test_a_file_is_replaced_in_one_step(cpmon, perf: Path, tmp_path: Path, monkeypatch):
+def test_a_file_is_replaced_in_one_step(
+    cpmon: Cpmon, perf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     file = tmp_path / "runs.csv"
     file.write_text("old")
     seen = []
@@ -157,7 +165,7 @@ def test_a_file_is_replaced_in_one_step(cpmon, perf: Path, tmp_path: Path, monke
 
 
 def test_a_file_that_cannot_be_written_keeps_its_old_content(
-    cpmon, perf: Path, tmp_path: Path, monkeypatch
+    cpmon: Cpmon, perf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def full(_self: Path, _target: Path) -> Path:
         raise OSError(28, "No space left on device")

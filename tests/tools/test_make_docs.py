@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
+from cpmon.cli.main import status_of
+from cpmon.ingest.findings import Code
 from cpmon.schemas.arrow import schemas
 from tools import make_docs
 
@@ -43,6 +45,16 @@ def test_the_dictionary_has_every_table_and_every_column():
     for name, schema in schemas().items():
         assert f"\n## {name}\n" in text
         assert [field.name for field in schema if f"`{field.name}`" not in text] == []
+
+
+def test_the_page_of_findings_has_every_code_with_what_to_do():
+    text = make_docs.findings()
+    for code in Code:
+        assert f"\n### {code.name}\n\n{code.meaning}\n\nWhat to do: {code.remedy}\n" in text
+
+
+def test_the_page_of_findings_tells_the_exit_status_that_follows():
+    assert {s: status_of(s) for s in make_docs.STATUS} == make_docs.STATUS
 
 
 @pytest.mark.parametrize("page", make_docs.PAGES)
