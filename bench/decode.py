@@ -73,7 +73,7 @@ def first_windows(dump: Path, size_bytes: int) -> Iterator[Window]:
     """Windows of a dump, as ingest sees them, until they hold that many bytes."""
     with open_source(dump) as source:
         reader, seen = Reader(source), 0
-        for window in windows(source, reader.framer, reader.findings):
+        for window in windows(source, reader.framer):
             yield window
             seen += len(window.data)
             if seen >= size_bytes:

@@ -140,6 +140,13 @@ class Findings:
             self.kept.append(finding)
         self.counts[finding.code] += finding.count
 
+    def merge(self, others: Findings) -> None:
+        """Take in what another reader of the same dump found."""
+        for finding in others.kept:
+            if sum(f.code is finding.code for f in self.kept) < KEPT:
+                self.kept.append(finding)
+        self.counts.update(others.counts)
+
     @property
     def worst(self) -> Severity | None:
         """The gravest severity met, or None."""

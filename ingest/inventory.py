@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..schemas.registry import by_record, layout, record_names
+from .ahead import ahead
 from .codec import tod_to_unix_us
 from .columns import decode
 from .configuration import INTERVAL, SYSTEM, Configuration
@@ -94,7 +95,7 @@ def take_inventory(source: Source) -> Inventory:
         DumpError: it is no monitor data.
     """
     found = Inventory(source.name)
-    for window in windows(source, Framer(found.findings), found.findings):
+    for window in ahead(windows(source, Framer(found.findings))):
         _count(window, found)
     found.size = source.size
     return found

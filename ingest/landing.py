@@ -12,6 +12,7 @@ from .. import __version__
 from ..schemas.registry import fingerprint
 from ..store.runs import Run, read_run, run_file, save_run
 from ..store.store import Staging, Store
+from .ahead import ahead
 from .configuration import UNKNOWN
 from .findings import Findings
 from .reader import Reader
@@ -85,7 +86,7 @@ def _land(path: str | Path, store: Store, system: str | None, progress: Progress
     with open_source(path) as source, store.stage() as staged:
         reader = Reader(source)
         with Writing(staged) as writing:
-            for window in windows(source, reader.framer, reader.findings):
+            for window in ahead(windows(source, reader.framer)):
                 writing.put(reader.tables(window))
                 if progress:
                     progress(source)

@@ -44,7 +44,8 @@ class Reader:
     _cut: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.framer = Framer(self.findings)
+        # The framer works on another thread, so it has findings of its own until the end.
+        self.framer = Framer(Findings())
 
     def tables(self, window: Window) -> Tables:
         """The tables that a window's records land in, as far as they are not kept for later.
@@ -85,6 +86,7 @@ class Reader:
 
     def finish(self) -> None:
         """Close the books: byte accounting, and the findings that are told once a dump."""
+        self.findings.merge(self.framer.findings)
         self.bytes.size = self.source.size
         self.bytes.decoded += self.framer.control_bytes
         self.bytes.filler += self.framer.filler_bytes

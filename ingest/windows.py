@@ -1,12 +1,7 @@
-"""A dump in bounded windows: each ends where an interval does, so that no sample waits for it.
-
-A thread reads (decompresses, hashes) ahead while the window before is being decoded.
-"""
+"""A dump in bounded windows: each ends where an interval does, so that no sample waits for it."""
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -42,8 +37,10 @@ class Window:
     lost: list[tuple[int, int]]
 
 
-def windows(source: Source, framer: Framer, findings: Findings) -> Iterator[Window]:
-    """The dump, window by window.
+def windows(source: Source, framer: Framer) -> Iterator[Window]:
+    """The dump, window by window: read, decompressed, hashed, split into frames and records.
+
+    What is wrong with the frames goes to the framer's findings.
 
     Raises:
         DumpError: the first bytes are no monitor data.
@@ -60,7 +57,7 @@ def windows(source: Source, framer: Framer, findings: Findings) -> Iterator[Wind
         frames = Frames.joined([frames, fresh])
         taken, records, behind = _whole_intervals(frames, index, found.used)
         if final or len(data) >= LIMIT:
-            _note_open(frames, index, records, base, findings)
+            _note_open(frames, index, records, base, framer.findings)
             taken, records, behind = len(frames), len(index), found.used
         whole, index = index.split(records, taken, behind)
         yield Window(data, base, frames[:taken], whole, found.lost)
@@ -114,38 +111,10 @@ class _Chunk:
 
 
 def _chunks(source: Source) -> Iterator[tuple[_Chunk, bool]]:
-    """The bytes of a source and whether they are the last, read ahead by a thread."""
-    ahead: queue.Queue[tuple[_Chunk, bool] | BaseException] = queue.Queue(maxsize=2)
-    stop = threading.Event()
-
-    def put(item: tuple[_Chunk, bool] | BaseException) -> None:
-        while not stop.is_set():
-            try:
-                return ahead.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-
-    def read() -> None:
-        try:
-            final = False
-            while not final and not stop.is_set():
-                room = np.empty(HEADROOM + CHUNK, np.uint8)
-                got = source.readinto(room[HEADROOM:].data)
-                final = got < CHUNK
-                put((_Chunk(room, got), final))
-        except BaseException as error:  # noqa: BLE001 - handed to the reading side, raised there
-            put(error)
-
-    reader = threading.Thread(target=read, name="reader", daemon=True)
-    reader.start()
-    try:
-        final = False
-        while not final:
-            item = ahead.get()
-            if isinstance(item, BaseException):
-                raise item
-            final = item[1]
-            yield item
-    finally:
-        stop.set()
-        reader.join()
+    """The bytes of a source, and whether they are the last."""
+    final = False
+    while not final:
+        room = np.empty(HEADROOM + CHUNK, np.uint8)
+        got = source.readinto(room[HEADROOM:].data)
+        final = got < CHUNK
+        yield _Chunk(room, got), final

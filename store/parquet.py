@@ -7,6 +7,7 @@ climbs in steps is stored as differences.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-ROW_GROUP_BYTES = 32 * 1024 * 1024
+ROW_GROUP_BYTES = 16 * 1024 * 1024
 """Arrow bytes that are collected before they are written."""
 ROW_GROUP_ROWS = 256 * 1024
 
@@ -34,7 +35,9 @@ class TableWriter:
         self._schema = schema
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
-        self._file = path.open("wb")
+        self._path = path
+        # Arrow's own file: writing through a Python one would stop the decoding thread each time.
+        self._file = pa.OSFile(str(path), "wb")
         self._writer = pq.ParquetWriter(self._file, schema, **settings(schema))
 
     def write(self, table: pa.Table) -> None:
@@ -50,13 +53,16 @@ class TableWriter:
         """Write what is left and make the file durable."""
         self.flush()
         self._writer.close()
-        self._file.flush()
-        os.fsync(self._file.fileno())
         self._file.close()
+        with self._path.open("rb") as written:
+            os.fsync(written.fileno())
 
     def abandon(self) -> None:
-        """Close the file without finishing it."""
+        """Close the file without finishing it; nothing more can be written."""
         self._waiting.clear()
+        # Left to itself, pyarrow would try to write the footer when the writer is collected.
+        with contextlib.suppress(OSError, ValueError):
+            self._writer.close()
         self._file.close()
 
     def flush(self) -> None:

@@ -17,6 +17,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -62,9 +63,10 @@ class Staging:
             max(self._writers.values(), key=lambda writer: writer.waiting_bytes).flush()
 
     def close(self) -> None:
-        """Finish all tables and make them durable."""
-        for writer in self._writers.values():
-            writer.close()
+        """Finish all tables and make them durable: two at a time, most of it is waiting."""
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            for _ in pool.map(TableWriter.close, self._writers.values()):
+                pass
 
     def abandon(self) -> None:
         """Close the files without finishing them."""

@@ -1,0 +1,58 @@
+"""A generator on a thread of its own: it makes the next item while this one is being used."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+LOOK_S = 0.1
+"""How often a thread whose items nobody takes looks whether it is still wanted."""
+
+
+class _End:
+    """What the thread says last: that there is no more, or why not."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+def ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """The same items, each made while the one before is in use; one waits at most.
+
+    An error of the generator is raised here. When the consumer stops early, so does the thread.
+    """
+    waiting: queue.Queue[Item | _End] = queue.Queue(maxsize=1)
+    stop = threading.Event()
+
+    def put(item: Item | _End) -> None:
+        while not stop.is_set():
+            try:
+                return waiting.put(item, timeout=LOOK_S)
+            except queue.Full:
+                continue
+
+    def work() -> None:
+        end = _End()
+        try:
+            for item in items:
+                put(item)
+                if stop.is_set():
+                    break
+        except BaseException as error:  # noqa: BLE001 - raised on the other side
+            end = _End(error)
+        put(end)
+
+    thread = threading.Thread(target=work, name="ahead", daemon=True)
+    thread.start()
+    try:
+        while not isinstance(item := waiting.get(), _End):
+            yield item
+        if item.error is not None:
+            raise item.error
+    finally:
+        stop.set()
+        thread.join()
