@@ -65,8 +65,8 @@ def row_stamps(window: Window) -> Stamps:
     index = window.index
     tod = tod_to_unix_us(index.tod)
     ends = _ends(window)
-    following = np.searchsorted(ends, np.arange(len(index)))
-    end = np.append(tod[ends], NO_END)[following]
+    closing = np.diff(ends, prepend=-1, append=len(index) - 1)
+    end = np.repeat(np.append(tod[ends], NO_END), closing)
     end[~window.frames.sample[index.frame]] = NO_END
     return Stamps(tod, end, index.start + window.base)
 

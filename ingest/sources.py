@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Protocol, cast
 
 import pyarrow as pa
 from blake3 import blake3
@@ -18,11 +18,23 @@ PIECE = 256 * 1024
 """How much is decompressed at once; at most this is lost in front of damage."""
 
 
-class Readable(Protocol):
-    """What is needed of a stream of stored bytes."""
+class Stored(Protocol):
+    """What is needed of a stream of stored bytes: any binary file has it."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Up to `size` bytes; none at the end."""
+        ...
+
+    def readinto(self, target: memoryview, /) -> int:
+        """Fill `target` from its front; returns how far, 0 at the end."""
+        ...
+
+
+class Delivered(Protocol):
+    """A stream of decompressed bytes."""
+
+    def readinto(self, target: memoryview, /) -> int:
+        """Fill `target` from its front; returns how far, 0 at the end."""
         ...
 
 
@@ -38,7 +50,7 @@ class Source:
         damage: what the decompressor said when it gave up, or None.
     """
 
-    def __init__(self, raw: Readable, name: str, stored_size: int | None = None) -> None:
+    def __init__(self, raw: Stored, name: str, stored_size: int | None = None) -> None:
         self.name = name
         self.stored_size = stored_size
         self.size = 0
@@ -46,7 +58,7 @@ class Source:
         self._stored = _Counted(raw)
         self.compression = self._stored.compression
         self._hash = blake3()
-        self._decompressed = self._open()
+        self._delivered = self._open()
 
     @property
     def stored_read(self) -> int:
@@ -61,21 +73,13 @@ class Source:
     def readinto(self, target: memoryview) -> int:
         """Fill `target` with the next bytes; returns how many there were, less at the end only."""
         filled = 0
-        while filled < len(target):
-            piece = self._decompressed.read(min(len(target) - filled, self._piece))
-            if not piece:
-                break
-            target[filled : filled + len(piece)] = piece
-            filled += len(piece)
+        while filled < len(target) and (got := self._delivered.readinto(target[filled:])):
+            filled += got
         self._hash.update(target[:filled])
         self.size += filled
         return filled
 
-    @property
-    def _piece(self) -> int:
-        return sys.maxsize if self.compression == "none" else PIECE
-
-    def _open(self) -> Readable:
+    def _open(self) -> Delivered:
         if self.compression == "gzip":
             return _Pieces(_gunzip(self._stored), self)
         if self.compression == "zstd":
@@ -91,11 +95,11 @@ def open_source(path: str | Path) -> Iterator[Source]:
         DumpError: there is no such file, or it cannot be read.
     """
     if str(path) == "-":
-        yield Source(sys.stdin.buffer, "standard input")
+        yield Source(cast(Stored, sys.stdin.buffer), "standard input")
         return
     path = Path(path)
     try:
-        stored: BinaryIO = path.open("rb", buffering=0)
+        stored = path.open("rb", buffering=0)
     except OSError as error:
         raise DumpError(
             f"{path} cannot be read: {error.strerror}",
@@ -110,7 +114,7 @@ class _Counted:
 
     MAGIC = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
 
-    def __init__(self, raw: Readable) -> None:
+    def __init__(self, raw: Stored) -> None:
         self._raw = raw
         self._head = self._fully(4)
         self.count = 0
@@ -119,12 +123,24 @@ class _Counted:
         self.compression = next(named, "none")
 
     def read(self, size: int = -1) -> bytes:
+        """The head at once, then as much as is asked for."""
         if self._head:
             piece, self._head = self._head, b""
         else:
             piece = self._raw.read(size)
         self.count += len(piece)
         return piece
+
+    def readinto(self, target: memoryview) -> int:
+        """Straight from the file, but for the head."""
+        got = min(len(self._head), len(target))
+        if got:
+            target[:got] = self._head[:got]
+            self._head = self._head[got:]
+        else:
+            got = self._raw.readinto(target)
+        self.count += got
+        return got
 
     def close(self) -> None:
         """Nothing: whoever opened the file closes it; pyarrow asks for this."""
@@ -143,19 +159,22 @@ class _Pieces:
     def __init__(self, pieces: Iterator[bytes], source: Source) -> None:
         self._pieces = pieces
         self._source = source
-        self._rest = b""
+        self._rest = memoryview(b"")
 
-    def read(self, size: int = -1) -> bytes:
+    def readinto(self, target: memoryview) -> int:
+        """From the piece at hand, or from the next one."""
         if not self._rest:
             try:
-                self._rest = next(self._pieces, b"")
+                self._rest = memoryview(next(self._pieces, b""))
             except (zlib.error, EOFError, OSError) as error:
                 self._source.damage = str(error)
-        piece, self._rest = self._rest[:size], self._rest[size:]
-        return piece
+        got = min(len(target), len(self._rest))
+        target[:got] = self._rest[:got]
+        self._rest = self._rest[got:]
+        return got
 
 
-def _gunzip(stored: Readable) -> Iterator[bytes]:
+def _gunzip(stored: Stored) -> Iterator[bytes]:
     """Members one after the other, as `cat a.gz b.gz` makes them; padding zeros end them."""
     member = zlib.decompressobj(wbits=31)
     waiting = b""
@@ -175,7 +194,7 @@ def _gunzip(stored: Readable) -> Iterator[bytes]:
         raise EOFError("the gzip file ends inside a member")
 
 
-def _unzstd(stored: Readable) -> Iterator[bytes]:
+def _unzstd(stored: Stored) -> Iterator[bytes]:
     with pa.CompressedInputStream(pa.PythonFile(stored, mode="r"), "zstd") as stream:
         while piece := stream.read(PIECE):
             yield piece
