@@ -52,10 +52,6 @@ COMMANDS = {
 """Commands by name, in the order of a first session. Each is a module that is loaded when used."""
 
 
-INTERRUPTED_QUERY = "Query interrupted"
-"""What DuckDB makes of Ctrl-C in a long query, instead of letting KeyboardInterrupt through."""
-
-
 class Commands(click.Group):
     """Subcommands that are imported only when they run: help must answer at once."""
 
@@ -130,9 +126,6 @@ def _failed(error: Exception, *, debug: bool) -> Status:
     """Tell what went wrong. The errors are imported here, since help must not wait for numpy."""
     from ..schemas.errors import BusyError, CpmonError, DumpError
 
-    if isinstance(error, RuntimeError) and str(error) == INTERRUPTED_QUERY:
-        click.echo("interrupted", err=True)
-        return Status.INTERRUPTED
     if debug:
         import traceback
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options import listing_option, output_options, pairs, store_option
 from .output import deliver
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
 
 NAME = re.compile(r"[A-Za-z][\w-]*")
 
@@ -98,6 +103,17 @@ def _answer(store: Path, sql: str, values: dict[str, Any], form: str) -> bytes:
     with connect(Store(store), reductions()) as connection:
         select_only(connection, sql)
         try:
-            return render(connection.sql(sql, params=values or None).to_arrow_table(), form)
+            return render(_run(connection, sql, values), form)
         except duckdb.Error as error:
             raise CpmonError(f"the query failed: {error}") from None
+
+
+def _run(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> pa.Table:
+    """The answer as a table. It is asked on a thread, so that this one can hear Ctrl-C."""
+    with ThreadPoolExecutor(max_workers=1) as asking:
+        answer = asking.submit(lambda: connection.sql(sql, params=values or None).to_arrow_table())
+        try:
+            return answer.result()
+        except KeyboardInterrupt:
+            connection.interrupt()
+            raise

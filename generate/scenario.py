@@ -9,6 +9,7 @@ import datetime as dt
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
+from ..schemas.lookup import nearest
 from .tables import Limits, ScenarioError
 
 Positive = Limits(least=0)
@@ -181,6 +182,7 @@ class Scenario:
             f"scenario {self.name} has no run {run_id}",
             expected=", ".join(self.run_ids),
             found=run_id,
+            remedy=f"did you mean {near}?" if (near := nearest(run_id, self.run_ids)) else None,
         )
 
     def groups_of(self, run: Run) -> tuple[UserGroup, ...]:

@@ -33,7 +33,7 @@ def dump(dumps: Dumps) -> Path:
 
 @pytest.fixture(scope="module")
 def work(dump: Path) -> list[Job]:
-    return [job for window in decode.first_windows(dump, SMALL) for job in decode.jobs(window)]
+    return list(decode.jobs(decode.first_windows(dump, SMALL)))
 
 
 @pytest.fixture(scope="module")

@@ -210,16 +210,18 @@ def test_an_interrupt_gives_130_and_leaves_no_dump(tmp_path: Path):
     assert list(store.glob("staging/*")) == []
 
 
-def test_a_query_that_is_interrupted_gives_130(
-    cpmon: Cpmon, perf: Path, monkeypatch: pytest.MonkeyPatch
-):
-    def interrupted(*_arguments: object) -> bytes:
-        raise RuntimeError("Query interrupted")  # as DuckDB does
-
-    monkeypatch.setattr("cpmon.cli.query_command._answer", interrupted)
-    answer = cpmon("query", "select 1", "--store", perf)
-    assert answer.status is Status.INTERRUPTED
-    assert answer.err == "interrupted\n"
+def test_a_query_that_is_interrupted_stops_and_gives_130(perf: Path):
+    endless = "select sum(a.range * b.range) from range(10000000) a, range(1000000) b"
+    with subprocess.Popen(
+        [*CPMON, "query", endless, "--store", str(perf)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        time.sleep(3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == Status.INTERRUPTED
+        assert process.stderr and b"Traceback" not in process.stderr.read()
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(perf: Path):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from cpmon.store import Store
 from tests.dumps import END, dump, interval
 from tests.scenarios import CONFIG, SAMPLE
 
+Pack = Callable[[bytes], bytes]
 DATA = dump(interval(60, CONFIG, SAMPLE), interval(120, SAMPLE))
 
 
@@ -30,7 +32,7 @@ def zstd(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd])
-def test_the_same_bytes_have_one_identity(pack):
+def test_the_same_bytes_have_one_identity(pack: Pack):
     plain, packed = Source(io.BytesIO(DATA), "a"), Source(io.BytesIO(pack(DATA)), "b")
 
     assert read(packed, 777) == read(plain) == DATA
@@ -39,7 +41,7 @@ def test_the_same_bytes_have_one_identity(pack):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd])
-def test_compressed_members_may_follow_each_other(pack):
+def test_compressed_members_may_follow_each_other(pack: Pack):
     assert read(Source(io.BytesIO(pack(DATA[:5000]) + pack(DATA[5000:])), "a")) == DATA
 
 
@@ -51,7 +53,7 @@ def test_zeros_behind_a_gzip_member_are_padding():
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd])
-def test_a_cut_compressed_file_lands_what_can_be_read(pack, tmp_path: Path, store: Store):
+def test_a_cut_compressed_file_lands_what_can_be_read(pack: Pack, tmp_path: Path, store: Store):
     noise = bytes(zlib.crc32(n.to_bytes(3, "big")) & 255 for n in range(300_000))
     body = interval(60, CONFIG, SAMPLE) + noise[: len(noise) // 4096 * 4096] + END
     stored = pack(body)

@@ -68,7 +68,7 @@ def product_files() -> set[str]:
     }
     scenarios = (ROOT / "sample-data" / "scenarios").rglob("*.toml")
     found |= {f"scenarios/{p.relative_to(ROOT / 'sample-data/scenarios')}" for p in scenarios}
-    return found | {"__init__.py", "py.typed"}
+    return found | {"__init__.py", "__main__.py", "py.typed"}
 
 
 def test_everything_in_the_folders_is_of_a_kind_that_a_wheel_carries():
