@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,5 +90,6 @@ def _summary(found: Inventory) -> str:
 def _iso(us: int | None) -> str | None:
     if us is None:
         return None
-    moment = datetime.fromtimestamp(us / 1e6, UTC).replace(tzinfo=None)
-    return moment.isoformat(sep=" ", timespec="milliseconds")
+    from ..ingest.codec import moment
+
+    return moment(us).replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds")

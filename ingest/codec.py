@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,11 @@ def tod_to_unix_us(tod: U64) -> I64:
     if tod.dtype != np.uint64:
         raise TypeError(f"TOD values must be uint64, not {tod.dtype}")
     return (tod >> np.uint64(12)).astype(np.int64) - EPOCH_US
+
+
+def moment(us: int) -> datetime:
+    """The UTC moment of a count of microseconds since 1970-01-01, to the microsecond."""
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
 
 
 def as_arrow(

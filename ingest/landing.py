@@ -15,6 +15,7 @@ from ..schemas.registry import fingerprint
 from ..store.runs import Run, read_run, run_file, save_run
 from ..store.store import Staging, Store
 from .ahead import ahead
+from .codec import moment
 from .configuration import UNKNOWN
 from .findings import Findings
 from .reader import Reader
@@ -132,7 +133,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
         "layouts": fingerprint(),
         "cpmon": __version__,
     }
-    day = datetime.fromtimestamp((reader.first_us or 0) / 1e6, UTC).date()
+    day = moment(reader.first_us or 0).date()
     fresh = store.find(source.identity) is None and store.publish(staged, about, day)
     return Landed(source.identity, name, not fresh, about, findings)
 
@@ -142,6 +143,8 @@ def _run(path: str | Path, landed: Landed, run_id: str | None) -> Run | None:
     if file is None and run_id is None:
         return None
     about = landed.about
+    if about["first_tod"] is None:
+        return None  # no records: nothing a run could be of
     since = _moment(about["first_interval_end"] or about["first_tod"])
     until = _moment(about["last_tod"])
     if file is None:
@@ -159,4 +162,4 @@ def _moment(text: str) -> datetime:
 
 
 def _iso_us(us: int | None) -> str | None:
-    return None if us is None else _iso(datetime.fromtimestamp(us / 1e6, UTC))
+    return None if us is None else _iso(moment(us))

@@ -74,7 +74,7 @@ def connect(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnecti
     if not _is_current(file, plan.stamp):
         try:
             _replace(store, file, plan)
-        except PermissionError:
+        except OSError:  # a disk that cannot be written serves readers all the same
             return _sealed(_build(":memory:", store, plan), store)
     connection = duckdb.connect(file, read_only=True, config=dict(QUIET))
     return _sealed(connection, store)
