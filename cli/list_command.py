@@ -78,10 +78,11 @@ def _document(found: Inventory) -> dict[str, Any]:
 def _summary(found: Inventory) -> str:
     said = _document(found)
     interval = f" of {said['interval_s']:g} s" if said["interval_s"] else ""
+    span = f"{said['first']} to {said['last']} UTC" if said["first"] else "none"
     findings = ", ".join(f"{n} x {c:,}" for n, c in said["findings"].items()) or "none"
     return (
         f"{found.name}: system {said['system'] or 'not named'}, {found.size:,} bytes\n"
-        f"  span       {said['first']} to {said['last']} UTC\n"
+        f"  span       {span}\n"
         f"  intervals  {said['intervals']}{interval}, {said['gaps']} gaps\n"
         f"  findings   {findings}\n\n"
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..schemas.errors import CpmonError
 from ..schemas.registry import fingerprint
 from ..store.runs import Run, read_run, run_file, save_run
 from ..store.store import Staging, Store
@@ -60,7 +61,8 @@ def ingest(
 
     Raises:
         DumpError: the input is no monitor data; nothing was written.
-        CpmonError: the run file beside the dump is wrong; the dump itself has landed.
+        CpmonError: the run file beside the dump is wrong, or the dump has no records to make a
+            run of; the dump itself has landed.
     """
     store.sweep()
     landed = _known(path, store) or _land(path, store, system, progress)
@@ -144,7 +146,12 @@ def _run(path: str | Path, landed: Landed, run_id: str | None) -> Run | None:
         return None
     about = landed.about
     if about["first_tod"] is None:
-        return None  # no records: nothing a run could be of
+        raise CpmonError(
+            "a dump without records is no run",
+            place=str(path),
+            effect="the dump has landed; no run was made",
+            remedy="give the run one that has records",
+        )
     since = _moment(about["first_interval_end"] or about["first_tod"])
     until = _moment(about["last_tod"])
     if file is None:

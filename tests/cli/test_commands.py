@@ -15,7 +15,7 @@ import pytest
 from cpmon.cli.main import Status
 from cpmon.store import Store
 from tests.cli.answer import Answer, Cpmon
-from tests.dumps import dump, interval
+from tests.dumps import dump, frame, interval, samples
 from tests.scenarios import CONFIG, SAMPLE
 
 GOOD = dump(interval(60, CONFIG, SAMPLE))
@@ -76,6 +76,14 @@ def test_a_dump_from_a_pipe_can_be_given_a_system_and_a_run(cpmon: Cpmon, store:
     assert "system PROD" in answer.text and "run noon" in answer.text
     run = json.loads((store / "runs" / "noon.json").read_text())
     assert (run["run_id"], run["system"]) == ("noon", "PROD")
+
+
+def test_a_dump_without_records_lands_but_is_no_run(cpmon: Cpmon, store: Path):
+    empty = dump(samples(frame()))
+    answer = cpmon("ingest", "-", "--store", store, "--run-id", "noon", stdin=empty)
+    assert answer.status is Status.USAGE
+    assert "a dump without records is no run" in answer.err
+    assert len(identities(store)) == 1 and not list((store / "runs").iterdir())
 
 
 def test_a_run_id_belongs_to_one_dump(cpmon: Cpmon, good: Path, store: Path):
