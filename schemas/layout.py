@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -24,8 +24,12 @@ class Type(StrEnum):
     SIGNED = "signed"
     CHAR = "char"
     """EBCDIC text, padded with blanks on the right."""
+    GUEST = "guest"
+    """Text that a guest wrote: ASCII where its first byte is below X'40', EBCDIC otherwise."""
     BITS = "bits"
     """Flags, or bytes without a number in them."""
+    BIT = "bit"
+    """A named bit of a field, or several side by side: a boolean, or a small number."""
     PACKED = "packed"
     """Decimal digits, two a byte, without a sign."""
     TOD = "tod"
@@ -72,8 +76,10 @@ class Provenance(StrEnum):
 class Field:
     """One row of a layout: bytes `offset` to `end` of the record, header included.
 
-    `of` names the field that this one is a second view of; only such fields may share bytes.
-    `since` and `until` are releases ("4.3.0"), empty where no difference is known.
+    `of` names the field that this one is a second view of, or the group whose entry it labels.
+    Other fields share bytes only if no release has both. `code` is the mask of a bit in its byte,
+    as two hexadecimal digits, or what a label says. `since` and `until` are releases ("4.3.0"),
+    empty where no difference is known.
     """
 
     offset: int
@@ -81,6 +87,7 @@ class Field:
     type: Type
     name: str
     of: str = ""
+    code: str = ""
     role: Role | None = None
     unit: str = ""
     since: str = ""
@@ -104,6 +111,16 @@ class Field:
         return self.role in (Role.COUNTER, Role.COUNTDOWN)
 
     @property
+    def mask(self) -> int:
+        """Which bits of its byte a bit row stands for: 0x80 is the leftmost."""
+        return int(self.code, 16)
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether a bit row is one bit, and not a number of several."""
+        return self.mask.bit_count() == 1
+
+    @property
     def wire(self) -> str:
         """NumPy format of the bytes as written: big-endian number, or opaque bytes."""
         if not self.is_number:
@@ -125,12 +142,25 @@ HEADER = (
 """The header that every record starts with (IBM: MRRECHDR). Bytes 5 and 16 to 19 are reserved."""
 
 
+REST = "rest"
+"""A stride: the bytes from the first entry to the end of the record, in `count` equal parts."""
+
+
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """A group is there only in records in which the bytes of `field` begin with `prefix`."""
+
+    field: str
+    prefix: bytes
+
+
+@dataclass(frozen=True)
 class Group:
     """Entries that repeat inside a record: arrays, counted groups, located tails.
 
     `start`, `stride` (bytes from one entry to the next) and `count` are numbers, or names of
     fields of the same record that hold them. `start` counts from the first byte of the record.
+    `labels` are fields that name single entries, such as the codes of PRCDIA.
     """
 
     name: str
@@ -138,6 +168,8 @@ class Group:
     stride: int | str
     count: int | str
     entry: Layout
+    when: Condition | None = None
+    labels: tuple[Field, ...] = ()
     since: str = ""
     until: str = ""
     provenance: Provenance = Provenance.INFERRED
@@ -150,6 +182,15 @@ class Group:
         if all(isinstance(n, int) for n in numbers):
             return int(self.start) + int(self.stride) * int(self.count)
         return 0
+
+    @functools.cached_property
+    def codes(self) -> tuple[str | None, ...]:
+        """What the labels say of each entry, None of those without one; empty without labels."""
+        if not self.labels:
+            return ()
+        said = {label.offset: label.code or label.name for label in self.labels}
+        start, stride = int(self.start), int(self.stride)
+        return tuple(said.get(start + stride * n) for n in range(int(self.count)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,10 +210,14 @@ class Layout:
     title: str = ""
     provenance: Provenance = Provenance.INFERRED
     groups: tuple[Group, ...] = ()
+    bits: tuple[Field, ...] = ()
+    """Rows that name bits of fields; they do not land, views show them."""
     lengths: tuple[tuple[str, int], ...] = ()
     """Published lengths, as (release, bytes), oldest release first."""
     parent: str = ""
-    """Name of the record whose group this layout describes; empty for a record."""
+    """Table whose records or entries this layout's entries are in; empty for a record."""
+    labelled: bool = False
+    """Whether each entry has a code beside its position."""
 
     def __str__(self) -> str:
         """Name, for test ids and messages."""
@@ -191,7 +236,8 @@ class Layout:
     @functools.cached_property
     def length(self) -> int:
         """Bytes up to the end of the last field or fixed group, at least the header's."""
-        ends = [f.end for f in self.fields] + [g.fixed_end for g in self.groups]
+        ends = [f.end for f in self.fields]
+        ends += [g.fixed_end for g in self.groups if g.when is None]
         return max(ends, default=0 if self.parent else HEADER_LENGTH)
 
     @functools.cached_property
@@ -223,6 +269,55 @@ class Layout:
             found=name,
         )
 
+    def bits_of(self, field: Field) -> tuple[Field, ...]:
+        """The named bits of a field, from left to right."""
+        return tuple(bit for bit in self.bits if bit.of == field.name)
+
+    def at(self, release: str) -> Layout:
+        """The layout as of a release: without what it no longer has, or has not yet.
+
+        The same object where nothing differs. Bytes appended by later releases do not count
+        here: the length of a record says which of them it has.
+
+        Raises:
+            LayoutError: the release is not made of numbers and points.
+        """
+        gone = self.absent(release)
+        if not gone:
+            return self
+        return replace(
+            self,
+            fields=tuple(f for f in self.fields if f.name not in gone or f.type is Type.RESERVED),
+            groups=tuple(g for g in self.groups if g.name not in gone),
+            bits=tuple(b for b in self.bits if b.of not in gone),
+        )
+
+    def absent(self, release: str) -> frozenset[str]:
+        """Names of the fields and groups whose bytes meant something else in a release.
+
+        Raises:
+            LayoutError: the release is not made of numbers and points.
+        """
+        if not release:
+            return frozenset()
+        now = release_key(release)
+        rows = [*self.columns, *self.groups]
+        ended = {r.name for r in rows if r.until and release_key(r.until) < now}
+        later = {r.name for r in rows if r.since and now < release_key(r.since)}
+        return frozenset(ended | (later & self.replacing))
+
+    @functools.cached_property
+    def replacing(self) -> frozenset[str]:
+        """Names of the fields and groups that stand where an earlier release had another."""
+        spans = [(f.name, f.offset, f.end, f.until) for f in self.columns]
+        spans += [(g.name, int(g.start), g.fixed_end, g.until) for g in self.groups if g.fixed_end]
+        old = [(start, end) for _, start, end, until in spans if until]
+        return frozenset(
+            name
+            for name, start, end, until in spans
+            if not until and any(start < b and a < end for a, b in old)
+        )
+
     def length_at(self, release: str) -> int:
         """Bytes that a release writes: the published length nearest above or at it, else below.
 
@@ -239,7 +334,7 @@ class Layout:
         """This layout and those of its groups: every table that its records land in."""
         yield self
         for group in self.groups:
-            yield group.entry
+            yield from group.entry.tables()
 
 
 def release_key(release: str) -> tuple[int, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from typing import TypeVar
@@ -13,7 +12,9 @@ from .errors import LayoutError
 from .layout import (
     HEADER_LENGTH,
     NUMBERS,
+    REST,
     WIDTHS,
+    Condition,
     Field,
     Group,
     Kind,
@@ -68,16 +69,18 @@ def _layout(record: Row, sources: Sources) -> Layout:
         (row["release"], int(row["length"])) for row in sources.lengths if row["dsect"] == name
     ]
     rows = sources.fields[name]
+    groups = _groups(name, rows, sources)
     layout = Layout(
         name=name,
         fields=_fields(name, rows, base=HEADER_LENGTH),
+        bits=_bits(name, rows),
         domain=int(record["domain"]),
         record=int(record["record"]),
         kind=_word(Kind, record["kind"], name),
         grain=record["grain"],
         title=record["title"],
         provenance=_word(Provenance, record["provenance"], name),
-        groups=tuple(_group(name, row, sources) for row in rows if row["type"] == Type.GROUP),
+        groups=groups,
         lengths=tuple(sorted(lengths, key=lambda pair: release_key(pair[0]))),
     )
     declared = record["keys"].split()
@@ -91,11 +94,35 @@ def _layout(record: Row, sources: Sources) -> Layout:
     return layout
 
 
-def _fields(name: str, rows: Iterable[Row], base: int) -> tuple[Field, ...]:
-    fields = [_field(name, row) for row in rows if row["type"] != Type.GROUP]
+def _fields(name: str, rows: list[Row], base: int) -> tuple[Field, ...]:
+    """The rows that are read, by offset: all but groups, their labels, and bits."""
+    aside = {row["name"] for row in rows if row["type"] == Type.GROUP}
+    fields = [
+        _field(name, row)
+        for row in rows
+        if row["type"] not in (Type.GROUP, Type.BIT) and row["of"] not in aside
+    ]
     fields.sort(key=lambda f: (f.offset, bool(f.of)))
     _check_overlaps(name, fields, base)
     return tuple(fields)
+
+
+def _bits(name: str, rows: list[Row]) -> tuple[Field, ...]:
+    """The rows that name bits, from left to right."""
+    bits = [_field(name, row) for row in rows if row["type"] == Type.BIT]
+    fields = {row["name"]: row for row in rows if row["type"] not in (Type.GROUP, Type.BIT)}
+    for bit in bits:
+        whole = fields.get(bit.of)
+        if whole is None or bit.length != 1 or not _within(bit, whole):
+            raise LayoutError(f"{name}.{bit.name} is no bit of a field", found=bit.of or "nothing")
+        if len(bit.code) != 2 or not 0 < int(bit.code, 16) < 256:
+            raise LayoutError(f"{name}.{bit.name} has no mask", expected="80", found=bit.code)
+    return tuple(sorted(bits, key=lambda bit: (bit.offset, -bit.mask)))
+
+
+def _within(part: Field, whole: Row) -> bool:
+    start = int(whole["offset"])
+    return start <= part.offset and part.end <= start + int(whole["length"])
 
 
 def _field(name: str, row: Row) -> Field:
@@ -111,6 +138,7 @@ def _field(name: str, row: Row) -> Field:
         type=kind,
         name=row["name"],
         of=row["of"],
+        code=row["code"],
         role=_word(Role, row["role"], place) if row["role"] else None,
         unit=row["unit"],
         since=row["since"],
@@ -120,28 +148,80 @@ def _field(name: str, row: Row) -> Field:
     )
 
 
-def _group(parent: str, row: Row, sources: Sources) -> Group:
+def _groups(parent: str, rows: list[Row], sources: Sources) -> tuple[Group, ...]:
+    return tuple(_group(parent, row, rows, sources) for row in rows if row["type"] == Type.GROUP)
+
+
+def _group(parent: str, row: Row, rows: list[Row], sources: Sources) -> Group:
     name = f"{parent}_{row['name']}"
-    if name not in sources.fields:
-        raise LayoutError(f"group {name} has no layout file", expected=f"{name}.csv")
-    entry = Layout(
-        name=name,
-        fields=_fields(name, sources.fields[name], base=0),
-        title=row["meaning"],
-        provenance=_word(Provenance, row["provenance"], name),
-        parent=parent,
-    )
-    return Group(
+    labels = tuple(_field(name, label) for label in rows if label["of"] == row["name"])
+    entry = _entry(name, parent, row, sources, labelled=bool(labels))
+    group = Group(
         name=row["name"],
         start=_operand(row["offset"]),
         stride=_operand(row["length"]),
         count=_operand(row["count"]),
         entry=entry,
+        when=_condition(name, row["code"]),
+        labels=labels,
         since=row["since"],
         until=row["until"],
         provenance=entry.provenance,
         meaning=row["meaning"],
     )
+    _check_group(name, group)
+    return group
+
+
+def _entry(name: str, parent: str, row: Row, sources: Sources, *, labelled: bool) -> Layout:
+    """The layout of a group's entries, from a file of the table's name or the one named by `of`."""
+    file = row["of"] or name
+    if file not in sources.fields:
+        raise LayoutError(f"group {name} has no layout file", expected=f"{file}.csv")
+    rows = sources.fields[file]
+    layout = Layout(
+        name=name,
+        fields=_fields(name, rows, base=0),
+        bits=_bits(name, rows),
+        title=row["meaning"],
+        provenance=_word(Provenance, row["provenance"], name),
+        parent=parent,
+        labelled=labelled,
+        groups=_groups(name, rows, sources),
+    )
+    _check_operands(layout)
+    return layout
+
+
+def _condition(group: str, text: str) -> Condition | None:
+    """`mdgprod=D3C9` as a condition; None where there is none."""
+    if not text:
+        return None
+    field_, _, prefix = text.partition("=")
+    try:
+        return Condition(field_, bytes.fromhex(prefix))
+    except ValueError:
+        raise LayoutError(
+            f"group {group} has a condition that cannot be read",
+            expected="a field, =, and hexadecimal digits",
+            found=text,
+        ) from None
+
+
+def _check_group(name: str, group: Group) -> None:
+    """Labels stand on entries; entries with groups of their own come one a record."""
+    if group.labels and not group.fixed_end:
+        raise LayoutError(f"group {name} has labels but no place of its own")
+    strays = [
+        label.name
+        for label in group.labels
+        if (label.offset - int(group.start)) % int(group.stride)
+        or not int(group.start) <= label.offset < group.fixed_end
+    ]
+    if strays:
+        raise LayoutError(f"group {name} has labels beside its entries", found=", ".join(strays))
+    if group.entry.groups and group.count != 1:
+        raise LayoutError(f"group {name} holds groups, so it can have but one entry a record")
 
 
 def _operand(cell: str) -> int | str:
@@ -161,15 +241,23 @@ def _word(vocabulary: type[Word], text: str, place: str) -> Word:
 
 def _check_overlaps(name: str, fields: list[Field], base: int) -> None:
     """Only a declared second view may share bytes; its field must exist and enclose it."""
-    end, last = base, "the record header" if base else "nothing"
-    for field_ in (f for f in fields if not f.of):
-        if field_.offset < end:
+    reach, own = base, [f for f in fields if not f.of]
+    for number, field_ in enumerate(own):
+        if field_.offset < base:
             raise LayoutError(
-                f"{name}.{field_.name} overlaps {last}",
-                expected=f"an offset of at least {end}, or `of` naming {last}",
+                f"{name}.{field_.name} overlaps the record header",
+                expected=f"an offset of at least {base}",
                 found=str(field_.offset),
             )
-        end, last = field_.end, field_.name
+        for before in own[:number] if field_.offset < reach else ():
+            if field_.offset < before.end and _together(before, field_):
+                raise LayoutError(
+                    f"{name}.{field_.name} overlaps {before.name}",
+                    expected=f"an offset of at least {before.end}, `of` naming {before.name}, "
+                    "or releases that do not meet",
+                    found=str(field_.offset),
+                )
+        reach = max(reach, field_.end)
     wholes = {f.name: f for f in fields}
     for view in (f for f in fields if f.of):
         whole = wholes.get(view.of)
@@ -177,11 +265,22 @@ def _check_overlaps(name: str, fields: list[Field], base: int) -> None:
             raise LayoutError(f"{name}.{view.name} is no part of {view.of}")
 
 
+def _together(one: Field, other: Field) -> bool:
+    """Whether some release has both fields."""
+    return not (_ends_before(one, other) or _ends_before(other, one))
+
+
+def _ends_before(one: Field, other: Field) -> bool:
+    return bool(one.until and other.since) and release_key(one.until) < release_key(other.since)
+
+
 def _check_operands(layout: Layout) -> None:
-    """A group's operands are numbers of the fixed part of the record."""
+    """A group's operands are numbers of the fixed part of the record; so is its condition."""
     for group in layout.groups:
         for operand in (group.start, group.stride, group.count):
-            if isinstance(operand, str) and not layout.field(operand).is_number:
+            if isinstance(operand, str) and operand != REST and not layout.field(operand).is_number:
                 raise LayoutError(
                     f"{layout.name}: group {group.name} is located by {operand}, no number"
                 )
+        if group.when:
+            layout.field(group.when.field)

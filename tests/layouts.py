@@ -5,14 +5,14 @@ from __future__ import annotations
 from cpmon.schemas.loader import Sources, build
 
 HEAD = ("offset", "length", "count", "type", "name", "of", "role", "unit", "since", "until")
-HEAD = (*HEAD, "provenance", "meaning")
+SILENT = {"code": "", "provenance": "inferred", "meaning": ""}
 
 
 def sources(**files: str) -> Sources:
-    """Layout files as text: one line a row, columns of HEAD without provenance and meaning."""
+    """Layout files as text: one line a row, with the columns of HEAD and, perhaps, a code."""
     rows = {
         name: [
-            dict(zip(HEAD, [*line.split(","), "inferred", ""], strict=True))
+            {**SILENT, **dict(zip((*HEAD, "code"), line.split(","), strict=False))}
             for line in text.split()
         ]
         for name, text in files.items()
