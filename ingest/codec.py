@@ -22,6 +22,11 @@ BLANK = 0x40
 EBCDIC = bytes(range(256)).decode("cp037").encode("latin-1")
 """Code point of each EBCDIC byte. All 256 are below 256, so a byte holds it."""
 
+TO_EBCDIC = np.argsort(np.frombuffer(EBCDIC, np.uint8)).astype(np.uint8)
+"""EBCDIC byte of each code point below 256: a way back from EBCDIC."""
+
+ALNUM = np.array([bytes([byte]).isalnum() for byte in range(256)])
+
 WORD = 8
 
 Decoder = Callable[[U8], pa.StringArray]
@@ -80,6 +85,20 @@ def ebcdic_text(raw: U8) -> pa.StringArray:
     return _strings(_utf8(points, inside, wide), lengths + wide.sum(axis=1))
 
 
+def guest_text(raw: U8) -> pa.StringArray:
+    """Text of fields that a guest wrote: ASCII where it starts with an ASCII letter or digit.
+
+    Args:
+        raw: (fields, width) as written.
+    """
+    ascii_ = ALNUM[raw[:, 0]]
+    if not ascii_.any():
+        return ebcdic_text(raw)
+    told = raw.copy()
+    told[ascii_] = TO_EBCDIC[raw[ascii_]]
+    return ebcdic_text(told)
+
+
 def packed_text(raw: U8) -> pa.StringArray:
     """Digits of packed fields, two a byte. `raw`: (fields, width) as written."""
     digits = np.stack([HEX[raw >> 4], HEX[raw & 15]], axis=-1)
@@ -91,7 +110,7 @@ def dictionary(raw: U8, decode: Decoder) -> pa.DictionaryArray:
 
     Args:
         raw: (fields, width) as written.
-        decode: `ebcdic_text` or `packed_text`.
+        decode: `ebcdic_text`, `guest_text` or `packed_text`.
     """
     fields, width = raw.shape
     if width > WORD:

@@ -8,7 +8,6 @@ that goes record by record: see `bench/`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..schemas.arrow import arrow_type
-from ..schemas.layout import Field, Group, Layout, Type
-from .codec import I64, U8, as_arrow, dictionary, ebcdic_text, packed_text
+from ..schemas.layout import REST, Field, Group, Layout, Type
+from .codec import I64, U8, as_arrow, dictionary, ebcdic_text, guest_text, packed_text
 
 BLOCK_BYTES = 512 * 1024
 """Half of a core's second-level cache: a block and the columns made of it stay in it."""
 
-DECODERS = {Type.CHAR: ebcdic_text, Type.PACKED: packed_text}
+DECODERS = {Type.CHAR: ebcdic_text, Type.GUEST: guest_text, Type.PACKED: packed_text}
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Entries:
     cut: I64
 
 
-def decode(layout: Layout, window: U8, starts: I64, lengths: I64) -> Decoded:
+def decode(layout: Layout, window: U8, starts: I64, lengths: I64, release: str = "") -> Decoded:
     """The columns of all records of one layout.
 
     Args:
@@ -72,17 +71,19 @@ def decode(layout: Layout, window: U8, starts: I64, lengths: I64) -> Decoded:
         window: bytes of the dump.
         starts: (records,) where each record starts in the window.
         lengths: (records,) bytes of each; the window holds all of them.
+        release: CP level that wrote them, "4.3.0"; fields it does not have become NULL. Empty if
+            not known: then the bytes of a replaced field are read in each of its meanings.
     """
     if len(lengths) == 0 or lengths.min() == lengths.max():
         length = int(lengths[0]) if len(lengths) else layout.length
-        return _decode_equal(layout, window, starts, length)
+        return _decode_equal(layout, window, starts, length, release)
     found = np.unique(lengths)
     members = [np.flatnonzero(lengths == length) for length in found]
     parts = [
-        _decode_equal(layout, window, starts[m], int(n))
+        _decode_equal(layout, window, starts[m], int(n), release)
         for m, n in zip(members, found, strict=True)
     ]
-    return _interleave(parts, np.concatenate(members))
+    return _merge(parts, np.argsort(np.concatenate(members), kind="stable"))
 
 
 def gather(window: U8, starts: I64, length: int) -> U8:
@@ -121,19 +122,22 @@ class Plan:
     """How records of one layout and one length are read.
 
     `bands` and `opaque` (text, digits, bytes) cover the fields inside the record. `kinds` are the
-    Arrow types of all columns, in order; `missing` those of the fields behind its end.
+    Arrow types of all columns, in order; `missing` those of the fields behind its end, or not in
+    the release. `groups` are those that the release has.
     """
 
     bands: tuple[Band, ...]
     opaque: tuple[Field, ...]
     missing: dict[str, pa.DataType]
     kinds: dict[str, pa.DataType]
+    groups: frozenset[str]
 
 
 @functools.cache
-def plan(layout: Layout, length: int) -> Plan:
+def plan(layout: Layout, length: int, release: str = "") -> Plan:
     """The plan for records of `length` bytes, or entries of a group of that many."""
-    inside = [f for f in layout.columns if f.end <= length]
+    gone = layout.absent(release)
+    inside = [f for f in layout.columns if f.end <= length and f.name not in gone]
     found: list[list[Field]] = []
     for field in (f for f in inside if f.is_number):
         last = found[-1][-1] if found else None
@@ -144,14 +148,15 @@ def plan(layout: Layout, length: int) -> Plan:
     return Plan(
         bands=tuple(Band(b[0].offset, np.dtype(b[0].wire), tuple(b)) for b in found),
         opaque=tuple(f for f in inside if not f.is_number),
-        missing={f.name: arrow_type(f) for f in layout.columns if f.end > length},
+        missing={f.name: arrow_type(f) for f in layout.columns if f not in inside},
         kinds={f.name: arrow_type(f) for f in layout.columns},
+        groups=frozenset(g.name for g in layout.groups if g.name not in gone),
     )
 
 
-def _decode_equal(layout: Layout, window: U8, starts: I64, length: int) -> Decoded:
+def _decode_equal(layout: Layout, window: U8, starts: I64, length: int, release: str) -> Decoded:
     """`decode` for records of one length."""
-    how = plan(layout, length)
+    how = plan(layout, length, release)
     absent = {kind: pa.nulls(len(starts), kind) for kind in how.missing.values()}
     columns = {name: absent.get(how.missing.get(name)) for name in how.kinds}
     numbers, opaques = _read(how, window, starts, length)
@@ -161,7 +166,8 @@ def _decode_equal(layout: Layout, window: U8, starts: I64, length: int) -> Decod
         columns[field.name] = _opaque(field, raw)
     entries, ends = [], np.full(len(starts), layout.length, np.int64)
     for group in layout.groups:
-        located = _locate(group, numbers, len(starts), length)
+        there = _there(layout, group, how, window, starts, length)
+        located = _locate(group, numbers, there, length)
         entries.append(_decode_entries(group, window, starts, located))
         np.maximum(ends, located.end, out=ends)
     return Decoded(layout, columns, _tails(window, starts, ends, length), tuple(entries))
@@ -210,22 +216,41 @@ class _Located:
         return np.where(self.count > 0, self.start + self.stride * self.count, 0)
 
 
-def _named(group: Group) -> Iterator[str]:
-    return (o for o in (group.start, group.stride, group.count) if isinstance(o, str))
+def _there(
+    layout: Layout, group: Group, how: Plan, window: U8, starts: I64, length: int
+) -> npt.NDArray[np.bool_]:
+    """(records,) whether the record has the group: by its release and by its condition."""
+    if group.name not in how.groups:
+        return np.zeros(len(starts), bool)
+    if group.when is None:
+        return np.ones(len(starts), bool)
+    field = layout.field(group.when.field)
+    if field.end > length:
+        return np.zeros(len(starts), bool)
+    prefix = np.frombuffer(group.when.prefix, np.uint8)
+    found = gather(window, starts + field.offset, len(prefix)) == prefix
+    return np.asarray(found.all(axis=1))
 
 
 def _locate(
-    group: Group, values: dict[str, npt.NDArray[Any]], records: int, length: int
+    group: Group,
+    values: dict[str, npt.NDArray[Any]],
+    there: npt.NDArray[np.bool_],
+    length: int,
 ) -> _Located:
     """The entries that records claim and have room for; none where an operand is missing."""
 
     def operand(value: int | str) -> I64:
         if isinstance(value, str) and value in values:
             return values[value].astype(np.int64)
-        return np.full(records, value if isinstance(value, int) else 0, np.int64)
+        return np.full(len(there), value if isinstance(value, int) else 0, np.int64)
 
-    start, stride, claimed = operand(group.start), operand(group.stride), operand(group.count)
-    known = all(name in values for name in _named(group))
+    start, claimed = operand(group.start), np.where(there, operand(group.count), 0)
+    stride = operand(group.stride)
+    if group.stride == REST:
+        stride = (length - start).clip(0) // claimed.clip(1)
+    operands = (group.start, group.stride, group.count)
+    known = all(o in values for o in operands if isinstance(o, str) and o != REST)
     usable = known & (start >= 0) & (stride > 0) & (claimed > 0)
     room = np.where(usable, (length - start) // np.maximum(stride, 1), 0)
     return _Located(start, stride, np.clip(np.where(usable, claimed, 0), 0, room.clip(0)), claimed)
@@ -252,22 +277,8 @@ def _tails(window: U8, starts: I64, ends: I64, length: int) -> pa.Array:
     return pc.if_else(pa.array(spare > 0), found, pa.scalar(None, pa.binary()))
 
 
-def _interleave(parts: list[Decoded], order: I64) -> Decoded:
-    """Parts of several lengths, back in the order of the records; `order`: their positions."""
-    base = np.cumsum([0, *(len(p.tail) for p in parts)])
-    entries = []
-    for groups in zip(*(p.entries for p in parts), strict=True):
-        record = np.concatenate([order[g.record + b] for g, b in zip(groups, base, strict=False)])
-        position = np.concatenate([g.position for g in groups])
-        by_record = np.lexsort((position, record))
-        decoded = _merge([g.decoded for g in groups], by_record)
-        cut = np.concatenate([order[g.cut + b] for g, b in zip(groups, base, strict=False)])
-        entries.append(Entries(decoded, record[by_record], position[by_record], cut))
-    return _merge(parts, np.argsort(order, kind="stable"), tuple(entries))
-
-
-def _merge(parts: list[Decoded], taken: I64, entries: tuple[Entries, ...] = ()) -> Decoded:
-    """The rows `taken` of all parts laid end to end."""
+def _merge(parts: list[Decoded], taken: I64) -> Decoded:
+    """The rows `taken` of all parts laid end to end, with the entries of their groups."""
 
     def merged(chunks: list[pa.Array]) -> pa.Array:
         whole = pa.chunked_array(chunks).unify_dictionaries().combine_chunks()
@@ -275,4 +286,19 @@ def _merge(parts: list[Decoded], taken: I64, entries: tuple[Entries, ...] = ()) 
 
     first = parts[0]
     columns = {name: merged([p.columns[name] for p in parts]) for name in first.columns}
+    place = np.empty(len(taken), np.int64)
+    place[taken] = np.arange(len(taken))
+    places = np.split(place, np.cumsum([len(p.tail) for p in parts])[:-1])
+    groups = zip(*(p.entries for p in parts), strict=True)
+    entries = tuple(_merge_entries(found, places) for found in groups)
     return Decoded(first.layout, columns, merged([p.tail for p in parts]), entries)
+
+
+def _merge_entries(parts: tuple[Entries, ...], places: list[I64]) -> Entries:
+    """The entries of one group in several parts; `places`: where each part's records went."""
+    record = np.concatenate([at[p.record] for p, at in zip(parts, places, strict=True)])
+    position = np.concatenate([p.position for p in parts])
+    cut = np.concatenate([at[p.cut] for p, at in zip(parts, places, strict=True)])
+    order = np.lexsort((position, record))
+    decoded = _merge([p.decoded for p in parts], order)
+    return Entries(decoded, record[order], position[order], np.sort(cut))

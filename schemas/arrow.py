@@ -39,6 +39,9 @@ ROW = (
 ENTRY = pa.field(
     "entry", pa.int32(), metadata={"meaning": "Position among the record's entries, from 0."}
 )
+CODE = pa.field(
+    "code", TEXT, metadata={"meaning": "What the entry counts, such as a DIAGNOSE code."}
+)
 TAIL = pa.field(
     "tail",
     pa.binary(),
@@ -89,7 +92,7 @@ QUARANTINE = pa.schema(
 
 def arrow_type(field: Field) -> pa.DataType:
     """The type that a field lands in: a number as wide as written, text, or bytes."""
-    if field.type in (Type.CHAR, Type.PACKED):
+    if field.type in (Type.CHAR, Type.GUEST, Type.PACKED):
         return TEXT
     if not field.is_number:
         return pa.binary()
@@ -106,8 +109,8 @@ def arrow_schema(layout: Layout) -> pa.Schema:
     """
     fields = list(ROW)
     if layout.parent:
-        fields += [_arrow_field(key) for key in find(layout.parent).keys]
-        fields.append(ENTRY)
+        fields += [_arrow_field(key) for key in outer_keys(layout)]
+        fields += [ENTRY, CODE] if layout.labelled else [ENTRY]
     fields += [_arrow_field(f) for f in layout.columns]
     return pa.schema(
         [*fields, TAIL],
@@ -122,7 +125,12 @@ def arrow_schema(layout: Layout) -> pa.Schema:
 
 def row_keys(layout: Layout) -> tuple[Field, ...]:
     """The fields that tell the rows of one time stamp apart, the record's own keys first."""
-    return (*(find(layout.parent).keys if layout.parent else ()), *layout.keys)
+    return (*outer_keys(layout), *layout.keys)
+
+
+def outer_keys(layout: Layout) -> tuple[Field, ...]:
+    """The keys that a group's entries have from the record around them; none for a record."""
+    return row_keys(find(layout.parent)) if layout.parent else ()
 
 
 def schemas() -> dict[str, pa.Schema]:

@@ -25,7 +25,7 @@ class Type(StrEnum):
     CHAR = "char"
     """EBCDIC text, padded with blanks on the right."""
     GUEST = "guest"
-    """Text that a guest wrote: ASCII where its first byte is below X'40', EBCDIC otherwise."""
+    """Text that a guest wrote: ASCII where it starts with an ASCII letter or digit, else EBCDIC."""
     BITS = "bits"
     """Flags, or bytes without a number in them."""
     BIT = "bit"
@@ -301,7 +301,7 @@ class Layout:
         if not release:
             return frozenset()
         now = release_key(release)
-        rows = [*self.columns, *self.groups]
+        rows: list[Field | Group] = [*self.columns, *self.groups]
         ended = {r.name for r in rows if r.until and release_key(r.until) < now}
         later = {r.name for r in rows if r.since and now < release_key(r.since)}
         return frozenset(ended | (later & self.replacing))

@@ -43,6 +43,13 @@ def layout(name: str) -> Layout:
     return found
 
 
+def record_of(table: Layout) -> Layout:
+    """The record that a table's rows come from: itself, or the one around its groups."""
+    while table.parent:
+        table = tables()[table.parent]
+    return table
+
+
 @functools.cache
 def record_names() -> dict[tuple[int, int], str]:
     """(domain, record) -> IBM's name, also of records that have no layout."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import construct as c
 
-from .layout import HEADER, Field, Group, Layout, Type
+from .layout import HEADER, REST, Condition, Field, Group, Layout, Type
 
 Context = Any
 """What construct hands to a lambda: the values parsed so far, with `_` for those around them."""
@@ -25,63 +25,103 @@ PAD = " \0"
 
 
 @functools.cache
-def struct(layout: Layout) -> c.Construct:
+def struct(layout: Layout, release: str = "") -> c.Construct:
     """A Struct whose values have the names and values of the landed columns.
 
-    Fields past the record's own length are None; `tail` has the bytes behind the last byte known,
-    or None. A group is a list of its entries, under the group's name.
+    Fields past the record's own length, and those that `release` does not have, are None; `tail`
+    has the bytes behind the last byte known, or None. A group is a list of its entries, under the
+    group's name.
     """
     if layout.parent:
         raise TypeError(f"{layout.name} describes entries; parse its record {layout.parent}")
     header = [f.name / c.Pointer(f.offset, _wire(f)) for f in HEADER]
-    return c.Struct(*header, *_body(layout, lambda this: this.mrhdrlen, lambda _: 0))
+    gone = layout.absent(release)
+    return c.Struct(*header, *_body(layout, lambda this: this.mrhdrlen, lambda _: 0, gone))
 
 
-def _body(layout: Layout, length: Number, base: Number) -> list[c.Construct]:
-    """The members of a layout whose `length` bytes start at `base` of the stream."""
+def _body(
+    layout: Layout, length: Number, base: Number, gone: frozenset[str] = frozenset()
+) -> list[c.Construct]:
+    """The members of a layout whose `length` bytes start at `base` of the stream.
+
+    `gone`: names that the release does not have; they are None, as if the record were too short.
+    """
 
     def member(field: Field) -> c.Construct:
         wire = c.Padding(field.length) if field.type is Type.RESERVED else _wire(field)
         at = c.Pointer(lambda this: base(this) + field.offset, c.Peek(wire) if field.of else wire)
-        fitting = c.If(lambda this: field.end <= length(this), at)
+        fitting = c.If(lambda this: field.end <= length(this) and field.name not in gone, at)
         return fitting if field.type is Type.RESERVED else field.name / fitting
 
     members = [member(f) for f in layout.fields]
-    members += [g.name / _entries(g, length) for g in layout.groups]
-    return [*members, "tail" / _tail(layout, length, base)]
+    members += [_witness(layout, g.when, length, base) for g in layout.groups if g.when]
+    here = tuple(g for g in layout.groups if g.name not in gone)
+    members += [g.name / _entries(g, length, base) for g in here]
+    members += [g.name / c.Computed(lambda _: []) for g in layout.groups if g not in here]
+    return [*members, "tail" / _tail(layout, here, length, base)]
 
 
-def _entries(group: Group, length: Number) -> c.Construct:
-    start, stride = _operand(group.start), _operand(group.stride)
+def _entries(group: Group, length: Number, base: Number) -> c.Construct:
+    start, stride = _operand(group.start), _stride(group, length)
     body = _body(group.entry, lambda this: stride(this._), lambda this: this._base)
     return c.Array(
         lambda this: entry_count(group, this, length(this)),
         c.Pointer(
-            lambda this: start(this) + this._index * stride(this),
+            lambda this: base(this) + start(this) + this._index * stride(this),
             c.Struct("_base" / c.Tell, *body),
         ),
     )
+
+
+def _witness(layout: Layout, when: Condition, length: Number, base: Number) -> c.Construct:
+    """The bytes that decide whether a group is there, under a name of its own."""
+    field = layout.field(when.field)
+    bytes_ = c.Peek(c.Pointer(lambda this: base(this) + field.offset, c.Bytes(len(when.prefix))))
+    return _witnessed(when) / c.If(lambda this: field.end <= length(this), bytes_)
+
+
+def _witnessed(when: Condition) -> str:
+    return f"_{when.field}_{when.prefix.hex()}"
 
 
 def _operand(operand: int | str) -> Number:
     return lambda this: operand if isinstance(operand, int) else this[operand]
 
 
+def _stride(group: Group, length: Number) -> Number:
+    """From one entry to the next; entries that share the rest of a record do so evenly."""
+    if group.stride != REST:
+        return _operand(group.stride)
+    start, count = _operand(group.start), _operand(group.count)
+    return lambda this: max(0, length(this) - start(this)) // max(1, count(this) or 0)
+
+
 def entry_count(group: Group, values: Context, length: int) -> int:
-    """How many entries of a group lie inside a record: those that it claims and that fit."""
-    start, stride, count = (_operand(o)(values) for o in (group.start, group.stride, group.count))
-    if None in (start, stride, count) or start < 0 or stride <= 0:
+    """How many entries of a group lie inside a record: those that it claims and that fit.
+
+    Args:
+        values: the record's fields, as parsed.
+        length: bytes of the record.
+    """
+    if group.when and values[_witnessed(group.when)] != group.when.prefix:
         return 0
-    return max(0, min(int(count), (length - int(start)) // int(stride)))
+    named = (values[o] for o in (group.start, group.stride, group.count) if o in values)
+    if None in list(named):
+        return 0
+    start, count = (_operand(o)(values) for o in (group.start, group.count))
+    stride = _stride(group, lambda _: length)(values)
+    if start < 0 or stride <= 0:
+        return 0
+    return int(max(0, min(count, (length - start) // stride)))
 
 
-def _tail(layout: Layout, length: Number, base: Number) -> c.Construct:
+def _tail(layout: Layout, groups: tuple[Group, ...], length: Number, base: Number) -> c.Construct:
     def start(this: Context) -> int:
         ends = [layout.length]
-        for group in layout.groups:
+        for group in groups:
             count = entry_count(group, this, length(this))
             if count:
-                ends.append(_operand(group.start)(this) + count * _operand(group.stride)(this))
+                ends.append(_operand(group.start)(this) + count * _stride(group, length)(this))
         return int(max(ends))
 
     return c.If(
@@ -99,6 +139,8 @@ def _wire(field: Field) -> c.Construct:
     raw = c.Bytes(field.length)
     if field.type is Type.CHAR:
         return c.ExprAdapter(raw, _text, lambda text, _: _ebcdic(text, field.length))
+    if field.type is Type.GUEST:
+        return c.ExprAdapter(raw, _guest, lambda text, _: _ebcdic(text, field.length))
     if field.type is Type.PACKED:
         return c.ExprAdapter(raw, lambda b, _: b.hex().upper(), lambda text, _: bytes.fromhex(text))
     return raw
@@ -106,6 +148,11 @@ def _wire(field: Field) -> c.Construct:
 
 def _text(raw: bytes, _: Context) -> str:
     return raw.decode(EBCDIC).rstrip(PAD)
+
+
+def _guest(raw: bytes, _: Context) -> str:
+    ascii_ = raw[:1].isalnum()
+    return raw.decode("latin-1" if ascii_ else EBCDIC).rstrip(PAD)
 
 
 def _ebcdic(text: str, length: int) -> bytes:

@@ -61,7 +61,37 @@ INVENTED = tuple(
                       20,4,,unsigned,high,whole,gauge,bytes,,
                       24,4,,unsigned,low,whole,gauge,bytes,,
                       28,3,,bits,odd,,flag,,,
-                      31,1,,bits,even,,flag,,,""",
+                      31,1,,bits,even,,flag,,,
+                      28,1,,bit,first,odd,flag,,,,80
+                      30,1,,bit,last,odd,flag,,,,03""",
+            xlabels="""20,2,,unsigned,id,,key,,,
+                       22,4,3,group,code,,,,,
+                       22,4,,unsigned,one,code,counter,count,,,X'01'
+                       30,4,,unsigned,three,code,counter,count,,""",
+            xlabels_code="0,4,,unsigned,many,,counter,count,,",
+            xproduct="""20,2,,signed,at,,gauge,bytes,,
+                        22,2,,signed,size,,gauge,bytes,,
+                        24,4,,bits,product,,flag,,,
+                        24,3,,guest,name,product,key,,,
+                        28,4,,unsigned,only,,gauge,count,,
+                        at,size,1,group,text,xproduct_text,,,,,product=D3C9
+                        at,size,1,group,other,xproduct_text,,,,,only=01""",
+            xproduct_text="""0,4,,unsigned,sync,,counter,count,,
+                             4,2,,unsigned,many,,gauge,count,,
+                             6,2,,unsigned,size,,gauge,bytes,,
+                             8,2,,unsigned,first,,gauge,bytes,,
+                             first,size,many,group,cpu,xproduct_cpu,,,,""",
+            xproduct_cpu="""0,4,,unsigned,user,,counter,count,,
+                            4,4,,unsigned,nice,,counter,count,,""",
+            xrest="""20,1,,unsigned,many,,gauge,count,,
+                     21,rest,many,group,item,,,,,""",
+            xrest_item="0,2,,unsigned,id,,gauge,id,,",
+            xreplaced="""20,4,,unsigned,old,,gauge,count,,5.1.0
+                         20,2,,unsigned,newer,,gauge,count,5.2.0,
+                         22,2,,unsigned,newest,,gauge,count,5.3.0,
+                         24,4,,unsigned,always,,gauge,count,,
+                         28,2,3,group,gone,,,,,4.4.0""",
+            xreplaced_gone="0,2,,unsigned,value,,gauge,count,,",
         )
     )
 )

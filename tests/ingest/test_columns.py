@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cpmon.ingest.columns import Decoded, decode, pieces
 from cpmon.schemas import Group, Layout, layouts
+from cpmon.schemas.layout import REST
 from cpmon.schemas.structs import struct
 from tests.layouts import INVENTED
 
@@ -28,22 +29,41 @@ def encode(layout: Layout, lengths: list[int], seed: int) -> tuple[np.ndarray, l
 def random_record(layout: Layout, length: int, rng: np.random.Generator) -> bytes:
     raw = rng.integers(0, 256, length, np.uint8)
     raw[:2] = length >> 8, length & 255
-    for group in layout.groups:
-        for operand, limit in zip(operands(group), (layout.length + 20, 40, 6), strict=True):
-            if isinstance(operand, str) and layout.field(operand).end <= length:
-                field = layout.field(operand)
-                value = int(rng.integers(0, limit)).to_bytes(field.length, "big")
-                raw[field.offset : field.end] = np.frombuffer(value, np.uint8)
+    place(layout, raw, rng)
     return raw.tobytes()
+
+
+def place(layout: Layout, raw: np.ndarray, rng: np.random.Generator) -> None:
+    """Make the groups of a record, or of an entry, lie inside it more often than not."""
+    for group in layout.groups:
+        if group.when and rng.random() < 0.6:
+            put(raw, layout.field(group.when.field).offset, group.when.prefix)
+        limits = (max(len(raw), 1) + 20, len(raw) + 8 if group.entry.groups else 40, 6)
+        for operand, limit in zip(operands(group), limits, strict=True):
+            if isinstance(operand, str) and operand != REST:
+                field = layout.field(operand)
+                put(raw, field.offset, int(rng.integers(0, limit)).to_bytes(field.length, "big"))
+    for group in (g for g in layout.groups if g.entry.groups and isinstance(g.start, str)):
+        field = layout.field(group.start)
+        start = int.from_bytes(raw[field.offset : field.end].tobytes(), "big")
+        if start >= layout.length:
+            place(group.entry, raw[start:], rng)
+
+
+def put(raw: np.ndarray, offset: int, value: bytes) -> None:
+    room = raw[offset : offset + len(value)]
+    room[:] = np.frombuffer(value, np.uint8)[: len(room)]
 
 
 def operands(group: Group) -> tuple[int | str, int | str, int | str]:
     return group.start, group.stride, group.count
 
 
-def columns_of(layout: Layout, data: np.ndarray, records: list[bytes]) -> Decoded:
+def columns_of(
+    layout: Layout, data: np.ndarray, records: list[bytes], release: str = ""
+) -> Decoded:
     lengths = np.array([len(r) for r in records], np.int64)
-    return decode(layout, data, np.cumsum(lengths + 3) - lengths, lengths)
+    return decode(layout, data, np.cumsum(lengths + 3) - lengths, lengths, release)
 
 
 def rows(decoded: Decoded) -> list[dict[str, Any]]:
@@ -56,28 +76,51 @@ def parsed(layout: Layout, found: Any) -> dict[str, Any]:
     return {name: found[name] for name in [*(f.name for f in layout.columns), "tail"]}
 
 
-def check(layout: Layout, lengths: list[int], seed: int) -> None:
+def check(layout: Layout, lengths: list[int], seed: int, release: str = "") -> None:
     data, records = encode(layout, lengths, seed)
-    decoded = columns_of(layout, data, records)
-    said = [struct(layout).parse(r) for r in records]
+    decoded = columns_of(layout, data, records, release)
+    compare(decoded, [struct(layout, release).parse(r) for r in records])
 
+
+def compare(decoded: Decoded, said: list[Any]) -> None:
+    """What was decoded, groups and their groups included, is what construct says of each."""
+    layout = decoded.layout
     assert rows(decoded) == [parsed(layout, s) for s in said]
     for group, entries in zip(layout.groups, decoded.entries, strict=True):
         expected = [
-            (number, position, parsed(group.entry, entry))
+            (number, position)
             for number, record in enumerate(said)
-            for position, entry in enumerate(record[group.name])
+            for position, _ in enumerate(record[group.name])
         ]
-        found = zip(
-            entries.record.tolist(), entries.position.tolist(), rows(entries.decoded), strict=True
-        )
+        found = zip(entries.record.tolist(), entries.position.tolist(), strict=True)
         assert list(found) == expected
+        compare(entries.decoded, [entry for record in said for entry in record[group.name]])
 
 
 @pytest.mark.parametrize("layout", ALL, ids=str)
 @given(seed=SEED)
 def test_columns_equal_construct_on_random_records(layout: Layout, seed: int):
     check(layout, [layout.length] * 5, seed)
+
+
+@pytest.mark.parametrize("release", ["4.4.0", "5.1.0", "5.2.0", "5.3.0"])
+@pytest.mark.parametrize("layout", [x for x in ALL if x.replacing or x.absent("7.5.0")], ids=str)
+def test_columns_equal_construct_as_of_a_release(layout: Layout, release: str):
+    check(layout, [layout.length] * 5, seed=1, release=release)
+
+
+def test_a_release_decides_what_the_bytes_of_a_replaced_field_are():
+    layout = next(x for x in INVENTED if x.name == "xreplaced")
+    data, records = encode(layout, [layout.length], seed=1)
+
+    def known(release: str) -> set[str]:
+        (row,) = rows(columns_of(layout, data, records, release))
+        return {name for name, value in row.items() if value is not None}
+
+    assert known("4.4.0") == known("5.1.0") == {"old", "always"}
+    assert known("5.2.0") == {"newer", "always"}
+    assert known("5.3.0") == {"newer", "newest", "always"}
+    assert known("") == {"old", "newer", "newest", "always"}
 
 
 @pytest.mark.parametrize("layout", ALL, ids=str)
