@@ -229,7 +229,7 @@ def _there(
         return np.zeros(len(starts), bool)
     prefix = np.frombuffer(group.when.prefix, np.uint8)
     found = gather(window, starts + field.offset, len(prefix)) == prefix
-    return np.asarray(found.all(axis=1))
+    return np.asarray(found.all(axis=1) != group.when.negated)
 
 
 def _locate(

@@ -1,4 +1,4 @@
-"""What the configuration records say about the dump itself: system, IPL, interval length.
+"""What the configuration records say about the dump itself: system, release, IPL, interval.
 
 The one place of the reader that names records: their meaning goes beyond their own rows.
 """
@@ -13,6 +13,7 @@ from .codec import I64, U64, tod_to_unix_us
 from .columns import Decoded
 
 SYSTEM = ("mtrsys", "systmid")
+LEVEL = ("mtrsys", "hcpcpeid")
 IPL = ("mtrsys", "systodst")
 INTERVAL = ("mtrspr", "interval")
 
@@ -21,9 +22,13 @@ UNKNOWN = "UNKNOWN"
 
 @dataclass
 class Configuration:
-    """What is known so far; `system` is the first name met, the others what was said last."""
+    """What is known so far; `system` is the first name met, the others what was said last.
+
+    `release` is the CP level as "4.3.0", or empty.
+    """
 
     system: str = ""
+    release: str = ""
     ipl_us: int | None = None
     nominal_s: int | None = None
     _said: dict[str, tuple[I64, list[int | None]]] = field(default_factory=dict)
@@ -34,6 +39,8 @@ class Configuration:
         if name == SYSTEM[0]:
             names = [n for n in decoded.columns[SYSTEM[1]].to_pylist() if n]
             self.system = self.system or (names[0] if names else "")
+            levels = [release_of(n) for n in decoded.columns[LEVEL[1]].to_pylist()]
+            self.release = next((r for r in reversed(levels) if r), self.release)
             clock: U64 = decoded.columns[IPL[1]].to_numpy(zero_copy_only=False).astype(np.uint64)
             self._said["ipl_us"] = records, [int(v) for v in tod_to_unix_us(clock)]
         if name == INTERVAL[0]:
@@ -56,3 +63,13 @@ class Configuration:
         before = np.searchsorted(records, ends) - 1
         last: int | None = getattr(self, name)
         return [values[b] if b >= 0 else last for b in before]
+
+
+def release_of(level: str | None) -> str:
+    """The release in HCPCPEID, "04030001" being 4.3.0 at service level 1; empty if it says none.
+
+    That the first six digits are version, release and modification is inferred.
+    """
+    if level is None or not level[:6].isdigit() or len(level) < 6 or level[:2] == "00":
+        return ""
+    return ".".join(str(int(level[at : at + 2])) for at in (0, 2, 4))

@@ -76,6 +76,11 @@ class Code(Enum):
         "There is data behind the end-of-data record.",
         "If dumps were joined, the records behind are landed as well.",
     )
+    SETS_MISSED = (
+        Severity.WARNING,
+        "A monreader device could not deliver a data set, or delivered faster than was read.",
+        "Raise mondcss or the share of the reading guest; look into its console for I/O errors.",
+    )
     INTERVAL_OPEN = (
         Severity.WARNING,
         "Samples whose interval is not closed by an interval-end record in this dump.",
@@ -95,6 +100,12 @@ class Code(Enum):
         Severity.WARNING,
         "A record claims more repeated entries than it has room for; those that fit are landed.",
         "Compare the record's layout with your release.",
+    )
+    BLOCK_TORN = (
+        Severity.WARNING,
+        "A block of application data was sampled while its guest was writing it: its two "
+        "synchronisation counts differ. It is landed.",
+        "Leave the rows whose sync_count_1 and sync_count_2 differ out of rates.",
     )
     RECORD_LONGER = (
         Severity.INFO,

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..schemas.arrow import ENTRY, QUARANTINE, RAW, arrow_schema
-from ..schemas.layout import Kind, Layout
+from ..schemas.arrow import CODE, ENTRY, QUARANTINE, RAW, arrow_schema
+from ..schemas.layout import Group, Kind, Layout
 from ..schemas.registry import by_record, record_names
 from .accounting import Bytes
+from .appldata import torn_blocks
 from .batches import Batch, Records
 from .codec import I64
-from .columns import Decoded, decode, pieces
+from .columns import Decoded, Entries, decode, pieces
 from .configuration import Configuration
 from .findings import Code, Finding, Findings
 from .index import RecordIndex
@@ -28,9 +29,13 @@ Tables = list[tuple[str, pa.Table]]
 
 @dataclass
 class Reader:
-    """Turns windows into tables and keeps what must be known across windows."""
+    """Turns windows into tables and keeps what must be known across windows.
+
+    `release`: CP level that wrote the dump, if it is to be another than the dump says.
+    """
 
     source: Source
+    release: str = ""
     findings: Findings = field(default_factory=Findings)
     configuration: Configuration = field(default_factory=Configuration)
     bytes: Bytes = field(default_factory=Bytes)
@@ -42,6 +47,7 @@ class Reader:
     _unknown: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     _longer: dict[str, tuple[int, int]] = field(default_factory=dict)
     _cut: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _torn: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # The framer works on another thread, so it has findings of its own until the end.
@@ -56,7 +62,7 @@ class Reader:
         self._note_span(stamps)
         found: Tables = []
         unknown: list[I64] = []
-        for kind, chosen in by_kind(index):
+        for kind, chosen in sorted(by_kind(index), key=_configuration_first):
             layout = by_record().get(kind)
             if layout is None:
                 unknown.append(chosen)
@@ -67,7 +73,7 @@ class Reader:
             )
             self.bytes.decoded += records.size
             if layout.kind is Kind.CONFIG:
-                found += self._decode(layout, records, chosen)
+                found += self._configured(layout, records, chosen)
             elif ready := self._batches.setdefault(layout, Batch()).add(records):
                 found += self._decode(layout, ready)
         if unknown:
@@ -96,7 +102,11 @@ class Reader:
         for (domain, record), (offset, count) in sorted(self._unknown.items()):
             said = f"record {domain}.{record} ({names.get((domain, record), 'unknown').upper()})"
             self.findings.add(Finding(Code.LAYOUT_UNKNOWN, offset, said, "kept raw", count))
-        for code, tally in ((Code.RECORD_LONGER, self._longer), (Code.GROUP_CUT, self._cut)):
+        for code, tally in (
+            (Code.RECORD_LONGER, self._longer),
+            (Code.GROUP_CUT, self._cut),
+            (Code.BLOCK_TORN, self._torn),
+        ):
             for name, (offset, count) in sorted(tally.items()):
                 self.findings.add(Finding(code, offset, f"records of {name}", count=count))
         if self.source.damage:
@@ -105,31 +115,69 @@ class Reader:
         if not self.configuration.system:
             self.findings.add(Finding(Code.CONFIG_MISSING, 0, "expected a record 1.4"))
 
-    def _decode(self, layout: Layout, records: Records, numbers: I64 | None = None) -> Tables:
-        """The table of one layout, and those of its groups.
+    def _configured(self, layout: Layout, records: Records, numbers: I64) -> Tables:
+        """The tables of configuration records; `numbers`: of the records in their window.
 
-        `numbers`: of configuration records in their window.
+        Where they name another release, what was kept back is decoded by the one before.
         """
-        decoded = decode(layout, records.data, records.starts, records.lengths)
-        stamps = records.stamps
-        if numbers is not None:
-            self.configuration.take(decoded, numbers)
+        decoded = self._columns(layout, records)
+        release = self.configuration.release
+        self.configuration.take(decoded, numbers)
+        found = self._landed(decoded, records.stamps)
+        if self.release or release in ("", self.configuration.release):
+            return found
+        named, self.configuration.release = self.configuration.release, release
+        found += self.rest()
+        self.configuration.release = named
+        return found
+
+    def _decode(self, layout: Layout, records: Records) -> Tables:
+        return self._landed(self._columns(layout, records), records.stamps)
+
+    def _columns(self, layout: Layout, records: Records) -> Decoded:
+        release = self.release or self.configuration.release
+        return decode(layout, records.data, records.starts, records.lengths, release)
+
+    def _landed(self, decoded: Decoded, stamps: Stamps) -> Tables:
+        """The table of one layout, and those of its groups."""
+        layout = decoded.layout
         if decoded.tail.null_count < len(decoded.tail):
             longer = decoded.tail.is_valid().to_numpy(zero_copy_only=False)
             _tally(self._longer, layout.name, stamps.offset[longer])
         if layout.kind is not Kind.SAMPLE:
             stamps = stamps.without_end()
         found = [(layout.name, _table(decoded, stamps, {}))]
-        for entries in decoded.entries:
+        return found + self._entries(decoded, stamps, {})
+
+    def _entries(self, outer: Decoded, stamps: Stamps, keys: dict[str, pa.Array]) -> Tables:
+        """The tables of the groups in decoded records, or in entries that have groups.
+
+        `keys`: what the rows of `outer` have from the record around them.
+        """
+        found: Tables = []
+        keys = {**keys, **{key.name: outer.columns[key.name] for key in outer.layout.keys}}
+        for group, entries in zip(outer.layout.groups, outer.entries, strict=True):
+            layout = entries.decoded.layout
             if len(entries.cut):
-                _tally(self._cut, entries.decoded.layout.name, stamps.offset[entries.cut])
+                _tally(self._cut, layout.name, stamps.offset[entries.cut])
             record = pa.array(entries.record)
-            parent = {key.name: decoded.columns[key.name].take(record) for key in layout.keys}
-            parent[ENTRY.name] = pa.array(entries.position.astype(np.int32))
-            table = _table(entries.decoded, stamps.take(entries.record), parent)
+            inherited = {name: column.take(record) for name, column in keys.items()}
+            inside = stamps.take(entries.record)
+            parent = {**inherited, ENTRY.name: pa.array(entries.position.astype(np.int32))}
+            if layout.labelled:
+                parent[CODE.name] = _codes(group, entries)
+            table = _table(entries.decoded, inside, parent)
             if len(table):
-                found.append((entries.decoded.layout.name, table))
+                self._note_torn(entries.decoded, inside)
+                found.append((layout.name, table))
+                found += self._entries(entries.decoded, inside, inherited)
         return found
+
+    def _note_torn(self, block: Decoded, stamps: Stamps) -> None:
+        """Blocks of application data that were being written while the sample was taken."""
+        torn = torn_blocks(block)
+        if len(torn):
+            _tally(self._torn, block.layout.name, stamps.offset[torn])
 
     def _intervals(self, window: Window) -> Tables:
         table = closed_intervals(window, self.configuration)
@@ -182,6 +230,18 @@ def by_kind(index: RecordIndex) -> list[tuple[tuple[int, int], I64]]:
     kinds, first = np.unique(kind[start], return_index=True)
     groups = np.split(records, before[first[1:]])
     return [((int(k) >> 16, int(k) & 0xFFFF), g) for k, g in zip(kinds, groups, strict=True)]
+
+
+def _configuration_first(kind: tuple[tuple[int, int], I64]) -> bool:
+    """Sorts what names the release before what is read by it."""
+    layout = by_record().get(kind[0])
+    return layout is None or layout.kind is not Kind.CONFIG
+
+
+def _codes(group: Group, entries: Entries) -> pa.DictionaryArray:
+    """What each entry of a labelled group counts."""
+    codes = pa.array(group.codes, pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(entries.position.astype(np.int32)), codes)
 
 
 def _table(decoded: Decoded, stamps: Stamps, parent: dict[str, pa.Array]) -> pa.Table:

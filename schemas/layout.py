@@ -148,10 +148,14 @@ REST = "rest"
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A group is there only in records in which the bytes of `field` begin with `prefix`."""
+    """A group is there only in records in which the bytes at `field` begin with `prefix`.
+
+    `negated`: in all others.
+    """
 
     field: str
     prefix: bytes
+    negated: bool = False
 
 
 @dataclass(frozen=True)

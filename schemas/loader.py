@@ -60,7 +60,16 @@ def build(sources: Sources) -> list[Layout]:
 
 
 def _rows(file: Traversable) -> list[Row]:
-    return list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
+    reader = csv.DictReader(io.StringIO(file.read_text(encoding="utf-8")))
+    rows = list(reader)
+    for number, row in enumerate(rows, start=2):
+        if None in row or None in row.values():
+            raise LayoutError(
+                f"{file.name}, line {number}: not one cell for each column",
+                expected=",".join(reader.fieldnames or ()),
+                remedy="put texts with commas in quotes",
+            )
+    return rows
 
 
 def _layout(record: Row, sources: Sources) -> Layout:
@@ -110,13 +119,17 @@ def _fields(name: str, rows: list[Row], base: int) -> tuple[Field, ...]:
 def _bits(name: str, rows: list[Row]) -> tuple[Field, ...]:
     """The rows that name bits, from left to right."""
     bits = [_field(name, row) for row in rows if row["type"] == Type.BIT]
-    fields = {row["name"]: row for row in rows if row["type"] not in (Type.GROUP, Type.BIT)}
+    fields = {row["name"]: row for row in rows if row["type"] in (Type.BITS, Type.UNSIGNED)}
     for bit in bits:
         whole = fields.get(bit.of)
         if whole is None or bit.length != 1 or not _within(bit, whole):
             raise LayoutError(f"{name}.{bit.name} is no bit of a field", found=bit.of or "nothing")
         if len(bit.code) != 2 or not 0 < int(bit.code, 16) < 256:
             raise LayoutError(f"{name}.{bit.name} has no mask", expected="80", found=bit.code)
+    taken = [row["name"] for row in rows if row["type"] not in (Type.GROUP, Type.RESERVED)]
+    twice = {bit.name for bit in bits if taken.count(bit.name) > 1}
+    if twice:
+        raise LayoutError(f"{name}: two rows have one name", found=", ".join(sorted(twice)))
     return tuple(sorted(bits, key=lambda bit: (bit.offset, -bit.mask)))
 
 
@@ -194,16 +207,16 @@ def _entry(name: str, parent: str, row: Row, sources: Sources, *, labelled: bool
 
 
 def _condition(group: str, text: str) -> Condition | None:
-    """`mdgprod=D3C9` as a condition; None where there is none."""
+    """`mdgprod=D3C9` or `mdgprod!=D3C9` as a condition; None where there is none."""
     if not text:
         return None
     field_, _, prefix = text.partition("=")
     try:
-        return Condition(field_, bytes.fromhex(prefix))
+        return Condition(field_.removesuffix("!"), bytes.fromhex(prefix), field_.endswith("!"))
     except ValueError:
         raise LayoutError(
             f"group {group} has a condition that cannot be read",
-            expected="a field, =, and hexadecimal digits",
+            expected="a field, = or !=, and hexadecimal digits",
             found=text,
         ) from None
 

@@ -80,6 +80,10 @@ def _witness(layout: Layout, when: Condition, length: Number, base: Number) -> c
     return _witnessed(when) / c.If(lambda this: field.end <= length(this), bytes_)
 
 
+def _holds(when: Condition, found: bytes | None) -> bool:
+    return found is not None and (found == when.prefix) is not when.negated
+
+
 def _witnessed(when: Condition) -> str:
     return f"_{when.field}_{when.prefix.hex()}"
 
@@ -103,7 +107,7 @@ def entry_count(group: Group, values: Context, length: int) -> int:
         values: the record's fields, as parsed.
         length: bytes of the record.
     """
-    if group.when and values[_witnessed(group.when)] != group.when.prefix:
+    if group.when and not _holds(group.when, values[_witnessed(group.when)]):
         return 0
     named = (values[o] for o in (group.start, group.stride, group.count) if o in values)
     if None in list(named):

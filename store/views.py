@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..schemas.arrow import arrow_schema, row_keys
+from ..schemas.arrow import arrow_schema, outer_keys, row_keys
 from ..schemas.layout import Field, Kind, Layout, Role, Type
-from ..schemas.registry import layout as find
+from ..schemas.registry import record_of
 from ..schemas.registry import tables as layout_tables
 
 PLACE = {
@@ -73,13 +73,18 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
     """`monitor.<table>`: the rows as they landed.
 
     Small unsigned numbers are shown as BIGINT, which is safe to subtract; beside every TOD clock
-    stands its time in UTC.
+    stands its time in UTC, and beside flags their named bits. Bits are taken out here, not when a
+    dump lands, so that a name learned later also holds for what has landed before.
     """
     columns, docs = list(PLACE), dict(PLACE)
+    layout = layout_tables().get(table)
     for column in schema:
         said = describe(column)
         columns.append(_readable(column))
         docs[column.name] = said
+        for field, bit in _bits(layout, column.name):
+            columns.append(f"{_bit(field, bit)} AS {name(bit.name)}")
+            docs[bit.name] = _describe_bit(bit)
         if _meta(column, "type") == Type.TOD:
             columns.append(f"tod_timestamp({name(column.name)}) AS {name(column.name + '_at')}")
             docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
@@ -92,8 +97,7 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
 def interval_views() -> Iterable[Documented]:
     """`interval.<table>` for every table of sample records."""
     for layout in layout_tables().values():
-        record = find(layout.parent) if layout.parent else layout
-        if record.kind is Kind.SAMPLE and layout.columns:
+        if record_of(layout).kind is Kind.SAMPLE and layout.columns:
             yield interval_view(layout)
 
 
@@ -114,12 +118,16 @@ def interval_view(layout: Layout) -> Documented:
     columns.append("CASE WHEN _steady THEN (tod_us - _tod_us) / 1e6 END AS seconds")
     docs = {**PLACE, **_row_docs(layout), "seconds": SECONDS + "."}
     if layout.parent:
-        columns += [name(key.name) for key in find(layout.parent).keys] + ["entry"]
+        columns += [name(key.name) for key in outer_keys(layout)] + ["entry"]
+        columns += ["code"] * layout.labelled
     for field in layout.columns:
         columns.append(_delta(field) if field in counters else name(field.name))
         docs[field.name] = describe(
             arrow_schema(layout).field(field.name), growth=field in counters
         )
+        for bit in layout.bits_of(field):
+            columns.append(name(bit.name))
+            docs[bit.name] = _describe_bit(bit)
     partition = ", ".join(f"r.{key}" for key in keys)
     select = f"""
       WITH sampled AS (
@@ -174,6 +182,28 @@ def _readable(column: pa.Field) -> str:
     if pa.types.is_unsigned_integer(column.type) and column.type.bit_width < 64:
         return f"CAST({name(column.name)} AS BIGINT) AS {name(column.name)}"
     return name(column.name)
+
+
+def _bits(layout: Layout | None, column: str) -> Iterable[tuple[Field, Field]]:
+    """A column's field with each of its named bits."""
+    fields = layout.columns if layout else ()
+    return ((f, bit) for f in fields if f.name == column and layout for bit in layout.bits_of(f))
+
+
+def _bit(field: Field, bit: Field) -> str:
+    """The expression of a bit of a field, or of several: a boolean, or a small number."""
+    shift = (bit.mask & -bit.mask).bit_length() - 1
+    byte = f"(CAST({name(field.name)} AS UBIGINT) >> {8 * (field.end - bit.end)})"
+    if not field.is_number:  # opaque bytes: as a number, of the byte alone
+        digits = f"substr(hex({name(field.name)}), {2 * (bit.offset - field.offset) + 1}, 2)"
+        byte = f"CAST('0x' || {digits} AS UTINYINT)"
+    found = f"(({byte} & {bit.mask}) >> {shift})"
+    return f"({found} = 1)" if bit.is_boolean else f"CAST({found} AS BIGINT)"
+
+
+def _describe_bit(bit: Field) -> str:
+    said = bit.meaning or "Meaning not known"
+    return f"{said}; X'{bit.code.upper()}' of {bit.of}; place {bit.provenance}."
 
 
 def _before(field: Field) -> str:
