@@ -79,7 +79,7 @@ class Code(Enum):
     SETS_MISSED = (
         Severity.WARNING,
         "A monreader device could not deliver a data set, or delivered faster than was read.",
-        "Raise mondcss or the share of the reading guest; look into its console for I/O errors.",
+        "Give the reading guest a larger share; its kernel log says why a read failed.",
     )
     INTERVAL_OPEN = (
         Severity.WARNING,

@@ -231,7 +231,7 @@ class Framer:
 def read_control(frame: U8) -> list[Mce] | None:
     """The entries of a control record; empty for end of data; None if the frame is none."""
     entries = frame[AREA : AREA + ENTRIES * MCE.itemsize].view(MCE)
-    good = _are_entries(entries)
+    good = are_entries(entries)
     count = ENTRIES if good.all() else int(np.argmin(good))
     if count == 0:
         blank = not entries[:1].view(np.uint8).any()
@@ -239,7 +239,7 @@ def read_control(frame: U8) -> list[Mce] | None:
     return [Mce(bool(e["flag"] == SAMPLE), int(e["start"]), int(e["end"])) for e in entries[:count]]
 
 
-def _are_entries(entries: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
+def are_entries(entries: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
     """The test of the Linux driver: a known type, some domain, an end above its start."""
     known = (entries["flag"] == SAMPLE) | (entries["flag"] == EVENT)
     some = (entries["mask_a"] | entries["mask_b"]) != 0
@@ -259,7 +259,7 @@ def _are_controls(window: U8) -> npt.NDArray[np.bool_]:
     said = (size > 0) & (size <= FRAME - AREA) & (size % MCE.itemsize == 0)
     entry = frames[:, AREA : AREA + MCE.itemsize].copy().view(MCE)[:, 0]
     starts = np.arange(count, dtype=np.int64) * FRAME
-    return np.asarray(said & _are_entries(entry) & ~are_headers(window, starts), np.bool_)
+    return np.asarray(said & are_entries(entry) & ~are_headers(window, starts), np.bool_)
 
 
 def are_headers(window: U8, at: I64) -> npt.NDArray[np.bool_]:

@@ -6,7 +6,9 @@ import numpy as np
 
 from ..schemas.errors import DumpError
 from .codec import U8
+from .monreader import starts_set
 from .monwrite import AREA, EVENT, FRAME, SAMPLE, are_headers, read_control
+from .sources import Container
 
 BINARY = (
     "transfer it again in binary (ftp: `binary` and `quote site fix 4096`; "
@@ -16,11 +18,11 @@ PREFIXES = (4, 8)
 """Lengths of record, and of block and record descriptor words."""
 
 
-def check(head: U8, name: str) -> None:
-    """Look at the first bytes of a dump (two frames and a bit where there are so many).
+def container(head: U8, name: str) -> Container:
+    """How a dump is wrapped, by its first bytes (two frames and a bit where there are so many).
 
     Raises:
-        DumpError: they are no MONWRITE data; the message says what they look like instead.
+        DumpError: they are no monitor data; the message says what they look like instead.
     """
     if len(head) == 0:
         raise DumpError(f"{name} is empty", remedy="copy the dump again, after MONWRITE closed it")
@@ -28,7 +30,9 @@ def check(head: U8, name: str) -> None:
         line_end = _line_end(head)
         if line_end:
             raise _not_binary(name, f"{line_end} behind the first 4096 bytes", head)
-        return
+        return Container.MONWRITE
+    if starts_set(head, 0):
+        return Container.MONREADER
     for width in PREFIXES:
         shifted = head[width:]
         if len(shifted) >= FRAME and _is_start(shifted):
@@ -45,10 +49,11 @@ def check(head: U8, name: str) -> None:
     raise DumpError(
         f"{name} is no monitor data",
         place="offset 0x0",
-        expected="a MONWRITE control record of 4096 bytes",
+        expected="a MONWRITE control record of 4096 bytes, or a monreader control element of 12",
         found=_hex(head),
         effect="nothing was landed",
-        remedy="give a file written by MONWRITE, plain or compressed by gzip or zstd",
+        remedy="give a file written by MONWRITE or read from /dev/monreader, plain or compressed "
+        "by gzip or zstd",
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -13,9 +15,18 @@ import pyarrow as pa
 from blake3 import blake3
 
 from ..schemas.errors import DumpError
+from .device import Device
 
 PIECE = 256 * 1024
 """How much is decompressed at once; at most this is lost in front of damage."""
+
+
+class Container(StrEnum):
+    """How the monitor's data is wrapped; AUTO: the first bytes tell."""
+
+    AUTO = "auto"
+    MONWRITE = "monwrite"
+    MONREADER = "monreader"
 
 
 class Stored(Protocol):
@@ -39,26 +50,36 @@ class Delivered(Protocol):
 
 
 class Source:
-    """One dump, read once from front to back.
+    """One dump, read once from front to back. Nothing is read before it is asked for.
 
     Attributes:
         name: for messages: the file's name, or "standard input".
-        stored_size: bytes on disk, or None for a pipe.
+        stored_size: bytes on disk, or None for a pipe or device.
         stored_read: how many of them have been read, for progress.
         size: bytes delivered so far, decompressed.
+        ended: whether everything has been delivered.
         compression: "none", "gzip" or "zstd", by the first bytes.
         damage: what the decompressor said when it gave up, or None.
+        container: how the data is wrapped, as far as the user says.
+        device: the device that it comes from, or None.
     """
 
-    def __init__(self, raw: Stored, name: str, stored_size: int | None = None) -> None:
+    def __init__(
+        self,
+        raw: Stored,
+        name: str,
+        stored_size: int | None = None,
+        container: Container = Container.AUTO,
+    ) -> None:
         self.name = name
         self.stored_size = stored_size
         self.size = 0
+        self.ended = False
         self.damage: str | None = None
+        self.container = container
+        self.device = raw if isinstance(raw, Device) else None
         self._stored = _Counted(raw)
-        self.compression = self._stored.compression
         self._hash = blake3()
-        self._delivered = self._open()
 
     @property
     def stored_read(self) -> int:
@@ -70,16 +91,29 @@ class Source:
         """Hash of the bytes delivered so far: of the whole dump, once it has been read."""
         return self._hash.hexdigest(length=16)
 
+    @property
+    def compression(self) -> str:
+        """Of the stored bytes: "none", "gzip" or "zstd"."""
+        return self._stored.compression
+
     def readinto(self, target: memoryview) -> int:
-        """Fill `target` with the next bytes; returns how many there were, less at the end only."""
+        """Fill `target` with the next bytes; returns how many there were.
+
+        They are less than asked for at the end only; or where a device's data set ends, since the
+        next one may take its time.
+        """
         filled = 0
         while filled < len(target) and (got := self._delivered.readinto(target[filled:])):
             filled += got
+            if self.device:
+                break
+        self.ended = not filled if self.device else filled < len(target)
         self._hash.update(target[:filled])
         self.size += filled
         return filled
 
-    def _open(self) -> Delivered:
+    @functools.cached_property
+    def _delivered(self) -> Delivered:
         if self.compression == "gzip":
             return _Pieces(_gunzip(self._stored), self)
         if self.compression == "zstd":
@@ -88,14 +122,15 @@ class Source:
 
 
 @contextmanager
-def open_source(path: str | Path) -> Iterator[Source]:
-    """The dump at a path, or on standard input for "-".
+def open_source(path: str | Path, container: Container | str = Container.AUTO) -> Iterator[Source]:
+    """The dump at a path, or on standard input for "-". A character device is read set by set.
 
     Raises:
         DumpError: there is no such file, or it cannot be read.
     """
+    container = Container(container)
     if str(path) == "-":
-        yield Source(cast(Stored, sys.stdin.buffer), "standard input")
+        yield Source(cast(Stored, sys.stdin.buffer), "standard input", container=container)
         return
     path = Path(path)
     try:
@@ -106,7 +141,9 @@ def open_source(path: str | Path) -> Iterator[Source]:
             remedy="give the path of a MONWRITE file, or - for standard input",
         ) from None
     with stored:
-        yield Source(stored, path.name, path.stat().st_size)
+        size = path.stat().st_size if path.is_file() else None
+        raw = Device(stored) if path.is_char_device() else stored
+        yield Source(raw, path.name, size, container)
 
 
 class _Counted:
@@ -116,11 +153,18 @@ class _Counted:
 
     def __init__(self, raw: Stored) -> None:
         self._raw = raw
-        self._head = self._fully(4)
+        self._head = b""
         self.count = 0
         self.closed = False
+
+    @functools.cached_property
+    def compression(self) -> str:
+        """Name of the compression whose magic number comes first, or "none"."""
+        if isinstance(self._raw, Device):
+            return "none"
+        self._head = self._fully(4)
         named = (name for magic, name in self.MAGIC if self._head.startswith(magic))
-        self.compression = next(named, "none")
+        return next(named, "none")
 
     def read(self, size: int = -1) -> bytes:
         """The head at once, then as much as is asked for."""

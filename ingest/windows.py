@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from .codec import U8
 from .findings import Code, Finding, Findings
 from .index import INTERVAL_END, Frames, RecordIndex, index_records
-from .monwrite import FRAME, Framer
-from .recognise import check
-from .sources import Source
+from .monreader import SetFramer
+from .monwrite import FRAME, Framed, Framer
+from .recognise import container
+from .sources import Container, Source
 
 CHUNK = 16 * 1024 * 1024
 """Bytes read at a time."""
@@ -47,11 +49,11 @@ def windows(source: Source, framer: Framer) -> Iterator[Window]:
     """
     held, frames, base, framed = np.empty(0, np.uint8), Frames.joined([]), 0, 0
     index = index_records(held, frames)
+    splits: Splits | None = None
     for chunk, final in _chunks(source):
         data = chunk.behind(held)
-        if base == 0 and framed == 0:
-            check(data[: 3 * FRAME], source.name)
-        found = framer.frames(data, base, framed, final)
+        splits = splits or _splits(data, source, framer)
+        found = splits.frames(data, base, framed, final)
         fresh = Frames.joined(found.frames)
         index = index.followed_by(index_records(data, fresh))
         frames = Frames.joined([frames, fresh])
@@ -63,6 +65,24 @@ def windows(source: Source, framer: Framer) -> Iterator[Window]:
         yield Window(data, base, frames[:taken], whole, found.lost)
         held, frames = data[behind:], frames[taken:].moved(behind)
         base, framed = base + behind, found.used - behind
+    for offset, said in source.device.troubles if source.device else []:
+        framer.findings.add(Finding(Code.SETS_MISSED, offset, said))
+
+
+class Splits(Protocol):
+    """Splits a dump into frames, window by window."""
+
+    def frames(self, window: U8, base: int, first: int, final: bool) -> Framed:
+        """Explain `window[first:]`, as far as it goes without the bytes that follow."""
+        ...
+
+
+def _splits(head: U8, source: Source, framer: Framer) -> Splits:
+    """What splits a dump that begins like this; the books are the framer's in any case."""
+    wrapped = source.container
+    if wrapped is Container.AUTO or not len(head):
+        wrapped = container(head[: 3 * FRAME], source.name)
+    return SetFramer(framer) if wrapped is Container.MONREADER else framer
 
 
 def _whole_intervals(frames: Frames, index: RecordIndex, used: int) -> tuple[int, int, int]:
@@ -81,7 +101,7 @@ def _whole_intervals(frames: Frames, index: RecordIndex, used: int) -> tuple[int
     records = int(np.searchsorted(index.frame, taken))
     if taken == len(frames):
         return taken, records, used
-    return taken, records, int(frames.start[taken]) // FRAME * FRAME
+    return taken, records, int(frames.start[taken])
 
 
 def _note_open(
@@ -116,5 +136,5 @@ def _chunks(source: Source) -> Iterator[tuple[_Chunk, bool]]:
     while not final:
         room = np.empty(HEADROOM + CHUNK, np.uint8)
         got = source.readinto(room[HEADROOM:].data)
-        final = got < CHUNK
+        final = source.ended
         yield _Chunk(room, got), final

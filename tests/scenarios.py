@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,16 +43,45 @@ CONFIG = fields("mtrsys", systmid="VMTEST")
 SAMPLE = fields("sytrsp", 60, pfxcpuad=1, plsmvb2g=700)
 LANDED: Tables = {"sytrsp": {"pfxcpuad": [1], "plsmvb2g": [700]}}
 RSP = len(SAMPLE)
+LEAD = 0xAA
+"""What stands before event data in whole frames; no record begins with it."""
 
 
-def scenario(*findings: Code) -> Callable[[Callable[[], tuple[bytes, Tables]]], None]:
-    """Add a function's dump and tables to the list, under the function's name."""
+def scenario(
+    *findings: Code, captured: bool = True
+) -> Callable[[Callable[[], tuple[bytes, Tables]]], None]:
+    """Add a function's dump and tables to the list, under the function's name.
+
+    `captured`: add the monreader capture of the same data as well, which must land the same.
+    """
 
     def add(build: Callable[[], tuple[bytes, Tables]]) -> None:
         data, tables = build()
         SCENARIOS.append(Scenario(build.__name__, data, tables, set(findings)))
+        if captured:
+            name = f"{build.__name__}_captured"
+            SCENARIOS.append(Scenario(name, capture(data), tables, set(findings)))
 
     return add
+
+
+def capture(data: bytes) -> bytes:
+    """The record sets of a MONWRITE file as /dev/monreader delivers them.
+
+    Each is its entry of the control record, then the bytes from first to last address.
+    """
+    parts, at = [], 0
+    while at < len(data):
+        entries = [data[e : e + 12] for e in range(at + 40, at + FRAME, 12) if data[e]]
+        at += FRAME
+        for entry in entries:
+            first, last = struct.unpack(">II", entry[4:])
+            whole = data[at] == LEAD
+            begin = at + first % FRAME * whole
+            behind = begin + last - first + 1
+            parts.append(entry + data[begin:behind])
+            at += -(-(behind - at) // FRAME) * FRAME
+    return b"".join(parts)
 
 
 @scenario()
@@ -99,7 +129,7 @@ def event_data_written_as_whole_frames() -> tuple[bytes, Tables]:
     event = fields("mtrepr", 1, config=3)
     start = 0x80000 + 1000
     head = control(("E", start, start + len(event) - 1))
-    events = head + (b"\xaa" * 1000 + event).ljust(FRAME, b"\0")
+    events = head + (bytes([LEAD]) * 1000 + event).ljust(FRAME, b"\0")
     return dump(interval(60, CONFIG, SAMPLE), events), LANDED | {"mtrepr": {"config": [3]}}
 
 
@@ -150,25 +180,25 @@ def a_frame_without_an_end_record_is_followed_by_zeros() -> tuple[bytes, Tables]
     return dump(samples(frame(CONFIG, SAMPLE), frame(interval_end(60)))), LANDED
 
 
-@scenario(Code.TRUNCATED, Code.INTERVAL_OPEN, Code.RECORD_LONG)
+@scenario(Code.TRUNCATED, Code.INTERVAL_OPEN, Code.RECORD_LONG, captured=False)
 def a_dump_cut_inside_a_record_keeps_those_before() -> tuple[bytes, Tables]:
     data = samples(frame(CONFIG, SAMPLE, SAMPLE, interval_end(60)))
     cut = FRAME + len(CONFIG) + RSP + 30
     return data[:cut], {"sytrsp": {"plsmvb2g": [700], "interval_end": [None]}}
 
 
-@scenario(Code.TRUNCATED)
+@scenario(Code.TRUNCATED, captured=False)
 def a_dump_cut_between_frames_of_a_set() -> tuple[bytes, Tables]:
     data = samples(frame(CONFIG, SAMPLE, interval_end(60)), frame(SAMPLE))
     return data[: 2 * FRAME], LANDED
 
 
-@scenario(Code.END_MISSING)
+@scenario(Code.END_MISSING, captured=False)
 def a_dump_without_end_of_data() -> tuple[bytes, Tables]:
     return interval(60, CONFIG, SAMPLE), LANDED
 
 
-@scenario(Code.FRAME_ORPHAN, Code.CONFIG_MISSING)
+@scenario(Code.FRAME_ORPHAN, Code.CONFIG_MISSING, captured=False)
 def a_dump_that_starts_in_mid_stream() -> tuple[bytes, Tables]:
     later = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
     data = frame(SAMPLE, interval_end(60)) + interval(120, later)
@@ -182,7 +212,7 @@ def samples_whose_interval_is_not_closed() -> tuple[bytes, Tables]:
     return dump(data), {"sytrsp": {"pfxcpuad": [1, 1], "plsmvb2g": [700, 900]}}
 
 
-@scenario(Code.CONTROL_CUT)
+@scenario(Code.CONTROL_CUT, captured=False)
 def frames_missing_before_the_next_control_record() -> tuple[bytes, Tables]:
     whole = samples(frame(CONFIG, SAMPLE, frame_end()), frame(SAMPLE, interval_end(60)))
     later = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
@@ -190,14 +220,14 @@ def frames_missing_before_the_next_control_record() -> tuple[bytes, Tables]:
     return dump(data), {"sytrsp": {"plsmvb2g": [700, 800]}}
 
 
-@scenario(Code.FRAME_LOST)
+@scenario(Code.FRAME_LOST, captured=False)
 def a_frame_of_other_data_between_two_sets() -> tuple[bytes, Tables]:
     later = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
     data = interval(60, CONFIG, SAMPLE) + b"\x5a" * FRAME + interval(120, later)
     return dump(data), {"sytrsp": {"plsmvb2g": [700, 800]}}
 
 
-@scenario(Code.TRAILING_DATA)
+@scenario(Code.TRAILING_DATA, captured=False)
 def two_dumps_in_one_file() -> tuple[bytes, Tables]:
     later = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
     data = dump(interval(60, CONFIG, SAMPLE)) + interval(120, later)
@@ -213,6 +243,79 @@ def a_group_that_claims_more_entries_than_fit() -> tuple[bytes, Tables]:
     whole = len(whole).to_bytes(2, "big") + whole[2:]
     cpus = {"lcupname": ["LP1", "LP1"], "entry": [0, 1], "lcucpuid": [0, 1]}
     return dump(interval(60, CONFIG, whole)), {"sytcup_cpu": cpus}
+
+
+LATER = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
+FIRST_SET = capture(interval(60, CONFIG, SAMPLE))
+LATER_SET = capture(interval(120, LATER))
+BOTH: Tables = {"sytrsp": {"plsmvb2g": [700, 800]}}
+
+
+def captured(*sets: tuple[str, int, bytes]) -> bytes:
+    """A monreader capture: sets of ("S" or "E", first address, data)."""
+    return b"".join(
+        struct.pack(">BBBxII", kind.encode("cp037")[0], 0xFF, 0, start, start + len(data) - 1)
+        + data
+        for kind, start, data in sets
+    )
+
+
+@scenario(captured=False)
+def a_capture_of_many_small_sets() -> tuple[bytes, Tables]:
+    """Event data starts anywhere in a frame of the segment and goes on in the next set."""
+    events = [fields("mtrepr", n, config=n) for n in range(50)]
+    first, sets = 0x80000 + FRAME - 30 * len(events[0]), []
+    for event in events:
+        sets.append(("E", first, event))
+        first += len(event)
+    data = captured(*sets) + FIRST_SET
+    return data, LANDED | {"mtrepr": {"config": list(range(50))}}
+
+
+@scenario(captured=False)
+def a_captured_set_that_starts_inside_a_frame() -> tuple[bytes, Tables]:
+    """The end-of-frame record skips to where a frame of the segment starts, not of the file."""
+    start = 0x80000 + FRAME - 200
+    first = (fields("mtrepr", 1, config=1) + frame_end(1)).ljust(200, b"\0")
+    full = frame(fields("mtrepr", 2, config=2), frame_end(2))
+    data = captured(("E", start, first + full + fields("mtrepr", 3, config=3)))
+    return data + FIRST_SET, LANDED | {"mtrepr": {"config": [1, 2, 3]}}
+
+
+@scenario(Code.TRUNCATED, captured=False)
+def a_capture_cut_inside_its_last_set_lands_the_sets_before() -> tuple[bytes, Tables]:
+    return FIRST_SET + LATER_SET[:500], LANDED
+
+
+@scenario(Code.TRUNCATED, captured=False)
+def a_capture_cut_inside_a_control_element() -> tuple[bytes, Tables]:
+    return FIRST_SET + LATER_SET[:7], LANDED
+
+
+@scenario(Code.CONTROL_CUT, captured=False)
+def a_captured_set_with_bytes_missing_ends_at_the_next_element() -> tuple[bytes, Tables]:
+    return FIRST_SET[: 12 + len(CONFIG) + RSP] + LATER_SET, BOTH
+
+
+@scenario(Code.CONTROL_CUT, captured=False)
+def a_control_element_that_claims_too_much() -> tuple[bytes, Tables]:
+    liar = FIRST_SET[:8] + b"\x7f\0\0\0" + FIRST_SET[12:]
+    return liar + LATER_SET, BOTH
+
+
+@scenario(Code.FRAME_LOST, captured=False)
+def other_bytes_between_two_captured_sets() -> tuple[bytes, Tables]:
+    return FIRST_SET + b"\x5a" * 5001 + LATER_SET, BOTH
+
+
+@scenario(Code.FRAME_LOST, captured=False)
+def a_damaged_control_element_costs_its_set() -> tuple[bytes, Tables]:
+    return FIRST_SET + b"\0" + LATER_SET[1:] + capture(interval(180, LATER)), BOTH
+
+
+@scenario(captured=False)
+def zeros_behind_a_capture_are_filler() -> tuple[bytes, Tables]:
+    return FIRST_SET + LATER_SET + bytes(700), BOTH
 
 
 assert HEADER_LENGTH == 20
