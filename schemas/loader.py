@@ -29,6 +29,13 @@ Row = dict[str, str]
 Word = TypeVar("Word", Type, Role, Kind, Provenance)
 
 
+COMMON = frozenset(
+    {"system", "dump", "date", "tod", "tod_us", "interval_end", "record_offset", "seconds"}
+    | {"entry", "code", "tail"}
+)
+"""Columns that tables and their views have beside the fields."""
+
+
 @dataclass
 class Sources:
     """The files of one folder of layouts, read but not yet understood."""
@@ -105,6 +112,7 @@ def _layout(record: Row, sources: Sources) -> Layout:
 
 def _fields(name: str, rows: list[Row], base: int) -> tuple[Field, ...]:
     """The rows that are read, by offset: all but groups, their labels, and bits."""
+    _check_names(name, rows)
     aside = {row["name"] for row in rows if row["type"] == Type.GROUP}
     fields = [
         _field(name, row)
@@ -114,6 +122,17 @@ def _fields(name: str, rows: list[Row], base: int) -> tuple[Field, ...]:
     fields.sort(key=lambda f: (f.offset, bool(f.of)))
     _check_overlaps(name, fields, base)
     return tuple(fields)
+
+
+def _check_names(name: str, rows: list[Row]) -> None:
+    """Names are those of one thing each, and none of a column that every table has."""
+    named = [row["name"] for row in rows if row["name"] != "*" and row["type"] != Type.GROUP]
+    twice = sorted({n for n in named if named.count(n) > 1})
+    if twice:
+        raise LayoutError(f"{name}: two rows have one name", found=", ".join(twice))
+    taken = sorted(COMMON & set(named))
+    if taken:
+        raise LayoutError(f"{name}: a column of every table has that name", found=", ".join(taken))
 
 
 def _bits(name: str, rows: list[Row]) -> tuple[Field, ...]:
@@ -126,10 +145,6 @@ def _bits(name: str, rows: list[Row]) -> tuple[Field, ...]:
             raise LayoutError(f"{name}.{bit.name} is no bit of a field", found=bit.of or "nothing")
         if len(bit.code) != 2 or not 0 < int(bit.code, 16) < 256:
             raise LayoutError(f"{name}.{bit.name} has no mask", expected="80", found=bit.code)
-    taken = [row["name"] for row in rows if row["type"] not in (Type.GROUP, Type.RESERVED)]
-    twice = {bit.name for bit in bits if taken.count(bit.name) > 1}
-    if twice:
-        raise LayoutError(f"{name}: two rows have one name", found=", ".join(sorted(twice)))
     return tuple(sorted(bits, key=lambda bit: (bit.offset, -bit.mask)))
 
 
