@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .main import Status, status_of
-from .options import dump_arguments, store_option
+from .options import dump_arguments, release_option, store_option
 from .progress import bar
 
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 @store_option
 @click.option("--system", metavar="NAME", help="Name of the system, instead of the dump's own.")
 @click.option("--run-id", metavar="RUN", help="Make the dump a run of this name.")
-def command(dumps: tuple[Path, ...], store: Path, system: str | None, run_id: str | None) -> Status:
+@release_option
+def command(
+    dumps: tuple[Path, ...], store: Path, system: str | None, run_id: str | None, release: str
+) -> Status:
     """Land each DUMP: a MONWRITE file, plain, gzip or zstd, or - for standard input.
 
     A run file (X.run.toml beside X.mon) is picked up. The same bytes land once, whatever the file
@@ -42,7 +45,7 @@ def command(dumps: tuple[Path, ...], store: Path, system: str | None, run_id: st
     worst = Status.DONE
     for dump in dumps:
         try:
-            status = _land(dump, place, system, run_id)
+            status = _land(dump, place, system=system, run_id=run_id, release=release)
         except CpmonError as error:
             if len(dumps) == 1:
                 raise
@@ -52,7 +55,7 @@ def command(dumps: tuple[Path, ...], store: Path, system: str | None, run_id: st
     return worst
 
 
-def _land(dump: Path, store: Store, system: str | None, run_id: str | None) -> Status:
+def _land(dump: Path, store: Store, **said: Any) -> Status:
     from ..ingest import ingest
 
     size = None if str(dump) == "-" or not dump.exists() else dump.stat().st_size
@@ -61,9 +64,8 @@ def _land(dump: Path, store: Store, system: str | None, run_id: str | None) -> S
         landed = ingest(
             dump,
             store,
-            system=system,
-            run_id=run_id,
             progress=lambda source: advance(source.stored_read),
+            **said,
         )
     _tell(dump, landed, time.perf_counter() - started)
     return status_of(landed.findings.worst)

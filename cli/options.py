@@ -27,6 +27,30 @@ dump_arguments = click.argument(
 )
 
 
+class Release(click.ParamType[str]):
+    """A release of z/VM: 5.3 or 5.3.0."""
+
+    name = "release"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The release with three numbers; nothing stays nothing."""
+        if not value:
+            return ""
+        parts = str(value).split(".")
+        if not 2 <= len(parts) <= 3 or not all(part.isdigit() for part in parts):
+            self.fail(f"{value!r} is no release; write it like 5.3.0", param, ctx)
+        return ".".join([*parts, "0"][:3])
+
+
+release_option = click.option(
+    "--release",
+    type=Release(),
+    default="",
+    metavar="V.R.M",
+    help="Release of z/VM that wrote the dump, where it is not as its configuration says.",
+)
+
+
 def output_options(command: Command) -> Command:
     """`--format` and `-o`."""
     command = click.option(

@@ -50,6 +50,7 @@ def ingest(
     *,
     system: str | None = None,
     run_id: str | None = None,
+    release: str = "",
     progress: Progress | None = None,
 ) -> Landed:
     """Land a dump: a path, or "-" for standard input.
@@ -57,6 +58,7 @@ def ingest(
     Args:
         system: name to use instead of the one in the dump.
         run_id: make the dump a run of this name.
+        release: CP level that wrote the dump ("5.3.0"), if not the one that the dump names.
         progress: called after every window.
 
     Raises:
@@ -65,7 +67,7 @@ def ingest(
             run of; the dump itself has landed.
     """
     store.sweep()
-    landed = _known(path, store) or _land(path, store, system, progress)
+    landed = _known(path, store) or _land(path, store, system, release, progress)
     run = _run(path, landed, run_id)
     changed = save_run(store, run) if run else False
     return replace(landed, run=run, run_changed=changed)
@@ -87,9 +89,11 @@ def _known(path: str | Path, store: Store) -> Landed | None:
     return Landed(about["dump"], about["system"], True, about, Findings())
 
 
-def _land(path: str | Path, store: Store, system: str | None, progress: Progress | None) -> Landed:
+def _land(
+    path: str | Path, store: Store, system: str | None, release: str, progress: Progress | None
+) -> Landed:
     with open_source(path) as source, store.stage() as staged, _few_to_collect():
-        reader = Reader(source)
+        reader = Reader(source, release)
         with Writing(staged) as writing:
             for window in ahead(windows(source, reader.framer)):
                 writing.put(reader.tables(window))
@@ -121,6 +125,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
     about = {
         "dump": source.identity,
         "system": name,
+        "release": reader.release or reader.configuration.release,
         "source": source.name,
         "stored_size": source.stored_size,
         "compression": source.compression,

@@ -51,6 +51,7 @@ INTERVAL_DOCS = {
 DUMP = {
     "dump": ("VARCHAR", "Identity: hash of the decompressed bytes."),
     "system": ("VARCHAR", "System that the monitor data is from."),
+    "release": ("VARCHAR", "CP level that wrote it, as its configuration or --release says."),
     "source": ("VARCHAR", "Name of the file, or standard input."),
     "landed_at": ("TIMESTAMP", "When it was landed, UTC."),
     "first_tod": ("TIMESTAMP", "Time stamp of the first record, UTC."),

@@ -15,7 +15,7 @@ import pytest
 from cpmon.cli.main import Status
 from cpmon.store import Store
 from tests.cli.answer import Answer, Cpmon
-from tests.dumps import dump, frame, interval, samples
+from tests.dumps import dump, fields, frame, interval, samples
 from tests.scenarios import CONFIG, SAMPLE
 
 GOOD = dump(interval(60, CONFIG, SAMPLE))
@@ -76,6 +76,22 @@ def test_a_dump_from_a_pipe_can_be_given_a_system_and_a_run(cpmon: Cpmon, store:
     assert "system PROD" in answer.text and "run noon" in answer.text
     run = json.loads((store / "runs" / "noon.json").read_text())
     assert (run["run_id"], run["system"]) == ("noon", "PROD")
+
+
+@pytest.mark.parametrize(
+    ("options", "release", "frames"),
+    [((), "5.3.0", None), (("--release", "5.1"), "5.1.0", 7)],
+)
+def test_the_release_decides_what_replaced_bytes_mean(
+    cpmon: Cpmon, store: Path, options: tuple[str, ...], release: str, frames: int | None
+):
+    config = fields("mtrsys", systmid="VMTEST", hcpcpeid="05030000")
+    told = dump(interval(60, config, fields("sytrsg", 60, rsafstor=7)))
+    cpmon("ingest", "-", "--store", store, *options, stdin=told)
+
+    sql = "select d.release, r.rsafstor from monitor.sytrsg r join meta.dump d using (dump)"
+    answer = cpmon("query", "--store", store, sql, "--format", "jsonl")
+    assert json.loads(answer.text) == {"release": release, "rsafstor": frames}
 
 
 def test_a_dump_without_records_lands_but_is_no_run(cpmon: Cpmon, store: Path):
