@@ -15,7 +15,7 @@ import pytest
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 HEADER = [
-    "offset", "length", "count", "type", "name", "of",
+    "offset", "length", "count", "type", "name", "of", "code",
     "role", "unit", "since", "until", "provenance", "meaning",
 ]  # fmt: skip
 RECORD_HEADER_BYTES = 20
@@ -23,18 +23,20 @@ RECORD_HEADER_BYTES = 20
 
 FOLDERS = (
     "d00_system", "d01_monitor", "d02_scheduler", "d03_storage", "d04_user", "d05_processor",
-    "d06_io", "d07_seeks", "d08_virtual_network", "d09_isfc", "d10_appldata", "d11_ssi",
+    "d06_io", "d07_seeks", "d08_network", "d09_isfc", "d10_appldata", "d11_ssi",
 )  # fmt: skip
-TYPES = {"unsigned", "signed", "char", "bits", "packed", "tod", "timer", "reserved", "group"}
 ROLES_OF_TYPE = {
     "unsigned": {"key", "counter", "gauge", "flag"},
     "signed": {"key", "counter", "gauge"},
     "char": {"key", "text"},
+    "guest": {"key", "text"},
     "packed": {"text"},
     "bits": {"flag"},
+    "bit": {"flag"},
     "tod": {"time"},
     "timer": {"counter", "countdown", "gauge"},
 }
+TYPES = ROLES_OF_TYPE.keys() | {"reserved", "group"}
 MEASURED = {"counter", "countdown", "gauge"}
 PROVENANCE = ("published", "derived", "inferred")
 NAMES_OF_THE_STORE = {
@@ -44,15 +46,35 @@ NAMES_OF_THE_STORE = {
 # Record length in z/VM 5.3.0, header included.
 LENGTH_530 = {
     "sytsyp": 116, "sytprp": 108, "sytrsg": 492, "sytrsp": 72, "sytxsp": 56, "sytasg": 84,
-    "sytshs": 68, "sytusr": 104, "sytscg": 148, "sytcom": 272, "sytuwt": 160, "sytscp": 40,
-    "sytxsg": 188, "sytcug": 56, "sytcup": 64, "sytsyg": 112, "mtrepr": 24, "mtrsys": 184,
-    "mtrprp": 44, "mtrmem": 144, "mtrpag": 48, "mtrspr": 36, "mtrend": 20, "mtreof": 20,
-    "mtrusr": 116, "storsg": 352, "storsp": 364, "stoasp": 172, "prcprp": 384, "ioddev": 260,
+    "sytshs": 68, "sytusr": 104, "sytcpc": 1252, "sytscg": 148, "sytcom": 272, "sytuwt": 160,
+    "sytscp": 40, "sytxsg": 188, "sytcug": 56, "sytcup": 64, "sytcum": 36, "sytcpm": 32,
+    "sytsyg": 112, "sytepm": 36, "sytsxg": 84, "sytsxp": 88, "sytlck": 32, "sytspt": 56,
+    "mtrepr": 24, "mtrecm": 24, "mtrsus": 24, "mtrsys": 184, "mtrprp": 44, "mtrdev": 248,
+    "mtrmem": 144, "mtrpag": 48, "mtrspr": 36, "mtrscm": 32, "mtrend": 20, "mtrsos": 20,
+    "mtreof": 20, "mtrddr": 28, "mtrusr": 116, "mtrsch": 96, "mtrxsg": 36, "mtrccc": 28,
+    "mtrqdc": 368, "mtrhpp": 24, "sclrdb": 36, "sclrdc": 40, "sclwrr": 40, "scladl": 232,
+    "sclddl": 196, "sclael": 136, "sclsrm": 96, "sclstp": 80, "sclshr": 48, "sclsqd": 32,
+    "scliop": 36, "sclsca": 32, "storsg": 352, "storsp": 364, "stoshr": 112, "stoasp": 172,
+    "stoshs": 44, "stoshp": 44, "stoatc": 52, "stobpg": 260, "stoxsg": 72, "stoxsu": 40,
+    "stoass": 72, "stoasc": 64, "stoasd": 52, "stoasi": 136, "stoshl": 44, "stoshd": 112,
+    "stovdk": 68, "stoscs": 60, "stosxg": 88, "stosxp": 132, "uselon": 96, "uselof": 364,
+    "usedfc": 36, "usedtc": 32, "userdc": 36, "usetre": 60, "useate": 352, "useite": 200,
+    "prcvon": 32, "prcvof": 24, "prcprp": 384, "prccfn": 24, "prccff": 24, "prciop": 96,
+    "prcapc": 112, "prcapm": 40, "prcins": 232, "prcdia": 800, "iodvon": 228, "iodvof": 28,
+    "ioddev": 260, "iodcad": 304, "iodatd": 44, "ioddtd": 28, "iodenb": 24, "ioddsb": 24,
+    "iodats": 44, "iodals": 24, "iodson": 44, "iodsof": 28, "iodmon": 28, "iodmof": 68,
+    "iodddv": 28, "iodmdv": 36, "ioddch": 24, "iodton": 40, "iodtof": 40, "iodstc": 68,
+    "iodvsf": 80, "iodvsr": 80, "iodszi": 316, "iodqda": 42, "iodqds": 348, "iodqdd": 348,
+    "iodhpp": 48, "iodhpc": 28, "iodlpt": 28, "seksek": 64, "vndses": 284, "vndlsu": 56,
+    "vndlsd": 56, "apledt": 52, "aplsdt": 52,
 }  # fmt: skip
-# The last byte of the proposed USEACT rows; the length of 5.3.0 itself has not been seen.
-LENGTH_PROPOSED = {"useact": 196}
-# Bytes of one entry of a group.
-LENGTH_OF_ENTRY = {"sytcup_cpu": 40, "prcprp_stlnu": 2, "prcprp_stlct": 4}
+# What is known of records whose length in 5.3.0 is not: the end of the last field.
+LENGTH_KNOWN = {
+    "mtrmcc": 36, "mtrssi": 30, "mtrcpd": 36, "mtrsrv": 28, "mtrchc": 24, "mtrfcc": 24,
+    "scldll": 28, "stoadd": 28, "storst": 21, "useact": 196, "usescp": 132, "iodvsw": 192,
+    "iodmde": 70, "isfisa": 24, "ssiscs": 24, "ssismi": 28, "ssisch": 29, "ssislt": 26,
+    "ssixdi": 24, "ssipdr": 28,
+}  # fmt: skip
 
 
 class Span(NamedTuple):
@@ -61,6 +83,17 @@ class Span(NamedTuple):
     start: int
     end: int
     name: str
+    since: str = ""
+    until: str = ""
+
+    def meets(self, other: Span) -> bool:
+        """Whether some release has both."""
+        return not (self.ends_before(other) or other.ends_before(self))
+
+    def ends_before(self, other: Span) -> bool:
+        return bool(self.until and other.since) and (
+            release_number(self.until) < release_number(other.since)
+        )
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -73,7 +106,9 @@ ROWS = {name: read_csv(path) for name, path in LAYOUTS.items()}
 RECORDS = read_csv(SCHEMAS / "records.csv")
 LENGTHS = read_csv(SCHEMAS / "lengths.csv")
 RECORD_OF = {row["dsect"]: row for row in RECORDS}
+RECORD_LAYOUTS = [name for name in LAYOUTS if name in RECORD_OF]
 EVERY_LAYOUT = pytest.mark.parametrize("name", LAYOUTS)
+EVERY_RECORD = pytest.mark.parametrize("name", RECORD_LAYOUTS)
 
 
 def release_number(release: str) -> tuple[int, ...]:
@@ -88,24 +123,50 @@ def lengths_of(dsect: str) -> list[tuple[tuple[int, ...], int]]:
     return sorted(seen)
 
 
+def span(row: dict[str, str]) -> Span:
+    start = int(row["offset"])
+    end = start + int(row["length"]) * int(row["count"] or 1)
+    return Span(start, end, row["name"], row["since"], row["until"])
+
+
 def spans(name: str, views: bool = False) -> list[Span]:
-    """Spans of a layout in order of their offset; located groups have no fixed place."""
-    found = []
-    for row in ROWS[name]:
-        if not row["offset"].isdigit() or bool(row["of"]) != views:
-            continue
-        start = int(row["offset"])
-        found.append(Span(start, start + int(row["length"]) * int(row["count"] or 1), row["name"]))
-    return sorted(found)
+    """Spans of a layout in order of their offset; what a record locates has no fixed place.
+
+    Views are the rows that share the bytes of another: parts, bits, and labels of entries.
+    """
+    return sorted(
+        span(row)
+        for row in ROWS[name]
+        if all(re.fullmatch(r"\d*", row[place]) for place in ("offset", "length", "count"))
+        and views == (bool(row["of"]) and row["type"] != "group")
+    )
 
 
 def fields(name: str) -> list[dict[str, str]]:
     return [row for row in ROWS[name] if row["type"] not in {"reserved", "group"}]
 
 
-def test_there_is_a_layout_for_every_record_of_the_main_path() -> None:
-    expected = LENGTH_530.keys() | LENGTH_PROPOSED.keys() | LENGTH_OF_ENTRY.keys()
-    assert LAYOUTS.keys() == expected
+def groups(name: str) -> list[dict[str, str]]:
+    return [row for row in ROWS[name] if row["type"] == "group"]
+
+
+def entry_of(name: str, group: dict[str, str]) -> str:
+    """Name of the file that has the layout of a group's entries."""
+    return group["of"] or f"{name}_{group['name']}"
+
+
+USERS_OF_ENTRY: dict[str, list[str]] = {}
+for _name in LAYOUTS:
+    for _group in groups(_name):
+        USERS_OF_ENTRY.setdefault(entry_of(_name, _group), []).append(_name)
+
+
+def test_there_is_a_layout_for_every_record_that_is_known() -> None:
+    assert set(RECORD_LAYOUTS) == LENGTH_530.keys() | LENGTH_KNOWN.keys()
+
+
+def test_every_other_layout_is_that_of_entries() -> None:
+    assert LAYOUTS.keys() - set(RECORD_LAYOUTS) <= USERS_OF_ENTRY.keys()
 
 
 @EVERY_LAYOUT
@@ -116,28 +177,64 @@ def test_a_layout_starts_with_the_agreed_header(name: str) -> None:
         assert {len(row) for row in reader} <= {len(HEADER)}
 
 
-@EVERY_LAYOUT
+@EVERY_RECORD
 def test_a_layout_stands_in_the_folder_of_its_domain(name: str) -> None:
-    dsect = name.partition("_")[0]
-    assert LAYOUTS[name].parent.name == FOLDERS[int(RECORD_OF[dsect]["domain"])]
+    assert LAYOUTS[name].parent.name == FOLDERS[int(RECORD_OF[name]["domain"])]
 
 
 @EVERY_LAYOUT
 def test_bytes_are_covered_once_from_the_header_to_the_end(name: str) -> None:
-    position = 0 if name in LENGTH_OF_ENTRY else RECORD_HEADER_BYTES
-    for span in spans(name):
-        assert span.start == position, f"{span.name}: starts at {span.start}, not {position}"
-        position = span.end
-    assert position == (LENGTH_530 | LENGTH_PROPOSED | LENGTH_OF_ENTRY)[name]
+    position, before = RECORD_HEADER_BYTES if name in RECORD_OF else 0, []
+    for row in spans(name):
+        assert row.start <= position, f"{row.name}: starts at {row.start}, not {position}"
+        assert not [b.name for b in before if row.start < b.end and row.meets(b)], row
+        position, before = max(position, row.end), [*before, row]
+
+
+@pytest.mark.parametrize("name", LENGTH_530 | LENGTH_KNOWN)
+def test_a_layout_ends_where_the_record_ends_in_530(name: str) -> None:
+    """Bytes that later releases append do not count where the length in 5.3.0 is known."""
+    ends = [
+        row.end
+        for row in spans(name)
+        if name in LENGTH_KNOWN or release_number(row.since or "0") <= (5, 3, 0)
+    ]
+    expected = (LENGTH_530 | LENGTH_KNOWN)[name]
+    assert max(ends, default=RECORD_HEADER_BYTES) == expected
 
 
 @EVERY_LAYOUT
-def test_a_view_lies_within_the_field_that_it_views(name: str) -> None:
-    fixed = {span.name: span for span in spans(name)}
-    target_of = {row["name"]: row["of"] for row in ROWS[name] if row["of"]}
+def test_a_view_lies_within_the_row_that_it_views(name: str) -> None:
+    fixed = {row.name: row for row in spans(name) + spans(name, views=True)}
+    target_of = {row["name"]: row["of"] for row in ROWS[name]}
     for view in spans(name, views=True):
         target = fixed[target_of[view.name]]
         assert target.start <= view.start < view.end <= target.end, view
+
+
+@EVERY_LAYOUT
+def test_bits_are_masks_of_one_byte_of_a_field_of_flags(name: str) -> None:
+    types = {row["name"]: row["type"] for row in fields(name)}
+    taken: Counter[str] = Counter()
+    for row in (row for row in fields(name) if row["type"] == "bit"):
+        assert types[row["of"]] in {"bits", "unsigned"}, row
+        assert row["length"] == "1", row
+        assert re.fullmatch(r"[0-9A-F]{2}", row["code"]), row
+        mask = int(row["code"], 16)
+        assert mask, row
+        taken[row["offset"]] += mask
+        assert mask.bit_count() + (taken[row["offset"]] - mask).bit_count() == (
+            taken[row["offset"]].bit_count()
+        ), f"{row} shares a bit"
+
+
+@EVERY_LAYOUT
+def test_labels_stand_on_entries_of_their_group(name: str) -> None:
+    by_name = {group["name"]: group for group in groups(name)}
+    for row in (row for row in fields(name) if row["of"] in by_name):
+        group = by_name[row["of"]]
+        assert (int(row["offset"]) - int(group["offset"])) % int(group["length"]) == 0, row
+        assert row["length"] == group["length"], row
 
 
 @EVERY_LAYOUT
@@ -168,7 +265,7 @@ def test_reserved_rows_and_groups_have_neither_role_nor_unit(name: str) -> None:
     for row in ROWS[name]:
         assert (row["name"] == "*") == (row["type"] == "reserved"), row
         if row["type"] in {"reserved", "group"}:
-            assert row["role"] == row["unit"] == row["of"] == "", row
+            assert row["role"] == row["unit"] == "", row
         assert bool(row["count"]) == (row["type"] == "group"), row
 
 
@@ -193,40 +290,48 @@ def test_every_row_says_where_it_comes_from_and_in_which_releases_it_is(name: st
 @EVERY_LAYOUT
 def test_a_group_has_an_entry_layout_and_is_located_by_fields_of_its_record(name: str) -> None:
     names = {row["name"] for row in fields(name)}
-    for group in (row for row in ROWS[name] if row["type"] == "group"):
-        entry = LAYOUTS[f"{name}_{group['name']}"]
-        assert entry.parent == LAYOUTS[name].parent
+    for group in groups(name):
+        entry = LAYOUTS[entry_of(name, group)]
         for place in ("offset", "length", "count"):
-            assert group[place].isdigit() or group[place] in names, group
+            known = names | ({"rest"} if place == "length" else set())
+            assert group[place].isdigit() or group[place] in known, group
         if group["length"].isdigit():
-            assert int(group["length"]) == max(span.end for span in spans(entry.stem))
+            assert int(group["length"]) == max(row.end for row in spans(entry.stem))
+        condition = re.fullmatch(r"(?:(\w+)!?=(?:[0-9A-F]{2})+)?", group["code"])
+        assert condition, group
+        assert condition[1] is None or condition[1] in names, group
 
 
 @pytest.mark.parametrize("name", LENGTH_530)
 def test_a_record_of_an_earlier_release_ends_between_two_fields(name: str) -> None:
-    ends = {RECORD_HEADER_BYTES} | {span.end for span in spans(name)}
+    ends = {RECORD_HEADER_BYTES} | {row.end for row in spans(name)}
     for release, length in lengths_of(name):
         if release <= (5, 3, 0):
             assert length in ends, (release, length)
 
 
-@pytest.mark.parametrize("name", LENGTH_530)
+@EVERY_RECORD
 def test_a_field_past_the_length_of_a_release_is_newer_than_that_release(name: str) -> None:
-    rows = {row["name"]: row for row in ROWS[name] if row["type"] != "reserved"}
-    for span in spans(name) + spans(name, views=True):
-        if span.name not in rows:
-            continue
-        since = rows[span.name]["since"]
+    """Bits may come into use within bytes that older releases have."""
+    aside = {span(row) for row in ROWS[name] if row["type"] in {"reserved", "bit"}}
+    for row in (row for row in spans(name) + spans(name, views=True) if row not in aside):
         for release, length in lengths_of(name):
-            if release < (5, 3, 0) and span.end > length:
-                assert since and release_number(since) > release, span
-            if release <= (5, 3, 0) and span.end <= length and since:
-                assert release_number(since) <= release, span
+            if release < (5, 3, 0) and row.end > length:
+                assert row.since, (row, release)
+                assert release_number(row.since) > release, (row, release)
+            if release <= (5, 3, 0) and row.end <= length and row.since:
+                assert release_number(row.since) <= release, (row, release)
 
 
 def test_the_only_lengths_of_530_on_record_agree_with_the_layouts() -> None:
     for dsect, length in LENGTH_530.items():
         assert dict(lengths_of(dsect)).get((5, 3, 0), length) == length, dsect
+
+
+def test_no_record_gets_shorter_with_a_later_release() -> None:
+    for dsect in RECORD_OF:
+        lengths = [length for _, length in lengths_of(dsect)]
+        assert lengths == sorted(lengths), dsect
 
 
 def test_replaced_fields_end_with_the_release_before_their_replacement() -> None:
