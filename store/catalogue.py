@@ -21,9 +21,8 @@ import duckdb
 
 from ..schemas.arrow import schemas
 from ..schemas.errors import CpmonError, StoreError
-from ..schemas.layout import Field, Layout
-from ..schemas.registry import fingerprint, tables
-from ..schemas.registry import layout as find
+from ..schemas.registry import fingerprint
+from .dictionary import COLUMNS, create_sql
 from .meta import meta_views
 from .reduced import kept
 from .store import Store
@@ -138,7 +137,9 @@ def _plan(store: Store, views: Sequence[View]) -> _Plan:
 def _own_text() -> str:
     """The code that makes the views: another version of it makes other views."""
     own = files(__package__)
-    return "".join((own / f).read_text(encoding="utf-8") for f in ("views.py", "meta.py"))
+    return "".join(
+        (own / f).read_text(encoding="utf-8") for f in ("views.py", "meta.py", "dictionary.py")
+    )
 
 
 def _is_current(file: Path, stamp: str) -> bool:
@@ -173,7 +174,9 @@ def _build(database: str, store: Store, plan: _Plan) -> duckdb.DuckDBPyConnectio
             connection.execute(_reduction_sql(reduction, plan.reduced.get(reduction.name)))
             said = {column.name: column.doc for column in reduction.columns}
             _comment(connection, name(reduction.name), reduction.doc, said)
-        _dictionary(connection)
+        connection.execute(create_sql())
+        said = {column: doc for column, (_, doc) in COLUMNS.items()}
+        _comment(connection, "meta.dictionary", "Every field of every layout.", said, "TABLE")
         connection.execute(f"CREATE TABLE meta.catalogue AS SELECT {text(plan.stamp)} AS stamp")
         connection.execute("COMMIT")
     except duckdb.Error as error:
@@ -204,33 +207,15 @@ def _views(store: Store, present: set[str]) -> Iterable[Documented]:
 
 
 def _comment(
-    connection: duckdb.DuckDBPyConnection, view: str, title: str, columns: dict[str, str]
+    connection: duckdb.DuckDBPyConnection,
+    view: str,
+    title: str,
+    columns: dict[str, str],
+    kind: str = "VIEW",
 ) -> None:
-    comments = [f"COMMENT ON VIEW {view} IS {text(title)};"]
+    comments = [f"COMMENT ON {kind} {view} IS {text(title)};"]
     comments += [
         f"COMMENT ON COLUMN {view}.{name(column)} IS {text(said)};"
         for column, said in columns.items()
     ]
     connection.execute("".join(comments))
-
-
-def _dictionary(connection: duckdb.DuckDBPyConnection) -> None:
-    """`meta.dictionary`: every field of every layout, searchable."""
-    rows = ", ".join(
-        _dictionary_row(layout, field) for layout in tables().values() for field in layout.columns
-    )
-    connection.execute(
-        f"""CREATE TABLE meta.dictionary AS SELECT * FROM (VALUES {rows}) AS d (table_name,
-        column_name, domain, record, "offset", length, type, role, unit, since, until, provenance,
-        meaning)"""
-    )
-    connection.execute("COMMENT ON TABLE meta.dictionary IS 'Every field of every layout.'")
-
-
-def _dictionary_row(layout: Layout, field: Field) -> str:
-    """One row as SQL: handing over a table instead would import pandas, for half a second."""
-    record = find(layout.parent) if layout.parent else layout
-    said = (field.type, field.role, field.unit, field.since, field.until, field.provenance)
-    texts = ", ".join(text(word) if word else "NULL" for word in (*said, field.meaning))
-    place = f"{record.domain}, {record.record}, {field.offset}, {field.length}"
-    return f"({text(layout.name)}, {text(field.name)}, {place}, {texts})"
