@@ -1,0 +1,190 @@
+"""Dumps of one system into one dump, in the order of time.
+
+Configuration that an earlier dump has said already, word for word, is not said again: slices of a
+dump repeat it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..schemas.errors import CpmonError
+from ..schemas.registry import layout
+from .ahead import ahead
+from .codec import U64, moment
+from .columns import decode, gather
+from .configuration import SYSTEM
+from .findings import Findings
+from .monwrite import Framer
+from .packing import Chosen, Mask, Packer, Sink
+from .slicing import configuration, damaged_frames, keys
+from .sources import Container, Source, open_source
+from .windows import Window, windows
+
+Progress = Callable[[Source], None]
+
+WEIGHTS = np.random.default_rng(1130).integers(0, 1 << 64, 4096, np.uint64)
+"""For a hash of records: each byte counts with a weight of its own, modulo 2 to the 64."""
+
+
+@dataclass
+class Merged:
+    """What was written of one dump.
+
+    Attributes:
+        first_us, last_us: time of its first and last samples or events.
+        records: written, without those that end frames.
+        repeated: configuration records that an earlier dump had.
+        left_out: samples at its end whose interval it does not close, before another dump.
+        damaged: frames that were readable up to some record only.
+    """
+
+    path: Path
+    system: str
+    first_us: int
+    last_us: int = 0
+    records: int = 0
+    repeated: int = 0
+    left_out: int = 0
+    damaged: int = 0
+    findings: Findings = field(default_factory=Findings)
+
+
+def merge(
+    paths: Sequence[Path],
+    sink: Sink,
+    *,
+    container: Container | str = Container.AUTO,
+    progress: Progress | None = None,
+) -> list[Merged]:
+    """Write several dumps as one; returns what became of each, in the order of time.
+
+    Every dump is opened twice: its beginning tells where it belongs.
+
+    Args:
+        progress: called after every window.
+
+    Raises:
+        DumpError: one of them is no monitor data.
+        CpmonError: they are of several systems, or overlap in time, or one has configuration only.
+    """
+    parts = sorted((_look(path, container) for path in paths), key=lambda part: part.first_us)
+    _same_system(parts)
+    packer, seen = Packer(sink), np.empty(0, np.uint64)
+    for part, following in zip(parts, [*parts[1:], None], strict=True):
+        written = packer.records
+        with open_source(part.path, container) as source:
+            said = [seen]
+            for window in ahead(windows(source, Framer(part.findings))):
+                chosen = _fresh(window, part, seen, said)
+                packer.put(chosen)
+                if following is not None and part.last_us >= following.first_us:
+                    raise _overlap(part, following)
+                if progress:
+                    progress(source)
+            seen = np.unique(np.concatenate(said))
+        if following is not None:
+            _close(packer, part)
+        part.records = packer.records - written
+    packer.finish()
+    parts[-1].records = packer.records - sum(part.records for part in parts[:-1])
+    return parts
+
+
+def _look(path: Path, container: Container | str) -> Merged:
+    """System and first time of a dump, by as much of it as that takes."""
+    system = ""
+    with open_source(path, container) as source:
+        for window in windows(source, Framer(Findings())):
+            system = system or next(_systems(window), "")
+            data = ~configuration(window)
+            if data.any():
+                return Merged(path, system, int(keys(window)[data].min()))
+    raise CpmonError(
+        "there is nothing to merge in this dump: it has neither samples nor events",
+        place=str(path),
+        effect="nothing was written",
+        remedy="leave it out",
+    )
+
+
+def _systems(window: Window) -> Iterator[str]:
+    """Names of systems in the configuration records of a window."""
+    known = layout(SYSTEM[0])
+    index = window.index
+    chosen = index.where(known.domain, known.record)
+    if len(chosen):
+        decoded = decode(known, window.data, index.start[chosen], index.length[chosen])
+        yield from (name for name in decoded.columns[SYSTEM[1]].to_pylist() if name)
+
+
+def _fresh(window: Window, part: Merged, seen: U64, said: list[U64]) -> Chosen:
+    """The records of a window but for repeated configuration; `said` is added what it says."""
+    part.damaged += damaged_frames(window)
+    for name in _systems(window):
+        if part.system and name != part.system:
+            raise _other_system(part.path, name, part.path, part.system)
+    config = configuration(window)
+    times = keys(window)[~config]
+    if len(times):
+        part.last_us = max(part.last_us, int(times.max()))
+    chosen = Chosen.of(window, np.ones(len(window.index), np.bool_))
+    config = configuration(chosen)
+    hashes = record_hashes(chosen[config])
+    said.append(hashes)
+    repeated = np.zeros(len(chosen), np.bool_)
+    repeated[config] = np.isin(hashes, seen)
+    part.repeated += int(repeated.sum())
+    return chosen[~repeated]
+
+
+def record_hashes(records: Chosen) -> U64:
+    """(records,) a hash of the bytes of each, its time stamp included."""
+    hashes = np.zeros(len(records), np.uint64)
+    for length in np.unique(records.length).tolist():
+        same = records.length == length
+        rows = gather(records.data, records.start[same], length)
+        hashes[same] = (rows * WEIGHTS[:length]).sum(axis=1, dtype=np.uint64)
+    return hashes
+
+
+def _close(packer: Packer, part: Merged) -> None:
+    """Leave out the samples that wait for the end of an interval: the next dump has another."""
+    held = packer.take_back()
+    config: Mask = configuration(held)
+    part.left_out = int((~config).sum())
+    packer.put(held[config], hold=True)
+
+
+def _same_system(parts: Sequence[Merged]) -> None:
+    named = [part for part in parts if part.system]
+    for part in named[1:]:
+        if part.system != named[0].system:
+            raise _other_system(part.path, part.system, named[0].path, named[0].system)
+
+
+def _other_system(path: Path, system: str, other: Path, expected: str) -> CpmonError:
+    return CpmonError(
+        "these dumps are of different systems",
+        place=str(path),
+        expected=f"system {expected}, as in {other}",
+        found=f"system {system}",
+        effect="nothing was merged",
+        remedy="merge the dumps of each system by themselves",
+    )
+
+
+def _overlap(part: Merged, following: Merged) -> CpmonError:
+    until = f"{moment(part.last_us):%Y-%m-%dT%H:%M:%S.%f}"
+    return CpmonError(
+        "these dumps overlap in time",
+        place=str(following.path),
+        expected=f"nothing before the end of {part.path}, {until} UTC",
+        found=f"it begins at {moment(following.first_us):%Y-%m-%dT%H:%M:%S.%f} UTC",
+        effect="nothing was merged",
+        remedy=f"cut what is there twice: cpmon slice {following.path} --from {until} -o REST",
+    )
