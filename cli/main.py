@@ -43,6 +43,7 @@ COMMANDS = {
     "generate": "Write the dumps of a scenario, with their companion files.",
     "list": "What is inside a dump: system, span, intervals, records by type.",
     "show": "Records of a dump field by field, with their bytes.",
+    "check": "What is wrong with a dump, without landing it.",
     "ingest": "Land dumps in a store.",
     "runs": "List the runs of a store, or define one.",
     "reduce": "Compute the reductions of a store and keep their results.",

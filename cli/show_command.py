@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import Moment, output_options, pairs
+from .options import Moment, output_options, pairs, release_option
 from .output import deliver
 
 if TYPE_CHECKING:
@@ -66,9 +66,7 @@ class Offset(click.ParamType[int]):
 )
 @click.option("--hexdump", is_flag=True, help="The bytes, 16 a line, with the fields marked.")
 @click.option("--follow", is_flag=True, help="Every record that fits, page by page on a terminal.")
-@click.option(
-    "--release", metavar="R", help="Release that wrote the dump, if it does not say so: 5.3.0."
-)
+@release_option
 @output_options
 def command(
     dump: Path,
@@ -81,7 +79,7 @@ def command(
     limit: int | None,
     hexdump: bool,
     follow: bool,
-    release: str | None,
+    release: str,
     form: str,
     output: Path | None,
 ) -> None:
@@ -98,12 +96,9 @@ def command(
       cpmon show quiet-hour.mon --at 0x2f40 --hexdump
     """
     from ..ingest.picking import Wanted, kind_of
-    from ..schemas.layout import release_key
 
     if hexdump and form not in ("table", "text"):
         raise click.UsageError(f"--hexdump is for reading; it has no --format {form}")
-    if release is not None:
-        release_key(release)
     wanted = Wanted(
         frozenset(kind_of(text) for text in records),
         at,
@@ -125,9 +120,7 @@ def command(
         _write(_machine(found, name, form), output, form)
 
 
-def _explained(
-    dump: Path, wanted: Wanted, count: int | None, release: str | None
-) -> Iterator[Explained]:
+def _explained(dump: Path, wanted: Wanted, count: int | None, release: str) -> Iterator[Explained]:
     """The records wanted with their lines, as they are taken.
 
     Raises:
@@ -139,9 +132,9 @@ def _explained(
 
     none = True
     with open_source(dump) as source:
-        for picked in itertools.islice(pick(source, wanted), count):
+        for picked in itertools.islice(pick(source, wanted, release), count):
             none = False
-            yield picked, explain(picked.data, picked.layout, release or picked.release)
+            yield picked, explain(picked.data, picked.layout, picked.release)
     if none:
         _none(dump, wanted)
 

@@ -112,6 +112,36 @@ class Code(Enum):
         "Records are longer than their layout; the bytes behind are kept in column `tail`.",
         "A newer release writes more fields than the layout knows.",
     )
+    TOD_BACK = (
+        Severity.WARNING,
+        "An interval ends no later than the one before: sets stand in the wrong order, or twice.",
+        "Merge dumps in the order of their times; look for a clock that was set back.",
+    )
+    TOD_DISORDER = (
+        Severity.INFO,
+        "Records of one set of data are not in the order of their time stamps.",
+        "Nothing to do; what is grouped by time must not lean on the order of records.",
+    )
+    INTERVAL_GAP = (
+        Severity.WARNING,
+        "Between two intervals others are missing; no growth is computed across the gap.",
+        "Look for a second dump of that time; MONWRITE may have been too slow for the monitor.",
+    )
+    COUNTER_FELL = (
+        Severity.WARNING,
+        "A counter runs backwards, without a wrap, while others of its owner go on.",
+        "Compare the layout with your release: the field may be none, or no counter.",
+    )
+    OWNER_RESTARTED = (
+        Severity.INFO,
+        "Counters of a user, device or processor start again: it was gone in between.",
+        "Nothing to do; no growth is computed across the restart.",
+    )
+    SUM_OPEN = (
+        Severity.WARNING,
+        "Figures of one sample contradict each other: parts are more than their whole.",
+        "Compare the layout with your release: a field at a wrong offset shows up like this.",
+    )
 
     def __init__(self, severity: Severity, meaning: str, remedy: str) -> None:
         self.severity = severity

@@ -18,13 +18,13 @@ from ..schemas.errors import CpmonError
 from ..schemas.layout import Field, Layout, Type
 from ..schemas.lookup import nearest as like_name
 from ..schemas.lookup import unknown
-from ..schemas.registry import by_record, layouts, record_names
+from ..schemas.registry import by_record, layout, layouts, record_names
 from .codec import I64, tod_to_unix_us
 from .columns import Decoded, decode
+from .configuration import SYSTEM, Configuration
 from .findings import Findings
 from .monwrite import Framer
 from .reader import by_kind
-from .releases import Releases
 from .sources import Source
 from .windows import Window, windows
 
@@ -99,26 +99,37 @@ def kind_of(text: str) -> Kind:
     return found
 
 
-def pick(source: Source, wanted: Wanted) -> Iterator[Picked]:
+def pick(source: Source, wanted: Wanted, release: str = "") -> Iterator[Picked]:
     """The records wanted, in the order of the dump, read as they are taken.
+
+    Args:
+        release: of the system that wrote the dump, if it is to be another than the dump says.
 
     Raises:
         DumpError: it is no monitor data.
         CpmonError: no record at that offset; a field of `where` that no kind wanted has, or a
             value that it cannot have.
     """
-    kinds = _kinds_with(wanted)
-    releases, skip = Releases(), wanted.skip
+    kinds, skip = _kinds_with(wanted), wanted.skip
+    configuration = Configuration()
     for window in windows(source, Framer(Findings())):
-        releases.take(window)
-        chosen = _chosen(window, wanted, kinds)
+        _note(window, configuration)
+        said = release or configuration.release
+        chosen = _chosen(window, wanted, kinds, said)
         taken, skip = chosen[skip:], max(skip - len(chosen), 0)
         for number in taken.tolist():
-            yield _picked(
-                window, number, releases.at(window.base + int(window.index.start[number]))
-            )
+            yield _picked(window, number, said)
         if _behind(window, wanted):
             return
+
+
+def _note(window: Window, configuration: Configuration) -> None:
+    """Take what a window's system configuration records say."""
+    known = layout(SYSTEM[0])
+    numbers = window.index.where(known.domain, known.record)
+    if len(numbers):
+        starts, lengths = window.index.start[numbers], window.index.length[numbers]
+        configuration.take(decode(known, window.data, starts, lengths), numbers)
 
 
 def nearest(source: Source, offset: int) -> tuple[int | None, int | None]:
@@ -153,7 +164,7 @@ def _behind(window: Window, wanted: Wanted) -> bool:
     return wanted.at is not None and window.base + len(window.data) > wanted.at
 
 
-def _chosen(window: Window, wanted: Wanted, kinds: frozenset[Kind]) -> I64:
+def _chosen(window: Window, wanted: Wanted, kinds: frozenset[Kind], release: str) -> I64:
     """Numbers of the records wanted, ascending."""
     index = window.index
     mask = np.ones(len(index), np.bool_)
@@ -170,18 +181,21 @@ def _chosen(window: Window, wanted: Wanted, kinds: frozenset[Kind]) -> I64:
     for kind, numbers in by_kind(index):
         if kind in kinds:
             inside = numbers[mask[numbers]]
-            found.append(_fitting(window, by_record().get(kind), inside, wanted.where))
+            known = by_record().get(kind)
+            found.append(_fitting(window, known, inside, wanted.where, release))
     return np.sort(np.concatenate(found))
 
 
-def _fitting(window: Window, layout: Layout | None, numbers: I64, where: Mapping[str, str]) -> I64:
+def _fitting(
+    window: Window, known: Layout | None, numbers: I64, where: Mapping[str, str], release: str
+) -> I64:
     """Those records of one kind whose fields have the values of `where`."""
     if not where or not len(numbers):
         return numbers
-    if layout is None:
+    if known is None:
         return numbers[:0]
     index = window.index
-    decoded = decode(layout, window.data, index.start[numbers], index.length[numbers])
+    decoded = decode(known, window.data, index.start[numbers], index.length[numbers], release)
     mask = np.ones(len(numbers), np.bool_)
     for name, value in where.items():
         mask &= _matches(decoded, name, value, len(numbers))
@@ -196,8 +210,8 @@ def _kinds_with(wanted: Wanted) -> frozenset[Kind]:
     """
     if not wanted.where:
         return wanted.kinds
-    given = [layout for layout in layouts() if _kind(layout) in (wanted.kinds or {_kind(layout)})]
-    names = {_kind(layout): _names(layout) for layout in given}
+    every = {_kind(known): known for known in layouts()}
+    names = {kind: _names(every[kind]) for kind in every if kind in (wanted.kinds or every)}
     for name in wanted.where:
         if not any(name in known for known in names.values()):
             raise _unknown_field(name, names)
@@ -217,26 +231,26 @@ def _unknown_field(name: str, names: Mapping[Kind, frozenset[str]]) -> CpmonErro
     return CpmonError(f"no record has a field {name}", found=name, remedy=remedy)
 
 
-def _kind(layout: Layout) -> Kind:
-    return layout.domain, layout.record
+def _kind(known: Layout) -> Kind:
+    return known.domain, known.record
 
 
-def _names(layout: Layout) -> frozenset[str]:
+def _names(known: Layout) -> frozenset[str]:
     """Names of the fields and bits of a record and of its entries."""
-    parts = list(layout.tables())
+    parts = list(known.tables())
     return frozenset(f.name for part in parts for f in (*part.columns, *part.bits))
 
 
 def _matches(decoded: Decoded, name: str, value: str, records: int) -> Mask:
     """(records,) whether a field, a bit, or some entry's has the value."""
     found = np.zeros(records, np.bool_)
-    layout = decoded.layout
-    for known in layout.columns:
+    of = decoded.layout
+    for known in of.columns:
         if known.name == name:
             found |= _equal(known, decoded.columns[name], value)
-    for bit in layout.bits:
+    for bit in of.bits:
         if bit.name == name:
-            found |= _bit_equal(bit, layout.field(bit.of), decoded.columns[bit.of], value)
+            found |= _bit_equal(bit, of.field(bit.of), decoded.columns[bit.of], value)
     for entries in decoded.entries:
         inside = _matches(entries.decoded, name, value, len(entries.record))
         found[entries.record[inside]] = True

@@ -169,7 +169,7 @@ def test_a_result_can_go_to_a_file(cpmon: Cpmon, mon: Path, tmp_path: Path):
         (["--at", "1000000"], "the nearest records start at"),
         (["--at", "here"], "write it like 8192 or 0x2000"),
         (["--record", "5.8"], "no record of the dump fits"),
-        (["--release", "five"], "4.3.0"),
+        (["--release", "five"], "write it like 5.3.0"),
         (["--hexdump", "--format", "csv"], "--hexdump is for reading"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
