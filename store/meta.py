@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ..schemas.arrow import FINDING
 from .store import Store
-from .views import PLACE, Documented, describe, landed, text
+from .views import PLACE, Documented, describe, landed_rows, text
 
 INTERVAL = pa.schema(
     [
@@ -98,18 +98,20 @@ HARDWARE = {
 Columns = dict[str, tuple[str, str]]
 
 
-def meta_views(store: Store, present: set[str]) -> list[Documented]:
-    """The views of schema `meta`; `present`: tables that some dump landed in."""
-    root = store.root
-    interval = landed(root, "interval", INTERVAL, "interval" in present, drifted=False)
-    finding = landed(root, "finding", FINDING, "finding" in present, drifted=False)
+def meta_views(store: Store, any_dump: bool) -> list[Documented]:
+    """The views of schema `meta`; `any_dump`: whether something has landed."""
     findings = ", ".join([*PLACE, *FINDING.names])
     return [
-        _from_json(root / "records" / "*" / "*" / "*" / "dump.json", "dump", DUMP, bool(present)),
-        Documented("meta.interval", _interval(interval), "Intervals, in order.", _interval_docs()),
+        _from_json(store.records / "*" / "*" / "*" / "dump.json", "dump", DUMP, any_dump),
+        Documented(
+            "meta.interval",
+            _interval(landed_rows("interval")),
+            "Intervals, in order.",
+            _interval_docs(),
+        ),
         Documented(
             "meta.finding",
-            f"SELECT {findings} FROM {finding}",
+            f"SELECT {findings} FROM {landed_rows('finding')}",
             "What is wrong with the dumps, located.",
             PLACE | {f.name: describe(f) for f in FINDING},
         ),

@@ -21,6 +21,9 @@ PLACE = {
     "system": "System that the monitor data is from.",
     "dump": "Identity of the dump that the row landed with; joins meta.dump.",
 }
+LANDED = "_landed"
+"""The schema of what the views read: one macro a table, which knows the files."""
+
 WIDEST = 8
 """Bytes of a counter that never wraps: where one fell, its owner started again."""
 
@@ -45,6 +48,11 @@ def name(identifier: str) -> str:
 def text(value: str) -> str:
     """A string literal."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def landed_rows(table: str) -> str:
+    """The macro that stands for the rows of a landed table, whatever store they are in."""
+    return f"{LANDED}.{name(table)}()"
 
 
 def landed(root: Path, table: str, schema: pa.Schema, present: bool, drifted: bool) -> str:

@@ -1,7 +1,8 @@
-"""What all tests share: how hypothesis runs, how goldens are rewritten, an empty store."""
+"""What all tests share: hypothesis, where caches are, how goldens are rewritten, an empty store."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("cpmon")
+
+
+# Catalogues are made from the last one made; that one is not the business of the user's own cache.
+os.environ["XDG_CACHE_HOME"] = str(Path(__file__).resolve().parents[1] / "build" / "cache")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
