@@ -137,7 +137,7 @@ class Plan:
 def plan(layout: Layout, length: int, release: str = "") -> Plan:
     """The plan for records of `length` bytes, or entries of a group of that many."""
     gone = layout.absent(release)
-    inside = [f for f in layout.columns if f.end <= length and f.name not in gone]
+    inside = [f for f in layout.columns if f.is_inside(length) and f.name not in gone]
     found: list[list[Field]] = []
     for field in (f for f in inside if f.is_number):
         last = found[-1][-1] if found else None
@@ -164,7 +164,8 @@ def _decode_equal(layout: Layout, window: U8, starts: I64, length: int, release:
         columns[name] = as_arrow(row, how.kinds[name])
     for field, raw in zip(how.opaque, opaques, strict=True):
         columns[field.name] = _opaque(field, raw)
-    entries, ends = [], np.full(len(starts), layout.length, np.int64)
+    known = length if any(f.is_open for f in layout.fields[-1:]) else layout.length
+    entries, ends = [], np.full(len(starts), known, np.int64)
     for group in layout.groups:
         there = _there(layout, group, how, window, starts, length)
         located = _locate(group, numbers, there, length)
@@ -179,7 +180,10 @@ def _read(
     """The fields of a plan: numbers by name, each (records,); others (records, width) each."""
     count = len(starts)
     numbers = [np.empty((len(b.fields), count), b.wire.newbyteorder("=")) for b in how.bands]
-    opaques = [np.empty((count, f.length), np.uint8) for f in how.opaque]
+    ends = [length if f.is_open else f.end for f in how.opaque]
+    opaques = [
+        np.empty((count, end - f.offset), np.uint8) for f, end in zip(how.opaque, ends, strict=True)
+    ]
     step = max(BLOCK_BYTES // max(length, 1), 1)
     for first in range(0, count, step):
         block = gather(window, starts[first : first + step], length)
@@ -187,8 +191,8 @@ def _read(
         for band, target in zip(how.bands, numbers, strict=True):
             shape, strides = (len(band.fields), len(block)), (band.wire.itemsize, length)
             target[:, rows] = np.ndarray(shape, band.wire, block, band.offset, strides)
-        for field, raw in zip(how.opaque, opaques, strict=True):
-            raw[rows] = block[:, field.offset : field.end]
+        for field, end, raw in zip(how.opaque, ends, opaques, strict=True):
+            raw[rows] = block[:, field.offset : end]
     found: dict[str, npt.NDArray[Any]] = {}
     for band, values in zip(how.bands, numbers, strict=True):
         found.update(zip((f.name for f in band.fields), values, strict=True))
@@ -198,7 +202,8 @@ def _read(
 def _opaque(field: Field, raw: U8) -> pa.Array:
     if field.type in DECODERS:
         return dictionary(raw, DECODERS[field.type])
-    fixed = pa.Array.from_buffers(pa.binary(field.length), len(raw), [None, pa.py_buffer(raw)])
+    kind = pa.binary(raw.shape[1])
+    fixed = pa.Array.from_buffers(kind, len(raw), [None, pa.py_buffer(raw)])
     return fixed.cast(pa.binary())
 
 

@@ -6,7 +6,7 @@ import functools
 
 import pyarrow as pa
 
-from .layout import Field, Layout, Type
+from .layout import REST, Field, Layout, Type
 from .registry import layout as find
 from .registry import layouts
 
@@ -145,7 +145,7 @@ def _arrow_field(field: Field) -> pa.Field:
         "role": field.role or "",
         "unit": field.unit,
         "offset": str(field.offset),
-        "length": str(field.length),
+        "length": str(field.length or REST),
         "since": field.since,
         "until": field.until,
         "provenance": field.provenance,

@@ -77,6 +77,7 @@ class Field:
     """One row of a layout: bytes `offset` to `end` of the record, header included.
 
     `of` names the field that this one is a second view of, or the group whose entry it labels.
+    A `length` of 0 is that of text or bytes up to the end of the record, however long it is.
     Other fields share bytes only if no release has both. `code` is the mask of a bit in its byte,
     as two hexadecimal digits, or what a label says. `since` and `until` are releases ("4.3.0"),
     empty where no difference is known.
@@ -109,6 +110,15 @@ class Field:
     def is_cumulative(self) -> bool:
         """Whether only differences between samples mean something."""
         return self.role in (Role.COUNTER, Role.COUNTDOWN)
+
+    def is_inside(self, length: int) -> bool:
+        """Whether a record of `length` bytes has the field."""
+        return self.offset < length if self.is_open else self.end <= length
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the field takes all bytes up to the end of its record."""
+        return self.length == 0
 
     @property
     def mask(self) -> int:
@@ -143,7 +153,7 @@ HEADER = (
 
 
 REST = "rest"
-"""A stride: the bytes from the first entry to the end of the record, in `count` equal parts."""
+"""A length, in layout files: all bytes to the end of the record. A group's entries share them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +256,12 @@ class Layout:
 
     @functools.cached_property
     def dtype(self) -> np.dtype[np.void]:
-        """The record as it is written, header included: packed, big-endian, `length` bytes."""
+        """The record as it is written, header included: packed, big-endian, `length` bytes.
+
+        Without a field up to the record's end, since it has no length of its own.
+        """
         header = () if self.parent else HEADER
-        fields = [*header, *self.columns]
+        fields = [*header, *(f for f in self.columns if not f.is_open)]
         return np.dtype(
             {
                 "names": [f.name for f in fields],

@@ -158,11 +158,11 @@ def _field(name: str, row: Row) -> Field:
     kind = _word(Type, row["type"], place)
     if kind is not Type.RESERVED and not row["role"]:
         raise LayoutError(f"{place} has no role", expected=", ".join(Role))
-    if kind in NUMBERS and int(row["length"]) not in WIDTHS:
+    if kind in NUMBERS and row["length"] not in map(str, WIDTHS):
         raise LayoutError(f"{place} is no number of machine width", found=row["length"])
     return Field(
         offset=int(row["offset"]),
-        length=int(row["length"]),
+        length=0 if row["length"] == REST else int(row["length"]),
         type=kind,
         name=row["name"],
         of=row["of"],
@@ -286,6 +286,9 @@ def _check_overlaps(name: str, fields: list[Field], base: int) -> None:
                     found=str(field_.offset),
                 )
         reach = max(reach, field_.end)
+    for field_ in (f for f in fields if f.is_open):
+        if field_.of or field_.offset < reach or field_ is not fields[-1]:
+            raise LayoutError(f"{name}.{field_.name} goes on to the end but is not the last field")
     wholes = {f.name: f for f in fields}
     for view in (f for f in fields if f.of):
         whole = wholes.get(view.of)

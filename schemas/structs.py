@@ -12,7 +12,7 @@ from typing import Any
 
 import construct as c
 
-from .layout import HEADER, REST, Condition, Field, Group, Layout, Type
+from .layout import HEADER, HEADER_LENGTH, REST, Condition, Field, Group, Layout, Type
 
 Context = Any
 """What construct hands to a lambda: the values parsed so far, with `_` for those around them."""
@@ -34,7 +34,7 @@ def struct(layout: Layout, release: str = "") -> c.Construct:
     """
     if layout.parent:
         raise TypeError(f"{layout.name} describes entries; parse its record {layout.parent}")
-    header = [f.name / c.Pointer(f.offset, _wire(f)) for f in HEADER]
+    header = [f.name / c.Pointer(f.offset, _wire(f, lambda _: HEADER_LENGTH)) for f in HEADER]
     gone = layout.absent(release)
     return c.Struct(*header, *_body(layout, lambda this: this.mrhdrlen, lambda _: 0, gone))
 
@@ -48,9 +48,9 @@ def _body(
     """
 
     def member(field: Field) -> c.Construct:
-        wire = c.Padding(field.length) if field.type is Type.RESERVED else _wire(field)
+        wire = c.Padding(field.length) if field.type is Type.RESERVED else _wire(field, length)
         at = c.Pointer(lambda this: base(this) + field.offset, c.Peek(wire) if field.of else wire)
-        fitting = c.If(lambda this: field.end <= length(this) and field.name not in gone, at)
+        fitting = c.If(lambda this: field.is_inside(length(this)) and field.name not in gone, at)
         return fitting if field.type is Type.RESERVED else field.name / fitting
 
     members = [member(f) for f in layout.fields]
@@ -121,7 +121,8 @@ def entry_count(group: Group, values: Context, length: int) -> int:
 
 def _tail(layout: Layout, groups: tuple[Group, ...], length: Number, base: Number) -> c.Construct:
     def start(this: Context) -> int:
-        ends = [layout.length]
+        ends = [length(this) if f.is_open else f.end for f in layout.fields[-1:]]
+        ends.append(layout.length)
         for group in groups:
             count = entry_count(group, this, length(this))
             if count:
@@ -137,14 +138,18 @@ def _tail(layout: Layout, groups: tuple[Group, ...], length: Number, base: Numbe
     )
 
 
-def _wire(field: Field) -> c.Construct:
+def _wire(field: Field, length: Number) -> c.Construct:
+    """The bytes of a field of a record that is `length` bytes long, as a value."""
     if field.is_number:
         return c.BytesInteger(field.length, signed=field.type is Type.SIGNED)
-    raw = c.Bytes(field.length)
-    if field.type is Type.CHAR:
-        return c.ExprAdapter(raw, _text, lambda text, _: _ebcdic(text, field.length))
-    if field.type is Type.GUEST:
-        return c.ExprAdapter(raw, _guest, lambda text, _: _ebcdic(text, field.length))
+
+    def size(this: Context) -> int:
+        return int(length(this)) - field.offset if field.is_open else field.length
+
+    raw = c.Bytes(size)
+    if field.type in (Type.CHAR, Type.GUEST):
+        decode = _text if field.type is Type.CHAR else _guest
+        return c.ExprAdapter(raw, decode, lambda text, this: _ebcdic(text, size(this)))
     if field.type is Type.PACKED:
         return c.ExprAdapter(raw, lambda b, _: b.hex().upper(), lambda text, _: bytes.fromhex(text))
     return raw

@@ -123,7 +123,7 @@ def test_a_block_of_another_product_stays_raw(tmp_path: Path, store: Store, said
     landed = land(tmp_path, store, application(said, b"\1\2\3\4"))
 
     assert not landed.findings.counts
-    assert rows(store, "SELECT product, tail FROM monitor.aplsdt_data") == [(name, b"\1\2\3\4")]
+    assert rows(store, "SELECT product, data FROM monitor.aplsdt_data") == [(name, b"\1\2\3\4")]
     assert rows(store, "SELECT count(*) FROM monitor.aplsdt_memory") == [(0,)]
 
 
