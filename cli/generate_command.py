@@ -28,6 +28,13 @@ from .progress import bar
     show_default=True,
     help="Compression of the dump.",
 )
+@click.option(
+    "--container",
+    type=click.Choice(["monwrite", "monreader"]),
+    default="monwrite",
+    show_default=True,
+    help="A MONWRITE file, or what /dev/monreader of Linux delivers of the same data.",
+)
 def command(
     scenario: str,
     output: Path,
@@ -35,6 +42,7 @@ def command(
     intervals: int | None,
     seed: int | None,
     compress: str,
+    container: str,
 ) -> None:
     """Write the dumps of SCENARIO, each with its run file and companion files.
 
@@ -57,6 +65,7 @@ def command(
                 intervals=intervals,
                 seed=seed,
                 compression=compress,  # type: ignore[arg-type] # click checked it
+                container=container,  # type: ignore[arg-type] # click checked it
                 progress=advance,
             )
         click.echo(f"{written.dump}: {written.bytes:,} bytes")

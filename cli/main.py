@@ -44,6 +44,8 @@ COMMANDS = {
     "list": "What is inside a dump: system, span, intervals, records by type.",
     "show": "Records of a dump field by field, with their bytes.",
     "check": "What is wrong with a dump, without landing it.",
+    "slice": "Write a part of a dump as a dump of its own.",
+    "merge": "Write several dumps of one system as one.",
     "ingest": "Land dumps in a store.",
     "runs": "List the runs of a store, or define one.",
     "reduce": "Compute the reductions of a store and keep their results.",

@@ -24,7 +24,10 @@ MONITOR_DOMAIN = 1
 
 SAMPLE_FLAG, EVENT_FLAG = 0xE2, 0xC5
 _BUFFER = struct.Struct(">HBBI4sIII12x4x")
-_ENTRY = struct.Struct(">BBBxII")
+ENTRY = struct.Struct(">BBBxII")
+"""An entry of a control record: flag, two domain masks, first and last address."""
+CONTROL_AREA = _BUFFER.size
+"""Offset of the first entry of a control record."""
 _MESSAGE_PENDING = 9
 
 _ROOM = FRAME - HEADER.size
@@ -54,7 +57,7 @@ class Entry:
         masks = [0, 0]
         for domain in self.domains:
             masks[domain >> 3] |= 0x80 >> (domain & 7)
-        return _ENTRY.pack(self.flag, *masks, self.start, self.end)
+        return ENTRY.pack(self.flag, *masks, self.start, self.end)
 
 
 @dataclass(slots=True)

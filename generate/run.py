@@ -10,6 +10,7 @@ from .companions import companions
 from .files import SUFFIXES, Compression, dump_file, write_text
 from .measurement import Measurement
 from .model import Model
+from .monreader import Container, captured
 from .monwrite import (
     END_OF_DATA,
     EVENT_FLAG,
@@ -58,12 +59,14 @@ def write_run(
     intervals: int | None = None,
     seed: int | None = None,
     compression: Compression = "none",
+    container: Container = "monwrite",
     progress: Callable[[int], None] | None = None,
 ) -> WrittenRun:
     """Write a run's dump, run file and companions into a folder; each is renamed when complete.
 
     Args:
         intervals, seed: see `dump_frames`.
+        container: a MONWRITE file, or what /dev/monreader would deliver of the same data.
         progress: called with the number of dump bytes after each chunk, before compression.
 
     Raises:
@@ -73,8 +76,9 @@ def write_run(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     dump = target / f"{run_id}.mon{SUFFIXES[compression]}"
+    chunks = _chunks(model)
     with dump_file(dump, compression) as sink:
-        for chunk in _chunks(model):
+        for chunk in captured(chunks) if container == "monreader" else chunks:
             sink.write(chunk)
             if progress is not None:
                 progress(len(chunk))

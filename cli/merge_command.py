@@ -1,0 +1,55 @@
+"""`cpmon merge`: several dumps of one system as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .dump_output import container_option, dump_output, output_option
+from .main import Status
+from .options import dump_arguments
+from .progress import bar
+from .slice_command import tell_findings
+
+
+@click.command("merge")
+@dump_arguments
+@output_option
+@container_option
+def command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
+    """Write the DUMPs, of one system and in any order, as one MONWRITE file in order of time.
+
+    Configuration that a dump repeats word for word is written once; what `cpmon slice` cut is
+    whole again. Dumps that overlap in time are refused.
+
+    \b
+    Example:
+      cpmon merge monday.mon.gz tuesday.mon.gz -o week.mon.zst
+    """
+    from ..ingest.merging import merge
+    from ..schemas.errors import CpmonError
+
+    if any(str(dump) == "-" or dump.is_fifo() for dump in dumps):
+        raise CpmonError(
+            "merge reads the beginning of every dump first, so a pipe cannot be one of them",
+            remedy="save it to a file",
+        )
+    with dump_output(output) as sink, bar("merging", None) as advance:
+        parts = merge(
+            dumps,
+            sink,
+            container=container,
+            progress=lambda source: advance(source.stored_read),
+        )
+    worst = Status.DONE
+    for part in parts:
+        said = f"{part.path}: {part.records:,} records"
+        said += f", {part.repeated:,} repeated" if part.repeated else ""
+        said += f", {part.left_out:,} samples without their interval's end left out" * bool(
+            part.left_out
+        )
+        click.echo(said, err=str(output) == "-")
+        worst = max(worst, tell_findings(part.path, part))
+        worst = max(worst, Status.WARNINGS if part.left_out else Status.DONE)
+    return worst
