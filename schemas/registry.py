@@ -1,22 +1,50 @@
-"""The list of all layouts that docs, tests, decoder and catalogue walk."""
+"""The list of all layouts that docs, tests, decoder and catalogue walk.
+
+Those of a site's own folder stand over the shipped ones: CPMON_SCHEMAS names it, or `use` does.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import json
+import os
 from dataclasses import asdict
-from importlib.resources import files
+from pathlib import Path
 
 from .errors import LayoutError
 from .layout import Layout
-from .loader import Sources, build, read
+from .loader import Sources
+from .site import build_all, overlay, read_site, shipped
+
+VARIABLE = "CPMON_SCHEMAS"
+"""Names the folder of a site's own layouts; wins over the folder beside a store."""
+
+_beside: Path | None = None
+
+
+def use(folder: Path | None) -> None:
+    """Let the layouts of a folder win over the shipped ones, unless CPMON_SCHEMAS names another.
+
+    The folder beside a store is such a one. None takes it back. Layouts obtained before stay as
+    they are; the next call of this module's functions reads anew.
+    """
+    global _beside  # noqa: PLW0603 - one process has one set of layouts
+    _beside = folder
+    for function in (layouts, tables, by_record, record_names, records, fingerprint, _sources):
+        function.cache_clear()
+
+
+def site_folder() -> Path | None:
+    """The folder of the site's own layouts, whether it exists or not; None if none is named."""
+    named = os.environ.get(VARIABLE)
+    return Path(named) if named else _beside
 
 
 @functools.cache
 def layouts() -> tuple[Layout, ...]:
     """Every record with a layout, by domain and record number."""
-    return tuple(build(_sources()))
+    return tuple(build_all(_sources(), site_folder()))
 
 
 @functools.cache
@@ -51,9 +79,16 @@ def record_of(table: Layout) -> Layout:
 
 
 @functools.cache
+def records() -> tuple[dict[str, str], ...]:
+    """The rows of records.csv, by domain and record number: also records that have no layout."""
+    order = sorted(_sources().records, key=lambda r: (int(r["domain"]), int(r["record"])))
+    return tuple(order)
+
+
+@functools.cache
 def record_names() -> dict[tuple[int, int], str]:
     """(domain, record) -> IBM's name, also of records that have no layout."""
-    return {(int(r["domain"]), int(r["record"])): r["dsect"] for r in _sources().records}
+    return {(int(r["domain"]), int(r["record"])): r["dsect"] for r in records()}
 
 
 @functools.cache
@@ -65,4 +100,13 @@ def fingerprint() -> str:
 
 @functools.cache
 def _sources() -> Sources:
-    return read(files(__package__))
+    folder = site_folder()
+    if folder is None:
+        return shipped()
+    if VARIABLE in os.environ and not folder.is_dir():
+        raise LayoutError(
+            f"{VARIABLE} names no folder",
+            found=str(folder),
+            remedy="`cpmon schema import` makes it; or unset the variable",
+        )
+    return overlay(shipped(), read_site(folder))

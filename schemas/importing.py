@@ -1,0 +1,81 @@
+"""What an imported page changes in a site's folder of layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from .loader import Row, Sources, build
+from .merged import Merged
+from .site import layout_files, overlay
+from .writer import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, to_csv
+
+
+def check(merged: Merged, sources: Sources) -> None:
+    """Build the record of a page, as the loader will.
+
+    Raises:
+        LayoutError: it cannot be loaded.
+    """
+    lengths = [row for row in sources.lengths if row["dsect"] == merged.page.dsect]
+    build(Sources([merged.record], lengths, sources.fields | merged.files))
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file of a site's folder as it was, or as it is shipped, and as it would be."""
+
+    path: Path
+    before: str
+    after: str
+
+
+def after(merged: Merged, sources: Sources) -> Sources:
+    """All layouts with what came of a page."""
+    mine = Sources([merged.record], merged.lengths, merged.files)
+    return overlay(sources, mine)
+
+
+def changes(merged: Merged, site: Sources, known: Sources, folder: Path) -> Iterator[Change]:
+    """The files to write for a page.
+
+    Args:
+        site: what the folder has.
+        known: the layouts known before, site's and shipped.
+    """
+    page = merged.page
+    home = _home(folder, page.domain)
+    for name, rows in merged.files.items():
+        old = known.fields.get(name, [])
+        if rows == old and name not in site.fields and not name.startswith(page.dsect):
+            continue
+        path = next((p for p in layout_files(folder) if p.stem == name), home / f"{name}.csv")
+        yield Change(path, to_csv(old, COLUMNS) if old else "", to_csv(rows, COLUMNS))
+    for file, columns, old, new in (
+        ("records.csv", RECORD_COLUMNS, site.records, [merged.record]),
+        ("lengths.csv", LENGTH_COLUMNS, site.lengths, merged.lengths),
+    ):
+        rows = _with(old, new)
+        yield Change(folder / file, to_csv(old, columns) if old else "", to_csv(rows, columns))
+
+
+def _with(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+    """Rows of records.csv or lengths.csv, those of the same record and release replaced."""
+
+    def key(row: Row) -> tuple[str, str]:
+        return row["dsect"], row.get("release", "")
+
+    rows = {key(row): row for row in (*old, *new)}
+    return [rows[k] for k in sorted(rows)]
+
+
+def _home(folder: Path, domain: int) -> Path:
+    """The folder of a domain: the site's own, or one of the shipped name."""
+    start = f"d{domain:02d}"
+    own: list[Traversable] = list(folder.iterdir()) if folder.is_dir() else []
+    shipped_ = list(files(__package__).iterdir())
+    found = [f.name for f in (*own, *shipped_) if f.is_dir() and f.name.startswith(start)]
+    return folder / (found[0] if found else start)

@@ -1,0 +1,172 @@
+"""A page against the layout known before: what it confirms, adds, and contradicts.
+
+A page never changes anything silently. Bytes that the layout knows keep their name, length and
+type, or the page contradicts it; bytes that were reserved, or behind the end, may get a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .layout import REST, Provenance, Type, release_key
+from .loader import Row, Sources
+from .merged import Merged
+from .page import Page
+from .page_items import Items, nest
+from .page_rows import Habits
+from .reach import BASE, Reach
+from .slots import bare, entry_file, extent
+from .table_merge import TableMerge
+from .writer import COLUMNS, RECORD_COLUMNS
+
+
+def merge(page: Page, known: Sources, *, replace: bool = False) -> Merged:
+    """The layout of a page's record after the page.
+
+    Args:
+        known: the layouts before: the site's over the shipped ones.
+        replace: take the page's word for everything: the layout known before is not consulted
+            but for roles, units and keys, and contradictions are none.
+
+    Raises:
+        LayoutError: the page contradicts itself.
+    """
+    merged = Merged(page)
+    items = [
+        nest(structure, page.dsect, page.place, is_record=number == 0)
+        for number, structure in enumerate(page.structures)
+    ]
+    before = {} if replace else known.fields
+    _merge_record(merged, known, replace=replace)
+    table = TableMerge(
+        merged, page.dsect, before, Habits(known.fields), _reach(merged, known, items[0])
+    )
+    table.merge(items[0])
+    if replace:
+        _keep_located(table, known.fields)
+    for part in items[1:]:
+        _merge_part(merged, part, before, table)
+    _say_keys(merged)
+    merged.notes += [note for part in items for note in part.notes]
+    merged.files = {
+        name: [{column: row[column] for column in COLUMNS} for row in rows]
+        for name, rows in merged.files.items()
+    }
+    return merged
+
+
+def _reach(merged: Merged, known: Sources, items: Items) -> Reach:
+    dsect, now = merged.page.dsect, merged.page.release
+    seen = [r["since"] for r in known.fields.get(dsect, ()) if r["since"]]
+    releases = {row["release"] for row in known.lengths} | {now, BASE, "0"}
+    lengths = [(r["release"], int(r["length"])) for r in known.lengths if r["dsect"] == dsect]
+    return Reach(
+        now,
+        max([BASE, *seen], key=release_key),
+        tuple(sorted(releases, key=release_key)),
+        (*lengths, (now, items.end)),
+    )
+
+
+def _merge_record(merged: Merged, known: Sources, *, replace: bool) -> None:
+    """The rows of records.csv and lengths.csv."""
+    page, head = merged.page, merged.page.main.head
+    row = next((dict(r) for r in known.records if r["dsect"] == page.dsect), None)
+    new = {
+        "domain": str(page.domain),
+        "record": str(page.record),
+        "dsect": page.dsect,
+        "kind": str(page.kind),
+        "grain": "",
+        "keys": "",
+        "title": page.title,
+        "provenance": "published",
+    }
+    if row is None:
+        taken = [
+            r for r in known.records if (r["domain"], r["record"]) == (new["domain"], new["record"])
+        ]
+        if taken and not replace:
+            merged.contradict(
+                head,
+                f"record {page.domain}.{page.record} has another name",
+                taken[0]["dsect"],
+            )
+        row = new
+    for column in ("domain", "record", "kind"):
+        fits = row[column] == new[column] or (column == "kind" and row[column] in page.kinds)
+        if not fits and not replace:
+            merged.contradict(head, f"the {column} of {page.dsect} is {new[column]}", row[column])
+        elif not fits:
+            row[column] = new[column]
+    merged.record = {column: row.get(column, "") for column in RECORD_COLUMNS}
+    _merge_length(merged, known, replace=replace)
+
+
+def _merge_length(merged: Merged, known: Sources, *, replace: bool) -> None:
+    page, head = merged.page, merged.page.main.head
+    own = [r for r in known.lengths if (r["dsect"], r["release"]) == (page.dsect, page.release)]
+    if own and int(own[0]["length"]) != head.length and not replace:
+        merged.contradict(
+            head,
+            f"the length of {page.dsect} in {page.release} is {head.length}",
+            own[0]["length"],
+        )
+    merged.lengths = [{"dsect": page.dsect, "release": page.release, "length": str(head.length)}]
+    if head.open:
+        merged.notes.append(
+            "a part of variable length follows; where nothing says where, it stays in `tail`"
+        )
+
+
+def _keep_located(table: TableMerge, known: Mapping[str, Sequence[Row]]) -> None:
+    """Groups that the record locates, which no page says, stay where their operands do."""
+    names = {row["name"] for row in table.rows}
+    for group in known.get(table.name, ()):
+        operands = {
+            o for o in (group["offset"], group["length"], group["count"]) if not o.isdigit()
+        }
+        if group["type"] == Type.GROUP and operands and operands - {REST} <= names:
+            file = entry_file(table.name, group)
+            table.rows.append(group | {"_seen": ""})
+            table.merged.files[file] = [row | {"_seen": ""} for row in known[file]]
+
+
+def _merge_part(
+    merged: Merged, part: Items, before: Mapping[str, Sequence[Row]], record: TableMerge
+) -> None:
+    """A structure beside the record: the entries of a group that the record locates."""
+    groups = [
+        (table, row)
+        for table, rows in merged.files.items()
+        for row in rows
+        if row["type"] == Type.GROUP and extent(row) is None
+    ]
+    found = {(item.offset, item.length, bare(item.name)) for item in part.fields if item.name}
+
+    def likeness(group: tuple[str, Row]) -> tuple[bool, int]:
+        rows = [r for r in before.get(entry_file(*group), ()) if extent(r)]
+        same = sum((int(r["offset"]), int(r["length"]), bare(r["name"])) in found for r in rows)
+        return part.name == group[1]["name"], same
+
+    best = max(groups, key=likeness, default=None)
+    if best is not None and any(likeness(best)):
+        file = entry_file(*best)
+        best[1]["provenance"] = str(Provenance.PUBLISHED)
+    else:
+        file = f"{merged.page.dsect}_{part.name}"
+        merged.notes.append(
+            f"nothing says where the entries of {part.head.name} are: a row of type group, "
+            f"name {part.name}, in {merged.page.dsect}.csv would"
+        )
+    TableMerge(merged, file, before, record.habits, record.reach).merge(part)
+
+
+def _say_keys(merged: Merged) -> None:
+    """What records.csv says of the fields: keys, and the weakest provenance."""
+    rows = merged.files[merged.page.dsect]
+    keys = sorted((r for r in rows if r["role"] == "key"), key=lambda r: int(r["offset"]))
+    merged.record["keys"] = " ".join(row["name"] for row in keys)
+    order = list(Provenance)
+    weakest = max((order.index(Provenance(row["provenance"])) for row in rows), default=0)
+    merged.record["provenance"] = str(order[weakest])

@@ -1,0 +1,307 @@
+"""The rows of a page's structure as they nest: fields, second views of them, arrays, bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from .layout import HEADER_LENGTH
+from .loader import COMMON
+from .page import BitRow, PageRow, Structure, page_error
+
+
+@dataclass(frozen=True)
+class BitItem:
+    """Named bits of one byte: `byte` from the start of their field, mask in that byte."""
+
+    byte: int
+    mask: int
+    name: str
+    row: BitRow
+
+
+@dataclass(frozen=True)
+class Item:
+    """A field of a structure. Arrays have `count` elements of `length` bytes.
+
+    `of` names the field that this one is a second view of. `parts` are the fields of an array's
+    first element, with offsets from its start; none where the elements are plain values.
+    """
+
+    offset: int
+    length: int
+    count: int
+    name: str
+    row: PageRow
+    of: str = ""
+    parts: tuple[Item, ...] = ()
+    bits: tuple[BitItem, ...] = ()
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last element."""
+        return self.offset + self.length * self.count
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is a table of its own."""
+        return self.count > 1
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether it has no name."""
+        return not self.name
+
+
+@dataclass(frozen=True)
+class Items:
+    """What a structure holds, by offset; `notes` say what has no place in a layout."""
+
+    name: str
+    start: int
+    end: int
+    fields: tuple[Item, ...]
+    notes: tuple[str, ...]
+    head: PageRow
+
+    @property
+    def own(self) -> Iterator[Item]:
+        """The fields that are no second view: they cover every byte once."""
+        return (item for item in self.fields if not item.of)
+
+
+def nest(structure: Structure, dsect: str, place: str, *, is_record: bool) -> Items:
+    """The fields of a structure.
+
+    Names of length 0, and names for parts that begin before the record's own bytes, say nothing
+    that a layout could keep. A name for several fields is the field, and they are views of it,
+    unless one of them is an array: then it is left out.
+
+    Raises:
+        LayoutError: rows overlap without one being a part of the other, or leave bytes out.
+    """
+    start = HEADER_LENGTH if is_record else 0
+    end, notes = structure.head.length, []
+    kept: list[PageRow] = []
+    for row in structure.rows:
+        if row.offset + row.size > end and not structure.head.open:
+            raise page_error(
+                f"{row.name or '*'} ends behind its structure",
+                place,
+                row.line,
+                row.text,
+                expected=f"an end of at most {end}, as line {structure.head.line} says",
+            )
+        if row.dimensioned and row.count == 0 and row.length:
+            notes.append(f"{row.name or '*'} repeats to the end of the record; it stays in `tail`")
+        elif row.size and row.offset >= start and row.offset < end:
+            kept.append(row)
+    own = structure.head.name
+    prefixes = (f"{dsect.upper()}_", *([] if own.startswith(dsect.upper()) else [f"{own}_"]))
+    top = _nested(kept, prefixes, place)
+    fields = list(_flat(top, start, notes))
+    _check_cover([f for f in fields if not f.of], start, end, structure, place)
+    _check_unique(fields, place)
+    name = _stripped(structure.head.name, prefixes)
+    return Items(name, start, end, tuple(fields), tuple(notes), structure.head)
+
+
+@dataclass
+class _Node:
+    """A row with the rows that lie in its bytes."""
+
+    row: PageRow
+    name: str
+    bits: tuple[BitItem, ...]
+    inside: list[_Node]
+
+    @property
+    def end(self) -> int:
+        return self.row.offset + self.row.size
+
+    @property
+    def has_array(self) -> bool:
+        return any(n.row.count > 1 or n.has_array for n in self.inside)
+
+
+def _nested(rows: Sequence[PageRow], prefixes: tuple[str, ...], place: str) -> list[_Node]:
+    """The rows as a forest; what begins inside another must end inside it."""
+    top: list[_Node] = []
+    open_: list[_Node] = []
+    for row in sorted(rows, key=lambda r: (r.offset, -r.size)):
+        node = _Node(row, _stripped(row.name, prefixes), _bits(row, prefixes, place), [])
+        while open_ and open_[-1].end <= row.offset:
+            open_.pop()
+        if open_:
+            around = open_[-1]
+            limit = around.row.offset + around.row.length
+            if node.end > limit:
+                raise page_error(
+                    f"{row.name or '*'} overlaps {around.row.name or '*'} without being a part",
+                    place,
+                    row.line,
+                    row.text,
+                    expected=f"an end of at most {limit}, as line {around.row.line} says",
+                )
+            around.inside.append(node)
+        else:
+            top.append(node)
+        open_.append(node)
+    return top
+
+
+def _flat(nodes: Iterable[_Node], start: int, notes: list[str]) -> Iterator[Item]:
+    """The fields of a forest, views behind their fields; `start` is the forest's first byte."""
+    for node in nodes:
+        if node.inside and not node.row.count > 1 and (not node.name or node.has_array):
+            if node.name:
+                notes.append(f"{node.row.name} is a name for several fields")
+            yield from _dissolved(node, start, notes)
+            continue
+        whole = _item(node, node.row.offset)
+        if node.row.count > 1:
+            inner = _flat(node.inside, node.row.offset, notes)
+            parts = [part for item in inner for part in _numbered(item, node.row.offset)]
+            yield replace(whole, parts=tuple(_filled(parts, whole, node)))
+        else:
+            yield whole
+            yield from (replace(v, of=whole.name) for v in _views(node))
+
+
+def _dissolved(node: _Node, start: int, notes: list[str]) -> Iterator[Item]:
+    """The fields inside a node that is none itself, with reserved bytes between them."""
+    reached = node.row.offset
+    for item in _flat(node.inside, start, notes):
+        if item.of:
+            yield item
+            continue
+        if item.offset > reached:
+            yield _reserved(node, reached, item.offset)
+        reached = item.end
+        yield item
+    if reached < node.end:
+        yield _reserved(node, reached, node.end)
+
+
+def _filled(parts: Sequence[Item], whole: Item, node: _Node) -> Iterator[Item]:
+    """The parts of an element, with reserved bytes between them."""
+    reached = 0
+    for part in parts:
+        if not part.of:
+            if part.offset > reached:
+                yield _reserved(node, reached, part.offset)
+            reached = part.end
+        yield part
+    if parts and reached < whole.length:
+        yield _reserved(node, reached, whole.length)
+
+
+def _reserved(node: _Node, start: int, end: int) -> Item:
+    row = replace(node.row, meaning="", bits=())
+    return Item(start, end - start, 1, "", row)
+
+
+def _views(node: _Node) -> Iterator[Item]:
+    for inner in node.inside:
+        if inner.name:
+            yield _item(inner, inner.row.offset)
+        yield from _views(inner)
+
+
+def _numbered(item: Item, start: int) -> Iterator[Item]:
+    """A part from the element's start; an array inside an element as fields with numbers."""
+    at = item.offset - start
+    if not item.is_array:
+        yield replace(item, offset=at)
+        return
+    for number in range(item.count):
+        yield replace(
+            item,
+            offset=at + number * item.length,
+            count=1,
+            name=f"{item.name}{number + 1}" if item.name else "",
+            parts=(),
+        )
+
+
+def _item(node: _Node, offset: int) -> Item:
+    row = node.row
+    return Item(offset, row.length, row.count, node.name, row, bits=node.bits)
+
+
+def _stripped(name: str, prefixes: tuple[str, ...]) -> str:
+    """IBM's name in lower case without the DSECT prefix."""
+    for prefix in prefixes:
+        if name.startswith(prefix) and len(name) > len(prefix):
+            name = name.removeprefix(prefix)
+            break
+    plain = name.lower().replace("@", "a").replace("#", "n").replace("$", "s")
+    return f"{plain}_" if plain in COMMON else plain
+
+
+def _bits(row: PageRow, prefixes: tuple[str, ...], place: str) -> tuple[BitItem, ...]:
+    """Named bits; patterns of eight follow each other from byte to byte of a longer field."""
+    found, byte, lowest = [], 0, 256
+    for bit in row.bits:
+        used = [n for n, mark in enumerate(bit.pattern) if mark == "1"]
+        if len(bit.pattern) % 8 or not used:
+            raise page_error("a bit pattern cannot be read", place, bit.line, bit.text)
+        if len(bit.pattern) == 8:
+            highest = 0x80 >> used[0]
+            byte, lowest = byte + (highest >= lowest), 0x80 >> used[-1]
+            at = byte
+        else:
+            at = used[0] // 8
+        if at >= row.length:
+            raise page_error(
+                f"there are more bits than {row.name} has",
+                place,
+                bit.line,
+                bit.text,
+                expected=f"{8 * row.length} bits at most, as line {row.line} says",
+            )
+        mask = sum(0x80 >> n % 8 for n in used if n // 8 == used[0] // 8)
+        if bit.name and used[0] // 8 == used[-1] // 8:
+            found.append(BitItem(at, mask, _stripped(bit.name, prefixes), bit))
+    return tuple(found)
+
+
+def _check_cover(
+    fields: Sequence[Item], start: int, end: int, structure: Structure, place: str
+) -> None:
+    """Every byte is in one field: a page that was cut or damaged leaves some out."""
+    reached, last = start, structure.head
+    for item in fields:
+        if item.offset > reached:
+            raise page_error(
+                f"bytes {reached} to {item.offset - 1} are in no row of the page",
+                place,
+                item.row.line,
+                item.row.text,
+                expected=f"a row at offset {reached}, behind line {last.line}",
+            )
+        reached, last = item.end, item.row
+    if reached < end:
+        raise page_error(
+            f"the page ends at offset {reached}, its structure at {end}",
+            place,
+            last.line,
+            last.text,
+            expected=f"rows up to offset {end}, as line {structure.head.line} says",
+            remedy="copy or save the whole page",
+        )
+
+
+def _check_unique(fields: Sequence[Item], place: str) -> None:
+    seen: dict[str, PageRow] = {}
+    for item in fields:
+        if item.name in seen:
+            raise page_error(
+                f"{item.row.name} is on the page twice",
+                place,
+                item.row.line,
+                item.row.text,
+                expected=f"other names than on line {seen[item.name].line}",
+            )
+        if item.name:
+            seen[item.name] = item.row

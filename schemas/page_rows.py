@@ -1,0 +1,141 @@
+"""Fields of a page as rows of a layout file: types, and roles where they follow from something."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from .layout import WIDTHS, Type
+from .loader import Row
+from .page_items import BitItem, Item
+from .writer import COLUMNS
+
+FITTING: Mapping[str, frozenset[str]] = {
+    "Character": frozenset(Type) - {Type.GROUP, Type.BIT},
+    "Bitstring": frozenset({"bits", "unsigned", "packed", "tod", "timer", "guest"}),
+    "Unsigned": frozenset({"unsigned", "bits", "packed", "tod", "timer"}),
+    "Signed": frozenset({"signed", "timer", "bits"}),
+    "Address": frozenset({"unsigned", "bits"}),
+}
+"""Type on a page -> types of a layout that it does not contradict. IBM writes clocks and numbers of
+eight bytes as Character or Bitstring, so only signs, and text for numbers, are contradictions."""
+
+CLOCK = re.compile(r"\btod\b|time[- ]of[- ]day", re.IGNORECASE)
+ROLES = {"char": "text", "guest": "text", "packed": "text", "bits": "flag", "tod": "time"}
+"""Roles that follow from the type. A number could be many things; a level
+does the least harm."""
+
+
+class Habits:
+    """What fields of the same name and length are in the layouts known so far."""
+
+    def __init__(self, files: Mapping[str, Sequence[Row]]) -> None:
+        self._rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
+        for rows in files.values():
+            for row in rows:
+                self._rows[row["name"], row["length"]].append(row)
+
+    def of(self, item: Item, *, keys: bool) -> tuple[str, str, str] | None:
+        """(type, role, unit) where all layouts that have such a field agree.
+
+        `keys`: whether a key may follow from another record's.
+        """
+        fitting = [
+            (row["type"], row["role"], row["unit"])
+            for row in self._rows[item.name, str(item.length)]
+            if row["type"] in FITTING.get(item.row.word, ()) and row["type"] != Type.RESERVED
+        ]
+        if len(set(fitting)) != 1 or (fitting[0][1] == "key" and not keys):
+            return None
+        return fitting[0]
+
+
+def rows_of(
+    table: str, item: Item, habits: Habits, *, keys: bool = False
+) -> tuple[list[Row], dict[str, list[Row]], list[str]]:
+    """The rows for a field of a table, the entry files that they need, and fields to look at.
+
+    Args:
+        keys: whether the table is new, so that a key may follow from other records'.
+
+    Returns:
+        Rows of the table's own file; rows by the name of an entry file; names of fields whose
+        role is no more than a guess.
+    """
+    if not item.is_array or item.is_reserved:
+        rows, doubts = _plain(item, habits, keys=keys)
+        return rows, {}, [f"{table}.{name}" for name in doubts]
+    parts = item.parts or (Item(0, item.length, 1, item.name, item.row, bits=item.bits),)
+    entry, doubts = [], []
+    for part in parts:
+        rows, found = _plain(part, habits, keys=False)
+        entry += rows
+        doubts += found
+    group = _row(item.offset, item.length, Type.GROUP, item.name, meaning=item.row.meaning)
+    group["count"] = str(item.count)
+    file = f"{table}_{item.name}"
+    return [group], {file: entry}, [f"{file}.{name}" for name in doubts]
+
+
+def bit_row(item: Item, bit: BitItem) -> Row:
+    """The row for named bits of a field."""
+    row = _row(item.offset + bit.byte, 1, Type.BIT, bit.name, meaning=bit.row.meaning)
+    return row | {"of": item.name, "code": f"{bit.mask:02X}", "role": "flag"}
+
+
+def _plain(item: Item, habits: Habits, *, keys: bool) -> tuple[list[Row], list[str]]:
+    if item.is_reserved:
+        length = item.end - item.offset
+        return [_row(item.offset, length, Type.RESERVED, "*", meaning=item.row.meaning)], []
+    known = habits.of(item, keys=keys)
+    if known:
+        kind, role, unit = known
+    else:
+        kind, unit = _type(item), ""
+        role = ROLES.get(kind, "gauge")
+    row = _row(item.offset, item.length, kind, item.name, meaning=item.row.meaning)
+    row |= {"of": item.of, "role": role, "unit": unit}
+    bits = [bit_row(item, bit) for bit in item.bits]
+    return [row, *bits], [] if known or role != "gauge" else [item.name]
+
+
+def _type(item: Item) -> str:
+    word, number = item.row.word, item.length in WIDTHS
+    if item.length == 8 and (CLOCK.search(item.row.meaning) or item.name.endswith("tod")):
+        return Type.TOD
+    if word == "Character":
+        return Type.CHAR
+    if word in ("Unsigned", "Address") and number:
+        return Type.UNSIGNED
+    return Type.SIGNED if word == "Signed" and number else Type.BITS
+
+
+def _row(offset: int, length: int, kind: str, name: str, *, meaning: str) -> Row:
+    said = {
+        "offset": str(offset),
+        "length": str(length),
+        "type": str(kind),
+        "name": name,
+        "provenance": "published",
+        "meaning": meaning,
+    }
+    return {column: said.get(column, "") for column in COLUMNS}
+
+
+def insert(rows: list[Row], new: Row) -> None:
+    """Put a row where it belongs: by offset, bits and views directly behind their field."""
+    for at, row in enumerate(rows):
+        if new["of"] and row["name"] == new["of"]:
+            after = at + 1
+            while after < len(rows) and rows[after]["of"] and rows[after]["of"] == new["of"]:
+                after += 1
+            rows.insert(after, new)
+            return
+    later = (
+        at
+        for at, row in enumerate(rows)
+        if not row["offset"].isdigit()
+        or (not row["of"] and int(row["offset"]) >= int(new["offset"]) and row is not new)
+    )
+    rows.insert(next(later, len(rows)), new)

@@ -1,0 +1,110 @@
+"""The text of a record page, however it was saved, with the lines of the file it came from."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from itertools import accumulate
+
+BREAKS = frozenset({"br", "p", "div", "tr", "li", "ul", "h1", "h2", "h3", "h4", "pre", "hr"})
+"""Elements that begin a new line where a browser shows them."""
+
+HIDDEN = frozenset({"script", "style", "head"})
+BAR = re.compile(r"^\s*\||\|\s*$|(?<!\S)\|(?!\S)")
+"""A change bar: at either margin, or alone between blanks where a margin was."""
+
+
+@dataclass(frozen=True)
+class PageText:
+    """Lines of text, and for each the number of the line in the file, from 1."""
+
+    lines: tuple[str, ...]
+    numbers: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """All lines, with line feeds between them."""
+        return "\n".join(self.lines)
+
+    def line_at(self, position: int) -> int:
+        """The line of the file that a position of `text` is on."""
+        starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+        return self.numbers[bisect.bisect_right(starts[:-1], position) - 1]
+
+
+def read_page(data: bytes) -> PageText:
+    """The text of a page: HTML as saved by a browser, or text copied out of one.
+
+    Change bars are taken out; no-break spaces are spaces.
+    """
+    text = _decode(data).replace("\r\n", "\n").replace("\r", "\n")
+    if re.search(r"<(html|pre|body|head|!doctype)\b", text, re.IGNORECASE):
+        reader = _Reader()
+        reader.feed(text)
+        reader.close()
+        lines, numbers = reader.lines, reader.numbers
+    else:
+        lines = text.split("\n")
+        numbers = list(range(1, len(lines) + 1))
+    clean = tuple(BAR.sub(" ", line.expandtabs().replace("\u00a0", " ")) for line in lines)
+    return PageText(clean, tuple(numbers))
+
+
+def _decode(data: bytes) -> str:
+    for encoding in ("utf-8-sig", "cp1252"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("latin-1")
+
+
+class _Reader(HTMLParser):
+    """Collects the text of HTML line by line, with the line of the file where each begins."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.lines = [""]
+        self.numbers = [1]
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Breaks begin a line, cells are set apart."""
+        del attrs
+        if tag in HIDDEN:
+            self._hidden += 1
+        elif tag in BREAKS:
+            self._break(self.getpos()[0])
+        elif tag in ("td", "th"):
+            self._add(" ", self.getpos()[0])
+
+    def handle_endtag(self, tag: str) -> None:
+        """What follows a block begins a line."""
+        if tag in HIDDEN:
+            self._hidden = max(0, self._hidden - 1)
+        elif tag in BREAKS:
+            self._break(self.getpos()[0])
+
+    def handle_data(self, data: str) -> None:
+        """Text; its line feeds are those of the file."""
+        if self._hidden:
+            return
+        first = self.getpos()[0]
+        for number, piece in enumerate(data.split("\n")):
+            if number:
+                self._break(first + number)
+            self._add(piece, first + number)
+
+    def _break(self, number: int) -> None:
+        if self.lines[-1].strip():
+            self.lines.append("")
+            self.numbers.append(number)
+        else:
+            self.lines[-1], self.numbers[-1] = "", number
+
+    def _add(self, piece: str, number: int) -> None:
+        if not self.lines[-1]:
+            self.numbers[-1] = number
+        self.lines[-1] += piece

@@ -1,0 +1,132 @@
+"""Where each field of a layout file lies in a record: arrays element by element."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .layout import REST, Type, release_key
+from .loader import Row
+from .page_items import Item
+
+
+@dataclass(eq=False)
+class Slot:
+    """Bytes of a record that a row names. `group` is the row of the array they are in.
+
+    `entry` is the row of the entry's file, or of the label; the same row has a slot an element.
+    """
+
+    offset: int
+    length: int
+    name: str
+    row: Row
+    group: Row | None = None
+    is_matched: bool = False
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last byte."""
+        return self.offset + self.length
+
+    @property
+    def whole(self) -> Row:
+        """The row of the record's file: the field's own, or its group's."""
+        return self.group or self.row
+
+    def is_in(self, release: str) -> bool:
+        """Whether a release has these bytes under this name, as far as the layout knows."""
+        now = release_key(release)
+        return all(
+            (not row["since"] or release_key(row["since"]) <= now)
+            and (not row["until"] or now <= release_key(row["until"]))
+            for row in (self.row, self.whole)
+        )
+
+    def fits(self, leaf: Leaf) -> bool:
+        """Whether both mean the same; fields of arrays may differ in the numbers in their names."""
+        if self.name == leaf.name:
+            return True
+        if self.group is None and not leaf.item.is_array:
+            return False
+        names = {bare(leaf.name), bare(leaf.item.name)}
+        return bare(self.name) in names or bare((self.group or self.row)["name"]) in names
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Bytes of a record that a page names: a field, or one field of one element of an array."""
+
+    offset: int
+    length: int
+    name: str
+    item: Item
+    part: Item
+
+
+def bare(name: str) -> str:
+    """A name without the numbers in it."""
+    return re.sub(r"\d", "", name)
+
+
+def slots(table: str, rows: Iterable[Row], files: Mapping[str, Sequence[Row]]) -> Iterator[Slot]:
+    """The named bytes of a table. Groups that a record locates itself have no fixed place."""
+    rows = list(rows)
+    groups = {row["name"]: row for row in rows if row["type"] == Type.GROUP}
+    labelled = {row["of"] for row in rows}
+    for row in rows:
+        if row["type"] == Type.GROUP:
+            if row["name"] not in labelled:
+                yield from _of_group(table, row, files)
+        elif extent(row) is None:
+            continue
+        elif row["of"] in groups:
+            yield _slot(row, int(row["offset"]), groups[row["of"]])
+        elif row["type"] not in (Type.RESERVED, Type.BIT):
+            yield _slot(row, int(row["offset"]))
+
+
+def entry_file(table: str, group: Row) -> str:
+    """Name of the file with the layout of a group's entries."""
+    return group["of"] or f"{table}_{group['name']}"
+
+
+def extent(row: Row) -> tuple[int, int] | None:
+    """First byte of a row and the one behind its last; None without a fixed place or length."""
+    if row["type"] != Type.GROUP and row["length"] != REST:
+        return int(row["offset"]), int(row["offset"]) + int(row["length"])
+    numbers = (row["offset"], row["length"], row["count"])
+    if not all(n.isdigit() for n in numbers):
+        return None
+    start, stride, count = map(int, numbers)
+    return start, start + stride * count
+
+
+def _of_group(table: str, group: Row, files: Mapping[str, Sequence[Row]]) -> Iterator[Slot]:
+    if extent(group) is None:
+        return
+    named = [
+        row
+        for row in files.get(entry_file(table, group), ())
+        if row["type"] not in (Type.RESERVED, Type.BIT, Type.GROUP) and extent(row)
+    ]
+    for number in range(int(group["count"])):
+        start = int(group["offset"]) + number * int(group["length"])
+        for row in named:
+            yield _slot(row, start + int(row["offset"]), group)
+
+
+def _slot(row: Row, offset: int, group: Row | None = None) -> Slot:
+    return Slot(offset, int(row["length"]), row["name"], row, group)
+
+
+def leaves(item: Item) -> Iterator[Leaf]:
+    """The named bytes of a page's field: itself, or the fields of every element of an array."""
+    for number in range(item.count):
+        start = item.offset + number * item.length
+        if not item.parts and item.name:
+            yield Leaf(start, item.length, item.name, item, item)
+        for part in item.parts:
+            if part.name:
+                yield Leaf(start + part.offset, part.length, part.name, item, part)

@@ -1,0 +1,339 @@
+"""One layout file while a structure of a page is merged into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from .layout import Provenance, Type, release_key
+from .loader import Row
+from .merged import Merged
+from .page import BitRow, PageRow
+from .page_items import Item, Items
+from .page_rows import FITTING, Habits, bit_row, insert, rows_of
+from .reach import Reach
+from .slots import Leaf, Slot, entry_file, extent, leaves, slots
+from .writer import COLUMNS
+
+
+class TableMerge:
+    """The rows of one file; `merge` fills the files of `merged` and what it says."""
+
+    def __init__(
+        self,
+        merged: Merged,
+        name: str,
+        before: Mapping[str, Sequence[Row]],
+        habits: Habits,
+        reach: Reach,
+    ) -> None:
+        self.merged, self.name, self.habits, self.reach = merged, name, habits, reach
+        self.is_new = name not in before
+        self.rows = [_copy(row) for row in before.get(name, ())]
+        self.files = {
+            file: [_copy(row) for row in before[file]]
+            for group in self.rows
+            if group["type"] == Type.GROUP and (file := entry_file(name, group)) in before
+        }
+        self.end = max((e[1] for row in self.rows if (e := extent(row))), default=0)
+
+    def merge(self, items: Items) -> None:
+        """Confirm, add and contradict, field by field; then what the page does not have."""
+        self.slots = list(slots(self.name, self.rows, self.files))
+        for item in items.fields:
+            if not item.is_reserved:
+                self._match(item)
+        left = [item for item in items.fields if not item.is_reserved and not self._is_met(item)]
+        refused = [item for item in left if not self._accept(item, items)]
+        if self.is_new:
+            self._add_all(items)
+        for slot in self.slots:
+            if not slot.is_matched and slot.is_in(self.reach.now):
+                self._miss(slot, items, refused)
+        self._confirm_groups()
+        self._confirm_reserved(items)
+        if not self.is_new:
+            self._append_reserved(items)
+        self.merged.files |= {self.name: self.rows, **self.files}
+
+    # What the page and the layout both have.
+
+    def _match(self, item: Item) -> None:
+        for leaf in leaves(item):
+            for slot in self._at(leaf.offset, leaf.length):
+                if slot.fits(leaf):
+                    self._confirm(slot, leaf)
+        if item.is_array and not any(self._is_met_leaf(leaf) for leaf in leaves(item)):
+            for slot in self._at(item.offset, item.end - item.offset):
+                if slot.name == item.name:
+                    self._confirm(slot, Leaf(slot.offset, slot.length, item.name, item, item))
+
+    def _confirm(self, slot: Slot, leaf: Leaf) -> None:
+        first = slot.row["_seen"] == ""
+        slot.is_matched = True
+        slot.row["_seen"] = slot.whole["_seen"] = "yes"
+        if not first:
+            return
+        row, said = slot.row, leaf.part.row
+        if said.word in FITTING and row["type"] not in FITTING[said.word]:
+            expected = f"a type that {row['type']} can be"
+            self._contradict(said, f"{row['name']} is {said.word}", expected)
+            return
+        self.merged.confirmed += 1
+        row["provenance"] = str(Provenance.PUBLISHED)
+        self._describe(slot, leaf)
+        for spanned in {id(r): r for r in (row, slot.whole)}.values():
+            self._widen(spanned)
+        if leaf.part.bits:
+            self._match_bits(slot, leaf.part)
+
+    @staticmethod
+    def _describe(slot: Slot, leaf: Leaf) -> None:
+        """The page's description becomes the meaning; that of an array is its group's."""
+        said = leaf.part.row.meaning
+        row = slot.whole if leaf.item.is_array and not leaf.item.parts else slot.row
+        if said and (slot.group is None or leaf.item.is_array or not row["meaning"]):
+            row["meaning"] = said
+
+    def _widen(self, row: Row) -> None:
+        """A release that has a field is within its span."""
+        now, name = self.reach.now, f"{self.name}.{row['name']}"
+        if row["since"] and release_key(now) < release_key(row["since"]):
+            self.merged.changed.append(f"{name}: since {now}, was {row['since']}")
+            row["since"] = now
+        if row["until"] and release_key(now) > release_key(row["until"]):
+            self.merged.changed.append(f"{name}: until nothing, was {row['until']}")
+            row["until"] = ""
+
+    def _match_bits(self, slot: Slot, item: Item) -> None:
+        """Named bits: the same, new ones, or others."""
+        rows = self.rows if slot.group is None else self.files[entry_file(self.name, slot.group)]
+        known = [r for r in rows if r["type"] == Type.BIT and r["of"] == slot.row["name"]]
+        start = int(slot.row["offset"])
+        for bit in item.bits:
+            new = bit_row(item, bit) | {"of": slot.row["name"], "offset": str(start + bit.byte)}
+            same = next((r for r in known if _place(r) == _place(new)), None)
+            if same is not None and same["name"] == bit.name:
+                self._confirm_bit(same, bit.row)
+                continue
+            shared = [r for r in known if _share(r, new)]
+            if shared:
+                expected = f"{shared[0]['name']}, mask {shared[0]['code']}"
+                self._contradict(
+                    bit.row, f"bits of {item.name} are {bit.name}, mask {new['code']}", expected
+                )
+                continue
+            new["since"] = self.reach.now if known and not self.reach.is_older else ""
+            insert(rows, _copy(new))
+            self.merged.added.append(f"{self.name}.{bit.name}")
+        self._miss_bits(item, [r for r in known if not r["_seen"]])
+
+    def _confirm_bit(self, row: Row, said: BitRow) -> None:
+        row["_seen"], row["provenance"] = "yes", str(Provenance.PUBLISHED)
+        row["meaning"] = said.meaning or row["meaning"]
+        self._widen(row)
+        self.merged.confirmed += 1
+
+    def _miss_bits(self, item: Item, missing: Iterable[Row]) -> None:
+        """Bits that the layout names and the page, which names others, does not."""
+        for row in missing:
+            if self.reach.is_older and not row["since"]:
+                self._narrow(row)
+            elif not row["since"] or release_key(row["since"]) <= release_key(self.reach.now):
+                self._contradict(
+                    item.row, f"bit {row['name']} of {item.name} is missing", f"mask {row['code']}"
+                )
+
+    # What the page alone has.
+
+    def _accept(self, item: Item, items: Items) -> bool:
+        """Take a field that is new; False if it contradicts the layout."""
+        active = [s for s in self.slots if s.is_in(self.reach.now)]
+        over = [s for s in active if s.offset < item.end and item.offset < s.end]
+        if not over and not any(s.name == item.name for s in active):
+            if not self.is_new:
+                self._add(item)
+            return True
+        start, length = item.offset, item.end - item.offset
+        if over and all(s.is_matched for s in over):
+            if all(start <= s.offset and s.end <= item.end for s in over):
+                if any((s.offset, s.end) == (start, item.end) and not s.group for s in over):
+                    self._add_view(item, next(s for s in over if s.offset == start))
+                else:
+                    self.merged.notes.append(f"{item.row.name} is a name for several fields")
+                return True
+            around = [s for s in over if s.offset <= start and item.end <= s.end]
+            if around and not item.is_array:
+                self._add_view(item, around[0])
+                return True
+        self._tell_apart(item, over, active)
+        del length, items
+        return False
+
+    def _tell_apart(self, item: Item, over: Sequence[Slot], active: Sequence[Slot]) -> None:
+        """What exactly is wrong with a field that does not fit."""
+        said = item.row
+        same = next((s for s in active if s.name == item.name), None)
+        if same is not None and same.offset == item.offset:
+            self._contradict(
+                said, f"{item.name} has length {item.end - item.offset}", f"length {same.length}"
+            )
+        elif same is not None:
+            self._contradict(
+                said, f"{item.name} is at offset {item.offset}", f"offset {same.offset}"
+            )
+        elif (over[0].offset, over[0].end) == (item.offset, item.end):
+            self._contradict(said, f"offset {item.offset} is {item.name}", over[0].name)
+        else:
+            place = f"{over[0].name}, {over[0].length} bytes at {over[0].offset}"
+            self._contradict(said, f"{item.name} overlaps {over[0].name}", place)
+
+    def _add(self, item: Item) -> None:
+        """A field where nothing or reserved bytes were."""
+        rows, files, doubts = rows_of(self.name, item, self.habits)
+        span = {"since": self.reach.since(item.end), "until": ""}
+        if item.end <= self.end and not item.of:
+            span["since"] = self.reach.now
+            gone = ""
+            if self.reach.is_older:
+                span, gone = (
+                    {"since": "", "until": self.reach.now},
+                    self.reach.after(self.reach.now),
+                )
+            self._cut(item.offset, item.end, keep_since=gone)
+        for row in rows:
+            insert(self.rows, _copy(row | span))
+        for file, entry in files.items():
+            self.files[file] = [_copy(row | span) for row in entry]
+        self.merged.added.append(f"{self.name}.{item.name}")
+        self.merged.doubts += doubts
+
+    def _add_view(self, item: Item, around: Slot) -> None:
+        """A second view of bytes that the page names as the layout does."""
+        if around.group is not None:
+            self.merged.notes.append(f"{item.row.name} is a second view of an array's entry")
+            return
+        rows, _, doubts = rows_of(self.name, item, self.habits)
+        for row in rows:
+            if row["type"] != Type.BIT:
+                row["of"] = around.row["of"] or around.row["name"]
+            row["since"], row["until"] = around.row["since"], around.row["until"]
+            insert(self.rows, _copy(row))
+        self.merged.added.append(f"{self.name}.{item.name}")
+        self.merged.doubts += doubts
+
+    def _add_all(self, items: Items) -> None:
+        """The whole structure, of which nothing was known."""
+        for item in items.fields:
+            rows, files, doubts = rows_of(self.name, item, self.habits, keys=True)
+            self.rows += [_copy(row) for row in rows]
+            self.files |= {file: [_copy(r) for r in entry] for file, entry in files.items()}
+            self.merged.doubts += doubts
+            if item.name:
+                self.merged.added.append(f"{self.name}.{item.name}")
+
+    def _cut(self, start: int, end: int, *, keep_since: str) -> None:
+        """Take bytes out of the reserved rows; `keep_since` leaves them reserved from then on."""
+        for row in [r for r in self.rows if r["type"] == Type.RESERVED]:
+            first, last = int(row["offset"]), int(row["offset"]) + int(row["length"])
+            if last <= start or end <= first:
+                continue
+            at = self.rows.index(row)
+            pieces = [
+                (first, start, ""),
+                (max(first, start), min(last, end), keep_since),
+                (end, last, ""),
+            ]
+            self.rows[at : at + 1] = [
+                row | {"offset": str(a), "length": str(b - a), "since": since or row["since"]}
+                for a, b, since in pieces
+                if a < b and (since or not (a >= start and b <= end))
+            ]
+
+    def _append_reserved(self, items: Items) -> None:
+        """Reserved bytes behind the end known before."""
+        for item in items.own:
+            if item.is_reserved and item.offset >= self.end:
+                (row,), _, _ = rows_of(self.name, item, self.habits)
+                insert(self.rows, _copy(row | {"since": self.reach.since(item.end)}))
+
+    # What the layout alone has.
+
+    def _miss(self, slot: Slot, items: Items, refused: Sequence[Item]) -> None:
+        """A field that the page should have and does not."""
+        if any(i.offset < slot.end and slot.offset < i.end for i in refused):
+            return
+        over = [i for i in items.own if i.offset < slot.end and slot.offset < i.end]
+        is_free = all(i.is_reserved for i in over)
+        if is_free and self.reach.is_older and not slot.whole["since"]:
+            self._narrow(slot.whole)
+            return
+        said = over[0].row if over else items.head
+        if is_free and over and slot.name.upper() in said.meaning.upper():
+            slot.whole["until"] = self.reach.before(self.reach.now)
+            self.merged.changed.append(f"{self.name}.{slot.name}: until {slot.whole['until']}")
+            return
+        if slot.row.get("_missed"):
+            return
+        slot.row["_missed"] = "yes"
+        self._contradict(
+            said,
+            f"{slot.name} is missing",
+            f"{slot.name} at offset {slot.offset}, length {slot.length}",
+        )
+
+    def _narrow(self, row: Row) -> None:
+        """An older release does not have a field yet."""
+        row["since"] = self.reach.after(self.reach.now)
+        self.merged.changed.append(
+            f"{self.name}.{row['name']}: since {row['since']}, not in {self.reach.now}"
+        )
+
+    # Rows without bytes of their own.
+
+    def _confirm_groups(self) -> None:
+        for group in (r for r in self.rows if r["type"] == Type.GROUP):
+            own = [s for s in self.slots if s.group is group]
+            if own and all(s.is_matched for s in own):
+                group["provenance"] = str(Provenance.PUBLISHED)
+                for row in self.files[entry_file(self.name, group)]:
+                    if row["type"] == Type.RESERVED:
+                        row["provenance"] = str(Provenance.PUBLISHED)
+
+    def _confirm_reserved(self, items: Items) -> None:
+        """Reserved bytes that the page has as such too."""
+        free = [(i.offset, i.end) for i in items.own if i.is_reserved]
+        for row in self.rows:
+            if row["type"] == Type.RESERVED:
+                start, end = int(row["offset"]), int(row["offset"]) + int(row["length"])
+                inside = sum(max(0, min(end, b) - max(start, a)) for a, b in free)
+                if inside == end - start:
+                    row["provenance"] = str(Provenance.PUBLISHED)
+
+    def _at(self, offset: int, length: int) -> list[Slot]:
+        return [s for s in self.slots if (s.offset, s.length) == (offset, length)]
+
+    def _is_met_leaf(self, leaf: Leaf) -> bool:
+        return any(s.is_matched and s.fits(leaf) for s in self._at(leaf.offset, leaf.length))
+
+    def _is_met(self, item: Item) -> bool:
+        whole = self._at(item.offset, item.end - item.offset)
+        if any(s.is_matched and s.name == item.name for s in whole):
+            return True
+        return all(self._is_met_leaf(leaf) for leaf in leaves(item))
+
+    def _contradict(self, row: PageRow | BitRow, problem: str, expected: str) -> None:
+        self.merged.contradict(row, f"{self.name}: {problem}", expected)
+
+
+def _place(row: Row) -> tuple[str, str]:
+    return row["offset"], row["code"].upper()
+
+
+def _share(row: Row, other: Row) -> bool:
+    """Whether two bit rows have a bit in common."""
+    return row["offset"] == other["offset"] and bool(int(row["code"], 16) & int(other["code"], 16))
+
+
+def _copy(row: Row) -> Row:
+    """A row that may be changed, with a mark for whether the page has it."""
+    return {column: row.get(column, "") for column in COLUMNS} | {"_seen": ""}
