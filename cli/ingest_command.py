@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .dump_output import container_option
 from .main import Status, status_of
 from .options import dump_arguments, release_option, store_option
 from .progress import bar
@@ -23,10 +24,18 @@ if TYPE_CHECKING:
 @click.option("--system", metavar="NAME", help="Name of the system, instead of the dump's own.")
 @click.option("--run-id", metavar="RUN", help="Make the dump a run of this name.")
 @release_option
+@container_option
 def command(
-    dumps: tuple[Path, ...], store: Path, system: str | None, run_id: str | None, release: str
+    dumps: tuple[Path, ...],
+    store: Path,
+    system: str | None,
+    run_id: str | None,
+    release: str,
+    container: str,
 ) -> Status:
-    """Land each DUMP: a MONWRITE file, plain, gzip or zstd, or - for standard input.
+    """Land each DUMP: a MONWRITE file or a capture of /dev/monreader, plain, gzip or zstd.
+
+    - is standard input.
 
     A run file (X.run.toml beside X.mon) is picked up. The same bytes land once, whatever the file
     is called. A dump that cannot be read does not stop the others.
@@ -45,7 +54,8 @@ def command(
     worst = Status.DONE
     for dump in dumps:
         try:
-            status = _land(dump, place, system=system, run_id=run_id, release=release)
+            said = {"system": system, "run_id": run_id, "release": release}
+            status = _land(dump, place, container=container, **said)
         except CpmonError as error:
             if len(dumps) == 1:
                 raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .dump_output import container_option
 from .main import Status, status_of
 from .options import dump_arguments, output_options
 from .output import deliver
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
 @click.command("list")
 @dump_arguments
+@container_option
 @output_options
-def command(dumps: tuple[Path, ...], form: str, output: Path | None) -> Status:
+def command(dumps: tuple[Path, ...], container: str, form: str, output: Path | None) -> Status:
     """What is inside each DUMP: system, span, intervals, gaps, records by type, bytes.
 
     Nothing is landed. With --format json the summary comes along; csv, jsonl and parquet hold the
@@ -34,7 +36,7 @@ def command(dumps: tuple[Path, ...], form: str, output: Path | None) -> Status:
 
     from ..reduce.render import render
 
-    found = [_take(dump) for dump in dumps]
+    found = [_take(dump, container) for dump in dumps]
     if form == "json":
         data = (json.dumps([_document(i) for i in found], indent=1) + "\n").encode()
     elif form in ("table", "text", "markdown"):
@@ -51,11 +53,14 @@ def _plain(form: str) -> str:
     return "table" if form == "text" else form
 
 
-def _take(dump: Path) -> Inventory:
+def _take(dump: Path, container: str) -> Inventory:
     from ..ingest.inventory import take_inventory
     from ..ingest.sources import open_source
 
-    with open_source(dump) as source, bar(f"reading {dump.name}", source.stored_size):
+    with (
+        open_source(dump, container) as source,
+        bar(f"reading {dump.name}", source.stored_size),
+    ):
         return take_inventory(source)
 
 

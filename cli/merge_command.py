@@ -30,9 +30,9 @@ def command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
     from ..ingest.merging import merge
     from ..schemas.errors import CpmonError
 
-    if any(str(dump) == "-" or dump.is_fifo() for dump in dumps):
+    if any(str(dump) == "-" or (dump.exists() and not dump.is_file()) for dump in dumps):
         raise CpmonError(
-            "merge reads the beginning of every dump first, so a pipe cannot be one of them",
+            "merge reads the beginning of every dump first, so none of them can be a pipe",
             remedy="save it to a file",
         )
     with dump_output(output) as sink, bar("merging", None) as advance:

@@ -20,7 +20,7 @@ from .codec import moment
 from .configuration import UNKNOWN
 from .findings import Findings
 from .reader import Reader
-from .sources import Source, open_source
+from .sources import Container, Source, open_source
 from .windows import windows
 from .writing import Writing
 
@@ -51,6 +51,7 @@ def ingest(
     system: str | None = None,
     run_id: str | None = None,
     release: str = "",
+    container: Container | str = Container.AUTO,
     progress: Progress | None = None,
 ) -> Landed:
     """Land a dump: a path, or "-" for standard input.
@@ -59,6 +60,7 @@ def ingest(
         system: name to use instead of the one in the dump.
         run_id: make the dump a run of this name.
         release: CP level that wrote the dump ("5.3.0"), if not the one that the dump names.
+        container: how the data is wrapped, if its first bytes do not tell.
         progress: called after every window.
 
     Raises:
@@ -67,15 +69,21 @@ def ingest(
             run of; the dump itself has landed.
     """
     store.sweep()
-    landed = _known(path, store) or _land(path, store, system, release, progress)
+    landed = _known(path, store)
+    if landed is None:
+        with open_source(path, container) as source:
+            landed = _land(source, store, system, release, progress)
     run = _run(path, landed, run_id)
     changed = save_run(store, run) if run else False
     return replace(landed, run=run, run_changed=changed)
 
 
 def _known(path: str | Path, store: Store) -> Landed | None:
-    """The dump, if a file of this size has been landed and the content is the same."""
-    if str(path) == "-":
+    """The dump, if a file of this size has been landed and the content is the same.
+
+    A pipe or device can be read only once, so it is not opened for that.
+    """
+    if str(path) == "-" or not Path(path).is_file():
         return None
     with open_source(path) as source:
         if source.stored_size is None or not store.has_size(source.stored_size):
@@ -90,9 +98,9 @@ def _known(path: str | Path, store: Store) -> Landed | None:
 
 
 def _land(
-    path: str | Path, store: Store, system: str | None, release: str, progress: Progress | None
+    source: Source, store: Store, system: str | None, release: str, progress: Progress | None
 ) -> Landed:
-    with open_source(path) as source, store.stage() as staged, _few_to_collect():
+    with store.stage() as staged, _few_to_collect():
         reader = Reader(source, release)
         with Writing(staged) as writing:
             for window in ahead(windows(source, reader.framer)):

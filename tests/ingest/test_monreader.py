@@ -98,10 +98,11 @@ def test_who_knows_the_container_can_say_so(tmp_path: Path):
     with pytest.raises(DumpError):
         ingest(file, store)
 
+    landed = ingest(file, store, container="monreader")
     with open_source(file, "monreader") as source:
         found = take_inventory(source)
 
-    assert found.records[0, 4][0] == 1
+    assert found.records[0, 4][0] == landed.about["rows"]["sytrsp"] == 1
     assert set(found.findings.counts) == {Code.FRAME_LOST}
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -79,3 +81,16 @@ def test_a_missing_file_is_named_with_a_remedy(tmp_path: Path):
         pass
     assert "none.mon" in caught.value.problem
     assert caught.value.remedy
+
+
+def test_a_named_pipe_is_opened_once(tmp_path: Path, store: Store):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(DATA,), daemon=True)
+    writer.start()
+
+    landed = ingest(pipe, store)
+    writer.join()
+
+    assert landed.about["bytes"]["size"] == len(DATA)
+    assert landed.about["rows"]["sytrsp"] == 2
