@@ -13,7 +13,7 @@ from pathlib import Path
 
 import duckdb
 
-from .views import name, text
+from .views import text
 
 
 def template() -> Path | None:
@@ -27,37 +27,45 @@ def template() -> Path | None:
     return said / "cpmon" / f"catalog-{duckdb.__version__}.duckdb"
 
 
-def start_from(connection: duckdb.DuckDBPyConnection, base: Path) -> bool:
-    """Fill an empty database with all that another holds; False if that cannot be read."""
-    if not base.exists():
+def load(connection: duckdb.DuckDBPyConnection, file: Path) -> bool:
+    """Fill an empty database in memory with all that a file holds; False if it cannot be read."""
+    if not file.exists():
         return False
     try:
-        connection.execute(f"ATTACH {text(str(base))} AS _base (READ_ONLY)")
-        connection.execute(f"COPY FROM DATABASE _base TO {_current(connection)}")
+        connection.execute(f"ATTACH {text(str(file))} AS _file (READ_ONLY)")
+        connection.execute("COPY FROM DATABASE _file TO memory")
     except duckdb.Error:
         return False
     finally:
-        connection.execute("DETACH DATABASE IF EXISTS _base")
+        connection.execute("DETACH DATABASE IF EXISTS _file")
     return True
 
 
+def save(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
+    """Write all that a database in memory holds to a file, by a rename.
+
+    The file needs no write-ahead log, since nobody knows it before it is complete.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with tempfile.TemporaryDirectory(dir=file.parent, prefix=f".{file.stem}.") as folder:
+        made = Path(folder) / file.name
+        try:
+            connection.execute(f"ATTACH {text(str(made))} AS _file (RECOVERY_MODE no_wal_writes)")
+            connection.execute("COPY FROM DATABASE memory TO _file")
+        except duckdb.IOException as error:
+            raise OSError(str(error)) from error
+        finally:
+            connection.execute("DETACH DATABASE IF EXISTS _file")
+        made.replace(file)
+
+
 def keep_as_template(connection: duckdb.DuckDBPyConnection) -> None:
-    """Keep a copy of a finished catalogue for the next one, whichever store that is of."""
+    """Keep a finished catalogue for the next one, whichever store that is of."""
     kept = template()
     if kept is None:
         return
-    with suppress(OSError, duckdb.Error):
+    with suppress(OSError):
         kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent, prefix=".catalog.") as folder:
-            copy = Path(folder) / kept.name
-            connection.execute(f"ATTACH {text(str(copy))} AS _kept")
-            try:
-                connection.execute(f"COPY FROM DATABASE {_current(connection)} TO _kept")
-            finally:
-                connection.execute("DETACH DATABASE _kept")
-            copy.replace(kept)
-
-
-def _current(connection: duckdb.DuckDBPyConnection) -> str:
-    row = connection.execute("SELECT current_database()").fetchone()
-    return name(row[0] if row else "")
+        save(connection, kept)

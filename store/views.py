@@ -85,12 +85,12 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
     dump lands, so that a name learned later also holds for what has landed before.
     """
     columns, docs = list(PLACE), dict(PLACE)
-    layout = layout_tables().get(table)
+    bits = _bits(layout_tables().get(table))
     for column in schema:
         said = describe(column)
         columns.append(_readable(column))
         docs[column.name] = said
-        for field, bit in _bits(layout, column.name):
+        for field, bit in bits.get(column.name, ()):
             columns.append(f"{_bit(field, bit)} AS {name(bit.name)}")
             docs[bit.name] = _describe_bit(bit)
         if _meta(column, "type") == Type.TOD:
@@ -128,11 +128,11 @@ def interval_view(layout: Layout) -> Documented:
     if layout.parent:
         columns += [name(key.name) for key in outer_keys(layout)] + ["entry"]
         columns += ["code"] * layout.labelled
+    growing = {f.name for f in counters}
     for field in layout.columns:
-        columns.append(_delta(field) if field in counters else name(field.name))
-        docs[field.name] = describe(
-            arrow_schema(layout).field(field.name), growth=field in counters
-        )
+        grows = field.name in growing
+        columns.append(_delta(field) if grows else name(field.name))
+        docs[field.name] = describe(arrow_schema(layout).field(field.name), grows)
         for bit in layout.bits_of(field):
             columns.append(name(bit.name))
             docs[bit.name] = _describe_bit(bit)
@@ -153,8 +153,9 @@ def interval_view(layout: Layout) -> Documented:
 
 def describe(column: pa.Field, growth: bool = False) -> str:
     """What a column says: meaning, unit, whether it is a growth, and how sure its place is."""
-    parts = [_meta(column, "meaning").rstrip(".") or "Meaning not known"]
-    unit, role, provenance = (_meta(column, k) for k in ("unit", "role", "provenance"))
+    said = {key.decode(): value.decode() for key, value in (column.metadata or {}).items()}
+    parts = [said.get("meaning", "").rstrip(".") or "Meaning not known"]
+    unit, role, provenance = (said.get(key, "") for key in ("unit", "role", "provenance"))
     if growth:
         parts.append(f"growth since the sample before, in {unit or 'its unit'}")
     elif unit:
@@ -192,10 +193,14 @@ def _readable(column: pa.Field) -> str:
     return name(column.name)
 
 
-def _bits(layout: Layout | None, column: str) -> Iterable[tuple[Field, Field]]:
-    """A column's field with each of its named bits."""
-    fields = layout.columns if layout else ()
-    return ((f, bit) for f in fields if f.name == column and layout for bit in layout.bits_of(f))
+def _bits(layout: Layout | None) -> dict[str, list[tuple[Field, Field]]]:
+    """Name of a field -> the field with each of its named bits."""
+    found: dict[str, list[tuple[Field, Field]]] = {}
+    fields = {f.name: f for f in layout.columns} if layout else {}
+    for bit in layout.bits if layout else ():
+        if bit.of in fields:
+            found.setdefault(bit.of, []).append((fields[bit.of], bit))
+    return found
 
 
 def _bit(field: Field, bit: Field) -> str:
