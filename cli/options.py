@@ -13,11 +13,24 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("table", "text", "csv", "json", "jsonl", "markdown", "parquet")
 
+
+def use_layouts(
+    context: click.Context, _option: click.Parameter, store: Path | None
+) -> Path | None:
+    """Layouts beside a store, in its folder `schemas`, win over the shipped ones."""
+    if store is not None and not context.resilient_parsing and (store / "schemas").is_dir():
+        from ..schemas.registry import use
+
+        use(store / "schemas")
+    return store
+
+
 store_option = click.option(
     "--store",
     type=click.Path(path_type=Path),
     envvar="CPMON_STORE",
     required=True,
+    callback=use_layouts,
     metavar="DIR",
     help="Folder of the landed dumps; CPMON_STORE stands for it.",
 )

@@ -40,26 +40,32 @@ def after(merged: Merged, sources: Sources) -> Sources:
 
 
 def changes(merged: Merged, site: Sources, known: Sources, folder: Path) -> Iterator[Change]:
-    """The files to write for a page.
+    """The files to write for a page, entries before the record that has them.
+
+    None if the page says nothing that is not known; else all of the record's, so that the folder
+    is whole whatever is shipped later.
 
     Args:
         site: what the folder has.
         known: the layouts known before, site's and shipped.
     """
-    page = merged.page
-    home = _home(folder, page.domain)
-    for name, rows in merged.files.items():
+    page, home = merged.page, _home(folder, merged.page.domain)
+    is_new = any(rows != known.fields.get(name) for name, rows in merged.files.items())
+    for name, rows in reversed(merged.files.items()):
         old = known.fields.get(name, [])
-        if rows == old and name not in site.fields and not name.startswith(page.dsect):
-            continue
-        path = next((p for p in layout_files(folder) if p.stem == name), home / f"{name}.csv")
-        yield Change(path, to_csv(old, COLUMNS) if old else "", to_csv(rows, COLUMNS))
-    for file, columns, old, new in (
-        ("records.csv", RECORD_COLUMNS, site.records, [merged.record]),
-        ("lengths.csv", LENGTH_COLUMNS, site.lengths, merged.lengths),
-    ):
-        rows = _with(old, new)
-        yield Change(folder / file, to_csv(old, columns) if old else "", to_csv(rows, columns))
+        if rows != old or (is_new and name.startswith(page.dsect) and name not in site.fields):
+            path = next((p for p in layout_files(folder) if p.stem == name), home / f"{name}.csv")
+            yield Change(path, to_csv(old, COLUMNS) if old else "", to_csv(rows, COLUMNS))
+    if merged.record not in (site.records if is_new else known.records):
+        rows = _with(site.records, [merged.record])
+        yield _change(folder / "records.csv", site.records, rows, RECORD_COLUMNS)
+    if any(row not in known.lengths for row in merged.lengths):
+        rows = _with(site.lengths, merged.lengths)
+        yield _change(folder / "lengths.csv", site.lengths, rows, LENGTH_COLUMNS)
+
+
+def _change(path: Path, old: list[Row], new: list[Row], columns: Sequence[str]) -> Change:
+    return Change(path, to_csv(old, columns) if old else "", to_csv(new, columns))
 
 
 def _with(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:

@@ -63,6 +63,8 @@ class Items:
     fields: tuple[Item, ...]
     notes: tuple[str, ...]
     head: PageRow
+    rest: Item | None = None
+    """Bytes without a length of their own, up to the end of a record."""
 
     @property
     def own(self) -> Iterator[Item]:
@@ -83,6 +85,7 @@ def nest(structure: Structure, dsect: str, place: str, *, is_record: bool) -> It
     start = HEADER_LENGTH if is_record else 0
     end, notes = structure.head.length, []
     kept: list[PageRow] = []
+    rest: PageRow | None = None
     for row in structure.rows:
         if row.offset + row.size > end and not structure.head.open:
             raise page_error(
@@ -92,7 +95,9 @@ def nest(structure: Structure, dsect: str, place: str, *, is_record: bool) -> It
                 row.text,
                 expected=f"an end of at most {end}, as line {structure.head.line} says",
             )
-        if row.dimensioned and row.count == 0 and row.length:
+        if not row.size and row.offset == end and row.name and not row.name.endswith("END"):
+            rest = row
+        elif row.dimensioned and row.count == 0 and row.length:
             notes.append(f"{row.name or '*'} repeats to the end of the record; it stays in `tail`")
         elif row.size and row.offset >= start and row.offset < end:
             kept.append(row)
@@ -103,7 +108,8 @@ def nest(structure: Structure, dsect: str, place: str, *, is_record: bool) -> It
     _check_cover([f for f in fields if not f.of], start, end, structure, place)
     _check_unique(fields, place)
     name = _stripped(structure.head.name, prefixes)
-    return Items(name, start, end, tuple(fields), tuple(notes), structure.head)
+    tail = Item(end, 0, 1, _stripped(rest.name, prefixes), rest) if rest and is_record else None
+    return Items(name, start, end, tuple(fields), tuple(notes), structure.head, tail)
 
 
 @dataclass

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from .layout import WIDTHS, Type
+from .layout import REST, WIDTHS, Type
 from .loader import Row
 from .page_items import BitItem, Item
 from .writer import COLUMNS
@@ -76,6 +76,13 @@ def rows_of(
     group["count"] = str(item.count)
     file = f"{table}_{item.name}"
     return [group], {file: entry}, [f"{file}.{name}" for name in doubts]
+
+
+def rest_row(item: Item) -> Row:
+    """The row for bytes up to the end of a record: the text of a command, as a rule."""
+    kind = Type.BITS if item.row.word == "Bitstring" else Type.CHAR
+    row = _row(item.offset, 0, kind, item.name, meaning=item.row.meaning)
+    return row | {"length": REST, "role": ROLES[kind]}
 
 
 def bit_row(item: Item, bit: BitItem) -> Row:

@@ -14,6 +14,11 @@ from .loader import Row, Sources, build, read
 from .writer import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS
 
 
+def home() -> Path:
+    """The folder of the installed layouts."""
+    return Path(__file__).parent
+
+
 def shipped() -> Sources:
     """The layouts that are installed with cpmon."""
     return read(files(__package__))

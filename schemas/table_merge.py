@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .layout import Provenance, Type, release_key
+from .layout import REST, Provenance, Type, release_key
 from .loader import Row
 from .merged import Merged
 from .page import BitRow, PageRow
 from .page_items import Item, Items
-from .page_rows import FITTING, Habits, bit_row, insert, rows_of
+from .page_rows import FITTING, Habits, bit_row, insert, rest_row, rows_of
 from .reach import Reach
 from .slots import Leaf, Slot, entry_file, extent, leaves, slots
 from .writer import COLUMNS
@@ -53,7 +53,23 @@ class TableMerge:
         self._confirm_reserved(items)
         if not self.is_new:
             self._append_reserved(items)
+        if items.rest:
+            self._merge_rest(items.rest)
         self.merged.files |= {self.name: self.rows, **self.files}
+
+    def _merge_rest(self, item: Item) -> None:
+        """Bytes up to the end of the record: one such field, and then no groups."""
+        known = next(
+            (r for r in self.rows if r["length"] == REST and r["type"] != Type.GROUP), None
+        )
+        if known is None:
+            if self.is_new and len(self.merged.page.structures) == 1:
+                self.rows.append(_copy(rest_row(item)))
+                self.merged.added.append(f"{self.name}.{item.name}")
+        elif known["name"] == item.name:
+            known["provenance"] = str(Provenance.PUBLISHED)
+            known["meaning"] = item.row.meaning or known["meaning"]
+            self.merged.confirmed += 1
 
     # What the page and the layout both have.
 

@@ -1,36 +1,57 @@
-"""`meta.dictionary`: every field of every layout, as a table that SQL can search."""
+"""`meta.dictionary`: every record and field, as a table that SQL can search."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
-from ..schemas.layout import Field, Layout
-from ..schemas.registry import record_of, tables
+from ..schemas.layout import Field
+from ..schemas.registry import by_record, records
 from .views import name, text
 
 COLUMNS = {
-    "table_name": ("VARCHAR", "Table that the field lands in."),
-    "column_name": ("VARCHAR", "IBM's name in lower case, without the prefix."),
+    "table_name": ("VARCHAR", "Table that the field lands in; NULL of a record without a layout."),
+    "column_name": (
+        "VARCHAR",
+        "IBM's name in lower case, without the prefix; NULL of a record without a layout.",
+    ),
     "domain": ("INTEGER", "Domain of the record."),
     "record": ("INTEGER", "Number of the record."),
+    "record_name": ("VARCHAR", "IBM's name of the record, in lower case."),
+    "kind": ("VARCHAR", "When CP writes the record: sample, event or config."),
+    "title": ("VARCHAR", "What the record is about."),
     "offset": ("INTEGER", "Where the field starts in the record, or in the entry of a group."),
-    "length": ("INTEGER", "Its bytes."),
+    "length": ("INTEGER", "Its bytes; NULL up to the end of the record."),
     "type": ("VARCHAR", "How they are written."),
     "role": ("VARCHAR", "What the field is for; growth follows from it."),
     "unit": ("VARCHAR", "Unit of a number; NULL if it has none."),
     "since": ("VARCHAR", "First release that has it; NULL where no difference is known."),
     "until": ("VARCHAR", "Last release that has it; NULL where no difference is known."),
     "provenance": ("VARCHAR", "How sure its place is."),
+    "code": (
+        "VARCHAR",
+        "Mask of a bit in its byte, in hexadecimal, or what `code` says of the entry.",
+    ),
     "meaning": ("VARCHAR", "What it says; NULL where that is not known."),
 }
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """A row for each field, keyed by COLUMNS."""
-    for layout in tables().values():
-        for field in layout.columns:
-            yield _row(layout, field)
+    """A row for each field, named bit, and label of an entry, keyed by COLUMNS.
+
+    Records that are known by name only have one row, without a table.
+    """
+    own = by_record()
+    for said in records():
+        layout = own.get((int(said["domain"]), int(said["record"])))
+        if layout is None:
+            yield _record(said)
+            continue
+        for table in layout.tables():
+            for field in (*table.columns, *table.bits):
+                yield _row(said, table.name, field)
+            for group in table.groups:
+                yield from (_row(said, group.entry.name, label) for label in group.labels)
 
 
 def create_sql() -> str:
@@ -45,15 +66,24 @@ def create_sql() -> str:
     return f"CREATE TABLE meta.dictionary AS SELECT {columns} FROM (SELECT {found} AS row)"
 
 
-def _row(layout: Layout, field: Field) -> dict[str, object]:
-    record = record_of(layout)
-    texts = ("type", "role", "unit", "since", "until", "provenance", "meaning")
-    return {
-        "table_name": layout.name,
+def _record(said: dict[str, str]) -> dict[str, object]:
+    """What records.csv says, under the table's columns; nothing of a field."""
+    return dict.fromkeys(COLUMNS) | {
+        "domain": int(said["domain"]),
+        "record": int(said["record"]),
+        "record_name": said["dsect"],
+        "kind": said["kind"],
+        "title": said["title"] or None,
+        "provenance": said["provenance"],
+    }
+
+
+def _row(said: dict[str, str], table: str, field: Field) -> dict[str, object]:
+    texts = ("type", "role", "unit", "since", "until", "provenance", "code", "meaning")
+    return _record(said) | {
+        "table_name": table,
         "column_name": field.name,
-        "domain": record.domain,
-        "record": record.record,
         "offset": field.offset,
-        "length": field.length,
+        "length": field.length or None,
         **{word: getattr(field, word) or None for word in texts},
     }

@@ -1,0 +1,102 @@
+"""A layout as rows to look at: fields, bits under them, groups with their entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .layout import REST, Field, Group, Layout, Type
+
+Described = dict[str, str | int | None]
+"""One row; every row has the keys of COLUMNS."""
+
+COLUMNS = (
+    *("table_name", "offset", "hex", "length", "type", "name", "code", "role", "unit"),
+    *("since", "until", "provenance", "meaning"),
+)
+
+
+def describe(layout: Layout, release: str = "") -> Iterator[Described]:
+    """The fields of a layout in order of offset.
+
+    Args:
+        release: only what that release writes, such as "4.3.0"; everything known if empty.
+
+    Raises:
+        LayoutError: the release is not made of numbers and points.
+    """
+    seen = layout.at(release) if release else layout
+    end = layout.length_at(release) if release and not layout.parent else layout.length
+    rows: list[Field | Group] = [*seen.fields, *seen.groups]
+    for row in sorted(rows, key=_place):
+        if isinstance(row, Field):
+            if row.end <= end:
+                yield _field(layout.name, row)
+                yield from (_field(layout.name, bit) for bit in seen.bits_of(row))
+        elif row.fixed_end <= end:
+            yield _group(layout.name, row)
+            yield from (_field(row.entry.name, label) for label in row.labels)
+            yield from describe(row.entry)
+
+
+def is_of(row: Described, name: str, layout: Layout) -> bool:
+    """Whether a row is the field of that name, or one of its bits."""
+    if row["name"] == name:
+        return True
+    return row["type"] == Type.BIT and any(
+        bit.name == row["name"] and bit.of == name for bit in layout.bits
+    )
+
+
+def pattern(code: str) -> str:
+    """A mask as IBM prints it: 80 is `1... ....`."""
+    ones = f"{int(code, 16):08b}".replace("0", ".")
+    return f"{ones[:4]} {ones[4:]}"
+
+
+def _place(row: Field | Group) -> tuple[bool, int, bool]:
+    if isinstance(row, Field):
+        return False, row.offset, bool(row.of)
+    return not isinstance(row.start, int), row.start if isinstance(row.start, int) else 0, False
+
+
+def _field(table: str, field: Field) -> Described:
+    return {
+        "table_name": table,
+        "offset": field.offset,
+        "hex": f"{field.offset:X}",
+        "length": field.length or None,
+        "type": str(field.type),
+        "name": field.name,
+        "code": field.code or None,
+        "role": str(field.role) if field.role else None,
+        "unit": field.unit or None,
+        "since": field.since or None,
+        "until": field.until or None,
+        "provenance": str(field.provenance),
+        "meaning": field.meaning or None,
+    }
+
+
+def _group(table: str, group: Group) -> Described:
+    at = group.start if isinstance(group.start, int) else None
+    return dict.fromkeys(COLUMNS) | {
+        "table_name": table,
+        "offset": at,
+        "hex": None if at is None else f"{at:X}",
+        "length": group.stride if isinstance(group.stride, int) else None,
+        "type": str(Type.GROUP),
+        "name": group.name,
+        "since": group.since or None,
+        "until": group.until or None,
+        "provenance": str(group.provenance),
+        "meaning": f"{group.meaning} ({_extent(group)})".strip(),
+    }
+
+
+def _extent(group: Group) -> str:
+    """Where the entries are and how many."""
+    each = f"{group.stride} bytes each"
+    if group.stride == REST:
+        each = "sharing the rest of the record"
+    where = "" if isinstance(group.start, int) else f" from {group.start}"
+    return f"table {group.entry.name}: {group.count} entries{where}, {each}"
