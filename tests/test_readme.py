@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.schemas import layouts
+
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 BLOCK = re.compile(r"^```(console|\w+ \S+)\n(.*?)^```$", re.M | re.S)
@@ -97,3 +99,9 @@ def test_the_links_of_the_readme_and_of_the_docs_lead_somewhere():
         links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
         local = [link for link in links if "://" not in link]
         assert [link for link in local if not (page.parent / link).exists()] == [], page
+
+
+def test_the_readme_counts_the_records_right():
+    said = re.search(r"\*\*Decodes\*\* (\d+) records", README.read_text(encoding="utf-8"))
+
+    assert said and int(said[1]) == len(layouts())
