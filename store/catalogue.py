@@ -19,20 +19,21 @@ from typing import Any, Protocol
 
 import duckdb
 
-from ..schemas.arrow import FINDING, schemas
+from ..schemas.arrow import schemas
 from ..schemas.errors import CpmonError, StoreError
 from ..schemas.registry import fingerprint
 from .dictionary import COLUMNS, create_sql
 from .entries import Entry, bring_up, view
-from .meta import INTERVAL, meta_views
+from .meta import meta_views
 from .reduced import kept
+from .sources import sources
 from .store import Store
 from .template import keep_as_template, load, save, template
-from .views import LANDED, interval_views, landed, landed_rows, monitor_view, name, text
+from .views import LANDED, interval_views, landed_rows, monitor_view, name, text
 
 FILE = "catalog.duckdb"
 SCHEMAS = ("monitor", "interval", "meta", LANDED)
-OWN_TEXT = ("catalogue.py", "views.py", "meta.py", "dictionary.py", "entries.py")
+OWN_TEXT = ("catalogue.py", "views.py", "meta.py", "sources.py", "dictionary.py", "entries.py")
 
 
 class View(Protocol):
@@ -172,7 +173,7 @@ def _build(store: Store, plan: _Plan) -> duckdb.DuckDBPyConnection:
         for schema in SCHEMAS:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         connection.execute((files(__package__) / "sql" / "deltas.sql").read_text(encoding="utf-8"))
-        made = bring_up(connection, [*_sources(store, plan), *_shown(store, plan)])
+        made = bring_up(connection, [*sources(store, plan.present), *_views(plan)])
         stamp = f"CREATE OR REPLACE TABLE meta.catalogue AS SELECT {text(plan.stamp)} AS stamp"
         connection.execute(stamp)
         connection.execute("COMMIT")
@@ -188,26 +189,9 @@ def _build(store: Store, plan: _Plan) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _sources(store: Store, plan: _Plan) -> Iterator[Entry]:
-    """A macro for each table that a dump can land in: all that differs from store to store.
-
-    The views over them have the same text in every store, so that a catalogue can be made from
-    that of another.
-    """
-    drifted = any(dump.get("layouts") != fingerprint() for dump in store.dumps())
-    own = {"interval": INTERVAL, "finding": FINDING}
-    for table, schema in {**schemas(), **own}.items():
-        rows = landed(
-            store.root, table, schema, table in plan.present, drifted and table not in own
-        )
-        macro = landed_rows(table)
-        create = f"CREATE MACRO {macro} AS TABLE SELECT * FROM {rows}"
-        yield Entry("MACRO TABLE", macro.removesuffix("()"), create)
-
-
-def _shown(store: Store, plan: _Plan) -> Iterator[Entry]:
+def _views(plan: _Plan) -> Iterator[Entry]:
     """What a reader finds, each behind what it reads."""
-    yield from map(view, meta_views(store, bool(plan.present)))
+    yield from map(view, meta_views())
     for table, schema in schemas().items():
         yield view(monitor_view(table, schema, landed_rows(table)))
     yield from map(view, interval_views())

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 
 from ..schemas.arrow import FINDING
-from .store import Store
-from .views import PLACE, Documented, describe, landed_rows, text
+from .views import PLACE, Documented, describe, landed_rows, name, text
 
 INTERVAL = pa.schema(
     [
@@ -95,28 +92,41 @@ HARDWARE = {
     "busy_s": ("DOUBLE", "Busy seconds, summed over the processors."),
     "emulation_s": ("DOUBLE", "Emulation seconds, summed over the processors."),
 }
+COMPANIONS = {"throughput": THROUGHPUT, "hardware": HARDWARE}
+
 Columns = dict[str, tuple[str, str]]
 
 
-def meta_views(store: Store, any_dump: bool) -> list[Documented]:
-    """The views of schema `meta`; `any_dump`: whether something has landed."""
+def meta_views() -> list[Documented]:
+    """The views of schema `meta`."""
     findings = ", ".join([*PLACE, *FINDING.names])
+    interval = _interval(landed_rows("interval"))
     return [
-        _from_json(store.records / "*" / "*" / "*" / "dump.json", "dump", DUMP, any_dump),
         Documented(
-            "meta.interval",
-            _interval(landed_rows("interval")),
-            "Intervals, in order.",
-            _interval_docs(),
+            "meta.dump",
+            f"SELECT {_names(DUMP)} FROM {landed_rows('dump.json')}",
+            "Every dump.",
+            _docs(DUMP),
         ),
+        Documented("meta.interval", interval, "Intervals, in order.", _interval_docs()),
         Documented(
             "meta.finding",
             f"SELECT {findings} FROM {landed_rows('finding')}",
             "What is wrong with the dumps, located.",
             PLACE | {f.name: describe(f) for f in FINDING},
         ),
-        *_run_views(store),
+        _runs(),
+        *(_companions(kind, columns) for kind, columns in COMPANIONS.items()),
     ]
+
+
+def run_columns() -> Columns:
+    """The columns that a run's file is read as: what was said about it, and its companions."""
+    found = dict(RUN)
+    for kind, columns in COMPANIONS.items():
+        inside = ", ".join(f"{n} {t}" for n, (t, _) in columns.items() if n != "run_id")
+        found[kind] = (f"STRUCT({inside})[]", f"Companion figures: {kind}.")
+    return found
 
 
 def _interval(source: str) -> str:
@@ -144,44 +154,26 @@ def _interval_docs() -> dict[str, str]:
     return PLACE | {f.name: describe(f) for f in INTERVAL} | INTERVAL_DOCS
 
 
-def _run_views(store: Store) -> list[Documented]:
-    files = store.runs / "*.json"
-    any_run = any(store.runs.glob("*.json"))
-    nested = {
-        kind: "STRUCT("
-        + ", ".join(f"{n} {t}" for n, (t, _) in columns.items() if n != "run_id")
-        + ")[]"
-        for kind, columns in (("throughput", THROUGHPUT), ("hardware", HARDWARE))
-    }
-    views = [_runs(_from_json(files, "run", RUN, any_run))]
-    for kind, columns in (("throughput", THROUGHPUT), ("hardware", HARDWARE)):
-        inside = {"run_id": ("VARCHAR", ""), kind: (nested[kind], "")}
-        rows = _from_json(files, kind, inside, any_run).select
-        names = ", ".join(f"row.{n}" for n in columns if n != "run_id")
-        select = f"SELECT run_id, {names} FROM (SELECT run_id, unnest({kind}) AS row FROM ({rows}))"
-        docs = {n: said for n, (_, said) in columns.items()}
-        views.append(Documented(f"meta.{kind}", select, f"Companion figures: {kind}.", docs))
-    return views
-
-
-def _runs(stored: Documented) -> Documented:
+def _runs() -> Documented:
     """The runs as stored, and some of their attributes as columns."""
     columns = ", ".join(
         f"TRY_CAST(attributes[{text(n)}] AS {kind}) AS {n}" for n, (kind, _) in ATTRIBUTES.items()
     )
-    docs = {n: said for n, (_, said) in ATTRIBUTES.items()}
-    select = f"SELECT *, {columns} FROM ({stored.select})"
-    return Documented(stored.name, select, stored.title, stored.columns | docs)
+    select = f"SELECT {_names(RUN)}, {columns} FROM {landed_rows('run.json')}"
+    return Documented("meta.run", select, "Every run.", _docs(RUN) | _docs(ATTRIBUTES))
 
 
-def _from_json(files: Path, name: str, columns: Columns, present: bool) -> Documented:
-    docs = {n: said for n, (_, said) in columns.items()}
-    if not present:
-        select = ", ".join(f'CAST(NULL AS {kind}) AS "{n}"' for n, (kind, _) in columns.items())
-        return Documented(f"meta.{name}", f"SELECT {select} WHERE false", f"Every {name}.", docs)
-    types = ", ".join(f"{text(n)}: {text(kind)}" for n, (kind, _) in columns.items())
-    source = (
-        f"read_json({text(str(files.absolute()))}, columns = {{{types}}}, format = 'unstructured')"
-    )
-    select = ", ".join(f'"{n}"' for n in columns)
-    return Documented(f"meta.{name}", f"SELECT {select} FROM {source}", f"Every {name}.", docs)
+def _companions(kind: str, columns: Columns) -> Documented:
+    """A row for each interval of the companions of one kind."""
+    names = ", ".join(f"row.{n}" for n in columns if n != "run_id")
+    rows = f"SELECT run_id, unnest({kind}) AS row FROM {landed_rows('run.json')}"
+    select = f"SELECT run_id, {names} FROM ({rows})"
+    return Documented(f"meta.{kind}", select, f"Companion figures: {kind}.", _docs(columns))
+
+
+def _names(columns: Columns) -> str:
+    return ", ".join(name(n) for n in columns)
+
+
+def _docs(columns: Columns) -> dict[str, str]:
+    return {n: said for n, (_, said) in columns.items()}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -53,28 +52,6 @@ def text(value: str) -> str:
 def landed_rows(table: str) -> str:
     """The macro that stands for the rows of a landed table, whatever store they are in."""
     return f"{LANDED}.{name(table)}()"
-
-
-def landed(root: Path, table: str, schema: pa.Schema, present: bool, drifted: bool) -> str:
-    """A relation with the columns of a landed table, read from every dump; empty if there is none.
-
-    Args:
-        present: some dump has landed in the table.
-        drifted: some dump was landed by other layouts, so its files may lack columns.
-    """
-    typed = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {name(f.name)}" for f in schema)
-    place = ", ".join(f"CAST(NULL AS VARCHAR) AS {p}" for p in PLACE)
-    empty = f"(SELECT {place}, {typed} WHERE false)"
-    if not present:
-        return empty
-    pattern = root.absolute() / "records" / "*" / "*" / "*" / f"{table}.parquet"
-    files = (
-        f"read_parquet({text(str(pattern))}, union_by_name = {drifted}, hive_partitioning = true, "
-        "hive_types = {'system': VARCHAR, 'date': DATE, 'dump': VARCHAR})"
-    )
-    if not drifted:
-        return files  # the columns of the first file are those of all: only it is opened to bind
-    return f"(SELECT * FROM {empty} UNION ALL BY NAME SELECT * FROM {files})"
 
 
 def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
