@@ -81,13 +81,14 @@ def merge(
             said = [seen]
             for window in ahead(windows(source, Framer(part.findings))):
                 chosen = _fresh(window, part, seen, said)
-                packer.put(chosen)
-                if following is not None and part.last_us >= following.first_us:
-                    raise _overlap(part, following)
+                if following is None or part.last_us < following.first_us:
+                    packer.put(chosen)
                 if progress:
                     progress(source)
             seen = np.unique(np.concatenate(said))
         if following is not None:
+            if part.last_us >= following.first_us:
+                raise _overlap(part, following)
             _close(packer, part)
         part.records = packer.records - written
     packer.finish()
@@ -183,8 +184,8 @@ def _overlap(part: Merged, following: Merged) -> CpmonError:
     return CpmonError(
         "these dumps overlap in time",
         place=str(following.path),
-        expected=f"nothing before the end of {part.path}, {until} UTC",
+        expected=f"nothing up to the end of {part.path}, {until} UTC",
         found=f"it begins at {moment(following.first_us):%Y-%m-%dT%H:%M:%S.%f} UTC",
         effect="nothing was merged",
-        remedy=f"cut what is there twice: cpmon slice {following.path} --from {until} -o REST",
+        remedy=f"leave out what is there twice: cpmon slice {following.path} --from {until} -o REST",
     )

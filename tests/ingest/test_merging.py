@@ -130,9 +130,14 @@ def test_a_system_that_appears_later_is_refused_as_well(
     assert refused(path).problem == "these dumps are of different systems"
 
 
-def test_dumps_that_overlap_are_refused_with_the_way_out(tmp_path: Path):
-    first = file(tmp_path, "1", dump(interval(0, CONFIG, fields("sytrsp")), sample(3)))
-    second = file(tmp_path, "2", dump(sample(2), sample(4)))
+def test_dumps_that_overlap_are_refused_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The end that is told is that of the dump, however early the overlap is noticed."""
+    monkeypatch.setattr("cpmon.ingest.windows.CHUNK", 2 * 4096)
+    early = interval(0, CONFIG, fields("sytrsp"))
+    first = file(tmp_path, "1", dump(early, sample(2), sample(3)))
+    second = file(tmp_path, "2", dump(sample(1), sample(4)))
 
     error = refused(first, second)
 
