@@ -187,5 +187,5 @@ def _overlap(part: Merged, following: Merged) -> CpmonError:
         expected=f"nothing up to the end of {part.path}, {until} UTC",
         found=f"it begins at {moment(following.first_us):%Y-%m-%dT%H:%M:%S.%f} UTC",
         effect="nothing was merged",
-        remedy=f"leave out what is there twice: cpmon slice {following.path} --from {until} -o REST",
+        remedy=f"leave out what comes twice: cpmon slice {following.path} --from {until} -o REST",
     )
