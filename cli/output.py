@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from ..schemas.errors import CpmonError
 
@@ -44,3 +45,12 @@ def write_file(path: Path, data: bytes) -> None:
             Path(name).unlink(missing_ok=True)
     except OSError as error:
         raise CpmonError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def rows_as(rows: list[dict[str, Any]], form: str) -> bytes:
+    """Rows with the same keys, rendered; a text is a table."""
+    import pyarrow as pa
+
+    from ..reduce.render import render
+
+    return render(pa.Table.from_pylist(rows), "table" if form == "text" else form)

@@ -22,12 +22,15 @@ NAME = r"(?:[A-Z@#$][A-Z0-9@#$_]*|\*)"
 ROW = re.compile(
     rf"(?<!\S)(?P<dec>\d+)\s+(?P<hex>[0-9A-F]+)\s+(?P<word>{'|'.join(WORDS)}|Bit string)\s+"
     rf"(?P<length>\d+)(?P<more>\+?)\s+(?P<name>{NAME})(?!\S)"
-    r"(?:\s*\((?P<dim>\*|\d+(?:\s*:\s*\d+)?)\)(?!\S))?"
+    r"(?:\s?\((?P<dim>\*|\d+(?:\s*:\s*\d+)?)\)(?!\S))?"
 )
+NIBBLE = r"[.01]{4}"
 BIT = re.compile(
-    rf"(?<!\S)(?P<mask>[.01]{{4}}(?:[ ][.01]{{4}}|[ ]*\n\s*[.01]{{4}})+)\s+(?P<name>{NAME})(?!\S)"
+    rf"(?<!\S)(?P<mask>{NIBBLE}\s+{NIBBLE}(?:\s+{NIBBLE}\s+{NIBBLE})*)\s+(?P<name>{NAME})(?!\S)"
 )
-STRANGE = re.compile(r"^\s*(\d+)\s+([0-9A-F]+)\s+([A-Z]\w+)\s+(\d+)\+?\s+[A-Z@#$*]", re.MULTILINE)
+STRANGE = re.compile(
+    rf"^\s*(\d+)\s+([0-9A-F]+)\s+([A-Z]\w+)\s+(\d+)\+?\s+{NAME}(?!\S)", re.MULTILINE
+)
 """What is a row but for its type; only at the start of a line, since text may look like it."""
 
 KINDS = (
@@ -228,7 +231,7 @@ def _rows(source: PageText, contents: tuple[int, int], place: str) -> Iterator[P
         raise page_error("the contents table has no rows", place, line, source.lines[0])
     taken = {match.start("dec") for match in found}
     for match in STRANGE.finditer(text, start, end):
-        if match.start(1) not in taken:
+        if match.start(1) not in taken and int(match[1]) == int(match[2], 16):
             raise page_error(
                 f"the type {match[3]} is not known",
                 place,

@@ -27,11 +27,17 @@ def use(folder: Path | None) -> None:
     """Let the layouts of a folder win over the shipped ones, unless CPMON_SCHEMAS names another.
 
     The folder beside a store is such a one. None takes it back. Layouts obtained before stay as
-    they are; the next call of this module's functions reads anew.
+    they are.
     """
     global _beside  # noqa: PLW0603 - one process has one set of layouts
-    _beside = folder
-    for function in (layouts, tables, by_record, record_names, records, fingerprint, _sources):
+    if folder != _beside:
+        _beside = folder
+        reload()
+
+
+def reload() -> None:
+    """Read the layouts anew when they are next asked for: their files have changed."""
+    for function in (layouts, tables, by_record, records, record_names, fingerprint, _sources):
         function.cache_clear()
 
 

@@ -307,13 +307,16 @@ class TableMerge:
     # Rows without bytes of their own.
 
     def _confirm_groups(self) -> None:
+        """Groups of which every entry was met, with what no slot stands for."""
+        published = {"provenance": str(Provenance.PUBLISHED)}
         for group in (r for r in self.rows if r["type"] == Type.GROUP):
             own = [s for s in self.slots if s.group is group]
             if own and all(s.is_matched for s in own):
-                group["provenance"] = str(Provenance.PUBLISHED)
+                group.update(published)
+                is_labelled = any(row["of"] == group["name"] for row in self.rows)
                 for row in self.files[entry_file(self.name, group)]:
-                    if row["type"] == Type.RESERVED:
-                        row["provenance"] = str(Provenance.PUBLISHED)
+                    if is_labelled or row["type"] == Type.RESERVED:
+                        row.update(published)
 
     def _confirm_reserved(self, items: Items) -> None:
         """Reserved bytes that the page has as such too."""

@@ -33,7 +33,7 @@ HEADER = (
     (4, "Unsigned", 1, "MRHDRDM", ""),
     (5, "Unsigned", 1, "*", ""),
     (6, "Unsigned", 2, "MRHDRRC", ""),
-    (8, "Character", 8, "MRHDRTOD", "Time stamp, as the clock\ngave it. See MRRECHDR\nfor what 1 2 3 mean."),
+    (8, "Character", 8, "MRHDRTOD", "Time stamp. See MRRECHDR\nfor what 1 2 3 mean."),
     (16, "Character", 4, "*", ""),
     (20, "Character", 0, "MRHDR_END", ""),
 )  # fmt: skip
@@ -127,7 +127,8 @@ class Draft:
                     f" {line.name} ", f' <a href="#{line.name}">{line.name}</a> ', 1
                 )
         body = text.replace("\n", "<br>\n") if collapsed else f"<pre>\n{text}</pre>"
-        return f"<!DOCTYPE html>\n<html><head><title>MR</title>\n<style>p {{}}</style></head>\n<body>{body}</body></html>\n"
+        head = "<head><title>MR</title>\n<style>p {}</style></head>"
+        return f"<!DOCTYPE html>\n<html>{head}\n<body>{body}</body></html>\n"
 
     def _prolog(self) -> list[str]:
         page = f"MR{self.dsect}"

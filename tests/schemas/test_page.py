@@ -1,0 +1,278 @@
+"""Pages of records: found in any spelling, and refused with the line where they make no sense."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from cpmon.schemas import Kind, LayoutError
+from cpmon.schemas.page import Page, parse_page
+from cpmon.schemas.page_items import Items, nest
+from tests.pages import Draft, Line
+
+FLAGS = [
+    ("1.......", "XMPLRC_FLGA", "First condition holds"),
+    (".1......", "*", ""),
+    ("..111111", "XMPLRC_FLGN", "Count of things,\nsix bits"),
+]
+
+
+def example() -> Draft:
+    """Every form that the contents table has, in one invented record."""
+    lines = [
+        Line(0, "Structure", 72, "XMPLRC", "Start of the record"),
+        Line(0, "Character", 24, "XMPLRC_STATIC"),
+        Line(0, "Character", 20, "MRHDR"),
+        Line(16, "Character", 4, "*"),
+        Line(20, "Character", 0, "MRHDR_END"),
+        Line(20, "Unsigned", 2, "XMPLRC_CPUAD", "Address of the processor"),
+        Line(22, "Bitstring", 1, "XMPLRC_FLAGS", "Flags", bits=FLAGS),
+        Line(23, "Unsigned", 1, "*", "Reserved for use by others"),
+        Line(24, "Unsigned", 4, "XMPLRC_COUNT", "Things since 24 18 hours\nand 1... of them (4)"),
+        Line(28, "Unsigned", 4, "XMPLRC_SLOT", "One word per slot", "(0:2)"),
+        Line(40, "Signed", 4, "*", "Previous field is no longer meaningful. (XMPLRC_OLD)"),
+        Line(44, "Character", 8, "XMPLRC_BIG", "Wide count"),
+        Line(44, "Unsigned", 4, "XMPLRC_BIGHI", "Left half of it"),
+        Line(48, "Unsigned", 4, "XMPLRC_BIGLO", "Right half of it"),
+        Line(52, "Character", 10, "XMPLRC_PATHS", "", "(2)"),
+        Line(52, "Unsigned", 2, "XMPLRC_PATHID", "Its id"),
+        Line(54, "Unsigned", 2, "XMPLRC_PATHQ", "Depths of its queues", "(3)"),
+        Line(72, "Character", 0, "XMPLRC_END"),
+    ]
+    part = [
+        Line(0, "Structure", 6, "XMPLRC_ITEM", "One of the items"),
+        Line(0, "Character", 4, "XMPLRC_NAME"),
+        Line(4, "Bitstring", 2, "XMPLRC_STATE", bits=[("........1.......", "XMPLRC_UP", "")]),
+    ]  # fmt: skip
+    return Draft("XMPLRC", 12, 31, "sample", "Things of an example", "5.2.0", [lines, part])
+
+
+SPELLINGS: dict[str, Callable[[Draft], str]] = {
+    "aligned": lambda d: d.aligned(),
+    "with change bars": lambda d: d.aligned(bars=True),
+    "on one line": lambda d: d.collapsed(),
+    "broken anywhere": lambda d: d.collapsed(37),
+    "html": lambda d: d.html(),
+    "html on one line": lambda d: d.html(collapsed=True),
+    "dos": lambda d: "\ufeff" + d.aligned().replace("\n", "\r\n"),
+}
+EVERY_SPELLING = pytest.mark.parametrize("spell", SPELLINGS.values(), ids=SPELLINGS)
+
+
+def read(text: str) -> Page:
+    return parse_page(text.encode(), "MRXMPLRC.HTML")
+
+
+def items(page: Page, number: int = 0) -> Items:
+    return nest(page.structures[number], page.dsect, page.place, is_record=number == 0)
+
+
+def refused(text: str) -> LayoutError:
+    with pytest.raises(LayoutError) as caught:
+        everything(text)
+    return caught.value
+
+
+def everything(text: str) -> list[Items]:
+    page = read(text)
+    return [items(page, number) for number in range(len(page.structures))]
+
+
+@EVERY_SPELLING
+def test_the_prolog_says_record_kind_title_and_release(spell: Callable[[Draft], str]):
+    page = read(spell(example()))
+    assert (page.dsect, page.domain, page.record) == ("xmplrc", 12, 31)
+    assert (page.kind, page.title, page.release) == (Kind.SAMPLE, "Things of an example", "5.2.0")
+
+
+@EVERY_SPELLING
+def test_fields_views_arrays_and_parts_are_found(spell: Callable[[Draft], str]):
+    found = items(read(spell(example())))
+    assert [(i.offset, i.length, i.count, i.name, i.of) for i in found.fields] == [
+        (20, 2, 1, "cpuad", ""),
+        (22, 1, 1, "flags", ""),
+        (23, 1, 1, "", ""),
+        (24, 4, 1, "count", ""),
+        (28, 4, 3, "slot", ""),
+        (40, 4, 1, "", ""),
+        (44, 8, 1, "big", ""),
+        (44, 4, 1, "bighi", "big"),
+        (48, 4, 1, "biglo", "big"),
+        (52, 10, 2, "paths", ""),
+    ]
+    paths = found.fields[-1]
+    assert [(p.offset, p.length, p.name) for p in paths.parts] == [
+        (0, 2, "pathid"),
+        (2, 2, "pathq1"),
+        (4, 2, "pathq2"),
+        (6, 2, "pathq3"),
+        (8, 2, ""),
+    ]
+
+
+@EVERY_SPELLING
+def test_descriptions_keep_their_words_over_lines(spell: Callable[[Draft], str]):
+    said = {i.name: i.row.meaning for i in items(read(spell(example()))).fields}
+    assert said["cpuad"] == "Address of the processor"
+    assert said["count"] == "Things since 24 18 hours and 1... of them (4)"
+    assert said["big"] == "Wide count"
+
+
+@EVERY_SPELLING
+def test_bits_have_masks_and_reserved_ones_are_left_out(spell: Callable[[Draft], str]):
+    page = read(spell(example()))
+    (flags,) = (i for i in items(page).fields if i.name == "flags")
+    assert [(b.byte, b.mask, b.name) for b in flags.bits] == [(0, 0x80, "flga"), (0, 0x3F, "flgn")]
+    assert [b.row.meaning for b in flags.bits] == [
+        "First condition holds",
+        "Count of things, six bits",
+    ]
+
+
+@EVERY_SPELLING
+def test_a_structure_that_starts_again_is_a_part_with_bits_in_its_second_byte(
+    spell: Callable[[Draft], str],
+):
+    part = items(read(spell(example())), 1)
+    assert part.name == "item"
+    assert [(i.offset, i.length, i.name) for i in part.fields] == [(0, 4, "name"), (4, 2, "state")]
+    assert [(b.byte, b.mask) for b in part.fields[1].bits] == [(1, 0x80)]
+
+
+def test_patterns_of_eight_go_on_in_the_next_byte():
+    draft = example()
+    draft.tables[1][2].bits = [
+        ("1.......", "XMPLRC_A", ""),
+        ("......11", "XMPLRC_B", ""),
+        ("1.......", "XMPLRC_C", ""),
+    ]
+    bits = items(read(draft.aligned()), 1).fields[1].bits
+    assert [(b.byte, b.mask, b.name) for b in bits] == [
+        (0, 0x80, "a"),
+        (0, 0x03, "b"),
+        (1, 0x80, "c"),
+    ]
+
+
+def test_lines_are_those_of_the_file_in_html_too():
+    draft = example()
+    for text in (draft.aligned(), draft.html()):
+        page = read(text)
+        row = next(r for r in page.main.rows if r.name == "XMPLRC_COUNT")
+        assert "XMPLRC_COUNT" in text.split("\n")[row.line - 1]
+
+
+@pytest.mark.parametrize(
+    ("dsect", "descriptive", "kind"),
+    [
+        ("A", "Monitor Event Record", Kind.EVENT),
+        ("B", "Monitor Event and Sample Record", Kind.EVENT),
+        ("C", "Monitor Sample Configuration Record", Kind.CONFIG),
+    ],
+)
+def test_the_descriptive_name_says_the_kind(dsect: str, descriptive: str, kind: Kind):
+    text = example().aligned().replace("Monitor Sample Record", descriptive)
+    assert read(text.replace("DSECT NAME - XMPLRC", f"DSECT NAME - {dsect}")).kind is kind
+
+
+def test_a_text_that_is_no_page_is_refused():
+    error = refused("Monthly report\nnothing to see")
+    assert "no page of a monitor record" in error.problem
+    assert error.found == "Monthly report"
+
+
+def test_a_page_without_release_needs_the_option():
+    text = re.sub(r"This information.*", "", example().aligned())
+    assert "--release" in (refused(text).remedy or "")
+    assert parse_page(text.encode(), "x", "5.4.0").release == "5.4.0"
+
+
+def test_a_wrong_hexadecimal_offset_is_refused_with_its_line():
+    text = example().aligned().replace("  24   18  Unsigned", "  24   19  Unsigned")
+    error = refused(text)
+    line = next(n for n, t in enumerate(text.split("\n"), 1) if "  24   19" in t)
+    assert error.place == f"MRXMPLRC.HTML, line {line}"
+    assert "not X'19'" in error.problem
+
+
+def test_a_page_with_a_gap_is_refused_with_the_line_behind_it():
+    draft = example()
+    draft.lines.remove(draft.line("count"))
+    error = refused(draft.aligned())
+    assert error.problem == "bytes 24 to 27 are in no row of the page"
+    assert "XMPLRC_SLOT" in (error.found or "")
+
+
+def test_a_page_that_was_cut_says_where_it_ends():
+    text = example().aligned()
+    error = refused(
+        text[: text.index("  44   2C")] + "\nThis information is based on z/VM V5R2.0.\n"
+    )
+    assert error.problem == "the page ends at offset 44, its structure at 72"
+    assert "whole page" in (error.remedy or "")
+
+
+def test_fields_that_overlap_in_part_are_refused():
+    draft = example()
+    draft.line("bighi").length = 6
+    draft.line("biglo").length = 4
+    draft.line("count").length = 6
+    error = refused(draft.aligned())
+    assert "XMPLRC_SLOT overlaps XMPLRC_COUNT" in error.problem
+
+
+def test_a_field_behind_the_structure_is_refused_unless_it_is_open():
+    draft = example()
+    draft.lines[0].length = 71
+    assert "ends behind its structure" in refused(draft.aligned()).problem
+    draft.lines[0].length = 72
+    open_ = draft.aligned().replace("Structure    72 ", "Structure    72+")
+    assert read(open_).main.head.open
+    assert items(read(open_)).end == 72
+
+
+def test_an_unknown_type_is_named():
+    error = refused(example().aligned().replace("24   18  Unsigned  ", "24   18  Floating  "))
+    assert error.problem == "the type Floating is not known"
+    assert "Unsigned" in (error.expected or "")
+
+
+def test_a_name_that_is_on_the_page_twice_is_refused():
+    draft = example()
+    draft.line("count").name = "XMPLRC_CPUAD"
+    assert refused(draft.aligned().split("MRXMPLRC Cross")[0] + "based on z/VM V5R2.0").problem == (
+        "XMPLRC_CPUAD is on the page twice"
+    )
+
+
+def test_more_bits_than_the_field_has_are_refused():
+    draft = example()
+    draft.line("flags").bits = [("1.......", "XMPLRC_A", ""), ("1.......", "XMPLRC_B", "")]
+    assert "more bits than XMPLRC_FLAGS has" in refused(draft.aligned()).problem
+
+
+def test_a_cross_reference_that_says_otherwise_is_refused():
+    text = example().aligned()
+    at = text.index("Cross Reference\n\nName")
+    changed = text[:at] + text[at:].replace(
+        "XMPLRC_COUNT               18", "XMPLRC_COUNT               1C"
+    )
+    error = refused(changed)
+    assert error.problem == "the cross reference has another place for XMPLRC_COUNT"
+
+
+def test_a_name_of_length_0_at_the_end_is_the_rest_of_the_record():
+    draft = example()
+    draft.tables = [draft.lines]
+    draft.lines.insert(-1, Line(72, "Character", 0, "XMPLRC_CALCMD", "Text of a command"))
+    rest = items(read(draft.collapsed())).rest
+    assert rest is not None
+    assert (rest.offset, rest.name, rest.row.meaning) == (72, "calcmd", "Text of a command")
+
+
+def test_names_that_tables_use_themselves_get_an_underscore():
+    draft = example()
+    draft.line("count").name = "XMPLRC_TOD"
+    assert "tod_" in [i.name for i in items(read(draft.aligned())).fields]
