@@ -1,7 +1,9 @@
 """Arrow tables to bytes, for queries, listings and runs: the same everywhere, stable for tests.
 
 Times are ISO-8601 in UTC with microseconds. NULL is empty in csv, table and markdown and null in
-json. Bytes are hexadecimal. Nothing here loops over the rows of csv, json, jsonl or parquet.
+json. Bytes are hexadecimal, differences of times as DuckDB writes them. A line break inside a cell
+of a table or of markdown is a backslash and an n. Nothing here loops over the rows of csv, json,
+jsonl or parquet.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import io
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -70,33 +72,53 @@ def _distinct(table: pa.Table) -> pa.Table:
     return table.rename_columns(names)
 
 
-def plain(table: pa.Table, *, flat: bool = False) -> pa.Table:
-    """The table with times as ISO-8601 text in UTC and bytes as hexadecimal text.
+def _plain(table: pa.Table) -> pa.Table:
+    """The table with times as ISO-8601 text in UTC, spans of time and bytes as text."""
+    return _spelled(table, _plain_sql)
 
-    `flat` also turns lists, structs and maps into JSON text, for formats without a word for them.
-    """
-    wanted = [_plain_sql(f"c{n}", field.type, flat) for n, field in enumerate(table.schema)]
+
+def _flat(table: pa.Table) -> pa.Table:
+    """The plain table with lists, structs and maps as JSON, for formats without a word for them."""
+    return _spelled(_plain(table), _flat_sql)
+
+
+def _spelled(table: pa.Table, sql_of: Callable[[str, pa.DataType], str]) -> pa.Table:
+    """The table with texts in place of the columns for whose type there is SQL."""
+    wanted = [sql_of(f"c{n}", field.type) for n, field in enumerate(table.schema)]
     if not any(wanted):
         return table
     texts = [f"{sql} AS c{n}" for n, sql in enumerate(wanted) if sql]
-    given = table.rename_columns([f"c{n}" for n in range(table.num_columns)])
-    made = _query(f"SELECT {', '.join(texts)} FROM given", given)
+    made = _query(f"SELECT {', '.join(texts)} FROM given", _numbered(table))
     for n, sql in enumerate(wanted):
         if sql:
             table = table.set_column(n, table.column_names[n], made.column(f"c{n}"))
     return table
 
 
-def _plain_sql(column: str, kind: pa.DataType, flat: bool) -> str:
+def _numbered(table: pa.Table) -> pa.Table:
+    """The table with columns c0, c1 ...: names that differ by case are one to DuckDB."""
+    return table.rename_columns([f"c{n}" for n in range(table.num_columns)])
+
+
+def _span_sql(column: str, kind: pa.DataType) -> str:
+    """SQL for the text of a span of time, of which neither Parquet nor polars has a type."""
+    return f"CAST({column} AS VARCHAR)" if pa.types.is_interval(kind) else ""
+
+
+def _plain_sql(column: str, kind: pa.DataType) -> str:
     """SQL for the text of a column, or nothing where it stays as it is."""
     if pa.types.is_timestamp(kind):
         utc = column if kind.tz is None else f"({column} AT TIME ZONE 'UTC')"
         return f"strftime({utc}, '{_ISO}')"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return f"lower(hex({column}))"
-    if flat and pa.types.is_nested(kind):
-        return f"CAST(to_json({column}) AS VARCHAR)"
-    return ""
+    if pa.types.is_time(kind):
+        return f"CAST({column} AS VARCHAR)"
+    return _span_sql(column, kind)
+
+
+def _flat_sql(column: str, kind: pa.DataType) -> str:
+    return f"CAST(to_json({column}) AS VARCHAR)" if pa.types.is_nested(kind) else ""
 
 
 def _query(sql: str, given: pa.Table) -> pa.Table:
@@ -113,13 +135,13 @@ def _csv(table: pa.Table) -> bytes:
     import polars
 
     out = io.BytesIO()
-    polars.DataFrame(plain(table, flat=True)).write_csv(out, quote_style="necessary")
+    polars.DataFrame(_flat(table)).write_csv(out, quote_style="necessary")
     return out.getvalue()
 
 
 def _objects(table: pa.Table) -> list[bytes]:
     """One JSON object a row; NaN and infinity, for which JSON has no word, are null."""
-    table = plain(table)
+    table = _plain(table)
     for n, field in enumerate(table.schema):
         if pa.types.is_floating(field.type):
             column = table.column(n)
@@ -127,22 +149,29 @@ def _objects(table: pa.Table) -> list[bytes]:
             table = table.set_column(n, field.name, finite)
     if not table.num_rows:
         return []
-    lines = _query("SELECT CAST(to_json(given) AS BLOB) AS line FROM given", table)
+    members = ", ".join(f"{_literal(name)}, c{n}" for n, name in enumerate(table.column_names))
+    objects = f"SELECT CAST(json_object({members}) AS BLOB) AS line FROM given"
+    lines = _query(objects, _numbered(table))
     found: list[bytes] = lines.column(0).to_pylist()
     return found
+
+
+def _literal(text: str) -> str:
+    """A text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _parquet(table: pa.Table) -> bytes:
     from pyarrow import parquet
 
     out = io.BytesIO()
-    parquet.write_table(table, out, compression="zstd")
+    parquet.write_table(_spelled(table, _span_sql), out, compression="zstd")
     return out.getvalue()
 
 
 def _cells(table: pa.Table) -> list[list[str]]:
     """The columns as texts, for tables that a person reads."""
-    return [[_cell(v) for v in column.to_pylist()] for column in plain(table, flat=True).columns]
+    return [[_cell(v) for v in column.to_pylist()] for column in _flat(table).columns]
 
 
 def _cell(value: Any) -> str:
@@ -152,7 +181,7 @@ def _cell(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return _short(value)
-    return str(value)
+    return str(value).replace("\r", "\\r").replace("\n", "\\n")
 
 
 def _short(value: float) -> str:

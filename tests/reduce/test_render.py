@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import duckdb
 import pyarrow as pa
@@ -103,6 +104,35 @@ def test_what_json_has_no_word_for_is_null() -> None:
 def test_columns_of_one_name_all_appear(format: str) -> None:
     table = answer("SELECT 1 AS a, 2 AS a")
     assert b"a_2" in render(table, format)
+
+
+@pytest.mark.parametrize("format", ["json", "jsonl"])
+def test_json_keeps_every_name_a_column_can_have(format: str) -> None:
+    table = answer("""SELECT 1 AS given, 2 AS a, 3 AS "A", 4 AS "it's" """)
+    (row,) = json.loads(b"[" + render(table, format).strip(b"[]\n") + b"]")
+    assert row == {"given": 1, "a": 2, "A": 3, "it's": 4}
+
+
+def test_a_span_of_time_is_text_in_every_format() -> None:
+    table = answer("SELECT TIMESTAMP '2001-11-14 00:00:05' - TIMESTAMP '2001-11-13' AS span")
+    assert render(table, "csv") == b"span\n1 day 00:00:05\n"
+    assert render(table, "table").splitlines()[-1] == b"1 day 00:00:05"
+    assert json.loads(render(table, "json")) == [{"span": "1 day 00:00:05"}]
+    read = pq.read_table(pa.BufferReader(render(table, "parquet")))
+    assert read.to_pylist() == [{"span": "1 day 00:00:05"}]
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "json", "markdown"])
+def test_a_time_of_day_reads_alike_everywhere(format: str) -> None:
+    out = render(answer("SELECT TIME '10:00:00.25' AS at_utc"), format).decode()
+    assert re.findall(r"10:[\d:.]*", out) == ["10:00:00.25"]
+
+
+def test_a_line_break_does_not_break_a_table_for_people() -> None:
+    table = answer("SELECT e'a\\nb' AS text, 1 AS n")
+    assert render(table, "table").splitlines()[2:] == [b"a\\nb  1"]
+    assert render(table, "markdown").splitlines()[2:] == [b"| a\\nb | 1 |"]
+    assert json.loads(render(table, "json")) == [{"text": "a\nb", "n": 1}]
 
 
 def test_an_unknown_format_is_named_with_those_there_are() -> None:
