@@ -30,6 +30,8 @@ SOURCES = {
     "cfg": "set-up of the run",
     "calc": "calculated",
 }
+NOT_MEASURED = frozenset({"run_id", "system", "since", "until", "base_run_id", "cp_level"})
+"""Columns of run_summary that are texts and times: they can stand in the header, not in a row."""
 BASE_OF_RUN = "run"
 _MAX_DIGITS = 9
 
@@ -153,7 +155,7 @@ def _bases(top: TomlTable, runs: tuple[str, ...]) -> dict[str, str] | None:
         return None
     if isinstance(base, str) and base in runs:
         return dict.fromkeys(runs, base)
-    if isinstance(base, dict) and set(base) == set(runs) and set(base.values()) <= set(runs):
+    if isinstance(base, dict) and set(base) == set(runs) and all(b in runs for b in base.values()):
         return dict(base)
     allowed = f'one of {", ".join(runs)}; a base for each of these; or "{BASE_OF_RUN}"'
     raise top.wrong("base", allowed)
@@ -204,11 +206,12 @@ def _form(table: TomlTable) -> Format:
 
 def _measure(table: TomlTable) -> str:
     measure = table.text("measure")
-    known = [column.name for column in reduction("run_summary").columns]
+    columns = reduction("run_summary").columns
+    known = [column.name for column in columns if column.name not in NOT_MEASURED]
     if measure not in known:
         like = nearest(measure, known)
         hint = f" (did you mean {like}?)" if like else ""
-        raise table.wrong("measure", f"a column of run_summary{hint}")
+        raise table.wrong("measure", f"a column of run_summary that is a number{hint}")
     return measure
 
 

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from cpmon.reduce import load_spec, parse_spec
+from cpmon.reduce.spec import NOT_MEASURED
 from cpmon.schemas import CpmonError
+from tests.reduce.catalogue import empty_catalogue
 
+TEXTS = ("VARCHAR", "TIMESTAMP")
 HEAD = 'name = "t"\nruns = ["A", "B"]\n'
 
 
@@ -47,6 +50,12 @@ def test_one_base_stands_for_all_runs() -> None:
         ),
         ('base = "C"\n' + rows(UTIL), "t.toml: base", "'C'", "one of A, B"),
         ('base = { A = "A" }\n' + rows(UTIL), "t.toml: base", "{'A': 'A'}", "one of A, B"),
+        (
+            'base = { A = "A", B = ["A"] }\n' + rows(UTIL),
+            "t.toml: base",
+            "{'A': 'A', 'B': ['A']}",
+            "one of A, B",
+        ),
         ("ratios = 1\n" + rows(UTIL), "t.toml: ratios", "1", "true or false"),
         (rows("1"), "t.toml: groups[0].rows[0]", "1", "a table of keys"),
         (
@@ -59,7 +68,13 @@ def test_one_base_stands_for_all_runs() -> None:
             rows('{ label = "X", measure = "total_utl" }'),
             "t.toml: groups[0].rows[0].measure",
             "'total_utl'",
-            "a column of run_summary (did you mean total_util?)",
+            "a column of run_summary that is a number (did you mean total_util?)",
+        ),
+        (
+            rows('{ label = "X", measure = "cp_level" }'),
+            "t.toml: groups[0].rows[0].measure",
+            "'cp_level'",
+            "a column of run_summary that is a number",
         ),
         (
             rows('{ label = "X" }'),
@@ -119,6 +134,12 @@ def test_a_wrong_value_is_named_with_file_key_value_and_what_is_allowed(
     assert caught.value.place == place
     assert caught.value.found == found
     assert (caught.value.expected or "").startswith(expected)
+
+
+def test_every_number_of_the_run_summary_is_a_measure_and_nothing_else() -> None:
+    found = empty_catalogue().sql("FROM run_summary")
+    texts = {n for n, kind in zip(found.columns, found.types, strict=True) if str(kind) in TEXTS}
+    assert texts == NOT_MEASURED
 
 
 def test_an_unknown_key_is_an_error_with_the_nearest_known_one() -> None:
