@@ -6,7 +6,7 @@ computes the mean line from the sums behind the printed columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -47,7 +47,7 @@ class ReportResult:
     notes: tuple[str, ...]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Span:
     """Which rows of a reduction are meant; `until` is inside, `since` is not."""
 
@@ -56,10 +56,9 @@ class _Span:
     since: datetime | None = None
     until: datetime | None = None
     cpu: int | None = None
-    values: list[Any] = field(default_factory=list)
 
-    def where(self) -> str:
-        """The condition, with its values in `values`."""
+    def where(self) -> tuple[str, list[Any]]:
+        """The condition as SQL, and the values of its marks."""
         wanted = {
             "system = ?": self.system,
             "interval_end > ?": self.since,
@@ -67,8 +66,7 @@ class _Span:
             "cpu = ?": self.cpu,
         }
         given = {text: value for text, value in wanted.items() if value is not None}
-        self.values = list(given.values())
-        return " AND ".join(given)
+        return " AND ".join(given), list(given.values())
 
 
 def report_names() -> list[str]:
@@ -119,10 +117,13 @@ def report(
             remedy="leave the processor out, or ask for PROCESSORS_BY_TIME",
         )
     span = _span(con, run, system)
-    span.since = max(filter(None, (span.since, _utc(since))), default=None)
-    span.until = min(filter(None, (span.until, _utc(until))), default=None)
-    span.cpu = cpu
-    return _read(con, wanted, span)
+    narrowed = replace(
+        span,
+        since=max(filter(None, (span.since, _utc(since))), default=None),
+        until=min(filter(None, (span.until, _utc(until))), default=None),
+        cpu=cpu,
+    )
+    return _read(con, wanted, narrowed)
 
 
 def _utc(time: datetime | None) -> datetime | None:
@@ -135,40 +136,42 @@ def _utc(time: datetime | None) -> datetime | None:
 def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -> _Span:
     if run is not None:
         rows = con.execute("SELECT run_id, system, since, until FROM meta.run").fetchall()
-        mine = [r for r in rows if r[0] == run and system in (None, r[1])]
-        if not mine:
-            raise unknown("run", run, {str(r[0]) for r in rows})
-        if len(mine) > 1:
-            raise _choose(f"run {run} was measured on several systems", [r[1] for r in mine])
-        return _Span(mine[0][1], run, mine[0][2], mine[0][3])
+        known = {str(run_id): (measured, since, until) for run_id, measured, since, until in rows}
+        if run not in known:
+            raise unknown("run", run, known)
+        measured, since, until = known[run]
+        if system not in (None, measured):
+            raise CpmonError(
+                f"run {run} was not measured on that system",
+                expected=measured,
+                found=system,
+                remedy="leave --system out: a run names its system",
+            )
+        return _Span(measured, run, since, until)
     found = con.execute("SELECT DISTINCT system FROM meta.interval ORDER BY system").fetchall()
     systems = [str(name) for (name,) in found]
     if system is None:
         if len(systems) != 1:
-            raise _choose("the store holds several systems, or none", systems)
+            raise CpmonError(
+                "the store holds several systems" if systems else "no interval is in the store",
+                expected="one system",
+                found=", ".join(systems) or "none",
+                remedy="name one with --system" if systems else "ingest a dump first",
+            )
         return _Span(systems[0])
     if system not in systems:
         raise unknown("system", system, systems)
     return _Span(system)
 
 
-def _choose(problem: str, systems: list[str]) -> CpmonError:
-    return CpmonError(
-        problem,
-        expected="one system",
-        found=", ".join(systems) or "none",
-        remedy="name one with --system" if systems else "ingest a dump first",
-    )
-
-
 def _read(con: duckdb.DuckDBPyConnection, wanted: Report, span: _Span) -> ReportResult:
-    where = span.where()
+    where, values = span.where()
     view = wanted.reduction
     order = "interval_end, cpu" if wanted.by_cpu else "interval_end"
     names = ", ".join(column.name for column in wanted.columns)
     table = con.sql(
         f"SELECT {names} FROM {view} WHERE {where} AND seconds IS NOT NULL ORDER BY {order}",
-        params=span.values,
+        params=values,
     ).to_arrow_table()
     if not table.num_rows:
         raise _nothing(con, span, view)
@@ -176,7 +179,7 @@ def _read(con: duckdb.DuckDBPyConnection, wanted: Report, span: _Span) -> Report
     ((first, last, intervals, *means),) = con.execute(
         f"SELECT min(interval_end), max(interval_end), count(DISTINCT interval_end), {expressions}"
         f" FROM {view} WHERE {where} AND seconds IS NOT NULL",
-        span.values,
+        values,
     ).fetchall()
     averaged = [column.name for column in wanted.columns if column.mean is not None]
     return ReportResult(
@@ -188,39 +191,42 @@ def _read(con: duckdb.DuckDBPyConnection, wanted: Report, span: _Span) -> Report
         intervals=intervals,
         table=table,
         mean=dict(zip(averaged, means, strict=True)),
-        notes=(*_unmeasured(con, wanted, span, where), *_missing(wanted, table), *wanted.notes),
+        notes=(*_unmeasured(con, wanted, span), *_missing(wanted, table), *wanted.notes),
     )
 
 
 def _mean_sql(column: ReportColumn) -> str:
     match column.mean:
         case Sums(over, under, factor):
-            return f"sum({over}) * {factor!r} / nullif(sum({under}), 0)"
+            # Records of an older release may lack the counter: their time is not its time.
+            divisor = f"sum({under}) FILTER (WHERE {over} IS NOT NULL)"
+            return f"sum({over}) * {factor!r} / nullif({divisor}, 0)"
         case _:
             return f"avg({column.name})"
 
 
 def _nothing(con: duckdb.DuckDBPyConnection, span: _Span, view: str) -> CpmonError:
+    whose = f"system {span.system}" if span.cpu is None else f"processor {span.cpu}"
+    where, values = replace(span, since=None, until=None).where()
     ((count, first, last),) = con.execute(
         f"SELECT count(DISTINCT interval_end), min(interval_end), max(interval_end)"
-        f" FROM {view} WHERE system = ?",
-        [span.system],
+        f" FROM {view} WHERE {where} AND seconds IS NOT NULL",
+        values,
     ).fetchall()
     return CpmonError(
-        f"no measured interval of system {span.system} is in that span",
+        f"no measured interval of {whose} is in that span",
         expected=f"intervals that end from {first} to {last} UTC" if count else None,
-        found=f"{count} intervals of the system in all",
+        found=f"{count} measured intervals of it in all",
         effect="there is nothing to report; a first sample alone has no rates",
     )
 
 
-def _unmeasured(
-    con: duckdb.DuckDBPyConnection, wanted: Report, span: _Span, where: str
-) -> list[str]:
+def _unmeasured(con: duckdb.DuckDBPyConnection, wanted: Report, span: _Span) -> list[str]:
+    where, values = span.where()
     ((count,),) = con.execute(
         f"SELECT count(DISTINCT interval_end) FROM {wanted.reduction}"
         f" WHERE {where} AND seconds IS NULL",
-        span.values,
+        values,
     ).fetchall()
     if not count:
         return []

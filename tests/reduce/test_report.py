@@ -9,7 +9,7 @@ import pytest
 
 from cpmon.reduce import find_report, reduction, render_report, report, report_names
 from cpmon.schemas import CpmonError
-from tests.reduce.catalogue import insert, lab, minute
+from tests.reduce.catalogue import empty_catalogue, insert, lab, minute
 
 
 @pytest.fixture(scope="module")
@@ -99,11 +99,39 @@ def test_several_systems_need_a_choice() -> None:
     assert report(con, "SYSTEM_SUMMARY_BY_TIME", system="LAB").intervals == 2
 
 
+def test_a_run_of_another_system_says_which_it_was_measured_on(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    with pytest.raises(CpmonError, match="not measured on that system") as caught:
+        report(con, "PROCESSORS_BY_TIME", run="R1", system="OTHER")
+    assert (caught.value.expected, caught.value.found) == ("LAB", "OTHER")
+
+
+def test_a_processor_that_is_not_there_is_named(con: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(CpmonError, match="interval of processor 9 is") as caught:
+        report(con, "PROCESSORS_BY_TIME", cpu=9)
+    assert caught.value.found == "0 measured intervals of it in all"
+
+
+def test_an_empty_store_says_so() -> None:
+    with pytest.raises(CpmonError, match="no interval is in the store") as caught:
+        report(empty_catalogue(), "SYSTEM_SUMMARY_BY_TIME")
+    assert caught.value.remedy == "ingest a dump first"
+
+
+def test_the_mean_leaves_out_the_time_of_records_that_lack_the_counter() -> None:
+    con = lab()
+    con.execute("UPDATE interval.sytrsp SET plsmvb2g = NULL WHERE interval_end = ?", [minute(1)])
+    mean = report(con, "SYSTEM_SUMMARY2_BY_TIME").mean
+    assert mean["move_2g_rate"] == pytest.approx(66 / 30)  # over all 90 s it would be 0.73
+    assert mean["steal_rate"] == pytest.approx(4 * 66 / 90)
+
+
 def test_nothing_to_report_says_what_there_is(con: duckdb.DuckDBPyConnection) -> None:
     later = datetime(2030, 1, 1, tzinfo=UTC)
     with pytest.raises(CpmonError) as caught:
         report(con, "SYSTEM_SUMMARY_BY_TIME", since=later)
-    assert "2001-11-13 10:00:00 to 2001-11-13 10:02:00" in (caught.value.expected or "")
+    assert "2001-11-13 10:01:00 to 2001-11-13 10:02:00" in (caught.value.expected or "")
 
 
 def test_a_report_without_processors_refuses_one(con: duckdb.DuckDBPyConnection) -> None:
