@@ -23,7 +23,7 @@ from ..schemas.arrow import schemas
 from ..schemas.errors import CpmonError, StoreError
 from ..schemas.registry import fingerprint
 from .dictionary import COLUMNS, create_sql
-from .entries import Entry, bring_up, view
+from .entries import Entry, bring_up, stamp_of, view
 from .meta import meta_views
 from .reduced import kept
 from .sources import sources
@@ -77,12 +77,12 @@ def connect(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnecti
     connection = _opened(file, plan.stamp)
     if connection is None:
         built = _build(store, plan)
-        try:
+        with suppress(OSError):  # a disk that cannot be written serves readers all the same
             save(built, file)
-        except OSError:  # a disk that cannot be written serves readers all the same
+        connection = _opened(file, plan.stamp)
+        if connection is None:  # not written, or this process still has the one before open
             return _sealed(built, store)
         built.close()
-        connection = duckdb.connect(file, read_only=True, config=dict(QUIET))
     return _sealed(connection, store)
 
 
@@ -111,7 +111,13 @@ QUIET = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "
 
 
 def _sealed(connection: duckdb.DuckDBPyConnection, store: Store) -> duckdb.DuckDBPyConnection:
-    """Let queries read the store's files and nothing else, for good."""
+    """Let queries read the store's files and nothing else, for good.
+
+    DuckDB has one instance for all connections of a process to a file, so it may be done already.
+    """
+    locked = connection.execute("SELECT current_setting('lock_configuration')").fetchall()
+    if locked == [(True,)]:
+        return connection
     connection.execute(f"SET allowed_directories = [{text(str(store.root.absolute()) + os.sep)}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET TimeZone = 'UTC'")
@@ -155,35 +161,47 @@ def _opened(file: Path, stamp: str) -> duckdb.DuckDBPyConnection | None:
         connection = duckdb.connect(file, read_only=True, config=dict(QUIET))
     except duckdb.Error:
         return None
-    with suppress(duckdb.Error):
-        if connection.execute("SELECT stamp FROM meta.catalogue").fetchone() == (stamp,):
-            return connection
+    if stamp_of(connection) == stamp:
+        return connection
     connection.close()
     return None
 
 
 def _build(store: Store, plan: _Plan) -> duckdb.DuckDBPyConnection:
-    """A catalogue in memory: a copy of the nearest one at hand, brought up to date."""
-    connection = duckdb.connect(":memory:", config=dict(QUIET))
+    """A catalogue in memory, made from one at hand if that is of any use, else from nothing."""
+    entries = [*sources(store, plan.present), *_views(plan)]
+    for base in (template(), store.root / FILE):
+        if base is not None and base.exists():
+            with suppress(duckdb.Error):
+                return _built(entries, plan.stamp, base)
     try:
-        any(load(connection, file) for file in (template(), store.root / FILE) if file)
-        for costly in ("PRAGMA disable_optimizer", "SET threads = 1"):  # 0.3 ms a comment, not 0.2
-            connection.execute(costly)
-        connection.execute("BEGIN")
-        for schema in SCHEMAS:
-            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-        connection.execute((files(__package__) / "sql" / "deltas.sql").read_text(encoding="utf-8"))
-        made = bring_up(connection, [*sources(store, plan.present), *_views(plan)])
-        stamp = f"CREATE OR REPLACE TABLE meta.catalogue AS SELECT {text(plan.stamp)} AS stamp"
-        connection.execute(stamp)
-        connection.execute("COMMIT")
-        for usual in ("PRAGMA enable_optimizer", "RESET threads"):
-            connection.execute(usual)
+        return _built(entries, plan.stamp)
     except duckdb.Error as error:
-        connection.close()
         raise StoreError(
             "the catalogue cannot be built", place=str(store.root), found=str(error)
         ) from error
+
+
+def _built(
+    entries: Sequence[Entry], stamp: str, base: Path | None = None
+) -> duckdb.DuckDBPyConnection:
+    """A catalogue in memory, made from another one.
+
+    A comment takes 0.2 ms without the optimizer and on one thread, 0.3 ms with them.
+    """
+    connection = duckdb.connect(":memory:", config=dict(QUIET))
+    try:
+        if base is not None:
+            load(connection, base)
+        connection.execute("PRAGMA disable_optimizer; SET threads = 1; BEGIN")
+        for schema in SCHEMAS:
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        connection.execute((files(__package__) / "sql" / "deltas.sql").read_text(encoding="utf-8"))
+        made = bring_up(connection, entries, stamp)
+        connection.execute("COMMIT; PRAGMA enable_optimizer; RESET threads")
+    except duckdb.Error:
+        connection.close()
+        raise
     if any(entry.kind == "VIEW" for entry in made):
         keep_as_template(connection)
     return connection

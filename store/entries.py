@@ -17,8 +17,15 @@ import duckdb
 
 from .views import Documented, name, text
 
-REGISTER = "meta._entry"
-"""The table of what is in a catalogue, by name, with kind and digest."""
+REGISTER = "meta.catalogue"
+STAMP = "STAMP"
+"""The kind of the register's one row that is about the whole; its digest is the stamp."""
+
+REGISTER_DOCS = {
+    "name": "Name of the view, table or macro, with its schema.",
+    "kind": f"VIEW, TABLE or MACRO TABLE; {STAMP} for the catalogue as a whole.",
+    "digest": "Changes with anything that it is made of.",
+}
 
 
 @dataclass(frozen=True)
@@ -62,11 +69,14 @@ def view(documented: Documented) -> Entry:
     return Entry("VIEW", documented.name, create, documented.title, documented.columns)
 
 
-def bring_up(connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> list[Entry]:
+def bring_up(
+    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str
+) -> list[Entry]:
     """Make a catalogue hold these entries and no others; what is as it should be stays.
 
     Args:
         entries: each behind those that it reads.
+        stamp: of the catalogue as a whole, for `stamp_of`.
 
     Returns:
         Those that were made.
@@ -79,18 +89,34 @@ def bring_up(connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) ->
     missing = [entry for entry in entries if entry.name not in there or entry.name in stale]
     for entry in missing:
         connection.execute(f"{entry.create.rstrip().rstrip(';')};{entry.comments}")
-    connection.execute(
-        f"CREATE OR REPLACE TABLE {REGISTER} AS SELECT unnest($1::VARCHAR[]) AS name, "
-        "unnest($2::VARCHAR[]) AS kind, unnest($3::VARCHAR[]) AS digest",
-        [list(wanted), [entry.kind for entry in entries], list(wanted.values())],
-    )
+    rows = [(entry.name, entry.kind, wanted[entry.name]) for entry in entries]
+    _register(connection, [*rows, ("", STAMP, stamp)])
     return missing
+
+
+def stamp_of(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """The stamp that a catalogue was brought up with; None if it is none."""
+    try:
+        found = connection.execute(
+            f"SELECT digest FROM {REGISTER} WHERE kind = {text(STAMP)}"
+        ).fetchall()
+    except duckdb.Error:
+        return None
+    return str(found[0][0]) if found else None
+
+
+def _register(connection: duckdb.DuckDBPyConnection, rows: Sequence[tuple[str, str, str]]) -> None:
+    connection.execute(f"DELETE FROM {REGISTER}")
+    columns = ", ".join(f"unnest(${place}::VARCHAR[])" for place in (1, 2, 3))
+    by_column = [[row[place] for row in rows] for place in range(3)]
+    connection.execute(f"INSERT INTO {REGISTER} SELECT {columns}", by_column)
 
 
 def _registered(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
     """Kind and digest of what a catalogue holds, by name."""
-    connection.execute(
-        f"CREATE TABLE IF NOT EXISTS {REGISTER} (name VARCHAR, kind VARCHAR, digest VARCHAR)"
-    )
+    columns = ", ".join(f"{column} VARCHAR" for column in REGISTER_DOCS)
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {REGISTER} ({columns})")
+    title = "What the catalogue was made of, to see what has changed."
+    connection.execute(Entry("TABLE", REGISTER, "", title, REGISTER_DOCS).comments)
     found = connection.execute(f"SELECT name, kind, digest FROM {REGISTER}").fetchall()
-    return {known: (kind, digest) for known, kind, digest in found}
+    return {known: (kind, digest) for known, kind, digest in found if kind != STAMP}

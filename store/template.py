@@ -27,18 +27,15 @@ def template() -> Path | None:
     return said / "cpmon" / f"catalog-{duckdb.__version__}.duckdb"
 
 
-def load(connection: duckdb.DuckDBPyConnection, file: Path) -> bool:
-    """Fill an empty database in memory with all that a file holds; False if it cannot be read."""
-    if not file.exists():
-        return False
-    try:
-        connection.execute(f"ATTACH {text(str(file))} AS _file (READ_ONLY)")
-        connection.execute("COPY FROM DATABASE _file TO memory")
-    except duckdb.Error:
-        return False
-    finally:
-        connection.execute("DETACH DATABASE IF EXISTS _file")
-    return True
+def load(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
+    """Fill an empty database in memory with all that a file holds.
+
+    Raises:
+        duckdb.Error: it cannot be read.
+    """
+    connection.execute(f"ATTACH {text(str(file))} AS _file (READ_ONLY)")
+    connection.execute("COPY FROM DATABASE _file TO memory")
+    connection.execute("DETACH _file")
 
 
 def save(connection: duckdb.DuckDBPyConnection, file: Path) -> None:

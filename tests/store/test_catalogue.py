@@ -28,14 +28,15 @@ def test_every_view_and_every_column_has_a_comment(landed: Store):
             "SELECT schema_name, view_name FROM duckdb_views() "
             "WHERE NOT internal AND (comment IS NULL OR comment = '')"
         ).fetchall()
+        tables = connection.sql(
+            "SELECT schema_name, table_name FROM duckdb_tables() WHERE comment IS NULL"
+        ).fetchall()
         columns = connection.sql(
             "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() c "
-            "JOIN duckdb_views() v ON v.schema_name = c.schema_name AND v.view_name = c.table_name "
-            "WHERE NOT v.internal AND (c.comment IS NULL OR c.comment = '')"
+            "WHERE NOT c.internal AND (c.comment IS NULL OR c.comment = '')"
         ).fetchall()
 
-    assert views == []
-    assert columns == []
+    assert views == tables == columns == []
 
 
 def test_all_records_can_be_asked_for_before_any_was_landed(store: Store):

@@ -1,0 +1,165 @@
+"""A catalogue is made from the last one: whatever that holds, what comes out is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from cpmon.ingest import ingest
+from cpmon.reduce import reductions
+from cpmon.store import Store, catalogue, connect
+from cpmon.store.entries import Entry, bring_up, stamp_of
+from cpmon.store.template import template
+from tests.dumps import dump, fields, interval, record
+from tests.scenarios import CONFIG, SAMPLE
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of one's own, empty."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    found = template()
+    assert found is not None
+    return found
+
+
+def a_store(folder: Path, *records: bytes) -> Store:
+    store = Store(folder, create=True)
+    file = folder.with_suffix(".mon")
+    file.write_bytes(dump(interval(60, CONFIG, *records)))
+    ingest(file, store)
+    return store
+
+
+def contents(store: Store) -> list[list[tuple[object, ...]]]:
+    """All that a catalogue says of itself, its numbers of objects apart."""
+    with connect(store, reductions()) as connection:
+        return [
+            connection.sql(f"SELECT {columns} FROM {table} ORDER BY ALL").fetchall()
+            for table, columns in (
+                ("duckdb_views()", "schema_name, view_name, comment, sql"),
+                ("duckdb_columns()", "schema_name, table_name, column_name, data_type, comment"),
+                ("duckdb_functions()", "schema_name, function_name, macro_definition, comment"),
+                ("meta.dictionary", "*"),
+                ("meta.catalogue", "*"),
+            )
+        ]
+
+
+def test_a_catalogue_made_from_that_of_another_store_equals_one_made_from_nothing(
+    tmp_path: Path, cache: Path
+):
+    store = a_store(tmp_path / "a", SAMPLE)
+    from_nothing = contents(store)
+    cache.unlink()
+    (store.root / "catalog.duckdb").unlink()
+    connect(a_store(tmp_path / "b", record(9, 42, b"xy", 60))).close()
+
+    assert contents(store) == from_nothing
+    assert cache.exists()
+
+
+def test_only_what_differs_is_made(tmp_path: Path):
+    same = Entry("VIEW", "same", "CREATE VIEW same AS SELECT 1 AS a", "Same.", {"a": "One."})
+    old = Entry("VIEW", "b", "CREATE VIEW b AS SELECT 2 AS a", "Old.", {"a": "Two."})
+    new = Entry("VIEW", "b", "CREATE VIEW b AS SELECT 2 AS a", "New.", {"a": "Two."})
+    gone = Entry("MACRO TABLE", "gone", "CREATE MACRO gone() AS TABLE SELECT 3 AS a")
+    with duckdb.connect() as connection:
+        connection.execute("CREATE SCHEMA meta")
+
+        assert bring_up(connection, [same, old, gone], "1") == [same, old, gone]
+        assert bring_up(connection, [same, new], "2") == [new]
+
+        assert stamp_of(connection) == "2"
+        assert connection.sql(
+            "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
+        ).fetchall() == [("b", "New."), ("same", "Same.")]
+        with pytest.raises(duckdb.CatalogException):
+            connection.sql("FROM gone()")
+
+
+def other_database(file: Path) -> None:
+    with duckdb.connect(file) as connection:
+        connection.execute("CREATE SCHEMA monitor; CREATE TABLE monitor.sytrsp AS SELECT 1 AS a")
+
+
+def garbage(file: Path) -> None:
+    file.write_bytes(b"no database")
+
+
+@pytest.mark.parametrize("spoil", [garbage, other_database])
+def test_a_template_that_is_of_no_use_is_passed_over(
+    tmp_path: Path, cache: Path, spoil: Callable[[Path], None]
+):
+    cache.parent.mkdir(parents=True)
+    spoil(cache)
+
+    with connect(a_store(tmp_path / "a", SAMPLE)) as connection:
+        assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(1,)]
+
+
+def test_a_catalogue_needs_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "cache").write_text("a file where a folder should be")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    with connect(a_store(tmp_path / "a", SAMPLE)) as connection:
+        assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(1,)]
+
+
+def test_a_user_without_a_home_has_no_template(monkeypatch: pytest.MonkeyPatch):
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+
+    assert template() is None
+
+
+def test_a_store_that_cannot_be_written_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def no_space(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    store = a_store(tmp_path / "a", SAMPLE)
+    monkeypatch.setattr(catalogue, "save", no_space)
+
+    with connect(store) as connection:
+        assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(1,)]
+        with pytest.raises(duckdb.Error):
+            connection.sql("FROM read_text('/etc/hostname')")
+    assert not (store.root / "catalog.duckdb").exists()
+
+
+def test_a_table_has_the_same_columns_before_and_after_something_landed(tmp_path: Path):
+    described = []
+    for store in (Store(tmp_path / "empty", create=True), a_store(tmp_path / "a", SAMPLE)):
+        with connect(store) as connection:
+            described.append(
+                [
+                    connection.sql(f"DESCRIBE {schema}.{table}").fetchall()
+                    for schema in ("monitor", "interval")
+                    for table in ("sytrsp", "sytprp")
+                ]
+                + [connection.sql(f"DESCRIBE meta.{t}").fetchall() for t in ("dump", "interval")]
+            )
+
+    assert described[0] == described[1]
+
+
+def test_two_connections_of_a_process_each_see_what_had_landed_when_they_were_made(
+    tmp_path: Path,
+):
+    store = a_store(tmp_path / "a", SAMPLE)
+    with connect(store) as first, connect(store) as second:
+        file = tmp_path / "b.mon"
+        file.write_bytes(dump(interval(120, fields("sytrsp", 120), record(9, 42, b"xy", 120))))
+        ingest(file, store)
+        with connect(store) as third:
+            assert third.sql("SELECT count(*) FROM monitor.record_raw").fetchall() == [(1,)]
+        for connection in (first, second):
+            assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(2,)]
