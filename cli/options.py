@@ -18,11 +18,11 @@ def use_layouts(
     context: click.Context, _option: click.Parameter, store: Path | None
 ) -> Path | None:
     """Layouts beside a store, in its folder `schemas`, win over the shipped ones."""
-    if store is not None and not context.resilient_parsing:
+    if not context.resilient_parsing:
         from ..schemas.registry import use
 
-        beside = store / "schemas"
-        use(beside if beside.is_dir() else None)
+        beside = store / "schemas" if store else None
+        use(beside if beside and beside.is_dir() else None)
     return store
 
 

@@ -33,6 +33,9 @@ STRANGE = re.compile(
 )
 """What is a row but for its type; only at the start of a line, since text may look like it."""
 
+LONGEST = 0xFFFF
+"""Bytes of a record at most: its header has two bytes for the length."""
+
 KINDS = (
     ("sample configuration", (Kind.CONFIG,)),
     ("event and sample", (Kind.EVENT, Kind.SAMPLE, Kind.CONFIG)),
@@ -262,7 +265,7 @@ def _row(source: PageText, match: re.Match[str], stop: int, place: str) -> PageR
         length=int(match["length"]),
         word=match["word"].replace(" ", "").capitalize(),
         name=match["name"].replace("*", ""),
-        count=_count(match["dim"]),
+        count=_count(match["dim"], place, line, text),
         dimensioned=match["dim"] is not None,
         meaning=_sentence(described),
         line=line,
@@ -294,14 +297,17 @@ def _sentence(text: str) -> str:
     return " ".join(text.split())
 
 
-def _count(dimension: str | None) -> int:
+def _count(dimension: str | None, place: str, line: int, text: str) -> int:
     """Elements of `(4)`, `(0:255)`; 0 of `(*)`."""
     if dimension is None:
         return 1
     if dimension == "*":
         return 0
     low, _, high = dimension.partition(":")
-    return int(high) - int(low) + 1 if high else int(low)
+    count = int(high) - int(low) + 1 if high else int(low)
+    if count < 1:
+        raise page_error(f"the dimension ({dimension}) has no elements", place, line, text)
+    return count
 
 
 def _structures(rows: list[PageRow], place: str) -> Iterator[Structure]:
@@ -319,6 +325,14 @@ def _structures(rows: list[PageRow], place: str) -> Iterator[Structure]:
     for start, stop in zip(heads, [*heads[1:], len(rows)], strict=True):
         head = rows[start]
         inside = tuple(_aligned(row) for row in rows[start + 1 : stop])
+        if head.length > LONGEST:
+            raise page_error(
+                f"no record has {head.length} bytes",
+                place,
+                head.line,
+                head.text,
+                expected=f"a length of at most {LONGEST}",
+            )
         if head.offset:
             raise page_error(
                 f"the structure {head.name} does not begin at offset 0",

@@ -87,7 +87,7 @@ def nest(structure: Structure, dsect: str, place: str, *, is_record: bool) -> It
     kept: list[PageRow] = []
     rest: PageRow | None = None
     for row in structure.rows:
-        if row.offset + row.size > end and not structure.head.open:
+        if row.offset + row.size > end and (row.offset < end or not structure.head.open):
             raise page_error(
                 f"{row.name or '*'} ends behind its structure",
                 place,

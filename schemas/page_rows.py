@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from .layout import REST, WIDTHS, Type
+from .layout import REST, WIDTHS, Role, Type
 from .loader import Row
 from .page_items import BitItem, Item
 from .writer import COLUMNS
@@ -27,6 +27,10 @@ ROLES = {"char": "text", "guest": "text", "packed": "text", "bits": "flag", "tod
 does the least harm."""
 
 
+MOST = 0.75
+"""The share of layouts that must agree on a field for another record to follow them."""
+
+
 class Habits:
     """What fields of the same name and length are in the layouts known so far."""
 
@@ -37,18 +41,21 @@ class Habits:
                 self._rows[row["name"], row["length"]].append(row)
 
     def of(self, item: Item, *, keys: bool) -> tuple[str, str, str] | None:
-        """(type, role, unit) where all layouts that have such a field agree.
+        """(type, role, unit) of most layouts that have such a field; None if they differ much.
 
-        `keys`: whether a key may follow from another record's.
+        `keys`: whether a key may follow from other records'.
         """
-        fitting = [
+        found = Counter(
             (row["type"], row["role"], row["unit"])
             for row in self._rows[item.name, str(item.length)]
             if row["type"] in FITTING.get(item.row.word, ()) and row["type"] != Type.RESERVED
-        ]
-        if len(set(fitting)) != 1 or (fitting[0][1] == "key" and not keys):
+        )
+        if not found:
             return None
-        return fitting[0]
+        (first, times), *_ = found.most_common(1)
+        if times < MOST * found.total() or (first[1] == Role.KEY and not keys):
+            return None
+        return first
 
 
 def rows_of(
@@ -104,7 +111,8 @@ def _plain(item: Item, habits: Habits, *, keys: bool) -> tuple[list[Row], list[s
     row = _row(item.offset, item.length, kind, item.name, meaning=item.row.meaning)
     row |= {"of": item.of, "role": role, "unit": unit}
     bits = [bit_row(item, bit) for bit in item.bits]
-    return [row, *bits], [] if known or role != "gauge" else [item.name]
+    is_guess = role == Role.KEY or (role == Role.GAUGE and not known)
+    return [row, *bits], [item.name] if is_guess else []
 
 
 def _type(item: Item) -> str:

@@ -39,13 +39,13 @@ COLUMNS = {
 def rows() -> Iterator[dict[str, object]]:
     """A row for each field, named bit, and label of an entry, keyed by COLUMNS.
 
-    Records that are known by name only have one row, without a table.
+    Records without fields have one row, and those that are known by name only no table in it.
     """
     own = by_record()
     for said in records():
         layout = own.get((int(said["domain"]), int(said["record"])))
-        if layout is None:
-            yield _record(said)
+        if layout is None or not layout.columns:
+            yield _record(said) | {"table_name": layout.name if layout else None}
             continue
         for table in layout.tables():
             for field in (*table.columns, *table.bits):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cpmon.schemas import Kind, LayoutError
+from cpmon.schemas.importing import check
+from cpmon.schemas.loader import Sources
+from cpmon.schemas.merge import merge
 from cpmon.schemas.page import Page, parse_page
 from cpmon.schemas.page_items import Items, nest
 from tests.pages import Draft, Line
@@ -276,3 +282,39 @@ def test_names_that_tables_use_themselves_get_an_underscore():
     draft = example()
     draft.line("count").name = "XMPLRC_TOD"
     assert "tod_" in [i.name for i in items(read(draft.aligned())).fields]
+
+
+@pytest.mark.parametrize("dimension", ["(0)", "(3:1)"])
+def test_a_dimension_without_elements_is_refused(dimension: str):
+    draft = example()
+    draft.line("slot").dim = dimension
+    assert "has no elements" in refused(draft.aligned()).problem
+
+
+def test_a_structure_longer_than_any_record_is_refused():
+    draft = example()
+    draft.lines[0].length = 99_999_999
+    assert refused(draft.aligned()).problem == "no record has 99999999 bytes"
+
+
+CHANGES = st.lists(
+    st.tuples(
+        st.floats(0, 1), st.sampled_from(["", "\n", " ", "9", "*", "(8)", "1... ....", "<b>"])
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(st.sampled_from(list(SPELLINGS.values())), CHANGES, st.integers(0, 40))
+@settings(max_examples=300)
+def test_a_damaged_page_is_read_or_refused_and_nothing_else(
+    spell: Callable[[Draft], str], changes: list[tuple[float, str]], lost: int
+):
+    text = spell(example())
+    for where, new in changes:
+        at = int(where * len(text))
+        text = text[:at] + new + text[at + lost :]
+    with contextlib.suppress(LayoutError):
+        found = merge(parse_page(text.encode(), "page"), Sources())
+        check(found, Sources())

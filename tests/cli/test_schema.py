@@ -1,0 +1,216 @@
+"""`cpmon schema`: layouts as of a release, the dictionary, pages into a folder of one's own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cpmon.cli.main import Status
+from cpmon.schemas.registry import reload, use
+from cpmon.schemas.site import home, shipped
+from tests.cli.answer import Cpmon
+from tests.pages import Line, draft
+
+SHIPPED = shipped()
+
+
+@pytest.fixture(autouse=True)
+def _shipped_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("CPMON_SCHEMAS", raising=False)
+    yield
+    monkeypatch.undo()
+    use(None)
+    reload()
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    """SYTRSP of a later release, with a field more."""
+    made = draft(SHIPPED, "sytrsp", "5.4.0")
+    made.lines[-1:] = [Line(72, "Unsigned", 4, "SYTRSP_NEWER", "New things")]
+    made.lines[0].length = 76
+    path = tmp_path / "MRSYTRSP.HTML"
+    path.write_text(made.html())
+    return path
+
+
+def test_show_ends_where_the_record_of_a_release_ends(cpmon: Cpmon):
+    names = [
+        row["name"]
+        for row in cpmon("schema", "show", "SYTRSP", "--release", "4.3", "--format", "json").rows
+    ]
+    assert names[-1] == "plsmvb2g"
+    assert "as of 4.3.0: 48 bytes" in cpmon("schema", "show", "sytrsp", "--release", "4.3").text
+    everything = cpmon("schema", "show", "SYTRSP", "--format", "json").rows
+    assert everything[-1]["name"] == "plsalecg"
+    assert everything[-1]["hex"] == "44"
+
+
+def test_show_resolves_bytes_that_changed_their_meaning(cpmon: Cpmon):
+    def at_20(release: str) -> list[str]:
+        rows = cpmon("schema", "show", "sytrsg", "--release", release, "--format", "json").rows
+        return [row["name"] for row in rows if row["offset"] == 20 and row["type"] != "reserved"]
+
+    assert at_20("5.1") == ["rsafstor"]
+    assert at_20("5.3") == []
+
+
+def test_show_puts_bits_and_entries_under_what_they_belong_to(cpmon: Cpmon):
+    text = cpmon("schema", "show", "sytcug").text
+    assert "  physical" in text
+    assert "1... ...." in text
+    rows = cpmon("schema", "show", "sytcup", "--format", "json").rows
+    group = next(n for n, row in enumerate(rows) if row["type"] == "group")
+    assert rows[group]["offset"] is None
+    assert "from calcpuof" in rows[group]["meaning"]
+    assert (rows[group + 1]["table_name"], rows[group + 1]["offset"]) == ("sytcup_cpu", 0)
+
+
+def test_show_of_a_field_has_its_bits(cpmon: Cpmon):
+    rows = cpmon("schema", "show", "SYTCUG.CPUCHAR", "--format", "json").rows
+    assert [row["name"] for row in rows] == ["cpuchar", "dedicated", "shared", "limited"]
+
+
+def test_names_that_do_not_exist_get_the_nearest(cpmon: Cpmon):
+    answer = cpmon("schema", "show", "sytrps")
+    assert (answer.status, "did you mean" in answer.err) == (Status.USAGE, True)
+    assert "did you mean plsmvb2g" in cpmon("schema", "show", "sytrsp.plsmv2g").err
+
+
+def test_a_record_known_by_name_only_asks_for_its_page(cpmon: Cpmon):
+    unknown = next(r for r in SHIPPED.records if r["dsect"] not in SHIPPED.fields)
+    answer = cpmon("schema", "show", unknown["dsect"])
+    assert answer.status is Status.USAGE
+    assert "cpmon schema import" in answer.err
+
+
+def test_list_has_every_record(cpmon: Cpmon):
+    rows = cpmon("schema", "list", "--format", "json").rows
+    assert len(rows) == len(SHIPPED.records)
+    assert next(r for r in rows if r["name"] == "sytrsp")["bytes"] == 72
+
+
+def test_the_dictionary_is_searched_in_names_titles_and_meanings(cpmon: Cpmon):
+    def found(text: str) -> set[tuple[str, str]]:
+        rows = cpmon("schema", "dictionary", text, "--format", "json").rows
+        return {(row["table_name"], row["column_name"]) for row in rows}
+
+    assert ("sytrsp", "plsmvb2g") in found("MVB2G") & found("moved below 2g")
+    assert ("sytrsp", "plsmvb2g") in found("real storage, per cpu")
+    assert ("sytcug", "dedicated") in found("dedicated")
+    assert cpmon("schema", "dictionary", "no such word").status is Status.USAGE
+
+
+def test_the_dictionary_has_every_row_of_every_file(cpmon: Cpmon):
+    rows = list(csv.DictReader(io.StringIO(cpmon("schema", "dictionary", "--format", "csv").text)))
+    columns = {(row["table_name"], row["column_name"]) for row in rows}
+    groups = {r["name"] for rs in SHIPPED.fields.values() for r in rs if r["type"] == "group"}
+    for record in SHIPPED.records:
+        for row in SHIPPED.fields.get(record["dsect"], ()):
+            if row["type"] not in ("group", "reserved") and row["of"] not in groups:
+                assert (record["dsect"], row["name"]) in columns
+    assert {row["record_name"] for row in rows} == {r["dsect"] for r in SHIPPED.records}
+    assert any(row["column_name"] == "plsdgx00" and row["code"] for row in rows)
+
+
+def test_the_page_of_the_dictionary_stands_alone(cpmon: Cpmon, tmp_path: Path):
+    cpmon("schema", "dictionary", "--format", "html", "-o", tmp_path / "records.html")
+    text = (tmp_path / "records.html").read_text()
+    assert "<td>plsmvb2g</td>" in text
+    assert 'type="search"' in text
+    assert "http://" not in text and "https://" not in text and "$" not in text.split("<script>")[0]
+    assert text.count("<section>") >= len(SHIPPED.records)
+
+
+def test_meta_dictionary_has_the_same_rows(cpmon: Cpmon, perf: Path):
+    sql = "SELECT count(*) AS n FROM meta.dictionary"
+    said = json.loads(cpmon("query", sql, "--store", perf, "--format", "json").out)
+    assert said == [{"n": len(cpmon("schema", "dictionary", "--format", "json").rows)}]
+
+
+def test_a_page_is_written_into_the_folder_and_shown_from_there(
+    cpmon: Cpmon, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    own = tmp_path / "own"
+    answer = cpmon("schema", "import", page, "--into", own)
+    assert answer.status is Status.DONE
+    assert "sytrsp: added: sytrsp.newer" in answer.err
+    assert "role to look at: sytrsp.newer" in answer.err
+    assert sorted(str(p.relative_to(own)) for p in own.rglob("*.csv")) == [
+        "d00_system/sytrsp.csv",
+        "lengths.csv",
+        "records.csv",
+    ]
+    monkeypatch.setenv("CPMON_SCHEMAS", str(own))
+    (row,) = cpmon("schema", "show", "sytrsp.newer", "--format", "json").rows
+    assert (row["offset"], row["since"], row["meaning"]) == (72, "5.4.0", "New things")
+    again = cpmon("schema", "import", page)
+    assert "nothing new" in again.text
+
+
+def test_a_dry_run_shows_the_difference_and_writes_nothing(
+    cpmon: Cpmon, page: Path, tmp_path: Path
+):
+    answer = cpmon("schema", "import", page, "--into", tmp_path / "own", "--dry-run")
+    assert "+72,4,,unsigned,newer,,,gauge,,5.4.0,,published,New things" in answer.text
+    assert "-44,4,,unsigned,plsmvb2g,,,counter,pages,,,derived" in answer.text
+    assert "would be written" in answer.text
+    assert not (tmp_path / "own").exists()
+
+
+def test_a_contradicting_page_is_refused_with_its_line_and_the_others_are_written(
+    cpmon: Cpmon, page: Path, tmp_path: Path
+):
+    wrong = draft(SHIPPED, "sytxsp")
+    wrong.line("plspgin").name = "SYTXSP_OTHER"
+    text = wrong.aligned()
+    (tmp_path / "wrong.txt").write_text(text)
+    line = next(n for n, t in enumerate(text.split("\n"), 1) if "SYTXSP_OTHER " in t)
+
+    answer = cpmon("schema", "import", tmp_path / "wrong.txt", page, "--into", tmp_path / "own")
+    assert answer.status is Status.USAGE
+    assert f"wrong.txt, line {line}" in answer.err
+    assert "expected  plspgin" in answer.err
+    assert not list((tmp_path / "own").rglob("sytxsp.csv"))
+    assert list((tmp_path / "own").rglob("sytrsp.csv"))
+    taken = cpmon(
+        "schema", "import", tmp_path / "wrong.txt", "--into", tmp_path / "own", "--replace"
+    )
+    assert taken.status is Status.DONE
+    assert "other" in (tmp_path / "own" / "d00_system" / "sytxsp.csv").read_text()
+
+
+def test_a_page_comes_from_standard_input(cpmon: Cpmon, page: Path, tmp_path: Path):
+    answer = cpmon("schema", "import", "-", "--into", tmp_path / "own", stdin=page.read_bytes())
+    assert answer.status is Status.DONE
+    assert (tmp_path / "own" / "d00_system" / "sytrsp.csv").exists()
+
+
+def test_an_import_needs_a_folder_that_is_not_the_installed_one(cpmon: Cpmon, page: Path):
+    before = (home() / "records.csv").read_bytes()
+    assert "--into" in cpmon("schema", "import", page).err
+    assert "cpmon's own folder" in cpmon("schema", "import", page, "--into", home()).err
+    assert (home() / "records.csv").read_bytes() == before
+
+
+def test_what_is_no_page_or_no_file_is_told(cpmon: Cpmon, tmp_path: Path):
+    (tmp_path / "notes.txt").write_text("shopping list\n")
+    answer = cpmon(
+        "schema", "import", tmp_path / "notes.txt", tmp_path / "none", "--into", tmp_path
+    )
+    assert answer.status is Status.USAGE
+    assert "no page of a monitor record" in answer.err
+    assert "none cannot be read" in answer.err
+
+
+def test_layouts_beside_a_store_are_used_with_it(cpmon: Cpmon, page: Path, tmp_path: Path):
+    store = tmp_path / "store"
+    cpmon("schema", "import", page, "--into", store / "schemas")
+    with_store = cpmon("schema", "show", "sytrsp", "--store", store, "--format", "json").rows
+    assert with_store[-1]["name"] == "newer"
+    assert cpmon("schema", "show", "sytrsp", "--format", "json").rows[-1]["name"] == "plsalecg"
