@@ -11,23 +11,21 @@ CREATE OR REPLACE VIEW _run_hardware (
   emulation_seconds
 ) AS
 WITH line AS (
-  SELECT run_id,
-         interval_end,
-         LAG(interval_end) OVER (
-           PARTITION BY run_id ORDER BY interval_end
-         ) AS previous_end,
-         CAST(seconds AS DOUBLE) AS seconds,
-         CAST(busy_s AS DOUBLE) AS busy_s,
-         CAST(emulation_s AS DOUBLE) AS emulation_s
-  FROM meta.hardware
+  SELECT r.run_id,
+         date_part('epoch', r.since) AS run_starts,
+         date_part('epoch', r.until) AS run_ends,
+         date_part('epoch', l.interval_end) AS line_ends,
+         CAST(l.seconds AS DOUBLE) AS seconds,
+         CAST(l.busy_s AS DOUBLE) AS busy_s,
+         CAST(l.emulation_s AS DOUBLE) AS emulation_s
+  FROM meta.run AS r
+  JOIN meta.hardware AS l ON l.run_id = r.run_id
 )
-SELECT r.run_id,
-       SUM(l.seconds) AS seconds,
-       SUM(l.busy_s) AS busy_seconds,
-       SUM(l.emulation_s) AS emulation_seconds
-FROM meta.run AS r
-JOIN line AS l
-  ON l.run_id = r.run_id
-  AND l.interval_end > r.since
-  AND (l.previous_end IS NULL OR l.previous_end < r.until)
-GROUP BY r.run_id;
+SELECT run_id,
+       SUM(seconds) AS seconds,
+       SUM(busy_s) AS busy_seconds,
+       SUM(emulation_s) AS emulation_seconds
+FROM line
+WHERE LEAST(line_ends, run_ends) - GREATEST(line_ends - seconds, run_starts)
+  > LEAST(seconds, run_ends - run_starts) / 2
+GROUP BY run_id;

@@ -106,6 +106,32 @@ def test_a_companion_clock_that_is_milliseconds_late_keeps_its_last_line() -> No
     assert summary(con)["tx_rate"] == pytest.approx(1350 / 90)
 
 
+def test_a_companion_clock_that_is_late_adds_no_line_at_the_start() -> None:
+    con = lab()
+    con.execute("UPDATE meta.throughput SET interval_end = interval_end + INTERVAL 5 MILLISECOND")
+    con.execute("UPDATE meta.run SET since = ?", [minute(1)])
+    assert summary(con)["tx_rate"] == pytest.approx(750 / 30)
+
+
+def test_a_companion_line_of_a_later_measurement_does_not_count() -> None:
+    con = lab()
+    con.execute("UPDATE meta.run SET until = ?", [minute(2.1)])  # a little room, as run files have
+    after = {"run_id": "R1", "interval_end": minute(60), "seconds": 60.0}
+    insert(con, "meta.throughput", {**after, "transactions": 9999})
+    insert(con, "meta.hardware", {**after, "busy_s": 99.0, "emulation_s": 99.0})
+    got = summary(con)
+    assert got["tx_rate"] == pytest.approx(1350 / 90)
+    assert got["hw_total_util_per_user"] == pytest.approx(117 / 90 / 2 / 2)
+
+
+def test_a_companion_line_longer_than_the_run_counts() -> None:
+    con = lab()
+    con.execute("DELETE FROM meta.throughput")
+    hour = {"run_id": "R1", "interval_end": minute(30), "seconds": 3600.0, "transactions": 7200}
+    insert(con, "meta.throughput", hour)
+    assert summary(con)["tx_rate"] == pytest.approx(2)
+
+
 def test_a_run_without_any_data_is_there_and_all_null() -> None:
     con = lab()
     insert(
