@@ -67,7 +67,7 @@ class Query:
         values: dict[str, Value] = {name: param.default for name, param in known.items()}
         for name, value in (given or {}).items():
             if name not in known:
-                raise unknown(f"parameter of {self.name}", name, known)
+                raise unknown("parameter", name, known, place=f"query {self.name}")
             values[name] = known[name].read(str(value))
         return values
 

@@ -70,7 +70,7 @@ class Reduction:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise unknown(f"column of {self.name}", name, [c.name for c in self.columns])
+        raise unknown("column", name, [c.name for c in self.columns], place=self.name)
 
 
 @functools.cache

@@ -73,6 +73,16 @@ def test_busiest_users_of_a_run_and_only_the_first(con: duckdb.DuckDBPyConnectio
     assert run(con, "busiest_users", run="NONE") == []
 
 
+@pytest.mark.parametrize("name", ["busiest_users", "moves_2g_by_processor", "processor_balance"])
+def test_an_interval_belongs_to_the_run_in_which_it_ends(name: str) -> None:
+    con = lab()
+    for table in ("useact", "sytrsp", "sytprp"):
+        con.execute(f"UPDATE interval.{table} SET tod = tod - INTERVAL 2 SECOND")
+    # Samples were taken up to two seconds before the interval ended; the run begins in between.
+    con.execute("UPDATE meta.run SET since = ?", [minute(1 - 1 / 60)])
+    assert {row["measured_s"] for row in run(con, name, run="R1")} == {90.0}
+
+
 def test_processor_balance_names_the_master_and_the_distance_from_the_mean(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
