@@ -76,7 +76,8 @@ def nest(structure: Structure, dsect: str, place: str, *, is_record: bool) -> It
     """The fields of a structure.
 
     Names of length 0, and names for parts that begin before the record's own bytes, say nothing
-    that a layout could keep. A name for several fields is the field, and they are views of it,
+    that a layout could keep. Named bits of a field without a name give it one, such as `flags32`.
+    A name for several fields is the field, and they are views of it,
     unless one of them is an array: then it is left out.
 
     Raises:
@@ -135,7 +136,9 @@ def _nested(rows: Sequence[PageRow], prefixes: tuple[str, ...], place: str) -> l
     top: list[_Node] = []
     open_: list[_Node] = []
     for row in sorted(rows, key=lambda r: (r.offset, -r.size)):
-        node = _Node(row, _stripped(row.name, prefixes), _bits(row, prefixes, place), [])
+        bits = _bits(row, prefixes, place)
+        name = _stripped(row.name, prefixes) or (f"flags{row.offset}" if bits else "")
+        node = _Node(row, name, bits, [])
         while open_ and open_[-1].end <= row.offset:
             open_.pop()
         if open_:

@@ -45,13 +45,17 @@ class Slot:
         )
 
     def fits(self, leaf: Leaf) -> bool:
-        """Whether both mean the same; fields of arrays may differ in the numbers in their names."""
-        if self.name == leaf.name:
+        """Whether both mean the same.
+
+        Fields of arrays may differ in the numbers in their names and in a prefix; bits under a
+        field that the page does not name confirm a name of ours.
+        """
+        if self.name == leaf.name or not leaf.part.row.name:
             return True
         if self.group is None and not leaf.item.is_array:
             return False
-        names = {bare(leaf.name), bare(leaf.item.name)}
-        return bare(self.name) in names or bare((self.group or self.row)["name"]) in names
+        pages = {leaf.name, leaf.item.name}
+        return any(alike(own, page) for own in (self.name, self.whole["name"]) for page in pages)
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,12 @@ class Leaf:
 def bare(name: str) -> str:
     """A name without the numbers in it."""
     return re.sub(r"\d", "", name)
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether names of an array or its fields are the same but for numbers and a prefix."""
+    first, second = sorted((bare(one), bare(other)), key=len)
+    return bool(first) and second.endswith(first)
 
 
 def slots(table: str, rows: Iterable[Row], files: Mapping[str, Sequence[Row]]) -> Iterator[Slot]:

@@ -11,7 +11,7 @@ from .page import BitRow, PageRow
 from .page_items import Item, Items
 from .page_rows import FITTING, Habits, bit_row, insert, rest_row, rows_of
 from .reach import Reach
-from .slots import Leaf, Slot, entry_file, extent, leaves, slots
+from .slots import Leaf, Slot, alike, entry_file, extent, leaves, slots
 from .writer import COLUMNS
 
 
@@ -39,6 +39,7 @@ class TableMerge:
     def merge(self, items: Items) -> None:
         """Confirm, add and contradict, field by field; then what the page does not have."""
         self.slots = list(slots(self.name, self.rows, self.files))
+        self._wholes: set[str] = set()
         for item in items.fields:
             if not item.is_reserved:
                 self._match(item)
@@ -82,6 +83,19 @@ class TableMerge:
             for slot in self._at(item.offset, item.end - item.offset):
                 if slot.name == item.name:
                     self._confirm(slot, Leaf(slot.offset, slot.length, item.name, item, item))
+        if not item.is_array and not any(self._is_met_leaf(leaf) for leaf in leaves(item)):
+            self._match_whole(item)
+
+    def _match_whole(self, item: Item) -> None:
+        """A group of the layout that the page has as one field: its place is confirmed."""
+        for group in (r for r in self.rows if r["type"] == Type.GROUP):
+            if extent(group) == (item.offset, item.end) and alike(group["name"], item.name):
+                group["provenance"] = str(Provenance.PUBLISHED)
+                group["meaning"] = item.row.meaning or group["meaning"]
+                self.merged.confirmed += 1
+                self._wholes.add(item.name)
+                for slot in self.slots:
+                    slot.is_matched = slot.is_matched or slot.group is group
 
     def _confirm(self, slot: Slot, leaf: Leaf) -> None:
         first = slot.row["_seen"] == ""
@@ -278,6 +292,8 @@ class TableMerge:
         """A field that the page should have and does not."""
         if any(i.offset < slot.end and slot.offset < i.end for i in refused):
             return
+        if any(s.is_matched and s.name == slot.row["of"] for s in self.slots):
+            return  # a view of ours of a field that the page has
         over = [i for i in items.own if i.offset < slot.end and slot.offset < i.end]
         is_free = all(i.is_reserved for i in over)
         if is_free and self.reach.is_older and not slot.whole["since"]:
@@ -311,7 +327,7 @@ class TableMerge:
         published = {"provenance": str(Provenance.PUBLISHED)}
         for group in (r for r in self.rows if r["type"] == Type.GROUP):
             own = [s for s in self.slots if s.group is group]
-            if own and all(s.is_matched for s in own):
+            if own and all(s.is_matched and s.row["_seen"] for s in own):
                 group.update(published)
                 is_labelled = any(row["of"] == group["name"] for row in self.rows)
                 for row in self.files[entry_file(self.name, group)]:
@@ -335,6 +351,8 @@ class TableMerge:
         return any(s.is_matched and s.fits(leaf) for s in self._at(leaf.offset, leaf.length))
 
     def _is_met(self, item: Item) -> bool:
+        if item.name in self._wholes:
+            return True
         whole = self._at(item.offset, item.end - item.offset)
         if any(s.is_matched and s.name == item.name for s in whole):
             return True

@@ -224,6 +224,37 @@ def test_new_bits_of_a_known_field_are_added():
     check(found, known())
 
 
+def test_an_array_may_have_a_prefix_that_the_group_lacks_or_be_one_field():
+    page = draft(known(), "xmplrc")
+    page.line("slot").name = "XMPLRC_PLSSLOT"
+    assert merged(page, known()).added == []
+    page.line("plsslot").length, page.line("plsslot").dim = 12, ""
+    found = merged(page, known())
+    assert (found.added, found.contradictions) == ([], [])
+    assert row(found, "slot")["provenance"] == "published"
+    assert found.files["xmplrc_slot"][0]["provenance"] == "inferred"
+
+
+def test_a_view_of_ours_need_not_be_on_the_page():
+    layouts = known()
+    layouts.fields["xmplrc"].insert(
+        6, layouts.fields["xmplrc"][5] | {"name": "usedhi", "of": "used"}
+    )
+    found = merged(draft(known(), "xmplrc"), layouts)
+    assert not found.contradictions
+    assert row(found, "usedhi")["provenance"] == "inferred"
+
+
+def test_named_bits_confirm_a_name_of_ours_for_a_field_that_the_page_does_not_name():
+    page = draft(known(), "xmplrc")
+    page.line("flags").name = "*"
+    found = merged(page, known())
+    assert (found.added, found.contradictions) == ([], [])
+    assert row(found, "up")["provenance"] == "published"
+    alone = merged(page, Sources(known().records, [], {}))
+    assert (row(alone, "flags22")["type"], row(alone, "up")["of"]) == ("bits", "flags22")
+
+
 @pytest.mark.parametrize(
     ("change", "problem", "expected"),
     [
