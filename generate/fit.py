@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from .frames import Frames
 from .scenario import Run, Scenario, Targets
 from .tables import ScenarioError
+
+TOD_BEGINS = dt.datetime(1900, 1, 1, tzinfo=dt.UTC)
+TOD_ENDS = dt.datetime(2042, 9, 17, tzinfo=dt.UTC)
+"""The day on which the 64 bits are full."""
 
 ROOM = 1.01
 """Levels vary by a part of a percent around their mean; so much room must be left."""
@@ -26,6 +32,7 @@ def check_fit(scenario: Scenario, run: Run, file: str) -> None:
                 found=f"{wanted:,.1f} {unit}",
                 remedy=f"lower {key}, or give the scenario more room",
             )
+    _check_clock(scenario, run, file)
     _check_devices(scenario, file)
     _check_user_ids(scenario, run, file)
     targets = run.targets
@@ -59,7 +66,7 @@ def _storage(scenario: Scenario, run: Run) -> list[tuple[str, float, float, str]
             frames.slots,
             "page slots",
         ),
-        ("dasd_page_rate", _page_rate(targets), 1e9 if frames.slots else 0, "pages a second"),
+        ("dasd_page_rate", targets.paging_rate, 1e9 if frames.slots else 0, "pages a second"),
         ("xstor_page_rate", targets.xstor_page_rate, 1e9 if frames.expanded else 0, "pages"),
     ]
 
@@ -103,10 +110,18 @@ def others_util(targets: Targets, processors: int) -> tuple[float, float]:
     )
 
 
-def _page_rate(targets: Targets) -> float:
-    if targets.dasd_pages_per_tx is not None and targets.tx_rate is not None:
-        return targets.dasd_pages_per_tx * targets.tx_rate
-    return targets.dasd_page_rate
+def _check_clock(scenario: Scenario, run: Run, file: str) -> None:
+    """The TOD clock, 64 bits since 1900, can tell every time from the IPL to the last sample."""
+    seconds = scenario.intervals * scenario.monitor.interval_s
+    ipl = run.start - dt.timedelta(hours=run.ipl_hours_before)
+    end = run.start + dt.timedelta(seconds=seconds)
+    if ipl < TOD_BEGINS or end > TOD_ENDS:
+        raise ScenarioError(
+            f"run {run.run_id}: the TOD clock has no such time",
+            place=f"{file}: run.{run.run_id}.start",
+            expected=f"IPL and last sample from {TOD_BEGINS:%Y-%m-%d} to {TOD_ENDS:%Y-%m-%d}",
+            found=run.start.isoformat(),
+        )
 
 
 def _check_devices(scenario: Scenario, file: str) -> None:

@@ -32,14 +32,19 @@ class Measurement:
         """A run of a scenario; what is not given comes from the scenario.
 
         Raises:
-            ScenarioError: no such run, or no intervals.
+            ScenarioError: no such run, no intervals, or a seed below 0.
         """
         wanted = scenario.intervals if intervals is None else intervals
         if wanted < 1:
             raise ScenarioError(
                 "a dump needs an interval", expected="1 or more intervals", found=str(wanted)
             )
-        return cls(scenario, scenario.run(run_id), wanted, scenario.seed if seed is None else seed)
+        chosen = scenario.seed if seed is None else seed
+        if chosen < 0:
+            raise ScenarioError(
+                "a seed cannot be negative", expected="0 or more", found=str(chosen)
+            )
+        return cls(scenario, scenario.run(run_id), wanted, chosen)
 
     def rng(self, noun: str) -> np.random.Generator:
         """The random numbers of one noun of the model in this run."""
@@ -80,14 +85,6 @@ class Measurement:
         """High-frequency samples in an interval."""
         monitor = self.scenario.monitor
         return max(1, round(monitor.interval_s / monitor.high_frequency_s))
-
-    @property
-    def dasd_page_rate(self) -> float:
-        """Pages read and written a second."""
-        targets = self.targets
-        if targets.dasd_pages_per_tx is not None and targets.tx_rate is not None:
-            return targets.dasd_pages_per_tx * targets.tx_rate
-        return targets.dasd_page_rate
 
     def count(self, rate: float) -> int:
         """Events of the whole run at a rate per second."""

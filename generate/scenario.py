@@ -131,6 +131,13 @@ class Targets:
     hardware_total_util: Annotated[float, Percent] | None = None
     hardware_emul_util: Annotated[float, Percent] | None = None
 
+    @property
+    def paging_rate(self) -> float:
+        """Pages read from and written to DASD a second, by whichever of the two targets is set."""
+        if self.dasd_pages_per_tx is not None and self.tx_rate is not None:
+            return self.dasd_pages_per_tx * self.tx_rate
+        return self.dasd_page_rate
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -153,7 +160,7 @@ class Scenario:
     name: str
     title: str
     system: Annotated[str, Name8]
-    seed: int
+    seed: Annotated[int, Positive]
     machine: Machine
     storage: Storage
     users: tuple[UserGroup, ...]

@@ -58,7 +58,13 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
             found=text,
             remedy=f"did you mean {near}?" if near else None,
         )
-    return parse_scenario(path.read_text(encoding="utf-8"), path.name)
+    try:
+        content = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(
+            "a scenario cannot be read", place=str(path), expected="TOML in UTF-8", found=str(error)
+        ) from None
+    return parse_scenario(content, path.name)
 
 
 def parse_scenario(text: str, file: str) -> Scenario:
@@ -122,12 +128,19 @@ def _table(value: Any, file: str, place: str) -> Mapping[str, Any]:
 
 
 def _check_names(scenario: Scenario, file: str) -> None:
-    """Names that must agree: user groups of the runs, base runs, and that there are any."""
+    """Names that must agree: user groups of the runs, base runs; and that runs can name files."""
     for noun, rows in (("[[users]]", scenario.users), ("[run.NAME]", scenario.runs)):
         if not rows:
             raise ScenarioError(f"{file} has no {noun}", place=file, remedy=f"add a {noun}")
     groups = [group.name for group in scenario.users]
     for run in scenario.runs:
+        if not run.run_id or "/" in run.run_id:
+            raise ScenarioError(
+                f"run {run.run_id!r} cannot name the files of its dump",
+                place=f"{file}: run.{run.run_id}",
+                expected="a name, without a slash",
+                found=repr(run.run_id),
+            )
         place = f"run.{run.run_id}.users"
         for name, count in run.users.items():
             if name not in groups:

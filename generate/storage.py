@@ -70,7 +70,7 @@ class Flows:
         rng, targets = measurement.rng("flows"), measurement.targets
         storage = measurement.scenario.storage
         expanded = measurement.count(targets.xstor_page_rate)
-        dasd = measurement.count(measurement.dasd_page_rate)
+        dasd = measurement.count(targets.paging_rate)
         weights = processors.weights
         page_ins = expanded // 2
         fast = round(page_ins * storage.fast_page_in_share)

@@ -21,7 +21,10 @@ class ScenarioError(CpmonError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """What a number or text may be; put beside its type with `Annotated`."""
+    """What a number or text may be; put beside its type with `Annotated`.
+
+    A text with a `longest` goes into records, so it must also be one that EBCDIC can say.
+    """
 
     least: float | None = None
     most: float | None = None
@@ -35,15 +38,23 @@ class Limits:
         if self.most is not None:
             words.append(f"at most {self.most:g}")
         if self.longest is not None:
-            words.append(f"1 to {self.longest} characters")
+            words.append(f"1 to {self.longest} characters of EBCDIC (code page 037)")
         return ", ".join(words)
 
     def hold(self, value: Any) -> bool:
         """Whether a value keeps the limits."""
         if self.longest is not None:
-            return 1 <= len(value) <= self.longest
+            return 1 <= len(value) <= self.longest and _is_ebcdic(value)
         low = self.least is None or value >= self.least
         return low and (self.most is None or value <= self.most)
+
+
+def _is_ebcdic(text: str) -> bool:
+    try:
+        text.encode("cp037")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def read_table(kind: type[Table], values: Mapping[str, Any], file: str, place: str) -> Table:

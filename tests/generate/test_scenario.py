@@ -123,18 +123,22 @@ MISTAKES = {
         "percent",
     ),
     "no device": ('"0500"', '"05G0"', "volumes[1].first_device", "hexadecimal"),
-    "long user ids": ('prefix = "GUEST"', 'prefix = "GUESTXY"\n', "", ""),
-    "long serials": ('prefix = "PAG"', 'prefix = "PAGES"\n', "", ""),
     "unknown base": ("[run.A]", '[run.A]\nbase_run_id = "B"', "run.A.base_run_id", "A"),
     "unknown group": ("[run.A]", "[run.A]\nusers = { guest = 5 }", "run.A.users.guest", "guests"),
     "no count": ("[run.A]", "[run.A]\nusers = { guests = 0 }", "run.A.users.guests", "at least 1"),
     "rate without transactions": ("dasd_page_rate", "dasd_pages_per_tx", "per_tx", "tx_rate"),
+    "negative seed": ("seed = 1", "seed = -1", "seed", "at least 0"),
+    "no EBCDIC": ('system = "LAB"', 'system = "ЛАБ"', "system", "characters of EBCDIC"),
+    "before the clock": ("2003-03", "1890-03", "run.A.start", "from 1900-01-01 to 2042-09-17"),
+    "behind the clock": ("2003-03", "2042-10", "run.A.start", "from 1900-01-01 to 2042-09-17"),
+    "no file name": ("[run.A", '[run."../A"', "run.../A", "a name, without a slash"),
+    "no name": ("[run.A", '[run.""', "run.", "a name, without a slash"),
     "runs": ("[run.", "[runs.", "runs", "did you mean run?"),
     "no TOML": ("[machine]", "[machine", "small.toml", "small.toml is not TOML"),
 }
 
 
-@pytest.mark.parametrize("mistake", [m for m, row in MISTAKES.items() if row[2]])
+@pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_answered_with_file_key_and_what_is_allowed(mistake: str):
     right, wrong, place, allowed = MISTAKES[mistake]
     assert right in SMALL
@@ -170,6 +174,14 @@ def test_a_scenario_that_is_not_there_is_answered_with_those_that_are():
     assert "large-storage" in (error.value.expected or "")
 
 
+def test_a_file_that_is_no_text_is_named(tmp_path: Path):
+    path = tmp_path / "small.toml"
+    path.write_bytes(b"\xff" + SMALL.encode())
+    with pytest.raises(ScenarioError, match="cannot be read") as error:
+        load_scenario(path)
+    assert error.value.place == str(path)
+
+
 def test_a_run_that_is_not_there_is_answered_with_those_that_are():
     with pytest.raises(ScenarioError) as error:
         next(dump_frames(load_scenario("timer"), "2600"))
@@ -179,3 +191,8 @@ def test_a_run_that_is_not_there_is_answered_with_those_that_are():
 def test_a_dump_needs_an_interval():
     with pytest.raises(ScenarioError, match="needs an interval"):
         next(dump_frames(load_scenario("timer"), "2600NP", intervals=0))
+
+
+def test_a_seed_is_not_negative():
+    with pytest.raises(ScenarioError, match="cannot be negative"):
+        next(dump_frames(load_scenario("timer"), "2600NP", seed=-1))
