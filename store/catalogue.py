@@ -2,8 +2,8 @@
 
 Parquet is the truth. `catalog.duckdb` holds no data: only views that find new dumps by
 themselves, so it is made again only when a table appears for the first time, when layouts or
-reductions change, or when the store was moved. It is replaced by a rename, since DuckDB allows
-one writer or many readers.
+reductions change, or when the store was moved; and then by what differs from another one. It is
+replaced by a rename, since DuckDB allows one writer or many readers.
 """
 
 from __future__ import annotations

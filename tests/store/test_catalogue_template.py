@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -60,6 +61,23 @@ def test_a_catalogue_made_from_that_of_another_store_equals_one_made_from_nothin
 
     assert contents(store) == from_nothing
     assert cache.exists()
+
+
+def test_another_store_needs_no_view_that_the_last_one_had(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made: list[Entry] = []
+
+    def noted(*arguments: Any) -> list[Entry]:
+        made.extend(found := bring_up(*arguments))
+        return found
+
+    connect(a_store(tmp_path / "a", SAMPLE), reductions()).close()
+    monkeypatch.setattr(catalogue, "bring_up", noted)
+    connect(a_store(tmp_path / "b", record(9, 42, b"xy", 60)), reductions()).close()
+
+    assert {entry.kind for entry in made} == {"MACRO TABLE"}
+    assert '_landed."record_raw"' in {entry.name for entry in made}
 
 
 def test_only_what_differs_is_made(tmp_path: Path):
