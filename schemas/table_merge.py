@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from .layout import REST, Provenance, Type, release_key
+from .bit_merge import BitMerge
+from .layout import REST, Provenance, Type
 from .loader import Row
 from .merged import Merged
-from .page import BitRow, PageRow
+from .merging import Merging, marked
 from .page_items import Item, Items
-from .page_rows import FITTING, Habits, bit_row, insert, rest_row, rows_of
+from .page_rows import FITTING, Habits, insert, rest_row, rows_of
 from .reach import Reach
 from .slots import Leaf, Slot, alike, entry_file, extent, leaves, slots
-from .writer import COLUMNS
 
 
-class TableMerge:
+class TableMerge(Merging):
     """The rows of one file; `merge` fills the files of `merged` and what it says."""
 
     def __init__(
@@ -26,11 +26,12 @@ class TableMerge:
         habits: Habits,
         reach: Reach,
     ) -> None:
-        self.merged, self.name, self.habits, self.reach = merged, name, habits, reach
+        super().__init__(merged, name, reach)
+        self.habits = habits
         self.is_new = name not in before
-        self.rows = [_copy(row) for row in before.get(name, ())]
+        self.rows = [marked(row) for row in before.get(name, ())]
         self.files = {
-            file: [_copy(row) for row in before[file]]
+            file: [marked(row) for row in before[file]]
             for group in self.rows
             if group["type"] == Type.GROUP and (file := entry_file(name, group)) in before
         }
@@ -44,7 +45,7 @@ class TableMerge:
             if not item.is_reserved:
                 self._match(item)
         left = [item for item in items.fields if not item.is_reserved and not self._is_met(item)]
-        refused = [item for item in left if not self._accept(item, items)]
+        refused = [item for item in left if not self._accept(item)]
         if self.is_new:
             self._add_all(items)
         for slot in self.slots:
@@ -65,7 +66,7 @@ class TableMerge:
         )
         if known is None:
             if self.is_new and len(self.merged.page.structures) == 1:
-                self.rows.append(_copy(rest_row(item)))
+                self.rows.append(marked(rest_row(item)))
                 self.merged.added.append(f"{self.name}.{item.name}")
         elif known["name"] == item.name:
             known["provenance"] = str(Provenance.PUBLISHED)
@@ -106,15 +107,17 @@ class TableMerge:
         row, said = slot.row, leaf.part.row
         if said.word in FITTING and row["type"] not in FITTING[said.word]:
             expected = f"a type that {row['type']} can be"
-            self._contradict(said, f"{row['name']} is {said.word}", expected)
+            self.contradict(said, f"{row['name']} is {said.word}", expected)
             return
         self.merged.confirmed += 1
         row["provenance"] = str(Provenance.PUBLISHED)
         self._describe(slot, leaf)
         for spanned in {id(r): r for r in (row, slot.whole)}.values():
-            self._widen(spanned)
+            self.widen(spanned)
         if leaf.part.bits:
-            self._match_bits(slot, leaf.part)
+            group = slot.group
+            rows = self.rows if group is None else self.files[entry_file(self.name, group)]
+            BitMerge(self.merged, self.name, self.reach).match(rows, slot.row, leaf.part)
 
     @staticmethod
     def _describe(slot: Slot, leaf: Leaf) -> None:
@@ -124,58 +127,9 @@ class TableMerge:
         if said and (slot.group is None or leaf.item.is_array or not row["meaning"]):
             row["meaning"] = said
 
-    def _widen(self, row: Row) -> None:
-        """A release that has a field is within its span."""
-        now, name = self.reach.now, f"{self.name}.{row['name']}"
-        if row["since"] and release_key(now) < release_key(row["since"]):
-            self.merged.changed.append(f"{name}: since {now}, was {row['since']}")
-            row["since"] = now
-        if row["until"] and release_key(now) > release_key(row["until"]):
-            self.merged.changed.append(f"{name}: until nothing, was {row['until']}")
-            row["until"] = ""
-
-    def _match_bits(self, slot: Slot, item: Item) -> None:
-        """Named bits: the same, new ones, or others."""
-        rows = self.rows if slot.group is None else self.files[entry_file(self.name, slot.group)]
-        known = [r for r in rows if r["type"] == Type.BIT and r["of"] == slot.row["name"]]
-        start = int(slot.row["offset"])
-        for bit in item.bits:
-            new = bit_row(item, bit) | {"of": slot.row["name"], "offset": str(start + bit.byte)}
-            same = next((r for r in known if _place(r) == _place(new)), None)
-            if same is not None and same["name"] == bit.name:
-                self._confirm_bit(same, bit.row)
-                continue
-            shared = [r for r in known if _share(r, new)]
-            if shared:
-                expected = f"{shared[0]['name']}, mask {shared[0]['code']}"
-                self._contradict(
-                    bit.row, f"bits of {item.name} are {bit.name}, mask {new['code']}", expected
-                )
-                continue
-            new["since"] = self.reach.now if known and not self.reach.is_older else ""
-            insert(rows, _copy(new))
-            self.merged.added.append(f"{self.name}.{bit.name}")
-        self._miss_bits(item, [r for r in known if not r["_seen"]])
-
-    def _confirm_bit(self, row: Row, said: BitRow) -> None:
-        row["_seen"], row["provenance"] = "yes", str(Provenance.PUBLISHED)
-        row["meaning"] = said.meaning or row["meaning"]
-        self._widen(row)
-        self.merged.confirmed += 1
-
-    def _miss_bits(self, item: Item, missing: Iterable[Row]) -> None:
-        """Bits that the layout names and the page, which names others, does not."""
-        for row in missing:
-            if self.reach.is_older and not row["since"]:
-                self._narrow(row)
-            elif not row["since"] or release_key(row["since"]) <= release_key(self.reach.now):
-                self._contradict(
-                    item.row, f"bit {row['name']} of {item.name} is missing", f"mask {row['code']}"
-                )
-
     # What the page alone has.
 
-    def _accept(self, item: Item, items: Items) -> bool:
+    def _accept(self, item: Item) -> bool:
         """Take a field that is new; False if it contradicts the layout."""
         active = [s for s in self.slots if s.is_in(self.reach.now)]
         over = [s for s in active if s.offset < item.end and item.offset < s.end]
@@ -183,20 +137,15 @@ class TableMerge:
             if not self.is_new:
                 self._add(item)
             return True
-        start, length = item.offset, item.end - item.offset
         if over and all(s.is_matched for s in over):
-            if all(start <= s.offset and s.end <= item.end for s in over):
-                if any((s.offset, s.end) == (start, item.end) and not s.group for s in over):
-                    self._add_view(item, next(s for s in over if s.offset == start))
-                else:
-                    self.merged.notes.append(f"{item.row.name} is a name for several fields")
-                return True
-            around = [s for s in over if s.offset <= start and item.end <= s.end]
+            around = [s for s in over if s.offset <= item.offset and item.end <= s.end]
             if around and not item.is_array:
                 self._add_view(item, around[0])
                 return True
+            if all(item.offset <= s.offset and s.end <= item.end for s in over):
+                self.merged.notes.append(f"{item.row.name} is a name for several fields")
+                return True
         self._tell_apart(item, over, active)
-        del length, items
         return False
 
     def _tell_apart(self, item: Item, over: Sequence[Slot], active: Sequence[Slot]) -> None:
@@ -204,18 +153,18 @@ class TableMerge:
         said = item.row
         same = next((s for s in active if s.name == item.name), None)
         if same is not None and same.offset == item.offset:
-            self._contradict(
+            self.contradict(
                 said, f"{item.name} has length {item.end - item.offset}", f"length {same.length}"
             )
         elif same is not None:
-            self._contradict(
+            self.contradict(
                 said, f"{item.name} is at offset {item.offset}", f"offset {same.offset}"
             )
         elif (over[0].offset, over[0].end) == (item.offset, item.end):
-            self._contradict(said, f"offset {item.offset} is {item.name}", over[0].name)
+            self.contradict(said, f"offset {item.offset} is {item.name}", over[0].name)
         else:
             place = f"{over[0].name}, {over[0].length} bytes at {over[0].offset}"
-            self._contradict(said, f"{item.name} overlaps {over[0].name}", place)
+            self.contradict(said, f"{item.name} overlaps {over[0].name}", place)
 
     def _add(self, item: Item) -> None:
         """A field where nothing or reserved bytes were."""
@@ -231,9 +180,9 @@ class TableMerge:
                 )
             self._cut(item.offset, item.end, keep_since=gone)
         for row in rows:
-            insert(self.rows, _copy(row | span))
+            insert(self.rows, marked(row | span))
         for file, entry in files.items():
-            self.files[file] = [_copy(row | span) for row in entry]
+            self.files[file] = [marked(row | span) for row in entry]
         self.merged.added.append(f"{self.name}.{item.name}")
         self.merged.doubts += doubts
 
@@ -247,7 +196,7 @@ class TableMerge:
             if row["type"] != Type.BIT:
                 row["of"] = around.row["of"] or around.row["name"]
             row["since"], row["until"] = around.row["since"], around.row["until"]
-            insert(self.rows, _copy(row))
+            insert(self.rows, marked(row))
         self.merged.added.append(f"{self.name}.{item.name}")
         self.merged.doubts += doubts
 
@@ -255,8 +204,8 @@ class TableMerge:
         """The whole structure, of which nothing was known."""
         for item in items.fields:
             rows, files, doubts = rows_of(self.name, item, self.habits, keys=True)
-            self.rows += [_copy(row) for row in rows]
-            self.files |= {file: [_copy(r) for r in entry] for file, entry in files.items()}
+            self.rows += [marked(row) for row in rows]
+            self.files |= {file: [marked(r) for r in entry] for file, entry in files.items()}
             self.merged.doubts += doubts
             if item.name:
                 self.merged.added.append(f"{self.name}.{item.name}")
@@ -284,7 +233,7 @@ class TableMerge:
         for item in items.own:
             if item.is_reserved and item.offset >= self.end:
                 (row,), _, _ = rows_of(self.name, item, self.habits)
-                insert(self.rows, _copy(row | {"since": self.reach.since(item.end)}))
+                insert(self.rows, marked(row | {"since": self.reach.since(item.end)}))
 
     # What the layout alone has.
 
@@ -297,7 +246,7 @@ class TableMerge:
         over = [i for i in items.own if i.offset < slot.end and slot.offset < i.end]
         is_free = all(i.is_reserved for i in over)
         if is_free and self.reach.is_older and not slot.whole["since"]:
-            self._narrow(slot.whole)
+            self.narrow(slot.whole)
             return
         said = over[0].row if over else items.head
         if is_free and over and slot.name.upper() in said.meaning.upper():
@@ -307,17 +256,10 @@ class TableMerge:
         if slot.row.get("_missed"):
             return
         slot.row["_missed"] = "yes"
-        self._contradict(
+        self.contradict(
             said,
             f"{slot.name} is missing",
             f"{slot.name} at offset {slot.offset}, length {slot.length}",
-        )
-
-    def _narrow(self, row: Row) -> None:
-        """An older release does not have a field yet."""
-        row["since"] = self.reach.after(self.reach.now)
-        self.merged.changed.append(
-            f"{self.name}.{row['name']}: since {row['since']}, not in {self.reach.now}"
         )
 
     # Rows without bytes of their own.
@@ -357,20 +299,3 @@ class TableMerge:
         if any(s.is_matched and s.name == item.name for s in whole):
             return True
         return all(self._is_met_leaf(leaf) for leaf in leaves(item))
-
-    def _contradict(self, row: PageRow | BitRow, problem: str, expected: str) -> None:
-        self.merged.contradict(row, f"{self.name}: {problem}", expected)
-
-
-def _place(row: Row) -> tuple[str, str]:
-    return row["offset"], row["code"].upper()
-
-
-def _share(row: Row, other: Row) -> bool:
-    """Whether two bit rows have a bit in common."""
-    return row["offset"] == other["offset"] and bool(int(row["code"], 16) & int(other["code"], 16))
-
-
-def _copy(row: Row) -> Row:
-    """A row that may be changed, with a mark for whether the page has it."""
-    return {column: row.get(column, "") for column in COLUMNS} | {"_seen": ""}
