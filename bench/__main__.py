@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from . import decode, encodings, landing, memory
+from . import decode, encodings, landing, listing, memory
 from .dumps import Dumps
 from .machine import MEGA, machine
 from .result import Section
@@ -30,6 +30,10 @@ def _memory(dumps: Dumps, quick: bool) -> list[Section]:
     return memory.measure([dumps.of_size(s * MEGA) for s in sizes], 1 if quick else 3)
 
 
+def _listing(dumps: Dumps, quick: bool) -> list[Section]:
+    return listing.measure(dumps.of_size((5 if quick else 1000) * MEGA), 1 if quick else 3)
+
+
 def _encodings(dumps: Dumps, quick: bool) -> list[Section]:
     dump = dumps.of_size((5 if quick else 256) * MEGA)
     return encodings.measure(landing.decoded_tables(dump), 1 if quick else 3)
@@ -39,6 +43,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "decode": _decode,
     "landing": _landing,
     "memory": _memory,
+    "listing": _listing,
     "encodings": _encodings,
 }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .dump_output import container_option
 from .main import Status, status_of
 from .options import dump_arguments, output_options, release_option
 from .output import deliver
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
 
 @click.command("check")
 @dump_arguments
+@container_option
 @release_option
 @output_options
-def command(dumps: tuple[Path, ...], release: str, form: str, output: Path | None) -> Status:
+def command(
+    dumps: tuple[Path, ...], container: str, release: str, form: str, output: Path | None
+) -> Status:
     """What is wrong with each DUMP, in passes: file, control records, record headers, values.
 
     Nothing is landed. The exit status follows the worst finding of all dumps: 0 none or info,
@@ -37,7 +41,7 @@ def command(dumps: tuple[Path, ...], release: str, form: str, output: Path | Non
 
     from ..reduce.render import render
 
-    found = [_check(dump, release) for dump in dumps]
+    found = [_check(dump, container, release) for dump in dumps]
     if form == "json":
         documents = [checked.document() for checked in found]
         data = (json.dumps(documents, indent=1) + "\n").encode()
@@ -56,12 +60,12 @@ def command(dumps: tuple[Path, ...], release: str, form: str, output: Path | Non
     return max(status_of(checked.findings.worst) for checked in found)
 
 
-def _check(dump: Path, release: str) -> Checked:
+def _check(dump: Path, container: str, release: str) -> Checked:
     from ..ingest.checking import check_dump
     from ..ingest.sources import open_source
 
     with (
-        open_source(dump) as source,
+        open_source(dump, container) as source,
         bar(f"checking {dump.name}", source.stored_size) as advance,
     ):
         return check_dump(source, release, lambda read: advance(read.stored_read))

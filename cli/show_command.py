@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .dump_output import container_option
 from .options import Moment, output_options, pairs, release_option
 from .output import deliver
 
@@ -67,6 +68,7 @@ class Offset(click.ParamType[int]):
 @click.option("--hexdump", is_flag=True, help="The bytes, 16 a line, with the fields marked.")
 @click.option("--follow", is_flag=True, help="Every record that fits, page by page on a terminal.")
 @release_option
+@container_option
 @output_options
 def command(
     dump: Path,
@@ -80,6 +82,7 @@ def command(
     hexdump: bool,
     follow: bool,
     release: str,
+    container: str,
     form: str,
     output: Path | None,
 ) -> None:
@@ -108,7 +111,7 @@ def command(
         number - 1,
     )
     count = None if follow and limit is None else limit or 1
-    found = _explained(dump, wanted, count, release)
+    found = _explained(dump, container, wanted, count, release)
     name = "standard input" if str(dump) == "-" else dump.name
     if form in ("table", "text"):
         chunks = _texts(found, name, hexdump, _paint(output))
@@ -120,7 +123,9 @@ def command(
         _write(_machine(found, name, form), output, form)
 
 
-def _explained(dump: Path, wanted: Wanted, count: int | None, release: str) -> Iterator[Explained]:
+def _explained(
+    dump: Path, container: str, wanted: Wanted, count: int | None, release: str
+) -> Iterator[Explained]:
     """The records wanted with their lines, as they are taken.
 
     Raises:
@@ -131,15 +136,15 @@ def _explained(dump: Path, wanted: Wanted, count: int | None, release: str) -> I
     from ..ingest.sources import open_source
 
     none = True
-    with open_source(dump) as source:
+    with open_source(dump, container) as source:
         for picked in itertools.islice(pick(source, wanted, release), count):
             none = False
             yield picked, explain(picked.data, picked.layout, picked.release)
     if none:
-        _none(dump, wanted)
+        _none(dump, container, wanted)
 
 
-def _none(dump: Path, wanted: Wanted) -> None:
+def _none(dump: Path, container: str, wanted: Wanted) -> None:
     from ..ingest.picking import nearest
     from ..ingest.sources import open_source
     from ..schemas.errors import CpmonError
@@ -148,7 +153,7 @@ def _none(dump: Path, wanted: Wanted) -> None:
     if wanted.at is None:
         raise CpmonError("no record of the dump fits", place=str(dump), remedy=remedy)
     if str(dump) != "-":
-        with open_source(dump) as source:
+        with open_source(dump, container) as source:
             before, behind = nearest(source, wanted.at)
         known = [f"{place:#x}" for place in (before, behind) if place is not None]
         remedy = f"the nearest records start at {' and '.join(known)}" if known else remedy

@@ -2,78 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..schemas.registry import by_record, layout, record_names
 from .ahead import ahead
-from .codec import tod_to_unix_us
-from .columns import decode
-from .configuration import INTERVAL, SYSTEM, Configuration
+from .clocks import GAP
+from .codec import I64, tod_to_unix_us
+from .columns import Decoded, decode
+from .configuration import INTERVAL, IPL, SYSTEM, Configuration
 from .findings import Findings
-from .intervals import closed_intervals
+from .index import INTERVAL_END
 from .monwrite import Framer
-from .reader import by_kind
+from .runs import Runs, find_runs, tods
 from .sources import Source
-from .windows import Window, windows
+from .windows import Stretch, note_open, stretches
 
-GAP = 1.5
-"""An interval this many times as long as it should be hides a missing one."""
+ZONE = "syszone"
+"""The field of MTRSYS with the time zone: seconds east of UTC (believed)."""
+FURTHEST_S = 15 * 3600
+"""No time zone is further from UTC; anything more is another thing in its place."""
 
+UNKNOWN = "unknown"
+"""In place of a layout's provenance, where there is no layout."""
 
-@dataclass
-class Inventory:
-    """What one dump holds.
-
-    Attributes:
-        records: (domain, record) -> number of records and their bytes.
-        ends_us: interval ends, microseconds since 1970 UTC.
-        configuration: what the dump says of its system.
-    """
-
-    name: str
-    size: int = 0
-    records: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-    ends_us: list[int] = field(default_factory=list)
-    first_us: int | None = None
-    last_us: int | None = None
-    configuration: Configuration = field(default_factory=Configuration)
-    findings: Findings = field(default_factory=Findings)
-
-    @property
-    def interval_s(self) -> float | None:
-        """Usual seconds of an interval: as MONITOR was set, else as measured."""
-        if self.configuration.nominal_s:
-            return float(self.configuration.nominal_s)
-        return float(np.median(np.diff(self.ends_us))) / 1e6 if len(self.ends_us) > 1 else None
-
-    @property
-    def gaps(self) -> int:
-        """How many times intervals are missing between two that are there."""
-        usual = self.interval_s
-        return 0 if usual is None else int((np.diff(self.ends_us) / 1e6 > GAP * usual).sum())
-
-    def table(self) -> pa.Table:
-        """One row for each kind of record, most bytes first."""
-        names, known = record_names(), by_record()
-        total = max(sum(size for _, size in self.records.values()), 1)
-        order = sorted(self.records, key=lambda kind: (-self.records[kind][1], kind))
-        rows = [
-            {
-                "domain": kind[0],
-                "record": kind[1],
-                "name": names.get(kind, "").upper() or None,
-                "layout": str(known[kind].provenance) if kind in known else None,
-                "records": self.records[kind][0],
-                "bytes": self.records[kind][1],
-                "share": self.records[kind][1] / total,
-            }
-            for kind in order
-        ]
-        return pa.Table.from_pylist(rows, schema=TABLE)
-
+Progress = Callable[[Source], None]
 
 TABLE = pa.schema(
     [
@@ -88,33 +45,191 @@ TABLE = pa.schema(
 )
 
 
-def take_inventory(source: Source) -> Inventory:
+@dataclass(frozen=True)
+class Start:
+    """The monitor's configuration, written when monitoring starts.
+
+    `at_us`: when; `ipl_us`: when CP was loaded: microseconds since 1970 UTC. `again`: CP was loaded
+    since the start before.
+    """
+
+    at_us: int
+    ipl_us: int
+    again: bool
+
+
+@dataclass
+class Inventory:
+    """What one dump holds.
+
+    Attributes:
+        records: (domain, record) -> number of records and their bytes.
+        ends_us: interval ends, microseconds since 1970 UTC.
+        configuration: what the dump says of its system.
+        zone_s: seconds that the system's local time is ahead of UTC; None if not known.
+        starts: every time that monitoring started.
+    """
+
+    name: str
+    size: int = 0
+    records: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    ends_us: list[int] = field(default_factory=list)
+    first_us: int | None = None
+    last_us: int | None = None
+    zone_s: int | None = None
+    starts: list[Start] = field(default_factory=list)
+    configuration: Configuration = field(default_factory=Configuration)
+    findings: Findings = field(default_factory=Findings)
+
+    @property
+    def interval_s(self) -> float | None:
+        """Usual seconds of an interval: as MONITOR was set, else as measured."""
+        if self.configuration.nominal_s:
+            return float(self.configuration.nominal_s)
+        return float(np.median(np.diff(self.ends_us))) / 1e6 if len(self.ends_us) > 1 else None
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        """The interval ends around every stretch of time in which intervals are missing."""
+        usual = self.interval_s
+        if usual is None:
+            return []
+        ends = np.array(self.ends_us, np.int64)
+        before = np.flatnonzero(np.diff(ends) / 1e6 > GAP * usual)
+        return list(zip(ends[before].tolist(), ends[before + 1].tolist(), strict=True))
+
+    @property
+    def resets(self) -> list[Start]:
+        """The starts of monitoring behind which CP had been loaded again."""
+        return [start for start in self.starts if start.again]
+
+    def table(self, sort: str = "bytes") -> pa.Table:
+        """One row for each kind of record.
+
+        Args:
+            sort: most "bytes" or "records" first, or by "type": domain and record.
+        """
+        names, known = record_names(), by_record()
+        rows: list[dict[str, Any]] = [
+            {
+                "domain": kind[0],
+                "record": kind[1],
+                "name": names.get(kind, "").upper() or None,
+                "layout": str(known[kind].provenance) if kind in known else UNKNOWN,
+                "records": self.records[kind][0],
+                "bytes": self.records[kind][1],
+                "share": self.records[kind][1] / max(self.size, 1),
+            }
+            for kind in sorted(self.records)
+        ]
+        if sort != "type":
+            rows.sort(key=lambda row: -row[sort])
+        return pa.Table.from_pylist(rows, schema=TABLE)
+
+
+def take_inventory(source: Source, progress: Progress | None = None) -> Inventory:
     """Read a dump's record headers from front to back.
+
+    Args:
+        progress: called now and then.
 
     Raises:
         DumpError: it is no monitor data.
     """
     found = Inventory(source.name)
-    for window in ahead(windows(source, Framer(found.findings))):
-        _count(window, found)
+    counting = _Counting(found)
+    source.hashing = False
+    for stretch in ahead(stretches(source, Framer(found.findings))):
+        counting.take(stretch)
+        if progress:
+            progress(source)
+    counting.finish()
     found.size = source.size
     return found
 
 
-def _count(window: Window, found: Inventory) -> None:
-    index = window.index
-    telling = {layout(name) for name in (SYSTEM[0], INTERVAL[0])}
-    for kind, chosen in by_kind(index):
-        lengths = index.length[chosen]
-        count, size = found.records.get(kind, (0, 0))
-        found.records[kind] = count + len(chosen), size + int(lengths.sum())
-        known = by_record().get(kind)
-        if known is not None and known in telling:
-            decoded = decode(known, window.data, index.start[chosen], lengths)
-            found.configuration.take(decoded, chosen)
-    stamps = closed_intervals(window, found.configuration)
-    found.ends_us += stamps["interval_end_us"].to_pylist()
-    if len(index):
-        first, last = tod_to_unix_us(index.tod[[0, -1]]).tolist()
+@dataclass
+class _Counting:
+    """Counts a dump stretch by stretch, by runs of records of one kind: there are few of them."""
+
+    found: Inventory
+    _open: int = 0
+    """Sample records behind the last interval end, and where the first of them starts."""
+    _open_at: int = 0
+    _filled: bool = False
+    """Whether there is one among them that is no configuration."""
+
+    def take(self, stretch: Stretch) -> None:
+        """Count the records of the next stretch."""
+        found, runs = self.found, find_runs(stretch.data, stretch.frames)
+        if not len(runs):
+            return
+        for kind, (count, size) in runs.totals().items():
+            before = found.records.get(kind, (0, 0))
+            found.records[kind] = before[0] + count, before[1] + size
+        ends = runs.of(INTERVAL_END)
+        ends = ends[stretch.frames.sample[runs.frame[ends]]]
+        self._configuration(stretch, runs, ends)
+        self._close(stretch, runs, ends)
+        outermost = runs.start[[0, -1]]
+        outermost[1] += runs.length[-1] * (runs.count[-1] - 1)
+        first, last = tod_to_unix_us(tods(stretch.data, outermost)).tolist()
         found.first_us = first if found.first_us is None else found.first_us
         found.last_us = last
+
+    def finish(self) -> None:
+        """Tell of samples whose interval was not closed."""
+        note_open(self._open, self._open_at, self.found.findings)
+
+    def _configuration(self, stretch: Stretch, runs: Runs, ends: I64) -> None:
+        """Decode the few records that tell of the system and the interval."""
+        for name in (SYSTEM[0], INTERVAL[0]):
+            known = layout(name)
+            chosen = runs.of((known.domain, known.record))
+            if len(chosen):
+                starts = runs.starts(chosen)
+                lengths = np.repeat(runs.length[chosen], runs.count[chosen])
+                decoded = decode(known, stretch.data, starts, lengths)
+                numbers = np.repeat(chosen, runs.count[chosen])
+                self.found.configuration.take(decoded, numbers)
+                if name == SYSTEM[0]:
+                    self._starts(decoded, tod_to_unix_us(tods(stretch.data, starts)))
+        self.found.configuration.at(ends)
+
+    def _starts(self, decoded: Decoded, at: I64) -> None:
+        found = self.found
+        clocks = decoded.columns[IPL[1]].to_numpy(zero_copy_only=False).astype(np.uint64)
+        for at_us, ipl_us in zip(at.tolist(), tod_to_unix_us(clocks).tolist(), strict=True):
+            again = bool(found.starts) and found.starts[-1].ipl_us != ipl_us
+            found.starts.append(Start(at_us, ipl_us, again))
+        found.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
+
+    def _close(self, stretch: Stretch, runs: Runs, ends: I64) -> None:
+        """Note the ends of intervals that have samples; an interval may begin stretches before.
+
+        `ends`: numbers of the runs that end one; each is a single record.
+        """
+        sample = stretch.frames.sample[runs.frame]
+        # Of the monitor's own domain only configuration and ends are in sample data.
+        upto = np.cumsum(sample & (runs.domain != INTERVAL_END[0]))
+        if len(ends):
+            many = np.diff(upto[ends], prepend=0)
+            many[0] += self._filled
+            closed = tods(stretch.data, runs.start[ends[many > 0]])
+            self.found.ends_us += tod_to_unix_us(closed).tolist()
+            self._filled, self._open = False, 0
+        self._filled |= bool(upto[-1] > (upto[ends[-1]] if len(ends) else 0))
+        behind = int(ends[-1]) + 1 if len(ends) else 0
+        waiting = behind + np.flatnonzero(sample[behind:])
+        if len(waiting):
+            if not self._open:
+                self._open_at = stretch.base + int(runs.start[waiting[0]])
+            self._open += int(runs.count[waiting].sum())
+
+
+def _zone(value: int | None) -> int | None:
+    """Seconds east of UTC of SYSZONE, which counts westwards below zero."""
+    if value is None:
+        return None
+    signed = value - (1 << 32) if value >= 1 << 31 else value
+    return signed if abs(signed) <= FURTHEST_S else None

@@ -62,6 +62,7 @@ class Source:
         damage: what the decompressor said when it gave up, or None.
         container: how the data is wrapped, as far as the user says.
         device: the device that it comes from, or None.
+        hashing: whether what is delivered is hashed on the way; a quarter of the time of a list.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Source:
         self.container = container
         self.device = raw if isinstance(raw, Device) else None
         self._stored = _Counted(raw)
+        self.hashing = True
         self._hash = blake3()
 
     @property
@@ -88,7 +90,13 @@ class Source:
 
     @property
     def identity(self) -> str:
-        """Hash of the bytes delivered so far: of the whole dump, once it has been read."""
+        """Hash of the bytes delivered so far: of the whole dump, once it has been read.
+
+        Raises:
+            RuntimeError: they were not hashed.
+        """
+        if not self.hashing:
+            raise RuntimeError(f"{self.name} was read without being hashed")
         return self._hash.hexdigest(length=16)
 
     @property
@@ -108,7 +116,8 @@ class Source:
             if self.device:
                 break
         self.ended = not filled if self.device else filled < len(target)
-        self._hash.update(target[:filled])
+        if self.hashing:
+            self._hash.update(target[:filled])
         self.size += filled
         return filled
 

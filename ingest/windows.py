@@ -65,8 +65,43 @@ def windows(source: Source, framer: Framer) -> Iterator[Window]:
         yield Window(data, base, frames[:taken], whole, found.lost)
         held, frames = data[behind:], frames[taken:].moved(behind)
         base, framed = base + behind, found.used - behind
+    _note_troubles(source, framer.findings)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive bytes of the dump, split into frames but not yet into records.
+
+    `base` is the offset of `data[0]` in the dump. Intervals may reach over several stretches.
+    """
+
+    data: U8
+    base: int
+    frames: Frames
+
+
+def stretches(source: Source, framer: Framer) -> Iterator[Stretch]:
+    """The dump as it is read, for those who need no whole intervals.
+
+    What is wrong with the frames goes to the framer's findings.
+
+    Raises:
+        DumpError: the first bytes are no monitor data.
+    """
+    held, base = np.empty(0, np.uint8), 0
+    splits: Splits | None = None
+    for chunk, final in _chunks(source):
+        data = chunk.behind(held)
+        splits = splits or _splits(data, source, framer)
+        found = splits.frames(data, base, 0, final)
+        yield Stretch(data, base, Frames.joined(found.frames))
+        held, base = data[found.used :], base + found.used
+    _note_troubles(source, framer.findings)
+
+
+def _note_troubles(source: Source, findings: Findings) -> None:
     for offset, said in source.device.troubles if source.device else []:
-        framer.findings.add(Finding(Code.SETS_MISSED, offset, said))
+        findings.add(Finding(Code.SETS_MISSED, offset, said))
 
 
 class Splits(Protocol):
@@ -109,9 +144,14 @@ def _note_open(
 ) -> None:
     waiting = np.flatnonzero(frames.sample[index.frame[closed:]])
     if len(waiting):
-        offset = base + int(index.start[closed + waiting[0]])
+        note_open(len(waiting), base + int(index.start[closed + waiting[0]]), findings)
+
+
+def note_open(samples: int, offset: int, findings: Findings) -> None:
+    """Tell of samples, the first at `offset`, that no interval end follows."""
+    if samples:
         detail = "expected an interval-end record (1.11) behind these samples"
-        findings.add(Finding(Code.INTERVAL_OPEN, offset, detail, count=len(waiting)))
+        findings.add(Finding(Code.INTERVAL_OPEN, offset, detail, count=samples))
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ def test_a_bad_dump_does_not_stop_the_others_and_decides_the_status(
 def test_a_failure_of_ours_gives_1_and_its_traceback_only_when_asked(
     cpmon: Cpmon, good: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def fail(_source: object) -> None:
+    def fail(*_: object) -> None:
         raise LookupError("a bug")
 
     monkeypatch.setattr("cpmon.ingest.inventory.take_inventory", fail)
@@ -183,7 +183,7 @@ def test_a_failure_of_ours_gives_1_and_its_traceback_only_when_asked(
 
 
 def test_a_busy_store_gives_75(cpmon: Cpmon, good: Path, monkeypatch: pytest.MonkeyPatch):
-    def busy(_source: object) -> None:
+    def busy(*_: object) -> None:
         raise BusyError("held by another process")
 
     monkeypatch.setattr("cpmon.ingest.inventory.take_inventory", busy)
