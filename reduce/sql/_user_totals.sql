@@ -8,7 +8,8 @@ CREATE OR REPLACE VIEW _user_totals (
   interval_end,
   -- Users with a record.
   users,
-  -- Resident pages of all users (VMDCTPVR), 4 KB each.
+  -- Resident pages of all users (VMDCTPVR: frames below 2 GB; no field is
+  -- known for those above), 4 KB each.
   resident_pages,
   -- Expanded-storage blocks of all users (VMDCTXBK), 4 KB each.
   xstor_pages,
