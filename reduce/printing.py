@@ -118,7 +118,7 @@ def change(value: Printed, base: Printed, digits: int) -> Printed:
         return blank(value.reason or base.reason)
     if base.value.is_zero():
         return DASH
-    quotient = _EXACT.divide(value.value - base.value, base.value)
+    quotient = _EXACT.divide(value.value - base.value, abs(base.value))
     percent = fixed(_EXACT.multiply(quotient, Decimal(100)), digits)
     if percent.is_zero():
         return Printed("no change", percent)

@@ -129,6 +129,7 @@ def test_what_is_missing_is_blank_and_says_why() -> None:
         ("6.503", "6.874", "5% decrease"),
         ("6.874", "6.503", "6% increase"),
         ("5.01", "5.00", "no change"),
+        ("-30", "-40", "25% increase"),
         ("1", "0", "-"),
     ],
 )
