@@ -1,32 +1,31 @@
 -- Gaps between intervals
 -- Where monitor data is missing: two interval ends of a system that lie further
--- apart than its usual interval, within a dump or between two dumps. No rate is
--- computed across a gap.
+-- apart than MONITOR was set to (or than usual, where no record says it),
+-- within a dump or between two dumps. No rate is computed across a gap.
 -- param: factor = 1.5 -- a gap is longer than this many usual intervals
 WITH ends AS (
-  SELECT DISTINCT system, interval_end
+  SELECT system, interval_end, max(nominal_s) AS nominal_s
   FROM meta.interval
   WHERE interval_end IS NOT NULL
-),
-step AS (
-  SELECT system,
-         interval_end,
-         lag(interval_end) OVER by_system AS previous_end
-  FROM ends
-  WINDOW by_system AS (PARTITION BY system ORDER BY interval_end)
+  GROUP BY ALL
 ),
 measured AS (
   SELECT system,
+         interval_end,
+         nominal_s,
+         lag(interval_end) OVER by_system AS previous_end,
+         date_diff('microsecond', previous_end, interval_end) / 1e6 AS seconds
+  FROM ends
+  WINDOW by_system AS (PARTITION BY system ORDER BY interval_end)
+),
+compared AS (
+  SELECT system,
          previous_end,
          interval_end,
-         date_diff('microsecond', previous_end, interval_end) / 1e6 AS seconds
-  FROM step
-  WHERE previous_end IS NOT NULL
-),
-usual AS (
-  SELECT system, median(seconds) AS usual_s
+         seconds,
+         coalesce(nominal_s, median(seconds) OVER (PARTITION BY system))
+           AS usual_s
   FROM measured
-  GROUP BY system
 )
 SELECT system,
        previous_end AS last_before,
@@ -35,7 +34,6 @@ SELECT system,
        round(usual_s, 1) AS usual_s,
        CAST(round(seconds / nullif(usual_s, 0)) AS BIGINT) - 1
          AS intervals_missing
-FROM measured
-JOIN usual USING (system)
+FROM compared
 WHERE seconds > $factor * usual_s
 ORDER BY system, previous_end;

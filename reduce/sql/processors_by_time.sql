@@ -30,7 +30,7 @@ CREATE OR REPLACE VIEW processors_by_time (
   -- delta.
   spin_util,
   -- Share of time neither running nor waiting, because the partition was not
-  -- dispatched; about 0 when dedicated. NULL without a SYTPRP delta.
+  -- dispatched, 0..1; about 0 when dedicated. NULL without a SYTPRP delta.
   suspended_util,
   -- Times per second that CP ran a user (SYTPRP_PFXRUNCP, inferred). NULL
   -- without a SYTPRP delta.

@@ -144,6 +144,16 @@ def test_a_gap_is_found_within_and_between_dumps() -> None:
     assert run(con, "interval_gaps", factor=4.5) == []
 
 
+def test_an_interval_as_long_as_monitor_was_set_to_is_no_gap() -> None:
+    con = lab()
+    for n, nominal in ((3, None), (4, None), (9, 300), (14, 300), (34, 300)):
+        row = {"system": "LAB", "interval_end": minute(n), "nominal_s": nominal}
+        insert(con, "meta.interval", row)
+    (gap,) = run(con, "interval_gaps")
+    assert (gap["last_before"], gap["usual_s"]) == (minute(14), 300.0)
+    assert gap["intervals_missing"] == 3
+
+
 def test_a_name_or_parameter_that_is_unknown_suggests_the_nearest() -> None:
     assert query("Busiest-Users").name == "busiest_users"
     with pytest.raises(CpmonError) as caught:

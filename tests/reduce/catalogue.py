@@ -1,13 +1,17 @@
 """Small catalogues in memory for the tests of reductions, tables and queries.
 
-Tables have the columns that the layouts declare, so that a reduction which names a field that no
-layout has fails here. Rows are given literally; a column that is not given is NULL.
+Tables have the columns that the layouts declare and those of schema meta the ones of a store, so
+that a reduction which names a field that is nowhere else fails here. Rows are given literally; a
+column that is not given is NULL.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -15,22 +19,13 @@ import pytest
 
 from cpmon.reduce import reductions
 from cpmon.schemas import Field, layout
+from cpmon.store import Store, connect
 
 START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001  (the catalogue has UTC without zone)
 TOD_SECOND = 4_096_000_000
 """TOD units in a second."""
 
-META = {
-    "meta.interval": """system VARCHAR, dump VARCHAR, interval_end TIMESTAMP,
-        previous_end TIMESTAMP, seconds DOUBLE, records BIGINT""",
-    "meta.run": """run_id VARCHAR, system VARCHAR, since TIMESTAMP, until TIMESTAMP,
-        base_run_id VARCHAR, cp_level VARCHAR, users BIGINT, processors BIGINT,
-        attributes MAP(VARCHAR, VARCHAR)""",
-    "meta.throughput": """run_id VARCHAR, interval_end TIMESTAMP, seconds DOUBLE,
-        transactions BIGINT""",
-    "meta.hardware": """run_id VARCHAR, interval_end TIMESTAMP, seconds DOUBLE, busy_s DOUBLE,
-        emulation_s DOUBLE""",
-}
+META = tuple(f"meta.{name}" for name in ("interval", "run", "throughput", "hardware"))
 COMMON = "system VARCHAR, dump VARCHAR, tod TIMESTAMP, tod_us BIGINT, interval_end TIMESTAMP"
 WIDTHS = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER", 8: "UBIGINT"}
 
@@ -44,9 +39,9 @@ def empty_catalogue() -> duckdb.DuckDBPyConnection:
     """The tables that reductions read, without a row, and the reductions over them."""
     con = duckdb.connect()
     statements = [f"CREATE SCHEMA {schema}" for schema in ("monitor", "interval", "meta")]
-    statements += [f"CREATE TABLE {name} ({columns})" for name, columns in META.items()]
+    statements += [f"CREATE TABLE {name} ({columns})" for name, columns in _meta().items()]
     read = {name for reduction in reductions() for name in reduction.reads if "." in name}
-    for name in sorted(read - META.keys()):
+    for name in sorted(read - set(META)):
         schema, record = name.split(".")
         fields = [f"{f.name} {_type(f, schema)}" for f in layout(record).columns]
         seconds = ["seconds DOUBLE"] if schema == "interval" else []
@@ -54,6 +49,17 @@ def empty_catalogue() -> duckdb.DuckDBPyConnection:
     con.execute("; ".join(statements))
     con.execute("\n".join(reduction.sql for reduction in reductions()))
     return con
+
+
+@cache
+def _meta() -> dict[str, str]:
+    """The columns of the tables of META as a store has them."""
+    with TemporaryDirectory() as folder, connect(Store(Path(folder) / "s", create=True)) as con:
+        found = {name: con.sql(f"FROM {name}") for name in META}
+        return {
+            name: ", ".join(f"{c} {kind}" for c, kind in zip(r.columns, r.types, strict=True))
+            for name, r in found.items()
+        }
 
 
 def _type(field: Field, schema: str) -> str:

@@ -51,8 +51,8 @@ def test_docs_are_taken_from_the_comments() -> None:
 def test_columns_of_shares_say_their_range() -> None:
     for r in reductions():
         for column in r.columns:
-            if column.name in ("total_util", "emul_util", "pct_spin", "page_volume_busy"):
-                assert "0..1" in column.doc
+            if column.name.endswith(SHARES):
+                assert "0..1" in column.doc, f"{r.name}.{column.name}"
 
 
 def test_an_unknown_reduction_or_column_suggests_the_nearest() -> None:
