@@ -164,7 +164,7 @@ def _decode_equal(layout: Layout, window: U8, starts: I64, length: int, release:
         columns[name] = as_arrow(row, how.kinds[name])
     for field, raw in zip(how.opaque, opaques, strict=True):
         columns[field.name] = _opaque(field, raw)
-    known = length if any(f.is_open for f in layout.fields[-1:]) else layout.length
+    known = max(layout.length, *(f.end_in(length) for f in layout.fields[-1:]), 0)
     entries, ends = [], np.full(len(starts), known, np.int64)
     for group in layout.groups:
         there = _there(layout, group, how, window, starts, length)
@@ -180,7 +180,7 @@ def _read(
     """The fields of a plan: numbers by name, each (records,); others (records, width) each."""
     count = len(starts)
     numbers = [np.empty((len(b.fields), count), b.wire.newbyteorder("=")) for b in how.bands]
-    ends = [length if f.is_open else f.end for f in how.opaque]
+    ends = [f.end_in(length) for f in how.opaque]
     opaques = [
         np.empty((count, end - f.offset), np.uint8) for f, end in zip(how.opaque, ends, strict=True)
     ]

@@ -103,12 +103,13 @@ def _lines(
     for field in layout.fields:
         reserved = field.type is Type.RESERVED
         value = None if reserved else values[field.name]
-        missing = base + field.end > limit if reserved else value is None
-        raw = None if missing else record[base + field.offset : base + field.end]
+        behind = base + field.end_in(limit - base)
+        missing = behind > limit if reserved else value is None
+        raw = None if missing else record[base + field.offset : behind]
         if reserved and missing:
             continue
         at, note = base + field.offset, _note(field, value)
-        yield Line(field.name, at, field.length, raw, value, field, group, note, field.meaning)
+        yield Line(field.name, at, behind - at, raw, value, field, group, note, field.meaning)
         if raw is not None:
             yield from _bits(layout, field, base, record, group)
     for part in layout.groups:

@@ -111,6 +111,10 @@ class Field:
         """Whether only differences between samples mean something."""
         return self.role in (Role.COUNTER, Role.COUNTDOWN)
 
+    def end_in(self, length: int) -> int:
+        """Offset of the first byte behind the field in a record of `length` bytes."""
+        return length if self.is_open else self.end
+
     def is_inside(self, length: int) -> bool:
         """Whether a record of `length` bytes has the field."""
         return self.offset < length if self.is_open else self.end <= length

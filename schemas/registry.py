@@ -9,7 +9,6 @@ import functools
 import hashlib
 import json
 import os
-from dataclasses import asdict
 from pathlib import Path
 
 from .errors import LayoutError
@@ -100,7 +99,7 @@ def record_names() -> dict[tuple[int, int], str]:
 @functools.cache
 def fingerprint() -> str:
     """Changes when any layout does: what a catalogue and a landed dump were made with."""
-    text = json.dumps(asdict(_sources()), sort_keys=True)
+    text = json.dumps(vars(_sources()), sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 

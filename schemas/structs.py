@@ -121,7 +121,7 @@ def entry_count(group: Group, values: Context, length: int) -> int:
 
 def _tail(layout: Layout, groups: tuple[Group, ...], length: Number, base: Number) -> c.Construct:
     def start(this: Context) -> int:
-        ends = [length(this) if f.is_open else f.end for f in layout.fields[-1:]]
+        ends = [f.end_in(length(this)) for f in layout.fields[-1:]]
         ends.append(layout.length)
         for group in groups:
             count = entry_count(group, this, length(this))
@@ -144,7 +144,7 @@ def _wire(field: Field, length: Number) -> c.Construct:
         return c.BytesInteger(field.length, signed=field.type is Type.SIGNED)
 
     def size(this: Context) -> int:
-        return int(length(this)) - field.offset if field.is_open else field.length
+        return field.end_in(length(this)) - field.offset
 
     raw = c.Bytes(size)
     if field.type in (Type.CHAR, Type.GUEST):
