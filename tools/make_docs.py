@@ -126,7 +126,8 @@ def _findings() -> Iterator[str]:
     yield (
         "Everything that can be wrong with a dump. Each finding is counted, located by its offset"
         " in the\ndecompressed dump, printed by `cpmon ingest`, and kept in `meta.finding`."
-        " `cpmon check` tells the same,\nand what is odd about the values, without landing anything."
+        " `cpmon check` tells the same,\nand what is odd about the values, without landing"
+        " anything."
     )
     for severity in reversed(Severity):
         yield from ("", f"## {severity}", "", f"Exit status {STATUS[severity]}.")
