@@ -88,7 +88,7 @@ def _document(found: Inventory, sort: str) -> dict[str, Any]:
         "zone_s": zone,
         "first_local": _iso(found.first_us, zone),
         "last_local": _iso(found.last_us, zone),
-        "ipl": _iso(found.starts[-1].ipl_us) if found.starts else None,
+        "ipl": _iso(found.ipl_us),
         "starts": len(found.starts),
         "resets": [{"at": _iso(s.at_us), "ipl": _iso(s.ipl_us)} for s in found.resets],
         "intervals": len(found.ends_us),

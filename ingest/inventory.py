@@ -49,12 +49,12 @@ TABLE = pa.schema(
 class Start:
     """The monitor's configuration, written when monitoring starts.
 
-    `at_us`: when; `ipl_us`: when CP was loaded: microseconds since 1970 UTC. `again`: CP was loaded
-    since the start before.
+    `at_us`: when; `ipl_us`: when CP was loaded, None where the record is too short to say it:
+    microseconds since 1970 UTC. `again`: CP was loaded since the start before.
     """
 
     at_us: int
-    ipl_us: int
+    ipl_us: int | None
     again: bool
 
 
@@ -97,6 +97,11 @@ class Inventory:
         ends = np.array(self.ends_us, np.int64)
         before = np.flatnonzero(np.diff(ends) / 1e6 > GAP * usual)
         return list(zip(ends[before].tolist(), ends[before + 1].tolist(), strict=True))
+
+    @property
+    def ipl_us(self) -> int | None:
+        """When CP was loaded last, as far as the dump says it."""
+        return next((s.ipl_us for s in reversed(self.starts) if s.ipl_us is not None), None)
 
     @property
     def resets(self) -> list[Start]:
@@ -198,10 +203,12 @@ class _Counting:
 
     def _starts(self, decoded: Decoded, at: I64) -> None:
         found = self.found
-        clocks = decoded.columns[IPL[1]].to_numpy(zero_copy_only=False).astype(np.uint64)
-        for at_us, ipl_us in zip(at.tolist(), tod_to_unix_us(clocks).tolist(), strict=True):
-            again = bool(found.starts) and found.starts[-1].ipl_us != ipl_us
-            found.starts.append(Start(at_us, ipl_us, again))
+        clocks = decoded.columns[IPL[1]]
+        said = clocks.is_valid().to_pylist()
+        loaded = tod_to_unix_us(clocks.fill_null(0).to_numpy().astype(np.uint64)).tolist()
+        for at_us, ipl_us, known in zip(at.tolist(), loaded, said, strict=True):
+            again = known and found.ipl_us is not None and found.ipl_us != ipl_us
+            found.starts.append(Start(at_us, ipl_us if known else None, again))
         found.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
 
     def _close(self, stretch: Stretch, runs: Runs, ends: I64) -> None:

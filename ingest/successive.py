@@ -77,9 +77,9 @@ class Successive:
     def restarts(self, config: pa.Table) -> None:
         """Note where the system configuration records say that CP was loaded again."""
         for tod, ipl in zip(config["tod_us"].to_pylist(), config[IPL[1]].to_pylist(), strict=True):
-            if self._ipl is not None and ipl != self._ipl:
+            if ipl is not None and self._ipl is not None and ipl != self._ipl:
                 insort(self._restarts, tod)
-            self._ipl = ipl
+            self._ipl = self._ipl if ipl is None else ipl
 
     def pairs(self, table: str, fresh: pa.Table) -> Pairs | None:
         """The pairs that end in fresh rows of a table; None where rows have no successors."""
