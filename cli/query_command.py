@@ -102,10 +102,20 @@ def _answer(store: Path, sql: str, values: dict[str, Any], form: str) -> bytes:
 
     with connect(Store(store), reductions()) as connection:
         select_only(connection, sql)
+        _known_run(connection, values.get("run"))
         try:
             return render(_run(connection, sql, values), form)
         except duckdb.Error as error:
             raise CpmonError(f"the query failed: {error}") from None
+
+
+def _known_run(connection: duckdb.DuckDBPyConnection, run: Any) -> None:
+    """Refuse a parameter `run` that names none: it would be answered by an empty table."""
+    from ..schemas.lookup import unknown
+
+    known = [name for (name,) in connection.sql("SELECT run_id FROM meta.run").fetchall()]
+    if run and run not in known:
+        raise unknown("run", run, known)
 
 
 def _run(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> pa.Table:

@@ -50,12 +50,16 @@ def command(
     """
     from ..reduce import reductions
     from ..reduce.render import render
+    from ..schemas.lookup import unknown
     from ..store import Run, Store, connect, save_run
 
     place = Store(store)
     if define:
         if not (system and since and until):
             raise click.UsageError("--define needs --system, --since and --until")
+        systems = {dump["system"] for dump in place.dumps()}
+        if system not in systems:
+            raise unknown("system", system, systems, place=str(store))
         said = pairs("--attribute", attributes)
         save_run(place, Run(define, system, since, until, base, said))
     with connect(place, reductions()) as connection:

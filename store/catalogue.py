@@ -87,10 +87,10 @@ def connect(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnecti
 
 
 def select_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Refuse SQL that is anything but queries.
+    """Refuse SQL that is anything but one query.
 
     Raises:
-        CpmonError: it does not parse, or has a statement that could write.
+        CpmonError: it does not parse, has a statement that could write, or several statements.
     """
     allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
     try:
@@ -104,6 +104,13 @@ def select_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
             expected="SELECT, WITH, FROM, DESCRIBE, SHOW or EXPLAIN",
             found=refused[0].type.name if refused else "nothing",
             remedy="to keep a result, write it with -o FILE",
+        )
+    if len(statements) > 1:
+        raise CpmonError(
+            "one query at a time",
+            found=f"{len(statements)} statements",
+            effect="none of them was run",
+            remedy="ask them one by one, or put them together with WITH or UNION ALL",
         )
 
 

@@ -74,8 +74,8 @@ ATTRIBUTES = {
 RUN = {
     "run_id": ("VARCHAR", "Name of the run."),
     "system": ("VARCHAR", "System that was measured."),
-    "since": ("TIMESTAMP", "Samples later than this belong to the run, UTC."),
-    "until": ("TIMESTAMP", "Samples up to this belong to the run, UTC."),
+    "since": ("TIMESTAMP", "Intervals that end later than this belong to the run, UTC."),
+    "until": ("TIMESTAMP", "Intervals that end up to this belong to the run, UTC."),
     "base_run_id": ("VARCHAR", "Run that it is compared with; NULL if it names none."),
     "attributes": ("MAP(VARCHAR, VARCHAR)", "What was said about it: CP level, users, machine ..."),
 }

@@ -236,6 +236,22 @@ def test_a_time_that_is_none_shows_how_to_write_one(cpmon: Cpmon, perf: Path):
     assert "2001-12-18T10:00" in answer.err
 
 
+def test_a_name_that_the_store_does_not_have_is_refused(cpmon: Cpmon, perf: Path):
+    span = ("--since", "2001-12-18T10:00", "--until", "2001-12-18T11:00")
+    defined = cpmon("runs", "--store", perf, "--define", "x", "--system", "TIMMER", *span)
+    asked = cpmon("query", "--store", perf, "busiest_users", "-p", "run=2600")
+
+    assert defined.status is asked.status is Status.USAGE
+    assert "did you mean TIMER?" in defined.err
+    assert "there is no run 2600" in asked.err
+
+
+def test_two_queries_at_once_are_refused(cpmon: Cpmon, perf: Path):
+    answer = cpmon("query", "--store", perf, "select 1; select 2")
+
+    assert answer.status is Status.USAGE and "one query at a time" in answer.err
+
+
 def test_a_run_can_be_defined_and_is_then_reported(cpmon: Cpmon, dumps: list[Path], store: Path):
     cpmon("ingest", dumps[0], "--store", store)
     answer = cpmon(
