@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from .codec import I64, moment, tod_to_unix_us
 from .findings import Code, Finding, Findings
 from .index import INTERVAL_END
 from .windows import Window
+
+Mask = npt.NDArray[np.bool_]
 
 GAP = 1.5
 """An interval this many times as long as it should be hides a missing one."""
@@ -39,19 +42,32 @@ class Clocks:
         self._ends(window, tod, ends, nominal_s)
 
     def _within(self, window: Window, tod: I64, numbers: I64, ends: I64, sample: bool) -> None:
-        """Falls inside of sets; from set to set the ends are compared."""
+        """Falls of single records; where a whole interval comes too late, the ends tell it."""
         if not len(numbers):
             return
         times = tod[numbers]
         fell = np.diff(times, prepend=self._last.get(sample, times[0])) < 0
-        fell[1:] &= ~np.isin(numbers[:-1], ends)
-        fell[0] &= not sample
+        if sample:
+            fell &= ~self._told_by_ends(tod, numbers, ends)
         self._last[sample] = int(times[-1])
         places = numbers[fell]
         if len(places):
             kind = "sample" if sample else "event"
             detail = f"{kind} records with an earlier time than the one before, first at "
             self._add(Code.TOD_DISORDER, window, places, detail + _time(int(tod[places[0]])))
+
+    def _told_by_ends(self, tod: I64, numbers: I64, ends: I64) -> Mask:
+        """(numbers,) the first sample behind an interval end whose own interval ends no later.
+
+        A fall there is that of a whole interval. Where the next end is later, the sample was put
+        behind an end that it belongs before.
+        """
+        first = np.concatenate([[True], np.isin(numbers[:-1], ends)])
+        following = np.searchsorted(ends, numbers)
+        limits = np.iinfo(np.int64)
+        before = np.concatenate([[limits.min if self._end is None else self._end], tod[ends]])
+        after = np.append(tod[ends], limits.max)
+        return np.asarray(first & (after[following] <= before[following]))
 
     def _ends(self, window: Window, tod: I64, ends: I64, nominal_s: int | None) -> None:
         if not len(ends):

@@ -41,8 +41,11 @@ class Configuration:
             self.system = self.system or (names[0] if names else "")
             levels = [release_of(n) for n in decoded.columns[LEVEL[1]].to_pylist()]
             self.release = next((r for r in reversed(levels) if r), self.release)
-            clock: U64 = decoded.columns[IPL[1]].to_numpy(zero_copy_only=False).astype(np.uint64)
-            self._said["ipl_us"] = records, [int(v) for v in tod_to_unix_us(clock)]
+            column = decoded.columns[IPL[1]]
+            clock: U64 = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
+            there = column.is_valid().to_pylist()
+            pairs = zip(tod_to_unix_us(clock).tolist(), there, strict=True)
+            self._said["ipl_us"] = records, [us if known else None for us, known in pairs]
         if name == INTERVAL[0]:
             lengths = decoded.columns[INTERVAL[1]].to_pylist()
             self._said["nominal_s"] = records, [v if v and v > 0 else None for v in lengths]

@@ -46,6 +46,12 @@ class Code(Enum):
         "Frames that no control record describes, and that do not start with a record.",
         "Look for a transfer that stopped and went on, or for other data in the file.",
     )
+    FRAME_EMPTY = (
+        Severity.WARNING,
+        "Frames that a control record describes are all zeros: the records that stood there are "
+        "missing. If an interval's end was among them, its samples count to the next interval.",
+        "Transfer the dump again; look for a copy that was interrupted, or for a full disk.",
+    )
     FRAME_ORPHAN = (
         Severity.WARNING,
         "Frames with records that no control record describes; read as sample data.",

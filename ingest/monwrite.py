@@ -93,6 +93,7 @@ class Framer:
     control_bytes: int = 0
     filler_bytes: int = 0
     ended: bool = False
+    _behind_end: bool = False
     _spans: deque[Span] = field(default_factory=deque)
 
     def frames(self, window: U8, base: int, first: int, final: bool) -> Framed:
@@ -123,9 +124,10 @@ class Framer:
         return found
 
     def _control(self, mces: list[Mce], offset: int) -> None:
-        if self.ended:
-            self.findings.add(Finding(Code.TRAILING_DATA, offset, "another control record"))
+        if self.ended and mces:
+            self._trailing(offset, "another control record")
         self.ended = not mces
+        self._behind_end &= self.ended
         self._spans.extend(Span(mce, mce.length) for mce in mces)
         used = AREA + len(mces) * MCE.itemsize
         self.control_bytes += used
@@ -197,9 +199,16 @@ class Framer:
         start = np.arange(at, stop, FRAME, dtype=np.int64)
         limit = np.minimum(start + FRAME, stop)
         readable = are_headers(window, start)
-        empty = np.zeros(len(start), np.bool_)
+        blank, empty = (np.zeros(len(start), np.bool_) for _ in range(2))
         for number in np.flatnonzero(~readable):
-            empty[number] = not window[start[number] : limit[number]].any()
+            frame = window[start[number] : limit[number]]
+            blank[number] = not frame[AREA:].any()
+            empty[number] = blank[number] and not frame.any()
+        last = int(np.flatnonzero(~blank)[-1]) + 1 if not blank.all() else len(blank)
+        if last < len(blank):
+            # What is blank behind them is the end-of-data record, which is read as one.
+            start, limit, stop = start[:last], limit[:last], int(limit[last - 1])
+            readable, empty = readable[:last], empty[:last]
         self.filler_bytes += int((limit - start)[empty].sum())
         if readable.any():
             found.frames.append(
@@ -207,10 +216,18 @@ class Framer:
             )
             self._count(Code.FRAME_ORPHAN, base + int(start[readable][0]), int(readable.sum()))
         lost = ~readable & ~empty
+        if self.ended and not empty.all():
+            self._trailing(base + int(start[~empty][0]), "expected nothing more")
         if lost.any():
             found.lost += list(zip(start[lost].tolist(), limit[lost].tolist(), strict=True))
             self._count(Code.FRAME_LOST, base + int(start[lost][0]), int(lost.sum()))
         found.used = stop
+
+    def _trailing(self, offset: int, detail: str) -> None:
+        """Tell once of what stands behind an end-of-data record."""
+        if not self._behind_end:
+            self.findings.add(Finding(Code.TRAILING_DATA, offset, detail))
+        self._behind_end = True
 
     def _count(self, code: Code, offset: int, frames: int) -> None:
         effect = "kept in quarantine" if code is Code.FRAME_LOST else "landed as sample data"
@@ -219,7 +236,7 @@ class Framer:
 
     def _finish(self, size: int) -> None:
         left = sum(span.left for span in self._spans)
-        if self._spans or size % FRAME:
+        if self._spans or (size % FRAME and not self.ended):
             missing = f"{left} bytes" if left > 0 else f"{-size % FRAME} bytes of the last frame"
             detail = f"{missing} announced by the last control record are missing"
             effect = "the interval that was being written is incomplete"

@@ -20,7 +20,7 @@ from .configuration import Configuration
 from .findings import Code, Finding, Findings
 from .index import RecordIndex
 from .intervals import Stamps, closed_intervals, row_stamps
-from .monwrite import Framer
+from .monwrite import FRAME, Framer
 from .sources import Source
 from .windows import Window
 
@@ -192,13 +192,16 @@ class Reader:
         """Bytes that are no records: filler where they are zeros or behind a frame's end."""
         frames, index = window.frames, window.index
         rest = frames.limit - index.stop
-        bad = [(start, behind) for start, behind in window.lost]
-        for frame in np.flatnonzero(index.broken):
+        bad, empty = [(start, behind) for start, behind in window.lost], []
+        for frame in np.flatnonzero(index.broken).tolist():
             start, behind = int(index.stop[frame]), int(frames.limit[frame])
             if window.data[start:behind].any():
                 bad.append((start, behind))
-                self.findings.add(_broken(window, int(frame), start, behind))
+                self.findings.add(_broken(window, frame, start, behind))
                 rest[frame] = 0
+            elif start == frames.start[frame] and behind - start == FRAME:
+                empty.append(frame)
+        self._note_empty(window, empty)
         self.bytes.filler += int(rest.sum())
         if not bad:
             return []
@@ -206,6 +209,15 @@ class Reader:
         self.bytes.quarantined += int((behind_at - at).sum())
         columns = [pa.array(at + window.base), pieces(window.data, at, behind_at - at)]
         return [("quarantine", pa.Table.from_arrays(columns, schema=QUARANTINE))]
+
+    def _note_empty(self, window: Window, empty: list[int]) -> None:
+        """Frames of zeros, those in a row together."""
+        runs = np.split(np.array(empty, np.int64), np.flatnonzero(np.diff(empty) != 1) + 1)
+        for run in runs if empty else []:
+            offset = window.base + int(window.frames.start[run[0]])
+            detail = "expected a record at its first byte, found zeros only"
+            effect = "what stood there is not in the dump"
+            self.findings.add(Finding(Code.FRAME_EMPTY, offset, detail, effect, len(run)))
 
     def _note_span(self, stamps: Stamps) -> None:
         if len(stamps):
@@ -278,8 +290,11 @@ def _broken(window: Window, frame: int, start: int, behind: int) -> Finding:
         code = Code.HEADER_BAD
     number = int(np.searchsorted(window.index.frame, frame, side="right"))
     first = int(np.searchsorted(window.index.frame, frame))
+    expected = f"length 20 to {room}"
+    if code is Code.HEADER_BAD:
+        expected += ", then zeros, and a time stamp that is not zero"
     detail = (
-        f"record {number - first} of its frame: expected length 20 to {room}, "
+        f"record {number - first} of its frame: expected {expected}, "
         f"found {length} ({head.hex(' ')})"
     )
     effect = f"{room} bytes up to the end of the frame kept in quarantine; landing continues"

@@ -46,6 +46,9 @@ def container(head: U8, name: str) -> Container:
             )
     if len(head) > AREA and _translated(head):
         raise _not_binary(name, "EBCDIC translated to ASCII", head)
+    later = range(FRAME, len(head) - FRAME + 1, FRAME)
+    if any(_starts_records(head[at : at + FRAME]) for at in later):
+        return Container.MONWRITE
     raise DumpError(
         f"{name} is no monitor data",
         place="offset 0x0",
@@ -60,6 +63,15 @@ def container(head: U8, name: str) -> Container:
 def _is_start(frame: U8) -> bool:
     """A control record, or a frame of records as in a dump that starts in mid-stream."""
     return bool(read_control(frame[:FRAME])) or bool(are_headers(frame, np.zeros(1, np.int64))[0])
+
+
+def _starts_records(frame: U8) -> bool:
+    """Whether two records follow each other at the front: what a damaged first frame leaves."""
+    first = np.zeros(1, np.int64)
+    if not are_headers(frame, first)[0]:
+        return False
+    second = first + (int(frame[0]) << 8 | int(frame[1]))
+    return bool(are_headers(frame, second)[0])
 
 
 def _line_end(head: U8) -> str:

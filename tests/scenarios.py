@@ -42,6 +42,7 @@ SCENARIOS: list[Scenario] = []
 CONFIG = fields("mtrsys", systmid="VMTEST")
 SAMPLE = fields("sytrsp", 60, pfxcpuad=1, plsmvb2g=700)
 LANDED: Tables = {"sytrsp": {"pfxcpuad": [1], "plsmvb2g": [700]}}
+LATER = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
 RSP = len(SAMPLE)
 LEAD = 0xAA
 """What stands before event data in whole frames; no record begins with it."""
@@ -220,6 +221,12 @@ def frames_missing_before_the_next_control_record() -> tuple[bytes, Tables]:
     return dump(data), {"sytrsp": {"plsmvb2g": [700, 800]}}
 
 
+@scenario(Code.FRAME_LOST, Code.FRAME_ORPHAN, captured=False)
+def a_damaged_control_record_costs_itself() -> tuple[bytes, Tables]:
+    data = dump(interval(60, CONFIG, SAMPLE), b"\x5a" * FRAME, frame(LATER, interval_end(120)))
+    return data, {"sytrsp": {"plsmvb2g": [700, 800]}}
+
+
 @scenario(Code.FRAME_LOST, captured=False)
 def a_frame_of_other_data_between_two_sets() -> tuple[bytes, Tables]:
     later = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
@@ -234,6 +241,29 @@ def two_dumps_in_one_file() -> tuple[bytes, Tables]:
     return data + END, {"sytrsp": {"plsmvb2g": [700, 800]}}
 
 
+@scenario(Code.TRAILING_DATA, Code.FRAME_LOST, captured=False)
+def other_bytes_behind_the_end_of_data() -> tuple[bytes, Tables]:
+    return dump(interval(60, CONFIG, SAMPLE)) + b"\x5a" * 5001, LANDED
+
+
+@scenario(captured=False)
+def zeros_behind_the_end_of_data_are_filler() -> tuple[bytes, Tables]:
+    return dump(interval(60, CONFIG, SAMPLE)) + bytes(2 * FRAME + 77), LANDED
+
+
+@scenario(Code.FRAME_EMPTY)
+def frames_of_zeros_inside_of_a_set() -> tuple[bytes, Tables]:
+    first, last = frame(CONFIG, SAMPLE, frame_end()), frame(LATER, interval_end(120))
+    return dump(samples(first, bytes(2 * FRAME), last)), {"sytrsp": {"plsmvb2g": [700, 800]}}
+
+
+@scenario()
+def a_configuration_record_that_ends_before_the_time_of_ipl() -> tuple[bytes, Tables]:
+    short = fields("mtrsys", length=36)
+    landed = LANDED | {"mtrsys": {"systodst": [None, 0], "systmid": [None, "VMTEST"]}}
+    return dump(interval(60, short, CONFIG, SAMPLE)), landed
+
+
 @scenario(Code.GROUP_CUT)
 def a_group_that_claims_more_entries_than_fit() -> tuple[bytes, Tables]:
     """Three logical processors of 40 bytes claimed at offset 64, room for two."""
@@ -245,7 +275,6 @@ def a_group_that_claims_more_entries_than_fit() -> tuple[bytes, Tables]:
     return dump(interval(60, CONFIG, whole)), {"sytcup_cpu": cpus}
 
 
-LATER = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
 FIRST_SET = capture(interval(60, CONFIG, SAMPLE))
 LATER_SET = capture(interval(120, LATER))
 BOTH: Tables = {"sytrsp": {"plsmvb2g": [700, 800]}}

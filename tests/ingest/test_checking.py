@@ -94,12 +94,14 @@ def test_an_owner_whose_counters_fall_together_has_started_again():
 
 def test_counters_may_fall_behind_a_restart_of_cp():
     before = fields("mtrsys", systmid="VMTEST", systodst=IPL)
-    after = fields("mtrsys", 100, systmid="VMTEST", systodst=IPL + (90 << 32))
+    again, after = (
+        fields("mtrsys", 100, systmid="VMTEST", systodst=ipl) for ipl in (IPL, IPL + (90 << 32))
+    )
     first = cpu(60, 1, plsstlfr=900, plsprqdf=5, plsshrrd=5)
     second = cpu(120, 1, plsstlfr=800, plsprqdf=6, plsshrrd=6)
     same, restarted = (
         dump(interval(60, before, SPAN, first), interval(120, config, second))
-        for config in (before, after)
+        for config in (again, after)
     )
     assert told(check(same)) == {Code.COUNTER_FELL: 1}
     assert told(check(restarted)) == {}
@@ -142,6 +144,14 @@ def test_sets_out_of_order_and_sets_that_come_twice_are_found():
     assert detail(twice, Code.TOD_BACK) == (
         "interval ends 2001-12-18 10:01:00.000000 UTC after 2001-12-18 10:01:00.000000 UTC"
     )
+
+
+def test_a_frame_of_samples_behind_its_interval_end_is_out_of_order():
+    first, last = frame(cpu(59, 1)), frame(cpu(59, 2), interval_end(60))
+    later = samples(frame(cpu(119, 1), interval_end(120)))
+    checked = check(dump(interval(0, CONFIG), samples(last, first), later))
+    assert told(checked) == {Code.TOD_DISORDER: 1}
+    assert checked.findings.kept[0].offset == 4 * FRAME
 
 
 def test_records_of_a_set_out_of_order_are_worth_a_word():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.ingest import ingest
+from cpmon.ingest import Code, ingest
 from cpmon.schemas import DumpError
 from cpmon.store import Store
 from tests.dumps import FRAME, dump, interval
@@ -60,3 +60,13 @@ def test_record_and_block_prefixes_are_recognised(prefix: bytes, tmp_path: Path,
     error = refused(b"".join(prefix + f for f in FRAMES), tmp_path, store)
 
     assert error.problem == f"odd.mon has {len(prefix)} bytes in front of its records"
+
+
+def test_a_damaged_first_control_record_costs_itself(tmp_path: Path, store: Store):
+    file = tmp_path / "odd.mon"
+    file.write_bytes(b"\x5a" * FRAME + DATA[FRAME:])
+    landed = ingest(file, store)
+
+    assert set(landed.findings.counts) == {Code.FRAME_LOST, Code.FRAME_ORPHAN}
+    assert landed.about["bytes"]["quarantined"] == FRAME
+    assert landed.about["rows"]["sytrsp"] == 2
