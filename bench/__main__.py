@@ -31,7 +31,7 @@ def _memory(dumps: Dumps, quick: bool) -> list[Section]:
 
 
 def _listing(dumps: Dumps, quick: bool) -> list[Section]:
-    return listing.measure(dumps.of_size((5 if quick else 1000) * MEGA), 1 if quick else 3)
+    return listing.measure(dumps.of_size((5 if quick else 1000) * MEGA), 1 if quick else 7)
 
 
 def _encodings(dumps: Dumps, quick: bool) -> list[Section]:

@@ -36,6 +36,7 @@ def measure(dump: Path, repetitions: int) -> list[Section]:
     check_list(dump)
     with tempfile.TemporaryDirectory(dir=dump.parent) as name:
         best = best_seconds(_contestants(dump, Path(name)), repetitions)
+        best |= best_seconds({CHECK: lambda: command("check", str(dump))}, 1)
     size = dump.stat().st_size
     rows = tuple(
         Row(
@@ -45,7 +46,7 @@ def measure(dump: Path, repetitions: int) -> list[Section]:
         )
         for what, seconds in best.items()
     )
-    given = f"dump of {size / MEGA:,.0f} MB in the page cache; best of {repetitions}"
+    given = f"dump of {size / MEGA:,.0f} MB in the page cache; best of {repetitions}, check once"
     bar = Bar("time to list / time to ingest", best[LIST] / best[INGEST], LISTING_BAR, False)
     return [Section("Looking inside a dump", given, rows, (bar,))]
 
@@ -85,6 +86,5 @@ def _contestants(dump: Path, folder: Path) -> dict[str, Contestant]:
     return {
         LIST: lambda: command("list", str(dump)),
         SHOW: lambda: command("show", str(dump)),
-        CHECK: lambda: command("check", str(dump)),
         INGEST: ingest,
     }

@@ -132,10 +132,11 @@ class Closures:
     def _note_users(self, rows: pa.Table) -> None:
         """Users and resident pages of every interval; a user may have several rows."""
         ends, numbers = _intervals(rows)
-        user = rows["vmduser"].combine_chunks().dictionary_encode().indices.to_numpy()
-        pairs = np.unique(np.stack([numbers, user.astype(np.int64)]), axis=1)
+        names = rows["vmduser"].combine_chunks().dictionary_encode()
+        user = names.indices.fill_null(0).to_numpy().astype(np.int64)
+        every = np.unique(numbers * len(names.dictionary) + user)
+        users = np.bincount(every // max(len(names.dictionary), 1), minlength=len(ends))
         pages = np.bincount(numbers, np.nan_to_num(_values(rows, "vmdctpvr")), len(ends))
-        users = np.bincount(pairs[0], minlength=len(ends))
         for end, many, resident in zip(ends.tolist(), users.tolist(), pages.tolist(), strict=True):
             self._users[end] += many
             self._resident[end] += int(resident)
