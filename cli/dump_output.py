@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -32,8 +32,11 @@ container_option = click.option(
 
 
 @contextmanager
-def dump_output(output: Path) -> Iterator[Sink]:
+def dump_output(output: Path, finish: Callable[[Path], None] | None = None) -> Iterator[Sink]:
     """What takes the bytes of a new dump.
+
+    Args:
+        finish: called with the file as it was written, before it appears; not for a pipe.
 
     Raises:
         CpmonError: it cannot be written, or would go to a terminal.
@@ -50,7 +53,7 @@ def dump_output(output: Path) -> Iterator[Sink]:
     by_suffix = {suffix: name for name, suffix in SUFFIXES.items() if suffix}
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        with dump_file(output, by_suffix.get(output.suffix, "none")) as sink:
+        with dump_file(output, by_suffix.get(output.suffix, "none"), finish) as sink:
             yield sink
     except BrokenPipeError:
         raise

@@ -35,6 +35,13 @@ from .progress import bar
     show_default=True,
     help="A MONWRITE file, or what /dev/monreader of Linux delivers of the same data.",
 )
+@click.option(
+    "--damage",
+    "damages",
+    multiple=True,
+    metavar="KIND[:PLACE[:COUNT]]",
+    help="Damage the dump; may be repeated. `cpmon damage --list` explains the kinds.",
+)
 def command(
     scenario: str,
     output: Path,
@@ -43,6 +50,7 @@ def command(
     seed: int | None,
     compress: str,
     container: str,
+    damages: tuple[str, ...],
 ) -> None:
     """Write the dumps of SCENARIO, each with its run file and companion files.
 
@@ -50,11 +58,13 @@ def command(
     bytes.
 
     \b
-    Example:
+    Examples:
       cpmon generate timer --run 2600NP -o dumps/
+      cpmon generate timer --run 2600P --damage zero-frames:50%:16 --damage end-missing
     """
-    from ..generate import load_scenario, write_run
+    from ..generate import load_scenario, parse_damage, write_run
 
+    damage = [parse_damage(text) for text in damages]
     plan = load_scenario(scenario)
     for run in runs or [r.run_id for r in plan.runs]:
         with bar(f"generating {run}", None) as advance:
@@ -66,6 +76,7 @@ def command(
                 seed=seed,
                 compression=compress,  # type: ignore[arg-type] # click checked it
                 container=container,  # type: ignore[arg-type] # click checked it
+                damage=damage,
                 progress=advance,
             )
         click.echo(f"{written.dump}: {written.bytes:,} bytes")

@@ -41,6 +41,7 @@ def status_of(severity: str | None) -> Status:
 COMMANDS = {
     "demo": "The published measurements, from generated dumps to tables.",
     "generate": "Write the dumps of a scenario, with their companion files.",
+    "damage": "Write a damaged copy of a dump, to see what becomes of it.",
     "list": "What is inside a dump: system, span, intervals, records by type.",
     "show": "Records of a dump field by field, with their bytes.",
     "check": "What is wrong with a dump, without landing it.",

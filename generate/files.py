@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol, cast
@@ -33,17 +33,26 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def dump_file(path: Path, compression: Compression) -> Iterator[Sink]:
-    """A new dump, complete when the block is left."""
-    with beside(path) as part, part.open("wb") as raw:
-        if compression == "gzip":
-            # Neither name nor time in the header, so that the same dump is the same file.
-            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as f:
-                yield cast(Sink, f)
-        elif compression == "zstd":
-            yield _Zstd(raw)
-        else:
-            yield raw
+def dump_file(
+    path: Path, compression: Compression, finish: Callable[[Path], None] | None = None
+) -> Iterator[Sink]:
+    """A new dump, complete when the block is left.
+
+    Args:
+        finish: called with the file as it was written, before it is renamed.
+    """
+    with beside(path) as part:
+        with part.open("wb") as raw:
+            if compression == "gzip":
+                # Neither name nor time in the header, so that the same dump is the same file.
+                with gzip.GzipFile("", "wb", 6, raw, mtime=0) as f:
+                    yield cast(Sink, f)
+            elif compression == "zstd":
+                yield _Zstd(raw)
+            else:
+                yield raw
+        if finish is not None:
+            finish(part)
 
 
 class _Zstd:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .companions import companions
+from .damaging import Damage, check_compressed, cut_file, damaged
 from .files import SUFFIXES, Compression, dump_file, write_text
 from .measurement import Measurement
 from .model import Model
@@ -51,7 +52,7 @@ def dump_frames(
     return _chunks(Model.of(Measurement.of(scenario, run_id, intervals, seed)))
 
 
-def write_run(
+def write_run(  # noqa: PLR0913 - each is an option of the command
     scenario: Scenario,
     run_id: str,
     folder: Path | str,
@@ -60,6 +61,7 @@ def write_run(
     seed: int | None = None,
     compression: Compression = "none",
     container: Container = "monwrite",
+    damage: Sequence[Damage] = (),
     progress: Callable[[int], None] | None = None,
 ) -> WrittenRun:
     """Write a run's dump, run file and companions into a folder; each is renamed when complete.
@@ -67,18 +69,22 @@ def write_run(
     Args:
         intervals, seed: see `dump_frames`.
         container: a MONWRITE file, or what /dev/monreader would deliver of the same data.
+        damage: what happens to the dump, one after the other. Where a place depends on its size,
+            it is generated twice, the first time to count.
         progress: called with the number of dump bytes after each chunk, before compression.
 
     Raises:
         ScenarioError: see `dump_frames`.
+        DamageError: there is nothing that could be damaged so; no dump was written.
     """
+    check_compressed(damage, compressed=compression != "none")
     model = Model.of(Measurement.of(scenario, run_id, intervals, seed))
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     dump = target / f"{run_id}.mon{SUFFIXES[compression]}"
-    chunks = _chunks(model)
-    with dump_file(dump, compression) as sink:
-        for chunk in captured(chunks) if container == "monreader" else chunks:
+    picks = model.measurement.seed
+    with dump_file(dump, compression, lambda file: cut_file(file, damage, picks)) as sink:
+        for chunk in _damaged_chunks(model, container, damage, picks):
             sink.write(chunk)
             if progress is not None:
                 progress(len(chunk))
@@ -90,6 +96,19 @@ def write_run(
     names = {kind: path.name for kind, path in beside.items()}
     write_text(about, run_file(model.measurement, model.clock, names))
     return WrittenRun(dump, about, tuple(beside.values()), dump.stat().st_size)
+
+
+def _damaged_chunks(
+    model: Model, container: Container, damage: Sequence[Damage], seed: int
+) -> Iterator[bytes]:
+    """What is written: the chunks in their container, and what happened to them there."""
+
+    def whole() -> Iterator[bytes]:
+        chunks = _chunks(model)
+        return captured(chunks) if container == "monreader" else chunks
+
+    counted = any(one.needs_size for one in damage)
+    return damaged(whole(), damage, seed, sum(map(len, whole())) if counted else None)
 
 
 def _chunks(model: Model) -> Iterator[bytes]:
