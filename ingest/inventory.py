@@ -18,7 +18,7 @@ from .configuration import INTERVAL, IPL, SYSTEM, Configuration
 from .findings import Findings
 from .index import INTERVAL_END
 from .monwrite import Framer
-from .runs import Runs, find_runs, tods
+from .record_runs import Runs, find_runs, tods
 from .sources import Source
 from .windows import Stretch, note_open, stretches
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cpmon.ingest import runs as runs_module
 from cpmon.ingest.codec import U8
 from cpmon.ingest.index import FRAME_END, INTERVAL_END, Frames, index_records
-from cpmon.ingest.runs import find_runs, tods
+from cpmon.ingest.record_runs import find_runs, tods
 from tests.dumps import FRAME, frame_end, interval_end, record
 
 KINDS = ((0, 4), (4, 3), (9, 42))
