@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.ingest import runs as runs_module
+from cpmon.ingest import record_runs as runs_module
 from cpmon.ingest.codec import U8
 from cpmon.ingest.index import FRAME_END, INTERVAL_END, Frames, index_records
 from cpmon.ingest.record_runs import find_runs, tods
