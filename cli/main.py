@@ -53,7 +53,7 @@ COMMANDS = {
     "report": "Print a report by time.",
     "compare": "Print a comparison table of runs, with its ratios.",
     "query": "Ask a store by SQL, or by the name of a shipped query.",
-    "schema": "Look up records and fields, and bring in IBM's pages of your release.",
+    "schema": "Look up records and fields; bring in IBM's pages of them.",
 }
 """Commands by name, in the order of a first session. Each is a module that is loaded when used."""
 

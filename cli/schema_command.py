@@ -33,14 +33,20 @@ store_of_layouts = click.option(
 
 @click.group("schema")
 def command() -> None:
-    """Look up records and fields, and bring in IBM's pages of your release.
+    """Look up records and fields; bring in IBM's pages of them.
 
     Layouts of your own live in the folder that CPMON_SCHEMAS names, or in the folder schemas of a
     store; they win over the shipped ones.
+
+    \b
+    Examples:
+      cpmon schema show SYTRSP --release 4.3
+      cpmon schema dictionary "expanded storage"
+      cpmon schema import MRSYTRSP.html --into layouts/
     """
 
 
-@command.command("list")
+@command.command("list", short_help="Every record, and how much of it is known.")
 @store_of_layouts
 @output_options
 def list_(form: str, output: Path | None) -> None:
@@ -72,7 +78,7 @@ def _record(said: dict[str, str], layout: Layout | None) -> dict[str, Any]:
     }
 
 
-@command.command("show")
+@command.command("show", short_help="The layout of a record, or one field of it.")
 @click.argument("name", metavar="RECORD[.FIELD]")
 @click.option(
     "--release", type=Release(), default="", metavar="V.R.M", help="As this release writes it."
@@ -168,7 +174,7 @@ def _indented(rows: Iterable[Described], layout: Layout) -> list[dict[str, Any]]
     return [{k: row[k] for k in kept} for row in shown]
 
 
-@command.command("dictionary")
+@command.command("dictionary", short_help="Search all records and fields.")
 @click.argument("text", required=False, metavar="[TEXT]")
 @click.option(
     "--format",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..schemas.merged import Merged
 
 
-@click.command("import")
+@click.command("import", short_help="Turn IBM's record pages into layouts.")
 @click.argument(
     "pages", nargs=-1, required=True, metavar="PAGE...", type=click.Path(path_type=Path)
 )
