@@ -583,6 +583,19 @@ def test_damage_that_cannot_be_meant_is_refused_with_what_can(kind: str, words: 
     assert words in str(caught.value)
 
 
+def test_the_page_says_of_every_kind_what_is_told_of_it():
+    page = Path(__file__).parents[2] / "docs" / "generate.md"
+    rows = [row for row in page.read_text(encoding="utf-8").splitlines() if row.startswith("| `")]
+    for name, kind in KINDS.items():
+        form = name + (":PLACE" if kind.placed else ":" if kind.count else "")
+        form += ":COUNT" if kind.count else ""
+        (row,) = [row for row in rows if row.startswith(f"| `{form}` |")]
+        told = row.split("|")[3]
+        named = {word for word in told.replace("`", " ").replace(",", " ").split() if "_" in word}
+        assert named - {"TOD_"} <= {code.name for code in Code}
+        assert named or "refused" in told
+
+
 def test_a_place_without_anything_to_damage_is_told():
     with pytest.raises(DamageError, match="no control record from byte"):
         do("control-missing:-5000")
