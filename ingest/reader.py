@@ -109,9 +109,6 @@ class Reader:
         ):
             for name, (offset, count) in sorted(tally.items()):
                 self.findings.add(Finding(code, offset, f"records of {name}", count=count))
-        if self.source.damage:
-            said = f"{self.source.compression}: {self.source.damage}"
-            self.findings.add(Finding(Code.COMPRESSED_CUT, self.source.size, said))
         if not self.configuration.system:
             self.findings.add(Finding(Code.CONFIG_MISSING, 0, "expected a record 1.4"))
 

@@ -102,6 +102,9 @@ def stretches(source: Source, framer: Framer) -> Iterator[Stretch]:
 def _note_troubles(source: Source, findings: Findings) -> None:
     for offset, said in source.device.troubles if source.device else []:
         findings.add(Finding(Code.SETS_MISSED, offset, said))
+    if source.damage:
+        said = f"{source.compression}: {source.damage}"
+        findings.add(Finding(Code.COMPRESSED_CUT, source.size, said))
 
 
 class Splits(Protocol):

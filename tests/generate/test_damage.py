@@ -114,6 +114,8 @@ def look(data: bytes, folder: Path, *, stored: bytes | None = None) -> Seen:
     assert set(landed.findings.counts) <= set(again.findings.counts)
     listed = take_inventory(Source(io.BytesIO(file.read_bytes()), "damaged.mon"))
     assert listed.size == len(data)
+    cut = Code.COMPRESSED_CUT
+    assert listed.findings.counts[cut] == again.findings.counts[cut]
     rows = {n: len(t) for n, t in tables.items() if n == "record_raw" or "_" not in n}
     many = sum(count for name, count in rows.items() if name not in BESIDE)
     assert sum(count for count, _ in listed.records.values()) == many

@@ -17,7 +17,7 @@ from tests.scenarios import CONFIG, SAMPLE, SCENARIOS, Scenario
 
 NOT_LISTED = {
     "LAYOUT_UNKNOWN", "RECORD_LONGER", "GROUP_CUT", "CONFIG_MISSING", "RECORD_SHORT", "RECORD_LONG",
-    "HEADER_BAD", "COMPRESSED_CUT", "FRAME_EMPTY",
+    "HEADER_BAD", "FRAME_EMPTY",
 }  # fmt: skip
 """Findings of those who decode records."""
 IPL = 0xB6BB2112BB20597C
