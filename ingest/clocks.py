@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .codec import I64, moment, tod_to_unix_us
 from .findings import Code, Finding, Findings
-from .index import INTERVAL_END
+from .frames import INTERVAL_END
 from .windows import Window
 
 Mask = npt.NDArray[np.bool_]

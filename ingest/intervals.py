@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..store.meta import INTERVAL
 from .codec import I64, as_arrow, tod_to_unix_us
 from .configuration import Configuration
-from .index import INTERVAL_END
+from .frames import INTERVAL_END
 from .windows import Window
 
 MICROSECONDS = pa.timestamp("us")

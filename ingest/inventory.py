@@ -16,7 +16,7 @@ from .codec import I64, tod_to_unix_us
 from .columns import Decoded, decode
 from .configuration import INTERVAL, IPL, SYSTEM, Configuration
 from .findings import Findings
-from .index import INTERVAL_END
+from .frames import INTERVAL_END
 from .monwrite import Framer
 from .record_runs import Runs, find_runs, tods
 from .sources import Source

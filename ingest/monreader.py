@@ -15,7 +15,7 @@ import numpy as np
 
 from .codec import U8
 from .findings import Code, Finding
-from .index import Frames
+from .frames import Frames
 from .monwrite import EVENT, FRAME, MCE, SAMPLE, Framed, Framer, Mce, are_entries, are_headers
 
 ELEMENT = struct.Struct(">BBBxII")

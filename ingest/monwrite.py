@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..schemas.layout import HEADER_LENGTH
 from .codec import I64, U8
 from .findings import Code, Finding, Findings
-from .index import Frames
+from .frames import Frames
 
 FRAME = 4096
 SAMPLE, EVENT = 0xE2, 0xC5

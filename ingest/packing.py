@@ -17,7 +17,8 @@ import numpy.typing as npt
 from ..schemas.layout import HEADER_LENGTH
 from .codec import I64, U8, U64
 from .columns import copied, gather
-from .index import FRAME_END, INTERVAL_END, RecordIndex
+from .frames import FRAME_END, INTERVAL_END
+from .index import RecordIndex
 from .monwrite import EVENT, FRAME, SAMPLE
 from .windows import Window
 

@@ -1,7 +1,8 @@
-"""Runs of records of one kind and length, as arrays: all that a list needs to know of a dump.
+"""Runs of records of one kind and length, as arrays: what stands where in the frames of a window.
 
-They are found as `index.py` finds records, by the same rules, at a fraction of the time: one
-comparison of a word says that a header has the length and the kind of the one before.
+All frames advance together: each step finds the next run of every frame that is still going. One
+comparison of a word says that a header has the length and the kind of the one before, so a window
+costs few steps and little for each record.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from ..schemas.layout import HEADER_LENGTH
 from .codec import I64, U8, U64
-from .index import FRAME_END, HEADER, INTERVAL_END, Frames
+from .frames import FRAME_END, HEADER, INTERVAL_END, Frames
 
 LONGEST = 24
 """Records of a run that are looked at together; a longer run becomes several."""
@@ -28,7 +29,8 @@ class Runs:
     """Runs in the order of the dump, arrays of (runs,).
 
     `start`: position of the first record in the window. `count`, `length`: records, and bytes of
-    each. `frame`: number of their frame in `Frames`.
+    each. `frame`: number of their frame in `Frames`. `stop` and `broken` are (frames,): where
+    reading ended, and whether it ended at something that is no record header.
     """
 
     start: I64
@@ -37,6 +39,8 @@ class Runs:
     domain: npt.NDArray[np.uint8]
     record: npt.NDArray[np.uint16]
     frame: I64
+    stop: I64
+    broken: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.start)
@@ -61,15 +65,17 @@ class Runs:
 
     def starts(self, runs: I64) -> I64:
         """Positions of all records of some runs."""
-        count = self.count[runs]
-        place = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-        return np.repeat(self.start[runs], count) + place * np.repeat(self.length[runs], count)
+        count, length = self.count[runs], self.length[runs]
+        size = count * length
+        first = self.start[runs] - (np.cumsum(size) - size)
+        lengths = np.repeat(length, count)
+        return np.asarray(np.cumsum(lengths) - lengths + np.repeat(first, count))
 
 
 def find_runs(window: U8, frames: Frames) -> Runs:
     """The runs of all frames. A frame ends at its end record, its limit, or damage."""
     headers = np.ndarray((max(len(window) - HEADER.itemsize + 1, 0),), "V16", window, 0, (1,))
-    at = frames.start.copy()
+    at, broken = frames.start.copy(), np.zeros(len(frames), np.bool_)
     steps: list[tuple[I64, I64, I64, npt.NDArray[np.void]]] = []
     going = np.flatnonzero(frames.limit - at >= HEADER_LENGTH)
     while len(going):
@@ -80,14 +86,17 @@ def find_runs(window: U8, frames: Frames) -> Runs:
         steps.append((going[found], here[found], count[found], raw[found]))
         behind = here + count * length
         at[going] = behind
+        broken[going[~found]] = True
         going = going[found & ~last & (limit - behind >= HEADER_LENGTH)]
-    return _in_order(steps)
+    return _in_order(steps, at, broken)
 
 
 def tods(window: U8, starts: I64) -> U64:
     """TOD clocks of the records at these positions."""
-    clocks = np.ndarray((max(len(window) - HEADER.itemsize + 1, 0),), ">u8", window, 8, (1,))
-    return clocks[starts].astype(np.uint64)
+    if not len(starts):
+        return np.empty(0, np.uint64)
+    clocks = np.ndarray((len(window) - HEADER.itemsize + 1,), "V8", window, 8, (1,))
+    return clocks[starts].view(">u8").astype(np.uint64)
 
 
 def _run(
@@ -132,7 +141,11 @@ def _kind(record: Kind) -> int:
     return record[0] << 16 | record[1]
 
 
-def _in_order(steps: list[tuple[I64, I64, I64, npt.NDArray[np.void]]]) -> Runs:
+def _in_order(
+    steps: list[tuple[I64, I64, I64, npt.NDArray[np.void]]],
+    stop: I64,
+    broken: npt.NDArray[np.bool_],
+) -> Runs:
     """The runs of all steps by frame, those of a frame in the order of the steps."""
     empty = np.empty(0, np.int64)
     parts = [(empty, empty, empty, np.empty(0, "V16")), *steps]
@@ -146,4 +159,6 @@ def _in_order(steps: list[tuple[I64, I64, I64, npt.NDArray[np.void]]]) -> Runs:
         header["domain"].copy(),
         header["record"].astype(np.uint16),
         frame[order],
+        stop,
+        broken,
     )

@@ -18,7 +18,7 @@ from .ahead import ahead
 from .codec import I64, moment
 from .configuration import INTERVAL
 from .findings import Findings
-from .index import FRAME_END, INTERVAL_END
+from .frames import FRAME_END, INTERVAL_END
 from .intervals import NO_END, row_stamps
 from .monwrite import Framer
 from .packing import Chosen, Mask, Packer, Sink, are

@@ -10,7 +10,8 @@ import numpy as np
 
 from .codec import U8
 from .findings import Code, Finding, Findings
-from .index import INTERVAL_END, Frames, RecordIndex, index_records
+from .frames import INTERVAL_END, Frames
+from .index import RecordIndex, index_records
 from .monreader import SetFramer
 from .monwrite import FRAME, Framed, Framer
 from .recognise import container

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpmon.ingest.findings import Findings
-from cpmon.ingest.index import FRAME_END
+from cpmon.ingest.frames import FRAME_END
 from cpmon.ingest.monwrite import Framer
 from cpmon.ingest.packing import Chosen, Packer
 from cpmon.ingest.sources import Source

@@ -1,6 +1,9 @@
-"""Runs hold the records that the index holds, in whatever state the dump is."""
+"""Runs and the index hold the records that a plain walk finds, in whatever state the dump is."""
 
 from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,8 +12,10 @@ from hypothesis import strategies as st
 
 from cpmon.ingest import record_runs as runs_module
 from cpmon.ingest.codec import U8
-from cpmon.ingest.index import FRAME_END, INTERVAL_END, Frames, index_records
-from cpmon.ingest.record_runs import find_runs, tods
+from cpmon.ingest.frames import FRAME_END, INTERVAL_END, Frames
+from cpmon.ingest.index import index_records
+from cpmon.ingest.record_runs import find_runs
+from cpmon.schemas import HEADER_LENGTH
 from tests.dumps import FRAME, frame_end, interval_end, record
 
 KINDS = ((0, 4), (4, 3), (9, 42))
@@ -39,43 +44,59 @@ def filled(rng: np.random.Generator, frames: int) -> U8:
     return np.frombuffer(data, np.uint8).copy()
 
 
-def expanded(data: U8) -> tuple[list[int], list[int], list[tuple[int, int]], list[int]]:
-    runs = find_runs(data, frames_of(data))
-    every = np.arange(len(runs))
-    starts = runs.starts(every)
-    lengths = np.repeat(runs.length, runs.count)
-    kinds = zip(
-        np.repeat(runs.domain, runs.count).tolist(),
-        np.repeat(runs.record, runs.count).tolist(),
-        strict=True,
-    )
-    return starts.tolist(), lengths.tolist(), list(kinds), tods(data, starts).tolist()
+@dataclass(frozen=True)
+class Walked:
+    """(start, length, domain, record, TOD, frame) of each record; where each frame was left."""
+
+    records: list[tuple[int, ...]]
+    stop: list[int]
+    broken: list[bool]
 
 
-def indexed(data: U8) -> tuple[list[int], list[int], list[tuple[int, int]], list[int]]:
+def walked(data: U8) -> Walked:
+    """Record after record, as one would write it down."""
+    found = Walked([], [], [])
+    for frame, begin in enumerate(range(0, len(data), FRAME)):
+        at, limit = begin, min(begin + FRAME, len(data))
+        ended = broken = False
+        while not ended and not broken and limit - at >= HEADER_LENGTH:
+            head = struct.unpack_from(">HHBxHQ", data, at)
+            length, zero, domain, number, clock = head
+            broken = not HEADER_LENGTH <= length <= limit - at or zero != 0 or clock == 0
+            if not broken:
+                found.records.append((at, length, domain, number, clock, frame))
+                at += length
+                ended = (domain, number) in (FRAME_END, INTERVAL_END)
+        found.stop.append(at)
+        found.broken.append(broken)
+    return found
+
+
+def indexed(data: U8) -> Walked:
     index = index_records(data, frames_of(data))
-    kinds = zip(index.domain.tolist(), index.record.tolist(), strict=True)
-    return index.start.tolist(), index.length.tolist(), list(kinds), index.tod.tolist()
+    columns = (index.start, index.length, index.domain, index.record, index.tod, index.frame)
+    records = list(zip(*(column.tolist() for column in columns), strict=True))
+    return Walked(records, index.stop.tolist(), index.broken.tolist())
 
 
 @given(seed=st.integers(0, 2**32 - 1), damaged=st.integers(0, 40), cut=st.integers(0, FRAME))
-def test_runs_are_the_records_of_the_index(seed: int, damaged: int, cut: int):
+def test_the_index_has_the_records_of_a_plain_walk(seed: int, damaged: int, cut: int):
     rng = np.random.default_rng(seed)
     data = filled(rng, 5)
     data[rng.integers(0, len(data), damaged)] = rng.integers(0, 256, damaged, np.uint8)
     data = data[: len(data) - cut]
-    assert expanded(data) == indexed(data)
+    assert indexed(data) == walked(data)
 
 
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_record_without_time_ends_its_frame(seed: int):
     rng = np.random.default_rng(seed)
     data = filled(rng, 3)
-    starts = indexed(data)[0]
+    starts = [found[0] for found in walked(data).records]
     at = starts[int(rng.integers(len(starts)))]
     data[at + 8 : at + 16] = 0
-    assert expanded(data) == indexed(data)
-    assert at not in expanded(data)[0]
+    assert indexed(data) == walked(data)
+    assert at not in [found[0] for found in indexed(data).records]
 
 
 @pytest.mark.parametrize(("block", "longest"), [(1, 1), (2, 2), (3, 7), (1000, 200)])
@@ -83,10 +104,9 @@ def test_how_many_are_looked_at_together_changes_nothing(
     block: int, longest: int, monkeypatch: pytest.MonkeyPatch
 ):
     data = filled(np.random.default_rng(3), 20)
-    expected = indexed(data)
     monkeypatch.setattr(runs_module, "BLOCK", block)
     monkeypatch.setattr(runs_module, "LONGEST", longest)
-    assert expanded(data) == expected
+    assert indexed(data) == walked(data)
 
 
 def test_totals_are_by_kind_and_an_end_record_stands_alone():

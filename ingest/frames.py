@@ -1,0 +1,59 @@
+"""Frames of monitor data, as arrays, and what framing needs to know of the records in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .codec import I64
+
+HEADER = np.dtype(
+    {
+        "names": ["length", "zero", "domain", "record", "tod"],
+        "formats": [">u2", ">u2", "u1", ">u2", ">u8"],
+        "offsets": [0, 2, 4, 6, 8],
+        "itemsize": 16,
+    }
+)
+"""The part of MRRECHDR that framing needs."""
+
+INTERVAL_END = (1, 11)
+"""MTREND closes an interval: it is the last record of its sample data."""
+FRAME_END = (1, 13)
+"""MTREOF: no more records in this frame."""
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frames of a window, one an element, in the order of the dump.
+
+    `start`: (frames,) position of the first record in the window. `limit`: (frames,) position
+    behind the last byte that can belong to a record. `sample`: (frames,) sample or event data.
+    """
+
+    start: I64
+    limit: I64
+    sample: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def __getitem__(self, chosen: slice) -> Frames:
+        return Frames(self.start[chosen], self.limit[chosen], self.sample[chosen])
+
+    def moved(self, by: int) -> Frames:
+        """The same frames in a window that starts `by` bytes later."""
+        return Frames(self.start - by, self.limit - by, self.sample)
+
+    @staticmethod
+    def joined(parts: list[Frames]) -> Frames:
+        """The frames of several stretches of a window, one after the other."""
+        if not parts:
+            return Frames(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
+        return Frames(
+            np.concatenate([p.start for p in parts]),
+            np.concatenate([p.limit for p in parts]),
+            np.concatenate([p.sample for p in parts]),
+        )
