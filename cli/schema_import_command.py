@@ -15,9 +15,9 @@ from .options import Release
 from .output import deliver, rows_as, write_file
 
 if TYPE_CHECKING:
-    from ..schemas.importing import Change
     from ..schemas.loader import Sources
-    from ..schemas.merged import Merged
+    from ..schemas.pages.importing import Change
+    from ..schemas.pages.merged import Merged
 
 
 @click.command("import", short_help="Turn IBM's record pages into layouts.")
@@ -57,7 +57,7 @@ def command(
       cpmon schema import MRSYTRSP.HTML --into layouts/ --dry-run
       cpmon schema import mon540/*.HTML --into layouts/
     """
-    from ..schemas.importing import after, changes
+    from ..schemas.pages.importing import after, changes
     from ..schemas.registry import reload
     from ..schemas.site import overlay, read_site, shipped
 
@@ -111,9 +111,9 @@ def _folder(into: Path | None) -> Path:
 
 def _merged(path: Path, known: Sources, *, release: str, replace: bool) -> Merged | None:
     """What comes of a page; nothing if it cannot be read, which is told."""
-    from ..schemas.importing import check
-    from ..schemas.merge import merge
-    from ..schemas.page import parse_page
+    from ..schemas.pages.importing import check
+    from ..schemas.pages.merge import merge
+    from ..schemas.pages.page import parse_page
 
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpmon.schemas.importing import after, check
 from cpmon.schemas.loader import Row, Sources
-from cpmon.schemas.merge import merge
-from cpmon.schemas.merged import Merged
-from cpmon.schemas.page import parse_page
+from cpmon.schemas.pages.importing import after, check
+from cpmon.schemas.pages.merge import merge
+from cpmon.schemas.pages.merged import Merged
+from cpmon.schemas.pages.page import parse_page
 from cpmon.schemas.site import shipped
 from cpmon.schemas.writer import COLUMNS
 from tests.layouts import sources

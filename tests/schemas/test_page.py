@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpmon.schemas import Kind, LayoutError
-from cpmon.schemas.importing import check
 from cpmon.schemas.loader import Sources
-from cpmon.schemas.merge import merge
-from cpmon.schemas.page import Page, parse_page
-from cpmon.schemas.page_items import Items, nest
+from cpmon.schemas.pages.importing import check
+from cpmon.schemas.pages.items import Items, nest
+from cpmon.schemas.pages.merge import merge
+from cpmon.schemas.pages.page import Page, parse_page
 from tests.pages import Draft, Line
 
 FLAGS = [

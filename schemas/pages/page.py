@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from .errors import LayoutError
-from .layout import Kind
-from .page_text import PageText, read_page
+from ..errors import LayoutError
+from ..layout import Kind
+from .text import PageText, read_page
 
 WORDS = ("Structure", "Character", "Unsigned", "Signed", "Bitstring", "Address", "Fixed")
 NAME = r"(?:[A-Z@#$][A-Z0-9@#$_]*|\*)"

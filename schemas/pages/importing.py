@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from .loader import Row, Sources, build
+from ..loader import Row, Sources, build
+from ..site import home, layout_files, overlay
+from ..writer import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, to_csv
 from .merged import Merged
-from .site import layout_files, overlay
-from .writer import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, to_csv
 
 
 def check(merged: Merged, sources: Sources) -> None:
@@ -81,7 +79,6 @@ def _with(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
 def _home(folder: Path, domain: int) -> Path:
     """The folder of a domain: the site's own, or one of the shipped name."""
     start = f"d{domain:02d}"
-    own: list[Traversable] = list(folder.iterdir()) if folder.is_dir() else []
-    shipped_ = list(files(__package__).iterdir())
-    found = [f.name for f in (*own, *shipped_) if f.is_dir() and f.name.startswith(start)]
+    own = list(folder.iterdir()) if folder.is_dir() else []
+    found = [f.name for f in (*own, *home().iterdir()) if f.is_dir() and f.name.startswith(start)]
     return folder / (found[0] if found else start)

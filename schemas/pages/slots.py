@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .layout import REST, Type, release_key
-from .loader import Row
-from .page_items import Item
+from ..layout import REST, Type, release_key
+from ..loader import Row
+from .items import Item
 
 
 @dataclass(eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .loader import Row
+from ..loader import Row
 from .page import BitRow, Page, PageRow
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .layout import Provenance, Type, release_key
-from .loader import Row
+from ..layout import Provenance, Type, release_key
+from ..loader import Row
+from .items import Item
 from .merging import Merging, marked
 from .page import BitRow
-from .page_items import Item
-from .page_rows import bit_row, insert
+from .rows import bit_row, insert
 
 
 class BitMerge(Merging):

@@ -6,10 +6,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from .layout import REST, WIDTHS, Role, Type
-from .loader import Row
-from .page_items import BitItem, Item
-from .writer import COLUMNS
+from ..layout import REST, WIDTHS, Role, Type
+from ..loader import Row
+from ..writer import COLUMNS
+from .items import BitItem, Item
 
 FITTING: Mapping[str, frozenset[str]] = {
     "Character": frozenset(Type) - {Type.GROUP, Type.BIT},

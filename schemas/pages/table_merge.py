@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..layout import REST, Provenance, Type
+from ..loader import Row
 from .bit_merge import BitMerge
-from .layout import REST, Provenance, Type
-from .loader import Row
+from .items import Item, Items
 from .merged import Merged
 from .merging import Merging, marked
-from .page_items import Item, Items
-from .page_rows import FITTING, Habits, insert, rest_row, rows_of
 from .reach import Reach
+from .rows import FITTING, Habits, insert, rest_row, rows_of
 from .slots import Leaf, Slot, alike, entry_file, extent, leaves, slots
 
 

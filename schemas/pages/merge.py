@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .layout import REST, Provenance, Type, release_key
-from .loader import Row, Sources
+from ..layout import REST, Provenance, Type, release_key
+from ..loader import Row, Sources
+from ..writer import COLUMNS, RECORD_COLUMNS
+from .items import Items, nest
 from .merged import Merged
 from .page import Page
-from .page_items import Items, nest
-from .page_rows import Habits
 from .reach import BASE, Reach
+from .rows import Habits
 from .slots import bare, entry_file, extent
 from .table_merge import TableMerge
-from .writer import COLUMNS, RECORD_COLUMNS
 
 
 def merge(page: Page, known: Sources, *, replace: bool = False) -> Merged:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .layout import release_key
-from .loader import Row
+from ..layout import release_key
+from ..loader import Row
+from ..writer import COLUMNS
 from .merged import Merged
 from .page import BitRow, PageRow
 from .reach import Reach
-from .writer import COLUMNS
 
 
 class Merging:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .layout import release_key
+from ..layout import release_key
 
 BASE = "5.3.0"
 """The release whose layouts are shipped whole: what an older page lacks came in between."""
