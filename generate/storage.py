@@ -45,12 +45,6 @@ class Levels:
             slots=levels(rng, users * targets.dasd_pages_per_user, n, _LEVEL_SPREAD / 3),
         )
 
-    @property
-    def system_below(self) -> I64:
-        """Pageable frames below 2 GB that CP uses for itself."""
-        sizes = self.sizes
-        return sizes.pageable - sizes.cache_below - self.resident_below - self.available_below
-
 
 @dataclass(frozen=True, slots=True)
 class Flows:

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ..store.meta import GAP
 from .codec import I64, moment, tod_to_unix_us
 from .findings import Code, Finding, Findings
 from .frames import INTERVAL_END
 from .windows import Window
 
 Mask = npt.NDArray[np.bool_]
-
-GAP = 1.5
-"""An interval this many times as long as it should be hides a missing one."""
 
 
 @dataclass

@@ -130,7 +130,7 @@ def _bits(
 
 def bit_value(bit: Field, byte: int) -> bool | int:
     """What a byte says of one of its bits: whether it is on; of several, their number."""
-    found = (byte & bit.mask) >> ((bit.mask & -bit.mask).bit_length() - 1)
+    found = (byte & bit.mask) >> bit.shift
     return bool(found) if bit.is_boolean else found
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from ..schemas.registry import by_record, layout, record_names
+from ..store.meta import GAP
 from .ahead import ahead
-from .clocks import GAP
 from .codec import I64, tod_to_unix_us
 from .columns import Decoded, decode
 from .configuration import INTERVAL, IPL, SYSTEM, Configuration

@@ -260,7 +260,7 @@ def _matches(decoded: Decoded, name: str, value: str, records: int) -> Mask:
 def _equal(known: Field, column: pa.Array, value: str) -> Mask:
     if known.is_number:
         return _mask(pc.equal(column, pa.scalar(_number(known, value), column.type)))
-    if known.type in (Type.CHAR, Type.GUEST, Type.PACKED):
+    if known.is_text:
         text = pc.utf8_upper(column.cast(pa.string()))
         return _mask(pc.equal(text, value.strip().upper()))
     return _mask(pc.equal(column, pa.scalar(_bytes(known, value), pa.binary())))
@@ -277,8 +277,7 @@ def _bit_equal(bit: Field, flag: Field, column: pa.Array, value: str) -> Mask:
     else:
         pieces = pc.binary_slice(column.fill_null(b"\0" * flag.length), place, place + 1)
         byte = np.frombuffer(b"".join(pieces.to_pylist()), np.uint8).astype(np.uint64)
-    low = (bit.mask & -bit.mask).bit_length() - 1
-    return np.asarray(valid & ((byte & np.uint64(bit.mask)) >> np.uint64(low) == wanted))
+    return np.asarray(valid & ((byte & np.uint64(bit.mask)) >> np.uint64(bit.shift) == wanted))
 
 
 def _mask(equal: pa.Array) -> Mask:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..schemas.arrow import ENTRY, row_keys
+from ..schemas.arrow import owner_keys
 from ..schemas.layout import Field, Kind, Layout
-from ..schemas.registry import layout as find
+from ..schemas.registry import record_of
 from ..schemas.registry import tables as layout_tables
 from .codec import I64
 
@@ -84,7 +84,7 @@ class Successive:
     def pairs(self, table: str, fresh: pa.Table) -> Pairs | None:
         """The pairs that end in fresh rows of a table; None where rows have no successors."""
         layout = layout_tables().get(table)
-        if layout is None or _record(layout).kind is not Kind.SAMPLE or not len(fresh):
+        if layout is None or record_of(layout).kind is not Kind.SAMPLE or not len(fresh):
             return None
         held = self._last.get(table, fresh.slice(0, 0))
         rows = pa.concat_tables([held, fresh]).unify_dictionaries().combine_chunks()
@@ -109,18 +109,6 @@ class Successive:
         sides = (np.searchsorted(restarts, tod[rows], side="right") for rows in (earlier, later))
         before, after = sides
         return np.asarray(before == after)
-
-
-def owner_keys(layout: Layout) -> list[str]:
-    """Columns that tell the rows of one time apart; the place of entries without keys."""
-    names = [key.name for key in row_keys(layout)]
-    return [*names, ENTRY.name] if layout.parent and not layout.keys else names
-
-
-def _record(layout: Layout) -> Layout:
-    while layout.parent:
-        layout = find(layout.parent)
-    return layout
 
 
 def _samples(rows: pa.Table) -> I64:

@@ -92,7 +92,7 @@ QUARANTINE = pa.schema(
 
 def arrow_type(field: Field) -> pa.DataType:
     """The type that a field lands in: a number as wide as written, text, or bytes."""
-    if field.type in (Type.CHAR, Type.GUEST, Type.PACKED):
+    if field.is_text:
         return TEXT
     if not field.is_number:
         return pa.binary()
@@ -126,6 +126,12 @@ def arrow_schema(layout: Layout) -> pa.Schema:
 def row_keys(layout: Layout) -> tuple[Field, ...]:
     """The fields that tell the rows of one time stamp apart, the record's own keys first."""
     return (*outer_keys(layout), *layout.keys)
+
+
+def owner_keys(layout: Layout) -> tuple[str, ...]:
+    """Columns whose values stay the same from sample to sample; the place of keyless entries."""
+    names = tuple(key.name for key in row_keys(layout))
+    return (*names, ENTRY.name) if layout.parent and not layout.keys else names
 
 
 def outer_keys(layout: Layout) -> tuple[Field, ...]:

@@ -107,6 +107,11 @@ class Field:
         return self.type in NUMBERS or (self.type is Type.BITS and self.length in WIDTHS)
 
     @property
+    def is_text(self) -> bool:
+        """Whether the field lands as text."""
+        return self.type in (Type.CHAR, Type.GUEST, Type.PACKED)
+
+    @property
     def is_cumulative(self) -> bool:
         """Whether only differences between samples mean something."""
         return self.role in (Role.COUNTER, Role.COUNTDOWN)
@@ -128,6 +133,11 @@ class Field:
     def mask(self) -> int:
         """Which bits of its byte a bit row stands for: 0x80 is the leftmost."""
         return int(self.code, 16)
+
+    @property
+    def shift(self) -> int:
+        """How far to the right the bits of a bit row are moved to make a number."""
+        return (self.mask & -self.mask).bit_length() - 1
 
     @property
     def is_boolean(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ..schemas.arrow import arrow_schema, outer_keys, row_keys
+from ..schemas.arrow import arrow_schema, outer_keys, owner_keys
 from ..schemas.layout import Field, Kind, Layout, Role, Type
 from ..schemas.registry import record_of
 from ..schemas.registry import tables as layout_tables
@@ -93,9 +93,7 @@ def interval_view(layout: Layout) -> Documented:
     (`meta.interval.previous_end`, which is NULL behind a gap or a restart), and no 64-bit counter
     of the row ran backwards: a user who logged off and on again starts anew.
     """
-    keys = ["system", *(name(key.name) for key in row_keys(layout))]
-    if layout.parent and not layout.keys:
-        keys.append("entry")
+    keys = ["system", *map(name, owner_keys(layout))]
     counters = [f for f in layout.columns if f.is_cumulative and f.is_number]
     lags = "".join(f", lag(r.{name(f.name)}) OVER w AS {_before(f)}" for f in counters)
     fell = " OR ".join(_fell(f) for f in counters if f.length == WIDEST) or "false"
@@ -182,12 +180,11 @@ def _bits(layout: Layout | None) -> dict[str, list[tuple[Field, Field]]]:
 
 def _bit(field: Field, bit: Field) -> str:
     """The expression of a bit of a field, or of several: a boolean, or a small number."""
-    shift = (bit.mask & -bit.mask).bit_length() - 1
     byte = f"(CAST({name(field.name)} AS UBIGINT) >> {8 * (field.end - bit.end)})"
     if not field.is_number:  # opaque bytes: as a number, of the byte alone
         digits = f"substr(hex({name(field.name)}), {2 * (bit.offset - field.offset) + 1}, 2)"
         byte = f"CAST('0x' || {digits} AS UTINYINT)"
-    found = f"(({byte} & {bit.mask}) >> {shift})"
+    found = f"(({byte} & {bit.mask}) >> {bit.shift})"
     return f"({found} = 1)" if bit.is_boolean else f"CAST({found} AS BIGINT)"
 
 

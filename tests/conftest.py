@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from cpmon.schemas.registry import reload, use
 from cpmon.store import Store
 
 settings.register_profile(
@@ -52,3 +54,13 @@ class Golden:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         assert text == file.read_text(encoding="utf-8"), f"{name} differs from its golden"
+
+
+@pytest.fixture
+def shipped_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Layouts of a site's own are forgotten when the test is over."""
+    monkeypatch.delenv("CPMON_SCHEMAS", raising=False)
+    yield
+    monkeypatch.undo()
+    use(None)
+    reload()

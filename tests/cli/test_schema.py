@@ -5,13 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.schemas.registry import reload, use
 from cpmon.schemas.site import home, shipped
 from tests.cli.answer import Cpmon
 from tests.pages import Line, draft
@@ -19,13 +17,7 @@ from tests.pages import Line, draft
 SHIPPED = shipped()
 
 
-@pytest.fixture(autouse=True)
-def _shipped_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv("CPMON_SCHEMAS", raising=False)
-    yield
-    monkeypatch.undo()
-    use(None)
-    reload()
+pytestmark = pytest.mark.usefixtures("shipped_again")
 
 
 @pytest.fixture

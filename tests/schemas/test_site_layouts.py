@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,13 +23,7 @@ OWN = """20,2,,unsigned,id,,,key,,,,published,
 24,4,,unsigned,many,,,counter,count,,,published,"""
 
 
-@pytest.fixture(autouse=True)
-def _shipped_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv("CPMON_SCHEMAS", raising=False)
-    yield
-    monkeypatch.undo()
-    use(None)
-    reload()
+pytestmark = pytest.mark.usefixtures("shipped_again")
 
 
 @pytest.fixture
