@@ -33,7 +33,10 @@ from .views import LANDED, interval_views, landed_rows, monitor_view, name, text
 
 FILE = "catalog.duckdb"
 SCHEMAS = ("monitor", "interval", "meta", LANDED)
-OWN_TEXT = ("catalogue.py", "views.py", "meta.py", "sources.py", "dictionary.py", "entries.py")
+OWN_TEXT = (
+    *("catalogue.py", "views.py", "meta.py", "sources.py", "dictionary.py", "entries.py"),
+    "companions/tables.py",
+)
 
 
 class View(Protocol):

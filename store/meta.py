@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ..schemas.arrow import FINDING
+from .companions import TABLES, Columns
 from .views import PLACE, Documented, describe, landed_rows, name, text
 
 INTERVAL = pa.schema(
@@ -79,22 +80,10 @@ RUN = {
     "base_run_id": ("VARCHAR", "Run that it is compared with; NULL if it names none."),
     "attributes": ("MAP(VARCHAR, VARCHAR)", "What was said about it: CP level, users, machine ..."),
 }
-THROUGHPUT = {
-    "run_id": ("VARCHAR", "Run that was driven."),
-    "interval_end": ("TIMESTAMP", "End of the load generator's interval, UTC."),
-    "seconds": ("DOUBLE", "Its length."),
-    "transactions": ("DOUBLE", "Transactions that ended in it."),
+STEADY = {
+    "steady_since": ("TIMESTAMP", "Its steady state begins here; since, where none was named."),
+    "steady_until": ("TIMESTAMP", "Its steady state ends here; until, where none was named."),
 }
-HARDWARE = {
-    "run_id": ("VARCHAR", "Run that was measured."),
-    "interval_end": ("TIMESTAMP", "End of the instrumentation's interval, UTC."),
-    "seconds": ("DOUBLE", "Its length."),
-    "busy_s": ("DOUBLE", "Busy seconds, summed over the processors."),
-    "emulation_s": ("DOUBLE", "Emulation seconds, summed over the processors."),
-}
-COMPANIONS = {"throughput": THROUGHPUT, "hardware": HARDWARE}
-
-Columns = dict[str, tuple[str, str]]
 
 
 def meta_views() -> list[Documented]:
@@ -116,15 +105,15 @@ def meta_views() -> list[Documented]:
             PLACE | {f.name: describe(f) for f in FINDING},
         ),
         _runs(),
-        *(_companions(kind, columns) for kind, columns in COMPANIONS.items()),
+        *(_companions(kind, columns) for kind, columns in TABLES.items()),
     ]
 
 
 def run_columns() -> Columns:
     """The columns that a run's file is read as: what was said about it, and its companions."""
-    found = dict(RUN)
-    for kind, columns in COMPANIONS.items():
-        inside = ", ".join(f"{n} {t}" for n, (t, _) in columns.items() if n != "run_id")
+    found = RUN | STEADY
+    for kind, columns in TABLES.items():
+        inside = ", ".join(f"{name(n)} {t}" for n, (t, _) in columns.items() if n != "run_id")
         found[kind] = (f"STRUCT({inside})[]", f"Companion figures: {kind}.")
     return found
 
@@ -159,13 +148,15 @@ def _runs() -> Documented:
     columns = ", ".join(
         f"TRY_CAST(attributes[{text(n)}] AS {kind}) AS {n}" for n, (kind, _) in ATTRIBUTES.items()
     )
-    select = f"SELECT {_names(RUN)}, {columns} FROM {landed_rows('run.json')}"
-    return Documented("meta.run", select, "Every run.", _docs(RUN) | _docs(ATTRIBUTES))
+    steady = ", ".join(f"coalesce({n}, {n.removeprefix('steady_')}) AS {n}" for n in STEADY)
+    select = f"SELECT {_names(RUN)}, {steady}, {columns} FROM {landed_rows('run.json')}"
+    docs = _docs(RUN) | _docs(STEADY) | _docs(ATTRIBUTES)
+    return Documented("meta.run", select, "Every run.", docs)
 
 
 def _companions(kind: str, columns: Columns) -> Documented:
-    """A row for each interval of the companions of one kind."""
-    names = ", ".join(f"row.{n}" for n in columns if n != "run_id")
+    """The rows of the companions in one table."""
+    names = ", ".join(f"row.{name(n)}" for n in columns if n != "run_id")
     rows = f"SELECT run_id, unnest({kind}) AS row FROM {landed_rows('run.json')}"
     select = f"SELECT run_id, {names} FROM ({rows})"
     return Documented(f"meta.{kind}", select, f"Companion figures: {kind}.", _docs(columns))

@@ -15,10 +15,13 @@ from typing import Any
 from urllib.parse import quote
 
 from ..schemas.errors import CpmonError
-from .companions import PARSERS, Figures
+from .companions import COMPANIONS, TABLES, Figures
 from .store import Store, replace_durably
 
-KEYS = ("run_id", "system", "base_run_id", "since", "until", "attributes", "companions")
+KEYS = (
+    *("run_id", "system", "base_run_id", "since", "until", "steady_since", "steady_until"),
+    *("attributes", "companions"),
+)
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,9 @@ class Run:
     """A named measurement of one system.
 
     `since` and `until` bound it (UTC; a sample belongs to it when its time stamp is later than
-    `since` and not later than `until`). `companions` has the rows of each companion's table.
+    `since` and not later than `until`). `steady_since` and `steady_until` bound its steady state
+    in the same way; None where that begins or ends with the run. `companions` has the rows of each
+    companion's table.
     """
 
     run_id: str
@@ -36,6 +41,8 @@ class Run:
     base_run_id: str = ""
     attributes: dict[str, str] = field(default_factory=dict)
     companions: dict[str, Figures] = field(default_factory=dict)
+    steady_since: datetime | None = None
+    steady_until: datetime | None = None
 
     def text(self) -> str:
         """The run as it is stored: JSON, with stable order."""
@@ -45,9 +52,11 @@ class Run:
                 "system": self.system,
                 "since": _iso(self.since),
                 "until": _iso(self.until),
+                "steady_since": self.steady_since and _iso(self.steady_since),
+                "steady_until": self.steady_until and _iso(self.steady_until),
                 "base_run_id": self.base_run_id or None,
                 "attributes": self.attributes,
-                **{name: self.companions.get(name, []) for name in PARSERS},
+                **{name: self.companions.get(name, []) for name in TABLES},
             },
             indent=1,
         )
@@ -80,15 +89,19 @@ def read_run(file: Path, system: str, since: datetime, until: datetime) -> Run:
             expected=", ".join(KEYS),
             found=", ".join(unknown) or "no run_id",
         )
-    return Run(
+    run = Run(
         run_id=str(said["run_id"]),
         system=str(said.get("system", system)),
         since=_moment(said.get("since", since), file),
         until=_moment(said.get("until", until), file),
+        steady_since=_moment(said["steady_since"], file) if "steady_since" in said else None,
+        steady_until=_moment(said["steady_until"], file) if "steady_until" in said else None,
         base_run_id=str(said.get("base_run_id", "")),
         attributes={str(k): str(v) for k, v in said.get("attributes", {}).items()},
         companions=_companions(said.get("companions", {}), file),
     )
+    _check_steady(run, file)
+    return run
 
 
 def save_run(store: Store, run: Run) -> bool:
@@ -108,15 +121,36 @@ def run_path(store: Store, run_id: str) -> Path:
 
 
 def _companions(said: dict[str, Any], file: Path) -> dict[str, Figures]:
-    unknown = sorted(set(said) - set(PARSERS))
+    """The rows of every table; tools that report alike share one."""
+    unknown = sorted(set(said) - set(COMPANIONS))
     if unknown:
         raise CpmonError(
             f"{file.name} names an unknown companion",
             place=f"{file}, [companions]",
-            expected=", ".join(PARSERS),
+            expected=", ".join(COMPANIONS),
             found=", ".join(unknown),
         )
-    return {kind: PARSERS[kind](file.parent / str(name)) for kind, name in said.items()}
+    found: dict[str, Figures] = {}
+    for kind, name in said.items():
+        companion = COMPANIONS[kind]
+        found.setdefault(companion.table, []).extend(companion.read(file.parent / str(name)))
+    return found
+
+
+def _check_steady(run: Run, file: Path) -> None:
+    """A steady state outside of its run would mix rates of one time with totals of another."""
+    if not (run.steady_since or run.steady_until):
+        return
+    since, until = run.steady_since or run.since, run.steady_until or run.until
+    if not run.since <= since < until <= run.until:
+        raise CpmonError(
+            f"{file.name} has a steady state that is no part of its run",
+            place=str(file),
+            expected=f"steady_since and steady_until from {_iso(run.since)} to {_iso(run.until)}",
+            found=f"{_iso(since)} to {_iso(until)}",
+            effect="the run is not defined; its dump has landed",
+            remedy="correct the times, or leave them out: then the whole run is steady",
+        )
 
 
 def _moment(value: Any, file: Path) -> datetime:

@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from ..schemas.arrow import FINDING, schemas
 from ..schemas.registry import fingerprint
+from .companions import Columns
 from .entries import Entry
-from .meta import DUMP, INTERVAL, Columns, run_columns
+from .meta import DUMP, INTERVAL, run_columns
 from .store import Store
 from .views import PLACE, landed_rows, name, sql_type, text
 

@@ -1,18 +1,14 @@
-"""Companions: figures of a run that do not come from the monitor, each from its own text form.
+"""Throughput (load generator) and hardware instrumentation: a line an interval, as CSV.
 
-Throughput (t) is what the load generator counted, hardware instrumentation (h) what the machine
-measured itself. Neither has a public text form, so each has a small CSV of ours; both have one
-line an interval, times in ISO 8601 UTC.
+Neither has a public text form, so each has a small one of ours, with times in ISO 8601 UTC.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from ..schemas.errors import CpmonError
-
-Figures = list[dict[str, Any]]
+from ...schemas.errors import CpmonError
+from .lines import Figures
 
 THROUGHPUT = {"interval_end": "str", "seconds": "f64", "transactions": "f64"}
 """interval_end; seconds of the interval; transactions that ended in it."""
@@ -37,10 +33,6 @@ def read_hardware(file: Path) -> Figures:
         CpmonError: the file is missing, or a column or value is.
     """
     return _read(file, HARDWARE)
-
-
-PARSERS = {"throughput": read_throughput, "hardware": read_hardware}
-"""Companions by the name they have in a run file."""
 
 
 def _read(file: Path, columns: dict[str, str]) -> Figures:

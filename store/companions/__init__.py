@@ -1,0 +1,43 @@
+"""Companions: figures of a run that do not come from the monitor, each from its own text form.
+
+Throughput (t) is what the load generator counted, hardware instrumentation (h) what the machine
+measured itself, QUERY TIME (qt) and INDICATE USER (i) what CP answered on a console; the exerciser,
+thrasher and burner are workload programs that print what they did. The text forms stand in
+`docs/companions.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .exerciser import read_exerciser
+from .indicate_user import read_indicate_user
+from .interval_csv import read_hardware, read_throughput
+from .lines import Figures
+from .query_time import read_query_time
+from .score import read_burner, read_thrasher
+from .tables import TABLES, Columns
+
+__all__ = ["COMPANIONS", "TABLES", "Columns", "Companion", "Figures"]
+
+
+@dataclass(frozen=True)
+class Companion:
+    """A kind of companion: how its text is read, and the table of `meta` that its rows are in."""
+
+    table: str
+    read: Callable[[Path], Figures]
+
+
+COMPANIONS = {
+    "throughput": Companion("throughput", read_throughput),
+    "hardware": Companion("hardware", read_hardware),
+    "query_time": Companion("query_time", read_query_time),
+    "indicate_user": Companion("indicate_user", read_indicate_user),
+    "exerciser": Companion("exerciser", read_exerciser),
+    "thrasher": Companion("score", read_thrasher),
+    "burner": Companion("score", read_burner),
+}
+"""Companions by the name they have in a run file."""

@@ -1,0 +1,230 @@
+"""Text forms of companions: what is read, and what a wrong line says about itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cpmon.ingest import ingest
+from cpmon.reduce import reductions
+from cpmon.schemas import CpmonError
+from cpmon.store import Store, connect
+from cpmon.store.companions import COMPANIONS, TABLES
+from tests.dumps import dump, fields, interval
+from tests.scenarios import CONFIG
+
+QUERY_TIME = """\
+* M01 sample 1 begins
+QUERY TIME
+TIME IS 23:59:11 EST FRIDAY 08/17/01
+CONNECT= 01:12:09 VIRTCPU= 000:05.11 TOTCPU= 000:07.45
+* M01 sample 1 ends
+query time
+TIME IS 00:09:17 EST SATURDAY 08/18/01
+CONNECT= 01:22:15 VIRTCPU= 010:10.86 TOTCPU= 010:13.41
+
+cp q t
+TIME IS 00:10:00 EST SATURDAY 2001-08-18
+CONNECT= 01:23:00 VIRTCPU= 999:59.99 TOTCPU= 1000:00.00
+TIME IS 00:10:00 EST SATURDAY 08/18/2001
+CONNECT= 01:23:00 VIRTCPU= 999:59.99 TOTCPU= 1000:00.00
+"""
+INDICATE_USER = """\
+INDICATE USER
+USERID=LINUX001 MACH=ESA STOR=128M VIRT=V XSTORE=NONE
+IPLSYS=DEV 0201 DEVNUM=00014
+PAGES: RES=00032411 WS=00032011 LOCK=00000028 RESVD=00000000
+NPREF=00000000 PREF=00000000 READS=00000012 WRITES=00000000
+CPU 00: CTIME=01:12 VTIME=000:05 TTIME=000:07 IO=033012
+        RDR=000000 PRT=000000 PCH=000000
+CPU 01: CTIME=01:12 VTIME=000:05 TTIME=000:07 IO=000008
+        RDR=000000 PRT=000000 PCH=000000
+Indicate User linux001
+USERID=LINUX001 MACH=ESA STOR=128M VIRT=V XSTORE=NONE
+IPLSYS=DEV 0201 DEVNUM=00014
+PAGES: RES=00032500 WS=00032100 LOCK=00000028 RESVD=00000000
+NPREF=00000000 PREF=00000000 READS=00000015 WRITES=00000004
+CPU 00: CTIME=01:22 VTIME=005:05 TTIME=005:07 IO=098548
+        RDR=000000 PRT=000000 PCH=000000
+CPU 01: CTIME=01:22 VTIME=000:05 TTIME=000:07 IO=000010
+        RDR=000000 PRT=000000 PCH=000000
+"""
+EXERCISER = """\
+* M12
+sample 1 write 1 pass 524288 KB 172.95 s 3031 KB/s
+sample 1 read 2 passes 1048576 KB 122.91 s 8531 KB/s
+"""
+THRASHER = "period 1 60 s score 39152366\nperiod 2 60 s score 14380\n"
+TEXTS = {
+    "query_time": QUERY_TIME,
+    "indicate_user": INDICATE_USER,
+    "exerciser": EXERCISER,
+    "thrasher": THRASHER,
+    "burner": "period 1 60 s score 2901\n",
+}
+
+
+def read(kind: str, text: str, folder: Path) -> list[dict[str, object]]:
+    file = folder / f"R1.{kind}.txt"
+    file.write_text(text, encoding="utf-8")
+    return COMPANIONS[kind].read(file)
+
+
+def test_query_time_is_growth_between_the_two_responses_of_a_sample(tmp_path: Path):
+    # 10:10.86 less 0:05.11 is 605.75 s; 10:13.41 less 0:07.45 is 605.96 s, so CP took 0.21 s
+    first, second = read("query_time", QUERY_TIME, tmp_path)
+
+    assert first == {
+        "sample": 1,
+        "began": "2001-08-17 23:59:11",
+        "ended": "2001-08-18 00:09:17",
+        "seconds": 606,
+        "virtual_cs": 60575,
+        "total_cs": 60596,
+        "cp_cs": 21,
+    }
+    assert (second["sample"], second["seconds"], second["virtual_cs"]) == (2, 0, 0)
+    assert second["began"] == second["ended"] == "2001-08-18 00:10:00"
+
+
+def test_indicate_user_sums_processors_and_takes_pages_behind_the_sample(tmp_path: Path):
+    assert read("indicate_user", INDICATE_USER, tmp_path) == [
+        {
+            "sample": 1,
+            "userid": "LINUX001",
+            "virtual_ios": 98548 + 10 - 33012 - 8,
+            "page_reads": 3,
+            "page_writes": 4,
+            "resident_pages": 32500,
+            "working_set_pages": 32100,
+        }
+    ]
+
+
+def test_samples_of_indicate_user_are_counted_for_each_user(tmp_path: Path):
+    other = INDICATE_USER.replace("LINUX001", "LINUX002")
+    rows = read("indicate_user", INDICATE_USER + other + INDICATE_USER, tmp_path)
+
+    assert [(row["userid"], row["sample"]) for row in rows] == [
+        ("LINUX001", 1),
+        ("LINUX001", 2),
+        ("LINUX002", 1),
+    ]
+
+
+def test_exerciser_and_scores_are_read_line_by_line(tmp_path: Path):
+    write, again = read("exerciser", EXERCISER, tmp_path)
+
+    assert (write["operation"], write["passes"], write["kb"]) == ("write", 1, 524288)
+    assert (again["operation"], again["passes"], again["kb"]) == ("read", 2, 1048576)
+    assert (again["seconds"], again["kb_per_s"]) == (122.91, 8531)
+    assert read("thrasher", THRASHER, tmp_path)[1] == {
+        "tool": "thrasher",
+        "period": 2,
+        "seconds": 60.0,
+        "score": 14380,
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "line", "expected", "found"),
+    [
+        ("query_time", "TIME IS 23", "TIME WAS 23", 3, "TIME IS hh", "TIME WAS 23:59"),
+        ("query_time", "08/17/01", "17/08/01", 3, "TIME IS hh", "TIME IS 23:59:11 EST FRIDAY 17/0"),
+        ("query_time", "000:05.11", "000:65.11", 4, "CONNECT= hh", "CONNECT= 01:12:09"),
+        ("query_time", "010:10.86", "000:03.86", 7, "nothing less than in line 3", "sample 1: 606"),
+        ("query_time", "08/18/01", "08/17/01", 7, "nothing less", "sample 1: -85794 s"),
+        ("query_time", "010:13.41", "010:12.00", 7, "nothing less", "sample 1: 606 s, VIRTCPU"),
+        ("query_time", "EST SATURDAY 08/18/01", "EDT SATURDAY 08/18/01", 7, "EST", "EDT"),
+        ("indicate_user", "RES=00032500", "", 11, "USERID=", "no RES="),
+        ("indicate_user", "READS=00000012", "READS=many", 2, "USERID=", "READS=many"),
+        ("indicate_user", "READS=00000012", "READS=00000016", 11, "nothing less", "READS=15 behi"),
+        ("indicate_user", "USERID=LINUX001", "USER LINUX001", 2, "USERID=", "USER LINUX001"),
+        ("indicate_user", "NPREF=00000000 PREF", "NOT LOGGED ON\nPREF", 5, "USERID=", "NOT LOGGED"),
+        ("exerciser", "8531 KB/s", "8.5 MB/s", 3, "sample N", "sample 1 read"),
+        ("exerciser", "read 2 passes", "write 2 passes", 3, "one write in sample 1", "sample 1 wr"),
+        ("thrasher", "period 2", "period 1", 2, "one period 1", "period 1 60 s score 14380"),
+        ("burner", "score 2901", "score -2901", 1, "period N", "period 1 60 s score -2901"),
+    ],
+)
+def test_a_wrong_line_is_named_with_file_line_and_what_was_expected(
+    kind: str, old: str, new: str, line: int, expected: str, found: str, tmp_path: Path
+):
+    assert old in TEXTS[kind]
+
+    with pytest.raises(CpmonError) as caught:
+        read(kind, TEXTS[kind].replace(old, new, 1), tmp_path)
+    assert caught.value.place == f"{tmp_path / f'R1.{kind}.txt'}, line {line}"
+    assert (caught.value.expected or "").startswith(expected)
+    assert (caught.value.found or "").startswith(found)
+    assert f"R1.{kind}.txt" in caught.value.problem
+
+
+def test_a_log_that_ends_within_a_response_is_an_error(tmp_path: Path):
+    with pytest.raises(CpmonError, match="in the middle of a response") as caught:
+        read("query_time", QUERY_TIME[: QUERY_TIME.rindex("CONNECT")], tmp_path)
+    assert (caught.value.place or "").endswith("line 13")
+
+
+@pytest.mark.parametrize("kind", ["query_time", "indicate_user"])
+def test_a_response_without_a_partner_is_an_error(kind: str, tmp_path: Path):
+    key = {"query_time": "TIME IS", "indicate_user": "USERID="}[kind]
+    text = TEXTS[kind]
+    once = text[: text.index(key, text.index(key) + 1)]
+
+    with pytest.raises(CpmonError, match="without a partner") as caught:
+        read(kind, once, tmp_path)
+    assert (caught.value.found or "").startswith("1 response")
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("text", ["", "* nothing was measured\n\nQUERY TIME\n"])
+def test_a_companion_without_figures_is_an_error(kind: str, text: str, tmp_path: Path):
+    with pytest.raises(CpmonError, match="has no figures"):
+        read(kind, text, tmp_path)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_companion_that_is_no_text_or_missing_is_an_error(kind: str, tmp_path: Path):
+    file = tmp_path / "x.txt"
+    with pytest.raises(CpmonError, match=r"x\.txt cannot be read"):
+        COMPANIONS[kind].read(file)
+    file.write_bytes(b"\xe3\x89\x94\x85")  # "Time" in EBCDIC
+    with pytest.raises(CpmonError, match=r"x\.txt cannot be read"):
+        COMPANIONS[kind].read(file)
+
+
+def test_companions_of_a_run_file_land_in_their_tables(store: Store, tmp_path: Path):
+    samples = (interval(s, CONFIG, fields("sytrsp", s)) for s in (60, 120))
+    (tmp_path / "R1.mon").write_bytes(dump(*samples))
+    said = ["run_id = 'R1'", "[companions]"]
+    for kind, text in TEXTS.items():
+        (tmp_path / f"R1.{kind}.txt").write_text(text)
+        said.append(f"{kind} = 'R1.{kind}.txt'")
+    (tmp_path / "R1.run.toml").write_text("\n".join(said))
+    ingest(tmp_path / "R1.mon", store)
+
+    with connect(store, reductions()) as connection:
+        counts = {
+            table: connection.sql(f"SELECT count(*) FROM meta.{table}").fetchall()[0][0]
+            for table in TABLES
+        }
+        times = connection.sql(
+            "SELECT run_id, sample, date_part('epoch', ended - began), seconds, cp_cs "
+            "FROM meta.query_time ORDER BY sample"
+        ).fetchall()
+        scores = connection.sql("SELECT tool, score FROM meta.score ORDER BY ALL").fetchall()
+        for table, columns in TABLES.items():
+            assert connection.sql(f"FROM meta.{table}").columns == list(columns)
+
+    assert counts == {
+        "throughput": 0,
+        "hardware": 0,
+        "query_time": 2,
+        "indicate_user": 1,
+        "exerciser": 2,
+        "score": 3,
+    }
+    assert times == [("R1", 1, 606.0, 606, 21), ("R1", 2, 0.0, 0, 0)]
+    assert scores == [("burner", 2901), ("thrasher", 14380), ("thrasher", 39152366)]
