@@ -10,6 +10,10 @@ CREATE OR REPLACE VIEW _paging_interval (
   seconds,
   -- Pages read from and written to DASD for paging. NULL at a first sample.
   dasd_pages,
+  -- Pages read from DASD for paging. NULL at a first sample.
+  dasd_reads,
+  -- Pages written to DASD for paging. NULL at a first sample.
+  dasd_writes,
   -- Pages read and written for spooling. NULL at a first sample.
   spool_pages,
   -- Start and resume subchannel instructions. NULL at a first sample.
@@ -22,6 +26,8 @@ SELECT system,
        pfxcpuad AS cpu,
        SUM(seconds) AS seconds,
        CAST(SUM(plspiopr + plspiopw) AS BIGINT) AS dasd_pages,
+       CAST(SUM(plspiopr) AS BIGINT) AS dasd_reads,
+       CAST(SUM(plspiopw) AS BIGINT) AS dasd_writes,
        CAST(SUM(plspiosr + plspiosw) AS BIGINT) AS spool_pages,
        CAST(SUM(plsctss + plsctrs) AS BIGINT) AS starts,
        CAST(SUM(plsdiagt + plsdguct) AS BIGINT) AS diagnoses

@@ -31,7 +31,10 @@ CREATE OR REPLACE VIEW _processor_interval (
   -- Spins on CP locks. NULL at a first sample.
   spins,
   -- Times that CP ran a user (SYTPRP_PFXRUNCP). NULL at a first sample.
-  sie_entries
+  sie_entries,
+  -- Entries into guests by a fast path (SYTPRP_CALFSTPH). NULL at a first
+  -- sample.
+  fast_entries
 ) AS
 WITH sampled AS (
   SELECT system,
@@ -46,7 +49,8 @@ WITH sampled AS (
          CAST(SUM(pfxtotwt) AS BIGINT) AS wait_tod,
          CAST(SUM(pfxspint) AS BIGINT) AS spin_tod,
          CAST(SUM(pfxspinc) AS BIGINT) AS spins,
-         CAST(SUM(pfxruncp) AS BIGINT) AS sie_entries
+         CAST(SUM(pfxruncp) AS BIGINT) AS sie_entries,
+         CAST(SUM(calfstph) AS BIGINT) AS fast_entries
   FROM interval.sytprp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, pfxcpuad
@@ -64,7 +68,8 @@ SELECT s.system,
        s.wait_tod,
        s.spin_tod,
        s.spins,
-       s.sie_entries
+       s.sie_entries,
+       s.fast_entries
 FROM sampled AS s
 LEFT JOIN _processor_configuration AS c
   ON c.system = s.system

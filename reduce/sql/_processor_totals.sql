@@ -20,6 +20,8 @@ CREATE OR REPLACE VIEW _processor_totals (
   spin_tod,
   -- Spins on CP locks. NULL at a first sample.
   spins,
+  -- Entries into guests by a fast path. NULL at a first sample.
+  fast_entries,
   -- Elapsed seconds of the master processor. NULL when it is not known.
   master_seconds,
   -- Master processor running, TOD units. NULL when it is not known.
@@ -39,6 +41,7 @@ SELECT system,
        CAST(SUM(busy_tod - emulation_tod) AS BIGINT) AS cp_tod,
        CAST(SUM(spin_tod) AS BIGINT) AS spin_tod,
        CAST(SUM(spins) AS BIGINT) AS spins,
+       CAST(SUM(fast_entries) AS BIGINT) AS fast_entries,
        SUM(CASE WHEN is_master THEN seconds END) AS master_seconds,
        CAST(SUM(CASE WHEN is_master THEN busy_tod END) AS BIGINT)
          AS master_busy_tod,

@@ -1,5 +1,5 @@
--- Busy time of a run as hardware instrumentation saw it, one row per run.
--- Which lines count is decided as for _run_throughput.
+-- Busy time of the steady state of a run as hardware instrumentation saw it,
+-- one row per run. Which lines count is decided as for _run_throughput.
 CREATE OR REPLACE VIEW _run_hardware (
   -- Run.
   run_id,
@@ -12,8 +12,8 @@ CREATE OR REPLACE VIEW _run_hardware (
 ) AS
 WITH line AS (
   SELECT r.run_id,
-         date_part('epoch', r.since) AS run_starts,
-         date_part('epoch', r.until) AS run_ends,
+         date_part('epoch', r.steady_since) AS steady_starts,
+         date_part('epoch', r.steady_until) AS steady_ends,
          date_part('epoch', l.interval_end) AS line_ends,
          CAST(l.seconds AS DOUBLE) AS seconds,
          CAST(l.busy_s AS DOUBLE) AS busy_s,
@@ -26,6 +26,7 @@ SELECT run_id,
        SUM(busy_s) AS busy_seconds,
        SUM(emulation_s) AS emulation_seconds
 FROM line
-WHERE LEAST(line_ends, run_ends) - GREATEST(line_ends - seconds, run_starts)
-  > LEAST(seconds, run_ends - run_starts) / 2
+WHERE LEAST(line_ends, steady_ends)
+  - GREATEST(line_ends - seconds, steady_starts)
+  > LEAST(seconds, steady_ends - steady_starts) / 2
 GROUP BY run_id;

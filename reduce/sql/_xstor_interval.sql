@@ -10,13 +10,16 @@ CREATE OR REPLACE VIEW _xstor_interval (
   seconds,
   -- Pages moved in and out. The fast-path page-ins (PFXPGIN) are not part of
   -- PLSPGIN, so both are added. NULL at a first sample.
-  xstor_pages
+  xstor_pages,
+  -- Pages migrated out of expanded storage (PLSPGMRX). NULL at a first sample.
+  migrated_pages
 ) AS
 SELECT system,
        interval_end,
        pfxcpuad AS cpu,
        SUM(seconds) AS seconds,
-       CAST(SUM(pfxpgin + plspgin + plspgout) AS BIGINT) AS xstor_pages
+       CAST(SUM(pfxpgin + plspgin + plspgout) AS BIGINT) AS xstor_pages,
+       CAST(SUM(plspgmrx) AS BIGINT) AS migrated_pages
 FROM interval.sytxsp
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end, pfxcpuad;

@@ -19,13 +19,16 @@ import pytest
 
 from cpmon.reduce import reductions
 from cpmon.schemas import Field, layout
+from cpmon.schemas.arrow import outer_keys
 from cpmon.store import Store, connect
+from cpmon.store.companions import TABLES
 
 START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001  (the catalogue has UTC without zone)
 TOD_SECOND = 4_096_000_000
 """TOD units in a second."""
 
-META = tuple(f"meta.{name}" for name in ("interval", "run", "throughput", "hardware"))
+META = tuple(f"meta.{name}" for name in ("interval", "run", *TABLES))
+WINDOW = ("since", "until")
 COMMON = "system VARCHAR, dump VARCHAR, tod TIMESTAMP, tod_us BIGINT, interval_end TIMESTAMP"
 WIDTHS = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER", 8: "UBIGINT"}
 
@@ -43,7 +46,10 @@ def empty_catalogue() -> duckdb.DuckDBPyConnection:
     read = {name for reduction in reductions() for name in reduction.reads if "." in name}
     for name in sorted(read - set(META)):
         schema, record = name.split(".")
-        fields = [f"{f.name} {_type(f, schema)}" for f in layout(record).columns]
+        found = layout(record)
+        fields = [f"{f.name} {_type(f, schema)}" for f in (*outer_keys(found), *found.columns)]
+        if found.parent:
+            fields += ["entry INTEGER", "code VARCHAR"]
         seconds = ["seconds DOUBLE"] if schema == "interval" else []
         statements.append(f"CREATE TABLE {name} ({', '.join([COMMON, *seconds, *fields])})")
     con.execute("; ".join(statements))
@@ -71,11 +77,16 @@ def _type(field: Field, schema: str) -> str:
 
 
 def insert(con: duckdb.DuckDBPyConnection, table: str, *rows: dict[str, Any]) -> None:
-    """Add rows. `interval_end` stands for `tod` where a landed row gives only the one."""
+    """Add rows. `interval_end` stands for `tod` where a landed row gives only the one.
+
+    As in a store, the steady state of a run that names none is the whole run.
+    """
     for given in rows:
         row = dict(given)
         if "interval_end" in row and not table.startswith("meta."):
             row.setdefault("tod", row["interval_end"])
+        if table == "meta.run":
+            row |= {f"steady_{key}": row.get(f"steady_{key}", row[key]) for key in WINDOW}
         marks = ", ".join("?" for _ in row)
         con.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
 
@@ -115,6 +126,11 @@ def lab() -> duckdb.DuckDBPyConnection:
         "monitor.mtrprp",
         {"system": "LAB", "tod": minute(-0.1), "pfxcpuad": 0, "calflags": 0x00},
         {"system": "LAB", "tod": minute(-0.1), "pfxcpuad": 1, "calflags": 0xC0},
+    )
+    insert(
+        con,
+        "monitor.mtrmem",
+        {"system": "LAB", "tod": minute(-0.1), "rsagstor": (524_288 + 1000) * 4096},
     )
     _processors(con)
     _levels(con)
@@ -157,7 +173,26 @@ def lab() -> duckdb.DuckDBPyConnection:
             "emulation_s": 6.0,
         },
     )
+    _samples(con)
     return con
+
+
+def _samples(con: duckdb.DuckDBPyConnection) -> None:
+    """Two samples of run R1: 10 and 12 s, CP time 0.30 and 0.50 s; both users did the I/Os."""
+    for n, (seconds, virtual, cp) in enumerate(((10, 200, 30), (12, 210, 50)), start=1):
+        key = {"run_id": "R1", "sample": n}
+        times = {"seconds": seconds, "virtual_cs": virtual, "cp_cs": cp, "total_cs": virtual + cp}
+        insert(con, "meta.query_time", {**key, "began": minute(n), "ended": minute(n + 1), **times})
+        pages = {"resident_pages": 100 * n, "working_set_pages": 90, "page_reads": n}
+        for userid in ("ANNA", "BERT"):
+            row = {**key, "userid": userid, "virtual_ios": 50 * n, "page_writes": 0, **pages}
+            insert(con, "meta.indicate_user", row)
+        for operation, rate in (("read", 800), ("write", 400)):
+            moved = {"operation": operation, "passes": n, "kb": 4000 * n, "seconds": 5.0}
+            insert(con, "meta.exerciser", {**key, **moved, "kb_per_s": rate})
+        for tool in ("thrasher", "burner"):
+            row = {"run_id": "R1", "tool": tool, "period": n, "seconds": 60.0, "score": 7 * n}
+            insert(con, "meta.score", row)
 
 
 def _processors(con: duckdb.DuckDBPyConnection) -> None:
@@ -190,7 +225,10 @@ def _processors(con: duckdb.DuckDBPyConnection) -> None:
         insert(
             con,
             "interval.sytprp",
-            {**key, **units, "pfxspinc": spins, "pfxruncp": 6000 * (cpu + 1)},
+            {
+                **{**key, **units, "pfxspinc": spins},
+                **{"pfxruncp": 6000 * (cpu + 1), "calfstph": 900 * n},
+            },
         )
         insert(
             con,
@@ -201,7 +239,11 @@ def _processors(con: duckdb.DuckDBPyConnection) -> None:
                 **{"plsctss": 240, "plsctrs": 60, "plsdiagt": 90, "plsdguct": 30},
             },
         )
-        insert(con, "interval.sytxsp", {**key, "pfxpgin": 600, "plspgin": 60, "plspgout": 540})
+        moved = {"pfxpgin": 600, "plspgin": 60, "plspgout": 540, "plspgmrx": 21}
+        insert(con, "interval.sytxsp", {**key, **moved})
+        for entry, code, diagnoses in ((3, "0C", 5000), (17, "44", 450 * n)):
+            said = {"entry": entry, "code": code, "diagnoses": diagnoses}
+            insert(con, "interval.prcdia_diagnose", {**key, **said})
         insert(con, "interval.sytrsp", {**key, "plsmvb2g": 33, "plsstlfr": 66, "plsalemp": 3})
 
 
@@ -231,6 +273,8 @@ def _levels(con: duckdb.DuckDBPyConnection) -> None:
                 **{"srmc1elg": 0, "srmc2elg": 0, "srmc3elg": n},
             },
         )
+        frames = {"rsa2gavl": 300 + 10 * n, "rsacplkg": 20, "tcmmnabv": 80}
+        insert(con, "interval.sytrsg", {**key, **frames})
         pages = {"vmdctpvr": 100 + 10 * n, "vmdctxbk": 40, "calctpgs": 200}
         insert(
             con,

@@ -15,6 +15,14 @@ def summary(con: duckdb.DuckDBPyConnection, run: str = "R1") -> dict[str, object
     return dict(zip(names, values, strict=True))
 
 
+def window(con: duckdb.DuckDBPyConnection, since: float, until: float) -> None:
+    """Set the times of every run, all of it steady; minutes."""
+    con.execute(
+        "UPDATE meta.run SET since = $1, steady_since = $1, until = $2, steady_until = $2",
+        [minute(since), minute(until)],
+    )
+
+
 def test_a_run_of_two_unequal_intervals() -> None:
     busy, emulation, elapsed = 90 + 18, 42 + 7.5, 90
     tx = (600 + 750) / 90
@@ -41,16 +49,23 @@ def test_a_run_of_two_unequal_intervals() -> None:
         "spin_time_us": 2.1e6 / 120_000,
         "pct_spin": 2.1 / 180,
         "xstor_page_rate": 4 * 1200 / 90,
+        "xstor_migration_rate": 4 * 21 / 90,
         "dasd_page_rate": 4 * 360 / 90,
+        "dasd_read_rate": 4 * 300 / 90,
+        "dasd_write_rate": 4 * 60 / 90,
         "spool_rate": 4 * 9 / 90,
         "ssch_rate": 4 * 300 / 90,
         "move_2g_rate": 4 * 33 / 90,
         "steal_rate": 4 * 66 / 90,
+        "diag44_rate": 2 * (450 + 900) / 90,
+        "diag44_fast_rate": 0,  # CP 4.3.0 has no fast path for it
         "users_measured": 2,
         "resident_pages_per_user": (110 + 300 + 120 + 300) / 4,
         "xstor_pages_per_user": 50,
         "dasd_pages_per_user": 150,
         "total_pages_per_user": (110 + 300 + 120 + 300) / 4 + 200,
+        "resident_below_2g": (410 + 420) / 2,
+        "resident_above_2g": ((1000 - 310 - 100) + (1000 - 320 - 100)) / 2,
         "users_logged_on": 11.5,
         "users_active": 7.5,
         "transaction_rate": 60 / 90,
@@ -84,20 +99,87 @@ def test_an_interval_belongs_to_the_run_in_which_it_ends() -> None:
     assert late["hw_total_util_per_user"] is None
 
 
+def test_figures_are_of_the_steady_state_and_time_per_transaction_is_of_the_whole_run() -> None:
+    con = lab()
+    whole = summary(con)
+    con.execute("UPDATE meta.run SET steady_since = ?", [minute(1)])
+    steady = summary(con)
+    assert (steady["intervals"], steady["seconds"]) == (1, 30)
+    assert steady["total_util"] == pytest.approx(18 / 60)
+    assert steady["xstor_page_rate"] == pytest.approx(2 * 1200 / 30)
+    assert steady["resident_below_2g"] == 420
+    assert steady["page_volumes"] == 2
+    assert steady["tx_rate"] == pytest.approx(750 / 30)
+    assert steady["dasd_pages_per_tx"] == pytest.approx(2 * 360 / 750)
+    assert steady["hw_total_util_per_user"] == pytest.approx(27 / 30 / 2 / 2)
+    for name in ("cpu_per_tx_ms", "cp_per_tx_ms", "emul_per_tx_ms"):
+        assert steady[name] == whole[name], name
+    assert steady["cpu_per_tx_ms"] == pytest.approx(1000 * 108 / 1350)
+
+
+def test_a_steady_state_that_ends_early_leaves_out_what_comes_behind_it() -> None:
+    con = lab()
+    con.execute("UPDATE meta.run SET steady_until = ?", [minute(1)])
+    got = summary(con)
+    assert got["total_util"] == pytest.approx(90 / 120)
+    assert got["tx_rate"] == pytest.approx(600 / 60)
+    assert got["cpu_per_tx_ms"] == pytest.approx(1000 * 108 / 1350)
+
+
+@pytest.mark.parametrize("level", ["5.2.0", "6.1.0", None])
+def test_from_5_2_on_and_at_an_unknown_level_fast_entries_are_diagnoses_44(
+    level: str | None,
+) -> None:
+    con = lab()
+    con.execute("UPDATE meta.run SET cp_level = ?", [level])
+    assert summary(con)["diag44_fast_rate"] == pytest.approx(2 * (900 + 1800) / 90)
+
+
+@pytest.mark.parametrize("level", ["4.2.0 + VM62840", "5.1.0"])
+def test_before_5_2_no_diagnose_44_takes_the_fast_path(level: str) -> None:
+    con = lab()
+    con.execute("UPDATE meta.run SET cp_level = ?", [level])
+    assert summary(con)["diag44_fast_rate"] == 0
+
+
+def test_pages_above_2_gb_are_not_known_without_size_or_available_list() -> None:
+    con = lab()
+    con.execute("UPDATE interval.sytrsg SET rsa2gavl = NULL, rsacplkg = NULL")  # before 5.2.0
+    assert summary(con)["resident_above_2g"] is None
+    con = lab()
+    con.execute("DELETE FROM monitor.mtrmem")
+    assert summary(con)["resident_above_2g"] is None
+
+
+def test_no_page_is_above_2_gb_where_no_storage_is() -> None:
+    con = lab()
+    con.execute("UPDATE monitor.mtrmem SET rsagstor = ?", [1 << 31])
+    con.execute("UPDATE interval.sytrsg SET rsa2gavl = NULL, rsacplkg = NULL")
+    assert summary(con)["resident_above_2g"] == 0
+
+
+def test_the_size_of_storage_in_force_is_the_latest_before_the_interval_ended() -> None:
+    con = lab()
+    grown = (524_288 + 5000) * 4096
+    insert(con, "monitor.mtrmem", {"system": "LAB", "tod": minute(1.5), "rsagstor": grown})
+    assert summary(con)["resident_above_2g"] == ((1000 - 410) + (5000 - 420)) / 2
+
+
 def test_the_first_sample_adds_nothing_even_where_the_window_holds_it() -> None:
     con = lab()
     before = summary(con)
-    con.execute("UPDATE meta.run SET since = ?", [minute(-5)])
+    con.execute("UPDATE meta.run SET since = $1, steady_since = $1", [minute(-5)])
     after = summary(con)
     close(after, {**before, "since": minute(-5)})
 
 
 def test_companion_lines_outside_the_window_do_not_count() -> None:
     con = lab()
-    con.execute("UPDATE meta.run SET since = ?", [minute(1)])
+    window(con, 1, 2)
     assert summary(con)["tx_rate"] == pytest.approx(750 / 30)
-    con.execute("UPDATE meta.run SET since = ?, until = ?", [minute(0), minute(1)])
+    window(con, 0, 1)
     assert summary(con)["tx_rate"] == pytest.approx(600 / 60)
+    assert summary(con)["cpu_per_tx_ms"] == pytest.approx(1000 * 90 / 600)
 
 
 def test_a_companion_clock_that_is_milliseconds_late_keeps_its_last_line() -> None:
@@ -109,13 +191,13 @@ def test_a_companion_clock_that_is_milliseconds_late_keeps_its_last_line() -> No
 def test_a_companion_clock_that_is_late_adds_no_line_at_the_start() -> None:
     con = lab()
     con.execute("UPDATE meta.throughput SET interval_end = interval_end + INTERVAL 5 MILLISECOND")
-    con.execute("UPDATE meta.run SET since = ?", [minute(1)])
+    window(con, 1, 2)
     assert summary(con)["tx_rate"] == pytest.approx(750 / 30)
 
 
 def test_a_companion_line_of_a_later_measurement_does_not_count() -> None:
     con = lab()
-    con.execute("UPDATE meta.run SET until = ?", [minute(2.1)])  # a little room, as run files have
+    window(con, 0, 2.1)  # a little room, as run files have
     after = {"run_id": "R1", "interval_end": minute(60), "seconds": 60.0}
     insert(con, "meta.throughput", {**after, "transactions": 9999})
     insert(con, "meta.hardware", {**after, "busy_s": 99.0, "emulation_s": 99.0})

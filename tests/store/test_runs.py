@@ -94,9 +94,25 @@ def test_a_changed_run_file_is_taken_though_the_dump_landed_before(store: Store,
     assert ask(store, "SELECT users FROM meta.run") == [(601,)]
 
 
+def test_a_steady_state_lands_and_is_the_whole_run_where_none_was_named(
+    store: Store, dump_file: Path
+):
+    ask_steady = "SELECT steady_since::VARCHAR, steady_until::VARCHAR FROM meta.run"
+    ingest(dump_file, store)
+    assert ask(store, ask_steady) == [("2001-12-18 10:01:30", "2001-12-18 10:03:00")]
+
+    times = "steady_since = 2001-12-18T10:02:00Z\nsteady_until = 2001-12-18T10:02:30Z\n[attributes]"
+    dump_file.with_name("a.run.toml").write_text(RUN.replace("[attributes]", times))
+    ingest(dump_file, store)
+    assert ask(store, ask_steady) == [("2001-12-18 10:02:00", "2001-12-18 10:02:30")]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ('run_id = "R1"\nsteady_since = 2001-12-18T09:00:00Z', "a steady state that is no part"),
+        ('run_id = "R1"\nsteady_until = 2001-12-18T10:30:00Z', "a steady state that is no part"),
+        ('run_id = "R1"\nsteady_since = "late"', "a time that is none"),
         ("run_id = ", "cannot be read"),
         ('run = "R1"', "unknown key"),
         ("[attributes]", "names no run"),
