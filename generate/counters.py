@@ -8,18 +8,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..schemas import Field, Layout, LayoutError, Role, Type
+from ..schemas import HEADER, Layout, LayoutError, Role
 from .clock import U64
-from .noise import F64
+from .form import Counts, Form, Place
+from .monwrite import U8
+from .noise import F64, I64
 
 Values = Mapping[str, Any]
-U8 = npt.NDArray[np.uint8]
+Mask = npt.NDArray[np.bool_]
 
 COUNTDOWN_FROM = 0x7FFFFFFF00000000
 """Where a processor's timer that runs downwards begins."""
 
 WRAPPING_ROWS = 7
 """Of a counter that wraps, every so manieth record does, beginning with the first."""
+
+_I64 = np.dtype(np.int64)
+_TOD = next(field for field in HEADER if field.name == "mrhdrtod")
 
 
 def ebcdic(texts: Any, width: int) -> npt.NDArray[np.void]:
@@ -38,13 +43,21 @@ def ebcdic(texts: Any, width: int) -> npt.NDArray[np.void]:
 class Encoder:
     """Writes the records of one layout, sample after sample.
 
+    A value is one number or (rows,) of them; of a field in entries, `group.field`, one number or
+    what can be spread over (rows, entries). Values of fields that the release does not have are
+    left out.
+
     Args:
         layout: what the bytes mean.
-        rows: records in a sample.
+        rows: records in a sample, those of absent rows counted.
         release: CP level, which decides how long the records are.
         fixed: values that stay: keys, texts, sizes.
         ages: intervals for which counters have grown before the first sample; one or (rows,).
         wrapping: names of 4-byte counters that pass 2**32 in the first interval.
+        entries, sizes: see `Form`.
+
+    Raises:
+        LayoutError: see `Form`; or a group is asked for in records that are said not to have it.
     """
 
     def __init__(
@@ -55,82 +68,147 @@ class Encoder:
         fixed: Values,
         ages: float | F64 = 0.0,
         wrapping: Set[str] = frozenset(),
+        *,
+        entries: Counts | None = None,
+        sizes: Counts | None = None,
     ) -> None:
         self.layout = layout
-        self.length = layout.length_at(release)
+        self.rows = rows
+        self.form = Form(layout, release, entries, sizes)
         self._ages = ages
         self._wrapping = wrapping
-        self._counters: dict[str, U64] = {}
-        self._fields = {field.name: field for field in layout.columns}
-        self._block = np.zeros(rows, dtype=layout.dtype)
-        self._block["mrhdrlen"] = self.length
-        self._block["mrhdrdm"] = layout.domain
-        self._block["mrhdrrc"] = layout.record
-        for field in layout.columns:
-            if field.type is Type.CHAR:
-                self._block[field.name] = ebcdic("", field.length)
+        self._counters: dict[str, _Counter | None] = {}
+        self._levels: dict[str, npt.NDArray[Any] | None] = {}
+        self._fresh = np.zeros(rows, dtype=np.bool_)
+        self._records = np.tile(self.form.blank, (rows, 1))
+        self._tods = Place(_TOD, _TOD.offset, _TOD.wire).of(self._records)
         self._set(fixed)
+        self.form.check_conditions(self._records)
 
     @property
-    def rows(self) -> int:
-        """Records in a sample."""
-        return len(self._block)
+    def length(self) -> int:
+        """Bytes of a record."""
+        return self.form.length
 
-    def encode(self, tods: U64, levels: Values, flows: Values) -> U8:
+    def encode(self, tods: U64, levels: Values, flows: Values, present: Mask | None = None) -> U8:
         """The records of one sample.
 
         Args:
-            tods: (rows,) time stamps.
+            tods: time stamps, one for each present row.
             levels: values as they are.
             flows: what counters grew by in the interval; at the first sample, a typical interval.
+            present: (rows,) which rows have a record; the counters of the others stay.
 
         Returns:
-            (rows, record length) bytes, good until the next call.
+            (present rows, record length) bytes, good until the next call.
 
         Raises:
             LayoutError: a flow goes to a field that the layout does not call a counter.
         """
-        self._block["mrhdrtod"] = tods
         self._set(levels)
-        for name, delta in flows.items():
-            self._block[name] = self._count(self._field(name), delta)
-        flat = self._block.view(np.uint8).reshape(self.rows, -1)
-        return flat[:, : self.length]
+        for name, grown in flows.items():
+            self._grow(name, _whole(grown), present)
+        if present is None:
+            self._tods[...] = tods
+            return self._records
+        self._tods[present] = tods
+        return self._records[present]
 
-    def _field(self, name: str) -> Field:
-        return self._fields.get(name) or self.layout.field(name)
+    def restart(self, rows: Mask | None = None) -> None:
+        """Let the counters of some rows begin anew at zero: a logon, or an IPL for all of them.
+
+        The next sample of such a row holds what its interval brought.
+
+        Args:
+            rows: (rows,); all of them by default.
+        """
+        chosen = np.ones(self.rows, dtype=np.bool_) if rows is None else rows
+        self._fresh |= chosen
+        for counter in self._counters.values():
+            if counter is not None:
+                counter.total[chosen] = 0
 
     def _set(self, values: Values) -> None:
         for name, value in values.items():
-            if self._field(name).is_cumulative:
-                raise LayoutError(f"{self.layout.name}.{name} is a counter: give its growth")
-            self._block[name] = value
+            try:
+                target = self._levels[name]
+            except KeyError:
+                target = self._levels[name] = self._level(name)
+            if target is not None:
+                target[...] = value
 
-    def _count(self, field: Field, delta: Any) -> U64:
-        """The counter's new value, as written."""
+    def _level(self, name: str) -> npt.NDArray[Any] | None:
+        """The bytes of a field that does not count; None if the release does not have it."""
+        place = self.form.place(name)
+        if self.form.field(name).is_cumulative:
+            raise LayoutError(f"{self.layout.name}.{name} is a counter: give its growth")
+        return place.of(self._records) if place else None
+
+    def _grow(self, name: str, grown: I64, present: Mask | None) -> None:
+        """Add to a counter and write it; at its first sample it starts."""
+        counter = self._counters.get(name)
+        if counter is None:
+            if name in self._counters:
+                return
+            counter = self._counters[name] = self._begun(name, grown, present)
+            if counter is None:
+                return
+        elif present is None:
+            counter.total += grown
+        else:
+            total = counter.total
+            np.add(total, grown, out=total, where=_spread(present, total.shape))
+        counter.write()
+
+    def _begun(self, name: str, grown: I64, present: Mask | None) -> _Counter | None:
+        """A counter at its first sample; None if the release does not have it."""
+        place, field = self.form.place(name), self.form.field(name)
         if not field.is_cumulative:
             raise LayoutError(
-                f"{self.layout.name}.{field.name} does not count",
+                f"{self.layout.name}.{name} does not count",
                 expected=f"{Role.COUNTER} or {Role.COUNTDOWN}",
                 found=str(field.role),
             )
-        grown = np.broadcast_to(np.asarray(delta, dtype=np.int64), (self.rows,))
-        if field.name in self._counters:
-            self._counters[field.name] += grown.astype(np.uint64)
-        else:
-            self._counters[field.name] = self._start(field, grown)
-        total = self._counters[field.name]
-        if field.role is Role.COUNTDOWN:
-            return np.uint64(COUNTDOWN_FROM) - total
-        bits = 8 * field.length
-        return total if bits == 64 else total & np.uint64((1 << bits) - 1)
+        if place is None:
+            return None
+        first: I64 = np.broadcast_to(grown, place.shape(self.rows))
+        if present is not None:
+            first = np.where(_spread(present, first.shape), first, 0)
+        return _Counter(place, self._records, self._start(name, first))
 
-    def _start(self, field: Field, grown: npt.NDArray[np.int64]) -> U64:
+    def _start(self, name: str, grown: I64) -> I64:
         """Value at the first sample: what the time since IPL or logon has brought."""
-        start: U64 = np.floor(grown * self._ages).astype(np.uint64)
-        if field.name in self._wrapping:
+        shape = grown.shape
+        start: I64 = np.floor(grown * _spread(np.asarray(self._ages), shape)).astype(np.int64)
+        if name in self._wrapping:
             # So near to 2**32 that the first interval passes it; not everywhere, to be seen apart.
-            near = np.uint64(1 << 32) - (grown // 2).astype(np.uint64)
-            here = (grown > 1) & (np.arange(self.rows) % WRAPPING_ROWS == 0)
-            start = np.where(here, near, start)
-        return start
+            chosen = _spread(np.arange(self.rows) % WRAPPING_ROWS == 0, shape)
+            start = np.where((grown > 1) & chosen, (1 << 32) - grown // 2, start)
+        return np.where(_spread(self._fresh, shape), grown, start)
+
+
+class _Counter:
+    """One counter in all rows: what it has come to, and the bytes where that is written."""
+
+    __slots__ = ("_down", "_target", "total")
+
+    def __init__(self, place: Place, records: U8, start: I64) -> None:
+        self.total = start
+        self._down = place.field.role is Role.COUNTDOWN
+        self._target = place.of(records)
+
+    def write(self) -> None:
+        """Put the value into the records; what is too large for the field wraps."""
+        self._target[...] = COUNTDOWN_FROM - self.total if self._down else self.total
+
+
+def _whole(grown: Any) -> Any:
+    """Growth as whole numbers of the type in which counters add up."""
+    if isinstance(grown, np.ndarray) and grown.dtype is _I64:
+        return grown
+    return np.asarray(grown).astype(np.int64)
+
+
+def _spread(rows: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """A value of each row as one that goes with (rows, entries), where that is the shape."""
+    return rows[:, None] if len(shape) > 1 and rows.ndim == 1 else rows

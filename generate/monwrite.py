@@ -30,7 +30,7 @@ CONTROL_AREA = _BUFFER.size
 """Offset of the first entry of a control record."""
 _MESSAGE_PENDING = 9
 
-_ROOM = FRAME - HEADER.size
+LARGEST_RECORD = FRAME - HEADER.size
 """Bytes of a frame for records: the record that ends the frame must always fit."""
 
 
@@ -141,7 +141,7 @@ def sample_frames(blocks: Iterable[Block], end_tod: int) -> U8:
         (frames, 4096) bytes.
     """
     kept = [block for block in blocks if len(block.records)]
-    most = sum(len(b.records) // (_ROOM // b.records.shape[1]) + 2 for b in kept) + 1
+    most = sum(len(b.records) // (LARGEST_RECORD // b.records.shape[1]) + 2 for b in kept) + 1
     out = np.zeros((most, FRAME), dtype=np.uint8)
     frame, used, last = 0, 0, end_tod
     for block in kept:
@@ -157,13 +157,13 @@ def _place(out: U8, frame: int, used: int, block: Block, last: int) -> tuple[int
     Returns the frame and the offset where the next record belongs.
     """
     records, (count, length) = block.records, block.records.shape
-    done = min((_ROOM - used) // length, count)
+    done = min((LARGEST_RECORD - used) // length, count)
     out[frame, used : used + done * length] = records[:done].reshape(-1)
     used += done * length
     if done == count:
         return frame, used
     _end_frame(out, frame, used, int(block.tods[done - 1]) if done else last)
-    fit = _ROOM // length
+    fit = LARGEST_RECORD // length
     full = (count - done - 1) // fit
     bulk = out[frame + 1 : frame + 1 + full]
     bulk[:, : fit * length] = records[done : done + full * fit].reshape(full, fit * length)

@@ -361,6 +361,25 @@ class Layout:
             return min(later[0], self.length)
         return min(max(earlier, default=self.length), self.length)
 
+    def written_at(self, release: str) -> int:
+        """Bytes of a record as the release writes it, without what is appended to find it by place.
+
+        Other than `length_at`, a published length counts in full, also where nothing is known of
+        the bytes at its end. A release between two published ones has what is known to be there by
+        then; bytes that nothing is known of came with the release that they are published for.
+        """
+        wanted = release_key(release)
+        before = [n for r, n in self.lengths if release_key(r) <= wanted]
+        behind = [n for r, n in self.lengths if release_key(r) > wanted]
+        least = max(before, default=0)
+        if not behind or any(release_key(r) == wanted for r, _ in self.lengths):
+            return least or self.length
+        starts = [(f.since, f.offset) for f in self.fields]
+        starts += [(g.since, int(g.start)) for g in self.groups if g.fixed_end]
+        later = [at for since, at in starts if since and release_key(since) > wanted]
+        most = min([behind[0], self.length, *(at for at in later if at >= least)])
+        return max(least, most)
+
     def tables(self) -> Iterator[Layout]:
         """This layout and those of its groups: every table that its records land in."""
         yield self

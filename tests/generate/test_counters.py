@@ -82,3 +82,58 @@ def test_a_level_into_a_counter_is_refused():
 def test_a_field_that_is_not_there_is_refused():
     with pytest.raises(LayoutError, match="sytrsp has no field plsmvb3g"):
         encode(Encoder(layout("sytrsp"), 1, "4.3.0", {}), plsmvb3g=1)
+
+
+def counts(records: np.ndarray, at: int = 44) -> list[int]:
+    return [struct.unpack_from(">I", bytes(row), at)[0] for row in records]
+
+
+def test_absent_rows_have_no_record_and_their_counters_stay():
+    encoder = Encoder(layout("sytrsp"), 3, "4.3.0", {}, ages=1.0)
+    every, two = np.arange(3, dtype=np.uint64), np.arange(2, dtype=np.uint64)
+    flow = {"plsmvb2g": np.array([10, 20, 30])}
+    assert counts(encoder.encode(every, {}, flow)) == [10, 20, 30]
+    without = encoder.encode(two, {}, flow, np.array([True, False, True]))
+    assert counts(without) == [20, 60]
+    assert [struct.unpack_from(">Q", bytes(row), 8)[0] for row in without] == [0, 1]
+    assert counts(encoder.encode(every, {}, flow)) == [30, 40, 90]
+
+
+def test_entries_of_absent_rows_stay():
+    encoder = Encoder(layout("prcdia"), 2, "4.3.0", {}, ages=1.0)
+    name = f"diagnose.{layout('prcdia').groups[0].entry.columns[0].name}"
+    tods = np.ones(2, dtype=np.uint64)
+    encoder.encode(tods, {}, {name: np.full((2, 193), 5)})
+    encoder.encode(tods[:1], {}, {name: 1}, np.array([False, True]))
+    assert counts(encoder.encode(tods, {}, {name: 0}), 24 + 4 * 192) == [5, 6]
+
+
+def test_a_restarted_row_begins_with_what_its_first_interval_brought():
+    encoder = Encoder(layout("sytrsp"), 2, "4.3.0", {}, ages=100.0)
+    tods, flow = np.ones(2, dtype=np.uint64), {"plsmvb2g": np.array([10, 20])}
+    assert counts(encoder.encode(tods, {}, flow)) == [1000, 2000]
+    encoder.restart(np.array([False, True]))
+    assert counts(encoder.encode(tods, {}, flow)) == [1010, 20]
+    encoder.restart()
+    assert counts(encoder.encode(tods, {}, flow)) == [10, 20]
+
+
+def test_a_row_that_is_restarted_before_the_first_sample_has_no_age():
+    encoder = Encoder(layout("sytrsp"), 2, "4.3.0", {}, ages=100.0)
+    encoder.restart(np.array([True, False]))
+    tods, flow = np.ones(2, dtype=np.uint64), {"plsmvb2g": np.array([10, 20])}
+    assert counts(encoder.encode(tods, {}, flow)) == [10, 2000]
+
+
+def test_a_timer_that_is_restarted_falls_from_the_top():
+    encoder = Encoder(layout("sytprp"), 1, "4.3.0", {}, ages=100.0)
+    encode(encoder, pfxprbtm=5)
+    encoder.restart()
+    (row,) = encode(encoder, pfxprbtm=7)
+    assert struct.unpack_from(">Q", row, 24)[0] == COUNTDOWN_FROM - 7
+
+
+def test_a_record_has_its_published_length_and_zeros_behind_what_is_known():
+    (row,) = encode(Encoder(layout("useact"), 1, "5.2.0", {}))
+    assert (len(row), struct.unpack_from(">H", row)[0]) == (364, 364)
+    assert not any(row[196:])
