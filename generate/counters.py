@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..schemas import HEADER, Layout, LayoutError, Role
+from ..schemas import Layout, LayoutError, Role
 from .clock import U64
-from .form import Counts, Form, Place
+from .form import TIME, Counts, Form, Place
 from .monwrite import U8
 from .noise import F64, I64
 
@@ -24,7 +24,6 @@ WRAPPING_ROWS = 7
 """Of a counter that wraps, every so manieth record does, beginning with the first."""
 
 _I64 = np.dtype(np.int64)
-_TOD = next(field for field in HEADER if field.name == "mrhdrtod")
 
 
 def ebcdic(texts: Any, width: int) -> npt.NDArray[np.void]:
@@ -81,7 +80,7 @@ class Encoder:
         self._levels: dict[str, npt.NDArray[Any] | None] = {}
         self._fresh = np.zeros(rows, dtype=np.bool_)
         self._records = np.tile(self.form.blank, (rows, 1))
-        self._tods = Place(_TOD, _TOD.offset, _TOD.wire).of(self._records)
+        self._tods = TIME.of(self._records)
         self._set(fixed)
         self.form.check_conditions(self._records)
 

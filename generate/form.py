@@ -47,6 +47,11 @@ class Place:
         return np.ndarray(self.shape(rows), self.wire, records, self.offset, strides)
 
 
+_HEADER = {field.name: Place(field, field.offset, field.wire) for field in HEADER}
+TIME = _HEADER["mrhdrtod"]
+"""The time stamp in the header of every record."""
+
+
 class Form:
     """Where the fields of one record type stand in one release.
 
@@ -209,10 +214,9 @@ class Form:
     def _blank(self) -> U8:
         """A record with its header, blank texts, and the places of its entries."""
         record = np.zeros((1, self.length), dtype=np.uint8)
-        header = {"mrhdrlen": self.length, "mrhdrdm": self.layout.domain}
-        header["mrhdrrc"] = self.layout.record
-        for field in HEADER:
-            Place(field, field.offset, field.wire).of(record)[...] = header.get(field.name, 0)
+        _HEADER["mrhdrlen"].of(record)[...] = self.length
+        _HEADER["mrhdrdm"].of(record)[...] = self.layout.domain
+        _HEADER["mrhdrrc"].of(record)[...] = self.layout.record
         for place in self.places.values():
             # A second view of bytes says how they may be read, not what they hold.
             if place.field.type is Type.CHAR and not place.field.of:

@@ -28,6 +28,7 @@ ENTRY = struct.Struct(">BBBxII")
 """An entry of a control record: flag, two domain masks, first and last address."""
 CONTROL_AREA = _BUFFER.size
 """Offset of the first entry of a control record."""
+MOST_ENTRIES = (FRAME - CONTROL_AREA) // ENTRY.size
 _MESSAGE_PENDING = 9
 
 LARGEST_RECORD = FRAME - HEADER.size
@@ -62,15 +63,21 @@ class Entry:
 
 @dataclass(slots=True)
 class Segment:
-    """The monitor segment: a control area, a page of event data, and a ring of sample frames.
+    """The monitor segment: a control area, a ring of event frames, and one of sample frames.
 
-    Addresses are those of a saved segment at 16 MiB. A sample set lies in one piece; where the
-    rest of the ring is too small for it, it starts at the front again.
+    Addresses are those of a saved segment at 16 MiB. A set lies in one piece; where the rest of
+    its ring is too small for it, it starts at the front again.
+
+    Attributes:
+        size: of the segment in bytes.
+        event_size: of the ring of event frames in bytes, a multiple of a frame.
     """
 
     size: int
     base: int = 0x01000000
+    event_size: int = FRAME
     _next: int = field(default=0, init=False)
+    _next_event: int = field(default=0, init=False)
 
     @property
     def control_area(self) -> int:
@@ -88,21 +95,40 @@ class Segment:
         Raises:
             ScenarioError: the set is larger than the ring.
         """
-        first = 2 * FRAME
+        first = FRAME + self.event_size
         if length > self.size - first:
-            raise ScenarioError(
-                "the monitor segment is too small for a sample",
-                place="monitor.segment_mib",
-                expected=f"at least {(length + first >> 20) + 1}",
-                found=str(self.size >> 20),
-                effect="CP would drop the connection; nothing more was written",
-                remedy="raise segment_mib",
-            )
-        if not self._next or self._next + length > self.size:
-            self._next = first
-        start = self.base + self._next
-        self._next += length
-        return start
+            least = (length + first - 1 >> 20) + 1
+            raise _too_small("a sample", f"at least {least}", str(self.size >> 20))
+        fits = self._next and self._next + length <= self.size
+        start = self._next if fits else first
+        self._next = start + length
+        return self.base + start
+
+    def take_events(self, length: int) -> int:
+        """Address for event data of that many bytes; it begins a frame.
+
+        Raises:
+            ScenarioError: there is more of it than the ring holds.
+        """
+        room = self.event_size
+        if length > room:
+            held = f"{length:,} bytes for event data"
+            raise _too_small("the events of an interval", held, f"{room:,}")
+        fits = self._next_event + length <= room
+        start = self._next_event if fits else 0
+        self._next_event = start + -(-length // FRAME) * FRAME
+        return self.base + FRAME + start
+
+
+def _too_small(what: str, expected: str, found: str) -> ScenarioError:
+    return ScenarioError(
+        f"the monitor segment is too small for {what}",
+        place="monitor.segment_mib",
+        expected=expected,
+        found=found,
+        effect="CP would drop the connection; nothing more was written",
+        remedy="raise segment_mib",
+    )
 
 
 def control_record(segment: Segment, message: int, entries: Sequence[Entry]) -> bytes:
@@ -110,7 +136,17 @@ def control_record(segment: Segment, message: int, entries: Sequence[Entry]) -> 
 
     It begins with a copy of the IUCV message-pending interrupt buffer. The class text is
     inferred: the flag bytes of the entries.
+
+    Raises:
+        ScenarioError: more entries than it has room for.
     """
+    if len(entries) > MOST_ENTRIES:
+        raise ScenarioError(
+            "an interval has more sets of data than a control record can describe",
+            expected=f"at most {MOST_ENTRIES}",
+            found=str(len(entries)),
+            remedy="take samples more often, or watch fewer events",
+        )
     text = bytes(entry.flag for entry in entries).ljust(4, b"\x40")[:4]
     last = segment.control_area + 12 * len(entries) - 1
     buffer = _BUFFER.pack(1, 0, _MESSAGE_PENDING, message, text, segment.control_area, last, 0)
@@ -122,9 +158,9 @@ END_OF_DATA = bytes(FRAME)
 """The record that closes the file: a control record without an entry."""
 
 
-def event_block(records: bytes) -> bytes:
+def event_block(records: bytes | U8) -> bytes:
     """Event data as the file holds it: from byte 0 of a block, filled up to whole frames."""
-    return records.ljust(-(-len(records) // FRAME) * FRAME, b"\x00")
+    return bytes(records).ljust(-(-len(records) // FRAME) * FRAME, b"\x00")
 
 
 def sample_frames(blocks: Iterable[Block], end_tod: int) -> U8:
@@ -142,12 +178,13 @@ def sample_frames(blocks: Iterable[Block], end_tod: int) -> U8:
     """
     kept = [block for block in blocks if len(block.records)]
     most = sum(len(b.records) // (LARGEST_RECORD // b.records.shape[1]) + 2 for b in kept) + 1
-    out = np.zeros((most, FRAME), dtype=np.uint8)
+    # Not zeroed as a whole: nearly all of it is written to.
+    out = np.empty((most, FRAME), dtype=np.uint8)
     frame, used, last = 0, 0, end_tod
     for block in kept:
         frame, used = _place(out, frame, used, block, last)
         last = int(block.tods[-1])
-    out[frame, used : used + HEADER.size] = _closing(INTERVAL_END, end_tod)
+    _end(out[frame], used, INTERVAL_END, end_tod)
     return out[: frame + 1]
 
 
@@ -162,31 +199,33 @@ def _place(out: U8, frame: int, used: int, block: Block, last: int) -> tuple[int
     used += done * length
     if done == count:
         return frame, used
-    _end_frame(out, frame, used, int(block.tods[done - 1]) if done else last)
+    _end(out[frame], used, END_OF_FRAME, int(block.tods[done - 1]) if done else last)
     fit = LARGEST_RECORD // length
     full = (count - done - 1) // fit
     bulk = out[frame + 1 : frame + 1 + full]
     bulk[:, : fit * length] = records[done : done + full * fit].reshape(full, fit * length)
-    closing = np.zeros(full, dtype=_HEADER_DTYPE)
-    closing["length"], closing["domain"] = HEADER.size, MONITOR_DOMAIN
-    closing["record"] = END_OF_FRAME
-    closing["tod"] = block.tods[done + fit - 1 : done + full * fit : fit]
-    end = fit * length
-    bulk[:, end : end + HEADER.size] = closing.view(np.uint8).reshape(full, HEADER.size)
+    behind = bulk[:, fit * length :]
+    behind[:, : HEADER.size] = ends_of_frames(block.tods[done + fit - 1 : done + full * fit : fit])
+    behind[:, HEADER.size :] = 0
     rest = records[done + full * fit :]
     frame += 1 + full
     out[frame, : rest.size] = rest.reshape(-1)
     return frame, rest.size
 
 
-def _end_frame(out: U8, frame: int, used: int, tod: int) -> None:
-    out[frame, used : used + HEADER.size] = _closing(END_OF_FRAME, tod)
-
-
-def _closing(record: int, tod: int) -> U8:
-    """A header-only record: MTREOF or MTREND."""
+def _end(frame: U8, used: int, record: int, tod: int) -> None:
+    """Close a frame by MTREOF or MTREND; the rest of it is zero."""
     packed = HEADER.pack(HEADER.size, 0, MONITOR_DOMAIN, record, tod)
-    return np.frombuffer(packed, dtype=np.uint8)
+    frame[used : used + HEADER.size] = np.frombuffer(packed, dtype=np.uint8)
+    frame[used + HEADER.size :] = 0
+
+
+def ends_of_frames(tods: U64) -> U8:
+    """MTREOF records of those times, (records, 20)."""
+    headers = np.zeros(len(tods), dtype=_HEADER_DTYPE)
+    headers["length"], headers["domain"] = HEADER.size, MONITOR_DOMAIN
+    headers["record"], headers["tod"] = END_OF_FRAME, tods
+    return headers.view(np.uint8).reshape(len(tods), HEADER.size)
 
 
 _HEADER_DTYPE = np.dtype(
