@@ -19,6 +19,8 @@ WITH processor AS (
   FROM interval.prcdia_diagnose
   WHERE interval_end IS NOT NULL
     AND code = '44'
+    -- Its entry, too: a key of the deltas, so that only this one is computed.
+    AND entry = 17
   GROUP BY system, interval_end, pfxcpuad
 )
 SELECT system,
