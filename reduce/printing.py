@@ -34,6 +34,10 @@ class Style(StrEnum):
     """Five characters: as many decimals, up to three, as fit (0.088, 7.254, 16.30)."""
     THOUSANDS = "thousands"
     """An integer of five characters; from 100000 on in thousands (101k)."""
+    MINUTES = "mm:ss"
+    """A duration given in seconds, to the second: 10:06, 0:45."""
+    HUNDREDTHS = "mm:ss.hh"
+    """A duration given in seconds, to the hundredth; below a minute seconds alone: 0.21."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,9 @@ def fixed(value: Decimal, digits: int) -> Decimal:
     return abs(rounded) if rounded.is_zero() else rounded
 
 
-def show(value: Number | None, form: Format, *, scale: int = 1, reason: str = "") -> Printed:
+def show(
+    value: Number | None, form: Format, *, scale: int | Decimal = 1, reason: str = ""
+) -> Printed:
     """A value as its column prints it, multiplied by `scale` before.
 
     None, NaN and infinity print as a blank, with `reason`.
@@ -98,8 +104,23 @@ def show(value: Number | None, form: Format, *, scale: int = 1, reason: str = ""
             return _kept(number)
         case Style.THOUSANDS:
             return _thousands(number)
+        case Style.MINUTES:
+            return _duration(fixed(number, 0))
+        case Style.HUNDREDTHS:
+            return _duration(fixed(number, 2))
         case Style.FIXED:
             return _plain(fixed(number, form.digits))
+
+
+def significant(value: Decimal, digits: int) -> Decimal:
+    """Rounded half up to so many significant digits, but never before the decimal point."""
+    if value.is_zero():
+        return Decimal(0)
+    places = max(0, digits - 1 - value.adjusted())
+    rounded = fixed(value, places)
+    if places and rounded.adjusted() > value.adjusted():
+        return fixed(value, places - 1)
+    return rounded
 
 
 def ratio(value: Printed, base: Printed) -> Printed:
@@ -112,21 +133,53 @@ def ratio(value: Printed, base: Printed) -> Printed:
     return _plain(fixed(quotient, RATIO_DIGITS))
 
 
+def percent(value: Printed, base: Printed) -> Decimal | None:
+    """By how many percent of the base a value differs from it, unrounded; None without a number.
+
+    Computed from the printed values. The base may not be zero.
+    """
+    if value.value is None or base.value is None:
+        return None
+    quotient = _EXACT.divide(value.value - base.value, abs(base.value))
+    return _EXACT.multiply(quotient, Decimal(100))
+
+
+def percentage(value: Printed, base: Printed) -> Printed:
+    """The change from base to value in percent: one decimal below 10, none from 10 on."""
+    if base.value is not None and base.value.is_zero():
+        return DASH
+    exactly = percent(value, base)
+    if exactly is None:
+        return blank(value.reason or base.reason)
+    tenths = fixed(exactly, 1)
+    return _plain(tenths if abs(tenths) < 10 else fixed(exactly, 0))
+
+
 def change(value: Printed, base: Printed, digits: int) -> Printed:
     """The change from base to value in words: "5% decrease", "no change"."""
-    if value.value is None or base.value is None:
-        return blank(value.reason or base.reason)
-    if base.value.is_zero():
+    if base.value is not None and base.value.is_zero():
         return DASH
-    quotient = _EXACT.divide(value.value - base.value, abs(base.value))
-    percent = fixed(_EXACT.multiply(quotient, Decimal(100)), digits)
-    if percent.is_zero():
-        return Printed("no change", percent)
-    return Printed(f"{abs(percent):f}% {'increase' if percent > 0 else 'decrease'}", percent)
+    exactly = percent(value, base)
+    if exactly is None:
+        return blank(value.reason or base.reason)
+    rounded = fixed(exactly, digits)
+    if rounded.is_zero():
+        return Printed("no change", rounded)
+    return Printed(f"{abs(rounded):f}% {'increase' if rounded > 0 else 'decrease'}", rounded)
 
 
 def _plain(value: Decimal) -> Printed:
     return Printed(f"{value:f}", value)
+
+
+def _duration(seconds: Decimal) -> Printed:
+    """Minutes without leading zero and seconds, with as many decimals as are given."""
+    sign, size = "-" if seconds < 0 else "", abs(seconds)
+    if size < 60 and size.as_tuple().exponent:
+        return _plain(seconds)
+    minutes, rest = divmod(size, 60)
+    width = 2 if rest == rest.to_integral_value() and not rest.as_tuple().exponent else 5
+    return Printed(f"{sign}{minutes:f}:{rest:0{width}f}", seconds)
 
 
 def _kept(number: Decimal) -> Printed:

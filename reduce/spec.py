@@ -8,65 +8,59 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ..schemas import CpmonError
-from ..schemas.lookup import fold, nearest, unknown
-from .printing import Format, Style
-from .reductions import reduction
+from ..schemas.lookup import fold, unknown
+from .claim import Claim, parse_claim
+from .row import NOT_MEASURED, SOURCES, Row, parse_row
 from .toml_table import TomlTable
 
-SOURCES = {
-    "t": "load generator",
-    "h": "hardware instrumentation",
-    "v": "reduction of monitor data",
-    "m": "monitor field taken directly",
-    "qt": "CP QUERY TIME",
-    "i": "CP INDICATE USER",
-    "tool": "output of the workload program",
-    "cfg": "set-up of the run",
-    "calc": "calculated",
-}
-NOT_MEASURED = frozenset({"run_id", "system", "since", "until", "base_run_id", "cp_level"})
-"""Columns of run_summary that are texts and times: they can stand in the header, not in a row."""
+__all__ = [
+    "NOT_MEASURED",
+    "SOURCES",
+    "Change",
+    "Claim",
+    "Difference",
+    "Row",
+    "Spec",
+    "load_spec",
+    "parse_spec",
+    "spec_names",
+]
+
 BASE_OF_RUN = "run"
-_MAX_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A row: a measure of `run_summary`, or a sum or difference of rows printed above it.
+class Difference:
+    """A run that was never made: the samples of one run less those of another, one by one."""
 
-    `terms` are (sign, label); they are empty for a measured row.
-    """
-
-    label: str
-    source: str
-    form: Format
-    measure: str = ""
-    scale: int = 1
-    terms: tuple[tuple[int, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A sentence of the text: how a row changed from one run to another, in whole percent."""
-
-    label: str
-    row: str
     run: str
+    of: str
+    less: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A column of percentages: by how much a run differs from its base, as both would print."""
+
+    run: str
+    of: str
     base: str
-    digits: int
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
     """A comparison table: runs across, groups of rows down.
 
-    `bases` maps every run to the run it is compared with; it is None when the run files say.
+    Attributes:
+        runs: the columns, in order; some may be differences or changes of others.
+        names: how a column is called in print, where that is not its run's name.
+        bases: the run that each is compared with; None when the run files say.
     """
 
     name: str
@@ -78,11 +72,31 @@ class Spec:
     ratios: bool
     claims: tuple[Claim, ...]
     claims_table: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    differences: tuple[Difference, ...] = ()
+    changes: tuple[Change, ...] = ()
 
     @property
     def rows(self) -> tuple[Row, ...]:
         """All rows, in order."""
         return tuple(row for group in self.groups for row in group)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The runs that a store must have: those shown, and those that others are computed from."""
+        computed = {d.run for d in self.differences} | {c.run for c in self.changes}
+        sources = [run for d in self.differences for run in (d.of, d.less)]
+        sources += [run for c in self.changes for run in (c.of, c.base)]
+        return tuple(run for run in dict.fromkeys((*self.runs, *sources)) if run not in computed)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns as they are called in print."""
+        return tuple(self.name_of(run) for run in self.runs)
+
+    def name_of(self, run: str) -> str:
+        """How a run is called in print."""
+        return self.names.get(run, run)
 
 
 def spec_names() -> list[str]:
@@ -123,8 +137,12 @@ def parse_spec(text: str, file: str) -> Spec:
     name, runs = top.text("name"), top.texts("runs")
     if not runs:
         raise top.wrong("runs", "at least one run")
-    groups = _groups(top)
-    rows = {row.label for group in groups for row in group}
+    differences = tuple(_difference(table, runs) for table in top.tables("differences"))
+    changes = tuple(_change(table, runs) for table in top.tables("changes"))
+    known = _runs(top, runs, differences, changes)
+    groups = _groups(top, runs)
+    rows = {row.label: row for group in groups for row in group}
+    block = top.text("claims_table", f"{name}_claims")
     spec = Spec(
         name=name,
         title=top.text("title", name),
@@ -133,9 +151,14 @@ def parse_spec(text: str, file: str) -> Spec:
         header=top.texts("header", ["cp_level", "users", "processors"]),
         groups=groups,
         ratios=top.flag("ratios", True),
-        claims=tuple(_claim(table, rows, runs) for table in top.tables("claims")),
-        claims_table=top.text("claims_table", f"{name}_claims"),
+        claims=tuple(parse_claim(table, rows, known, block) for table in top.tables("claims")),
+        claims_table=block,
+        names=top.mapping("names", runs),
+        differences=differences,
+        changes=changes,
     )
+    if len(set(spec.columns)) < len(runs):
+        raise top.wrong("names", "a name for one column each")
     top.done()
     return spec
 
@@ -161,80 +184,54 @@ def _bases(top: TomlTable, runs: tuple[str, ...]) -> dict[str, str] | None:
     raise top.wrong("base", allowed)
 
 
-def _groups(top: TomlTable) -> tuple[tuple[Row, ...], ...]:
+def _difference(table: TomlTable, runs: tuple[str, ...]) -> Difference:
+    made = Difference(_column(table, runs), table.text("of"), table.text("less"))
+    table.done()
+    return made
+
+
+def _change(table: TomlTable, runs: tuple[str, ...]) -> Change:
+    made = Change(_column(table, runs), table.text("of"), table.text("base"))
+    table.done()
+    return made
+
+
+def _column(table: TomlTable, runs: tuple[str, ...]) -> str:
+    run = table.text("run")
+    if run not in runs:
+        raise table.wrong("run", f"one of the table's runs: {', '.join(runs)}")
+    return run
+
+
+def _runs(
+    top: TomlTable,
+    runs: tuple[str, ...],
+    differences: tuple[Difference, ...],
+    changes: tuple[Change, ...],
+) -> tuple[str, ...]:
+    """Every run that a claim may name; what others are computed from must be measured."""
+    computed = [d.run for d in differences] + [c.run for c in changes]
+    if len(set(computed)) < len(computed):
+        raise top.wrong("differences", "each run computed once, as a difference or a change")
+    for key, made in (("differences", differences), ("changes", changes)):
+        for d in made:
+            sources = (d.of, d.less if isinstance(d, Difference) else d.base)
+            if set(sources) & set(computed):
+                raise top.wrong(key, "of measured runs, not of computed ones")
+    sources_of = [run for d in differences for run in (d.of, d.less)]
+    return tuple(dict.fromkeys([*runs, *sources_of]))
+
+
+def _groups(top: TomlTable, runs: tuple[str, ...]) -> tuple[tuple[Row, ...], ...]:
     above: list[str] = []
     groups = []
     for table in top.tables("groups"):
-        groups.append(tuple(_row(row, above) for row in table.tables("rows")))
+        rows = []
+        for line in table.tables("rows"):
+            rows.append(parse_row(line, above, runs))
+            above.append(rows[-1].label)
+        groups.append(tuple(rows))
         table.done()
     if not above:
         raise top.wrong("groups", "at least one group with a row")
     return tuple(groups)
-
-
-def _row(table: TomlTable, above: list[str]) -> Row:
-    label = table.text("label")
-    if label in above:
-        raise table.wrong("label", "a label that no row above has")
-    kinds = [kind for kind in ("measure", "plus", "minus") if table.has(kind)]
-    if len(kinds) != 1:
-        raise table.wrong("measure", "one of measure, plus and minus")
-    source = table.text("source", "calc")
-    if source not in SOURCES:
-        raise table.wrong("source", ", ".join(SOURCES))
-    row = Row(
-        label=label,
-        source=source,
-        form=_form(table),
-        measure=_measure(table) if kinds == ["measure"] else "",
-        scale=table.number("scale", 1, most=10**9),
-        terms=() if kinds == ["measure"] else _terms(table, kinds[0], above),
-    )
-    if row.scale == 0 or (row.terms and row.scale != 1):
-        raise table.wrong("scale", "1 or more; 1 for a row computed from printed values")
-    table.done()
-    above.append(label)
-    return row
-
-
-def _form(table: TomlTable) -> Format:
-    style = table.text("style", Style.FIXED)
-    if style not in list(Style):
-        raise table.wrong("style", ", ".join(Style))
-    return Format(table.number("digits", 0, most=_MAX_DIGITS), Style(style))
-
-
-def _measure(table: TomlTable) -> str:
-    measure = table.text("measure")
-    columns = reduction("run_summary").columns
-    known = [column.name for column in columns if column.name not in NOT_MEASURED]
-    if measure not in known:
-        like = nearest(measure, known)
-        hint = f" (did you mean {like}?)" if like else ""
-        raise table.wrong("measure", f"a column of run_summary that is a number{hint}")
-    return measure
-
-
-def _terms(table: TomlTable, kind: str, above: list[str]) -> tuple[tuple[int, str], ...]:
-    labels = table.texts(kind)
-    if not labels or not set(labels) <= set(above):
-        raise table.wrong(kind, "labels of rows above this one")
-    sign = -1 if kind == "minus" else 1
-    return tuple((1 if n == 0 else sign, label) for n, label in enumerate(labels))
-
-
-def _claim(table: TomlTable, rows: set[str], runs: tuple[str, ...]) -> Claim:
-    claim = Claim(
-        label=table.text("label"),
-        row=table.text("row"),
-        run=table.text("run"),
-        base=table.text("base"),
-        digits=table.number("digits", 0, most=_MAX_DIGITS),
-    )
-    if claim.row not in rows:
-        raise table.wrong("row", "the label of a row")
-    for key, value in (("run", claim.run), ("base", claim.base)):
-        if value not in runs:
-            raise table.wrong(key, ", ".join(runs))
-    table.done()
-    return claim

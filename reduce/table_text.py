@@ -75,7 +75,7 @@ def heading(key: str) -> str:
 
 def _blocks(table: ComparisonTable) -> tuple[Grid, list[Grid], list[Grid]]:
     """Header lines, and the groups of the absolute and of the ratio block, as texts."""
-    runs = table.spec.runs
+    runs = table.spec.columns
     header = [["Run", *runs]]
     header += [
         [heading(key), *(run.attributes.get(key, "") for run in table.runs)]
@@ -110,7 +110,8 @@ def _cell(cell: Cell, marks: dict[str, str]) -> str:
 
 def _claim_lines(table: ComparisonTable) -> list[str]:
     """The claims as sentences: label, runs compared, text."""
-    shown = [c for c in table.cells if c.table == table.spec.claims_table]
+    blocks = {claim.table for claim in table.spec.claims}
+    shown = [c for c in table.cells if c.table in blocks]
     return [
         f"{c.row_label}, {c.run_id.replace('|', ' to ')}: {c.text or 'not known'}" for c in shown
     ]

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from ..schemas import CpmonError
-from .printing import Printed, blank, change, ratio, show
-from .reductions import reduction
-from .spec import Row, Spec, load_spec
+from .claim import Wording, tested
+from .columns import Column, Figures, Values, columns, row_samples
+from .printing import blank, ratio
+from .samples import read_samples
+from .spec import Spec, load_spec
 
 CALCULATED = "calc"
 CELLS = pa.schema(
@@ -27,9 +27,6 @@ CELLS = pa.schema(
         for name in ("table", "run_id", "row_label", "value_as_printed", "source_tag")
     ]
 )
-
-Values = Mapping[str, Any]
-Column = dict[str, Printed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,26 +94,36 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
         CpmonError: the spec is wrong, no run of it is in the store, or a run is there twice.
     """
     spec = spec if isinstance(spec, Spec) else load_spec(spec)
-    measured = _measured(con, spec)
-    bases = _bases(spec, measured)
-    printed = {run: _column(spec, run, measured.get(run)) for run in spec.runs}
+    figures = _figures(con, spec)
+    bases = _bases(spec, figures)
+    printed = columns(spec, figures)
     cells = list(_block(spec, spec.name, printed))
     if spec.ratios:
         ratios = {run: _ratios(spec, run, bases.get(run, ""), printed) for run in spec.runs}
         cells += _block(spec, f"{spec.name}_ratios", ratios, CALCULATED)
-    cells += _claims(spec, printed)
-    headers = _headers(con, spec, measured, bases)
-    return ComparisonTable(spec, headers, tuple(cells))
+    cells += _claims(spec, printed, figures)
+    return ComparisonTable(spec, _headers(spec, figures, bases), tuple(cells))
 
 
-def _measured(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
-    """Run id -> the columns of run_summary that the spec needs."""
-    names = ["run_id", "system", "base_run_id", *dict.fromkeys(r.measure for r in spec.rows)]
-    names = [name for name in names if name]
-    marks = ", ".join("?" for _ in spec.runs)
+def _figures(con: duckdb.DuckDBPyConnection, spec: Spec) -> Figures:
+    """All that the spec needs of its runs."""
+    measures = {measure for row in spec.rows for measure in row.sampled}
+    return Figures(
+        summary=_summary(con, spec),
+        samples=read_samples(con, spec.measured, sorted(measures)),
+        attributes=_attributes(con, spec),
+    )
+
+
+def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
+    """Run id -> the columns of run_summary that the spec needs; runs alone need no reduction."""
+    measures = list(dict.fromkeys(r.measure for r in spec.rows if r.measure))
+    names = ["run_id", "system", "base_run_id", *measures]
+    marks = ", ".join("?" for _ in spec.measured)
     rows = con.execute(
-        f"SELECT {', '.join(names)} FROM run_summary WHERE run_id IN ({marks})",
-        list(spec.runs),
+        f"SELECT {', '.join(names)} FROM {'run_summary' if measures else 'meta.run'} "
+        f"WHERE run_id IN ({marks})",
+        list(spec.measured),
     ).fetchall()
     measured = [dict(zip(names, row, strict=True)) for row in rows]
     found: dict[str, Values] = {str(values["run_id"]): values for values in measured}
@@ -127,48 +134,27 @@ def _measured(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
         known = con.execute("SELECT run_id FROM meta.run ORDER BY run_id").fetchall()
         raise CpmonError(
             f"none of the runs of {spec.name} is in the store",
-            expected=", ".join(spec.runs),
+            expected=", ".join(spec.measured),
             found=", ".join(str(run) for (run,) in known) or "no run",
             remedy="ingest their dumps with a run file beside each, or with --run-id",
         )
     return found
 
 
-def _bases(spec: Spec, measured: Mapping[str, Values]) -> dict[str, str]:
+def _attributes(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
+    """Run id -> what is known about it: columns of meta.run, then its free attributes."""
+    marks = ", ".join("?" for _ in spec.measured)
+    found = con.execute(f"SELECT * FROM meta.run WHERE run_id IN ({marks})", list(spec.measured))
+    names = [column[0] for column in found.description or ()]
+    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    return {row["run_id"]: {**(row["attributes"] or {}), **row} for row in rows}
+
+
+def _bases(spec: Spec, figures: Figures) -> dict[str, str]:
     if spec.bases is not None:
         return dict(spec.bases)
-    named = {run: values["base_run_id"] for run, values in measured.items()}
+    named = {run: values["base_run_id"] for run, values in figures.summary.items()}
     return {run: str(base) for run, base in named.items() if base}
-
-
-def _column(spec: Spec, run: str, values: Values | None) -> Column:
-    """The printed values of one run, by label."""
-    column: Column = {}
-    for row in spec.rows:
-        if values is None:
-            column[row.label] = blank(f"run {run} is not in the store")
-        elif row.terms:
-            column[row.label] = _computed(row, column)
-        else:
-            value = values[row.measure]
-            column[row.label] = show(value, row.form, scale=row.scale, reason=_absence(row))
-    return column
-
-
-def _computed(row: Row, column: Column) -> Printed:
-    """A sum or difference of values as they were printed above."""
-    total = Decimal(0)
-    for sign, label in row.terms:
-        term = column[label]
-        if term.value is None:
-            return blank(term.reason or f"{label} has no value")
-        total += sign * term.value
-    return show(total, row.form)
-
-
-def _absence(row: Row) -> str:
-    absence = reduction("run_summary").column(row.measure).absence
-    return f"{row.label}: not known {absence}" if absence else f"{row.label}: not known"
 
 
 def _ratios(spec: Spec, run: str, base: str, printed: Mapping[str, Column]) -> Column:
@@ -181,40 +167,38 @@ def _ratios(spec: Spec, run: str, base: str, printed: Mapping[str, Column]) -> C
 def _block(
     spec: Spec, table: str, printed: Mapping[str, Column], source: str | None = None
 ) -> Iterator[Cell]:
+    computed = set(spec.runs) - set(spec.measured)
     for group in spec.groups:
         for run in spec.runs:
             for row in group:
                 cell = printed[run][row.label]
-                tag = source or row.source
-                yield Cell(table, run, row.label, cell.text, tag, cell.reason)
+                tag = source or (CALCULATED if run in computed else row.source)
+                yield Cell(table, spec.name_of(run), row.label, cell.text, tag, cell.reason)
 
 
-def _claims(spec: Spec, printed: Mapping[str, Column]) -> Iterator[Cell]:
+def _claims(spec: Spec, printed: Mapping[str, Column], figures: Figures) -> Iterator[Cell]:
+    rows = {row.label: row for row in spec.rows}
     for claim in spec.claims:
-        cell = change(printed[claim.run][claim.row], printed[claim.base][claim.row], claim.digits)
-        runs = f"{claim.base}|{claim.run}"
-        yield Cell(spec.claims_table, runs, claim.label, cell.text, CALCULATED, cell.reason)
+        if claim.wording is Wording.CONFIDENCE:
+            row = rows[claim.row]
+            both = [row_samples(spec, row, run, figures) for run in (claim.run, claim.base)]
+            cell = tested(claim, *both)
+        else:
+            cell = claim.cell(printed[claim.run][claim.row], printed[claim.base][claim.row])
+        runs = f"{spec.name_of(claim.base)}|{spec.name_of(claim.run)}"
+        yield Cell(claim.table, runs, claim.label, cell.text, CALCULATED, cell.reason)
 
 
-def _headers(
-    con: duckdb.DuckDBPyConnection,
-    spec: Spec,
-    measured: Mapping[str, Values],
-    bases: Mapping[str, str],
-) -> tuple[RunHeader, ...]:
-    """The attributes of every run: columns of meta.run, else entries of its attributes."""
-    marks = ", ".join("?" for _ in spec.runs)
-    found = con.execute(f"SELECT * FROM meta.run WHERE run_id IN ({marks})", list(spec.runs))
-    names = [column[0] for column in found.description or ()]
-    described = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-    rows = {row["run_id"]: row for row in described}
+def _headers(spec: Spec, figures: Figures, bases: Mapping[str, str]) -> tuple[RunHeader, ...]:
     return tuple(
-        RunHeader(run, bases.get(run, ""), _attributes(spec, rows.get(run, {})))
+        RunHeader(
+            spec.name_of(run),
+            spec.name_of(bases.get(run, "")),
+            {key: _text(figures.attributes.get(run, {}).get(key)) for key in spec.header},
+        )
         for run in spec.runs
     )
 
 
-def _attributes(spec: Spec, row: Values) -> dict[str, str]:
-    free = row.get("attributes") or {}
-    values = {key: row.get(key, free.get(key)) for key in spec.header}
-    return {key: "" if value is None else str(value) for key, value in values.items()}
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

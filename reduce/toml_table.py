@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from ..schemas import CpmonError
@@ -64,6 +65,17 @@ class TomlTable:
         if len(set(value)) != len(value):
             raise self.wrong(key, "a list without repetition")
         return tuple(value)
+
+    def mapping(self, key: str, allowed: Collection[str]) -> dict[str, str]:
+        """Texts by name; the names are some of those allowed. Empty when the key is missing."""
+        value = self.raw(key, {})
+        if (
+            not isinstance(value, dict)
+            or not set(value) <= set(allowed)
+            or not all(isinstance(text, str) and text for text in value.values())
+        ):
+            raise self.wrong(key, f"a text for some of {', '.join(allowed)}")
+        return dict(value)
 
     def tables(self, key: str) -> list[TomlTable]:
         """A list of tables; empty when the key is missing."""

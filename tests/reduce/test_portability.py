@@ -53,7 +53,7 @@ def test_rows_are_equal_on_datafusion(
             assert theirs == (pytest.approx(ours) if isinstance(ours, float) else ours), name
 
 
-KEYS = ("run_id", "system", "interval_end", "cpu", "device", "valid_from")
+KEYS = ("run_id", "system", "interval_end", "cpu", "device", "valid_from", "measure", "sample")
 
 
 @pytest.mark.parametrize("reduction", reductions(), ids=lambda r: r.name)

@@ -17,11 +17,14 @@ from cpmon.reduce.printing import (
     change,
     exact,
     fixed,
+    percentage,
     ratio,
     show,
+    significant,
 )
 
 KEPT, THOUSANDS = Format(style=Style.KEPT), Format(style=Style.THOUSANDS)
+MINUTES, HUNDREDTHS = Format(style=Style.MINUTES), Format(style=Style.HUNDREDTHS)
 
 
 def printed(text: str) -> Printed:
@@ -135,6 +138,59 @@ def test_what_is_missing_is_blank_and_says_why() -> None:
 )
 def test_a_change_in_words_is_whole_percent(value: str, base: str, text: str) -> None:
     assert change(printed(value), printed(base), 0).text == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "form", "text"),
+    [
+        (606, MINUTES, "10:06"),
+        (599, MINUTES, "9:59"),
+        (599.5, MINUTES, "10:00"),
+        (45, MINUTES, "0:45"),
+        (4500, MINUTES, "75:00"),
+        (605.75, HUNDREDTHS, "10:05.75"),
+        (266.05, HUNDREDTHS, "4:26.05"),
+        (600, HUNDREDTHS, "10:00.00"),
+        (59.995, HUNDREDTHS, "1:00.00"),
+        (0.2, HUNDREDTHS, "0.20"),
+        (2.12, HUNDREDTHS, "2.12"),
+        (-61.5, HUNDREDTHS, "-1:01.50"),
+    ],
+)
+def test_a_duration_has_minutes_without_leading_zero(seconds: float, form: Format, text: str):
+    assert show(seconds, form).text == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("1426.4", "1426"),
+        ("79475.3", "79475"),
+        ("23.615", "23.62"),
+        ("1.2207", "1.221"),
+        ("9.9999", "10.00"),
+        ("0.012345", "0.01235"),
+        ("-39.1708", "-39.17"),
+        ("0", "0"),
+    ],
+)
+def test_significant_digits_are_never_fewer_than_stand_before_the_point(value: str, text: str):
+    assert f"{significant(Decimal(value), 4):f}" == text
+
+
+@pytest.mark.parametrize(
+    ("value", "base", "text"),
+    [
+        ("60.564", "67.860", "-11"),
+        ("57.004", "55.487", "2.7"),
+        ("27010", "27016", "0.0"),  # -0.02 %: no negative zero
+        ("1099.5", "1000", "10"),  # 9.95 has one decimal as 10.0, so none is left
+        ("1094", "1000", "9.4"),
+        ("1", "0", "-"),
+    ],
+)
+def test_percentages_have_two_digits(value: str, base: str, text: str):
+    assert percentage(printed(value), printed(base)).text == text
 
 
 @given(st.decimals(-(10**8), 10**8, places=3), st.integers(0, 3))

@@ -31,9 +31,11 @@ def test_every_relation_that_is_read_exists() -> None:
                 assert table in tables()
 
 
-def test_public_reductions_are_the_reports_and_the_run_summary() -> None:
+def test_public_reductions_are_the_reports_and_what_tables_read() -> None:
     assert {r.name for r in reductions() if not r.is_private} == {
         "processors_by_time",
+        "run_sample_summary",
+        "run_samples",
         "run_summary",
         "system_summary2_by_time",
         "system_summary_by_time",

@@ -80,7 +80,7 @@ def test_one_base_stands_for_all_runs() -> None:
             rows('{ label = "X" }'),
             "t.toml: groups[0].rows[0].measure",
             "nothing",
-            "one of measure, plus and minus",
+            "one of measure, samples, total, attribute, plus and minus",
         ),
         (
             rows('{ label = "X", measure = "total_util", source = "z" }'),
@@ -104,7 +104,7 @@ def test_one_base_stands_for_all_runs() -> None:
             rows('{ label = "X", measure = "total_util", scale = 0 }'),
             "t.toml: groups[0].rows[0].scale",
             "0",
-            "1 or more",
+            "a number up to 1000000000, not 0",
         ),
         (
             rows('{ label = "X", plus = ["Y"] }'),

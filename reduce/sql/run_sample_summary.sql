@@ -1,0 +1,25 @@
+-- Samples of a run taken together: one row per run and measure.
+CREATE OR REPLACE VIEW run_sample_summary (
+  -- Run.
+  run_id,
+  -- What was measured; run_samples names the measures.
+  measure,
+  -- Samples, 1 or more.
+  samples,
+  -- Sum of the samples, in the unit of the measure: for times and counts the
+  -- figure of the whole run.
+  total,
+  -- Mean of the samples.
+  mean,
+  -- Standard deviation, of which the divisor is the number of samples.
+  sd
+) AS
+SELECT run_id,
+       measure,
+       COUNT(value) AS samples,
+       SUM(value) AS total,
+       AVG(value) AS mean,
+       stddev_pop(value) AS sd
+FROM run_samples
+WHERE value IS NOT NULL
+GROUP BY run_id, measure;
