@@ -1,8 +1,9 @@
 -- Real storage above 2 GB that users hold, one row per interval (D0R3, D1R7).
 -- USEACT_VMDCTPVG, the count of each user, has no known place, so the frames of
 -- the users are those that nobody else has (inferred): all, less the available
--- list (RSA2GAVL), frames locked by CP LOCK (RSACPLKG) and minidisk cache
--- (TCMMNABV). Records of levels before 5.2.0 end before the available list.
+-- list (RSA2GAVL), frames locked by CP LOCK (RSACPLKG), minidisk cache
+-- (TCMMNABV), and what CP has for free storage (RSAFSA2G) and other use
+-- (RSAFSYUA). Records of levels before 5.2.0 have only the cache.
 CREATE OR REPLACE VIEW _storage_levels (
   -- System.
   system,
@@ -16,7 +17,8 @@ WITH sampled AS (
   SELECT system,
          interval_end,
          AVG(CAST(rsa2gavl AS DOUBLE) + CAST(rsacplkg AS DOUBLE)
-             + CAST(tcmmnabv AS DOUBLE)) AS other_frames
+             + CAST(tcmmnabv AS DOUBLE) + CAST(rsafsa2g AS DOUBLE)
+             + CAST(rsafsyua AS DOUBLE)) AS other_frames
   FROM interval.sytrsg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end

@@ -96,7 +96,7 @@ CREATE OR REPLACE VIEW run_summary (
   -- records.
   resident_below_2g,
   -- Pages above 2 GB that all users hold, 4 KB each (inferred): frames above
-  -- 2 GB that are not available, locked by CP LOCK or minidisk cache. NULL
+  -- 2 GB that are neither available nor CP's own nor minidisk cache. NULL
   -- without MTRMEM or SYTRSG records, or before 5.2.0, whose SYTRSG records do
   -- not say what is available.
   resident_above_2g,

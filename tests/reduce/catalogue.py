@@ -273,7 +273,8 @@ def _levels(con: duckdb.DuckDBPyConnection) -> None:
                 **{"srmc1elg": 0, "srmc2elg": 0, "srmc3elg": n},
             },
         )
-        frames = {"rsa2gavl": 300 + 10 * n, "rsacplkg": 20, "tcmmnabv": 80}
+        frames = {"rsa2gavl": 300 + 10 * n, "rsacplkg": 20, "tcmmnabv": 70}
+        frames |= {"rsafsa2g": 7, "rsafsyua": 3}
         insert(con, "interval.sytrsg", {**key, **frames})
         pages = {"vmdctpvr": 100 + 10 * n, "vmdctxbk": 40, "calctpgs": 200}
         insert(
