@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from .measurement import TOD_PER_US, Measurement
 from .noise import I64, bell
+from .timeline import Timeline
 
 U64 = npt.NDArray[np.uint64]
 
@@ -52,12 +53,17 @@ class Clock:
     steps: I64
 
     @classmethod
-    def of(cls, measurement: Measurement) -> Clock:
-        """The clock of a run; first and last sample are exactly on time."""
+    def of(cls, measurement: Measurement, timeline: Timeline) -> Clock:
+        """The clock of a run; first and last sample are exactly on time.
+
+        So is the sample that begins the steady state: its rates have an exact divisor too.
+        """
         rng, n = measurement.rng("clock"), measurement.intervals
         origin = tod_of(measurement.run.start) + int(rng.integers(0, TOD_PER_US * 1_000_000))
-        ends = np.arange(n + 1, dtype=np.int64) * measurement.interval_tod
-        ends[1:n] += (bell(rng, n) * _JITTER).astype(np.int64)[1:]
+        ends = np.concatenate([[0], np.cumsum(timeline.tod)])
+        late = (bell(rng, n) * _JITTER).astype(np.int64)
+        late[measurement.warmup] = 0
+        ends[1:n] += late[1:]
         steps = np.full(n + 1, _STEP, dtype=np.int64)
         steps[1:n] += rng.integers(-_STEP // 8, _STEP // 8, n)[1:]
         return cls(origin, ends, steps)

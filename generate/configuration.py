@@ -2,51 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from .counters import Values, ebcdic
-from .device_records import is_cp_volume
-from .model import Model
+from .model import Model, Sample
+from .scenario import Domain, EventDomain
 from .user_records import MODES
 
 MASTER = 0x40
 """MTRPRP_CALFLAGS of the master processor. Inferred: no page that was seen tells the bit."""
 
-SAMPLED = 0x80 | 0x40 | 0x10 | 0x08 | 0x04 | 0x02
-"""Domains sampled: system, monitor, storage, user, processor, I/O."""
-
-EVENTS = 0x08 | 0x04
-"""Domains with events: user, processor."""
-
-HIGH_FREQUENCY = 0x08 | 0x04 | 0x02
+MASKS: dict[Domain | EventDomain | str, int] = {
+    "system": 0x80,
+    "monitor": 0x40,
+    "storage": 0x10,
+    "user": 0x08,
+    "transaction": 0x08,
+    "processor": 0x04,
+    "io": 0x02,
+    "appldata": 0x00,
+}
+"""Bits of the domains in the profiles' masks. Application data is in no mask that is known."""
 
 
 def event_profile(model: Model) -> Values:
     """MTREPR: what events are recorded."""
-    return {"edomains": EVENTS, "config": 68}
+    return {"edomains": _mask(model.measurement.scenario.monitor.events), "config": 68}
 
 
-def configuration(model: Model) -> list[tuple[str, int, Values]]:
+def configuration(sample: Sample) -> list[tuple[str, int, Values]]:
     """Layout name, rows and values of each configuration record, in CP's order."""
+    model = sample.model
     return [
-        ("mtrsys", 1, _mtrsys(model)),
-        ("mtrprp", model.measurement.processors, _mtrprp(model)),
+        ("mtrsys", 1, _mtrsys(sample)),
+        ("mtrprp", int(sample.times.online.sum()), _mtrprp(sample)),
         ("mtrmem", 1, _mtrmem(model)),
-        ("mtrpag", int(is_cp_volume(model).sum()), _mtrpag(model)),
-        ("mtrspr", 1, _mtrspr(model)),
-        ("mtrusr", model.measurement.users, _mtrusr(model)),
+        ("mtrpag", int(model.volumes.is_cp.sum()), _mtrpag(model)),
+        ("mtrspr", 1, _mtrspr(sample)),
+        ("mtrusr", int(sample.present.sum()), _mtrusr(sample)),
     ]
 
 
-def _mtrsys(model: Model) -> Values:
+def _mask(domains: Iterable[str]) -> int:
+    return int(np.bitwise_or.reduce([MASKS[domain] for domain in ("monitor", *domains)]))
+
+
+def _mtrsys(sample: Sample) -> Values:
+    model = sample.model
     scenario, run = model.measurement.scenario, model.measurement.run
-    machine = scenario.machine
+    machine = run.machine
     lpar = machine.mode == "lpar"
     # Version, release and modification, two digits each, and a service level (inferred).
     level = "".join(f"{int(part):02d}" for part in run.cp_level.split("."))
     return {
         "hcpcpeid": ebcdic(level + "00", 8),
-        "systodst": model.ipl_tod,
+        "systodst": model.ipl_tod(sample.number),
         "systerm": 0,
         "sysdate": ebcdic(run.start.strftime("%m/%d/%y"), 8),
         "systmid": ebcdic(scenario.system, 8),
@@ -57,19 +69,19 @@ def _mtrsys(model: Model) -> Values:
         "sysmseqc": ebcdic(machine.serial.rjust(16, "0"), 16),
         "sysmpom": ebcdic("02", 4),
         "lpnumber": machine.partition_number if lpar else 0,
-        "cpucount": machine.processors,
+        "cpucount": int(sample.times.online.sum()),
         "cpucfgct": machine.processors,
         "lparname": ebcdic(machine.partition if lpar else "", 8),
-        "cpudedct": machine.processors if lpar else 0,
+        "cpudedct": machine.processors if lpar and machine.dedicated else 0,
     }
 
 
-def _mtrprp(model: Model) -> Values:
-    machine = model.measurement.scenario.machine
-    flags = np.zeros(machine.processors, dtype=np.int64)
-    flags[0] = MASTER
+def _mtrprp(sample: Sample) -> Values:
+    machine = sample.model.measurement.machine
+    addresses = np.flatnonzero(sample.times.online)
+    flags = np.where(addresses == 0, MASTER, 0)
     return {
-        "pfxcpuad": np.arange(machine.processors),
+        "pfxcpuad": addresses,
         "pfxidmdl": np.void(_packed(machine.type, 2)),
         "pfxidser": np.void(_packed(machine.serial, 3)),
         "calflags": flags,
@@ -84,7 +96,7 @@ def _packed(digits: str, width: int) -> bytes:
 
 def _mtrmem(model: Model) -> Values:
     sizes = model.levels.sizes
-    total = model.measurement.scenario.storage.central_mib << 20
+    total = model.measurement.storage.central_mib << 20
     return {
         "rsastore": min(total, 1 << 31),
         "systors": min(total, 1 << 31),
@@ -96,7 +108,7 @@ def _mtrmem(model: Model) -> Values:
 
 
 def _mtrpag(model: Model) -> Values:
-    volumes, cp = model.volumes, is_cp_volume(model)
+    volumes, cp = model.volumes, model.volumes.is_cp
     serials = np.array(volumes.serials, dtype="U6")[cp]
     kinds = np.where(volumes.is_page[cp] == 1, "PAGE", "SPOL")
     return {
@@ -109,27 +121,31 @@ def _mtrpag(model: Model) -> Values:
     }
 
 
-def _mtrspr(model: Model) -> Values:
-    monitor = model.measurement.scenario.monitor
+def _mtrspr(sample: Sample) -> Values:
+    monitor = sample.model.measurement.scenario.monitor
+    frequent = [domain for domain in monitor.domains if domain in ("user", "processor", "io")]
     return {
-        "interval": monitor.interval_s,
+        "interval": sample.model.timeline.seconds[
+            min(sample.number, sample.model.measurement.intervals - 1)
+        ],
         "hfrate": round(monitor.high_frequency_s * 100),
-        "sdomains": SAMPLED,
-        "hdomains": HIGH_FREQUENCY,
+        "sdomains": _mask(monitor.domains),
+        "hdomains": _mask(frequent) & ~MASKS["monitor"],
         "config": monitor.segment_mib * 256 // 2,
     }
 
 
-def _mtrusr(model: Model) -> Values:
-    groups, users = model.measurement.groups, model.users
-    size = users.each([g.storage_mib << 20 for g in groups])
+def _mtrusr(sample: Sample) -> Values:
+    groups, users, here = sample.model.measurement.groups, sample.model.users, sample.present
+    size = users.each([g.storage_mib << 20 for g in groups])[here]
+    processors = users.each([g.virtual_processors for g in groups])[here]
     return {
-        "vmduser": ebcdic(users.names, 8),
-        "vmdcpuct": 1,
-        "calmode": users.each([MODES[g.architecture] for g in groups]),
-        "vmdrelsh": users.each([g.share for g in groups]),
+        "vmduser": ebcdic(users.names[here], 8),
+        "vmdcpuct": processors,
+        "calmode": users.each([MODES[g.architecture] for g in groups])[here],
+        "vmdrelsh": users.each([g.share for g in groups])[here],
         "vmdssize": size,
-        "caltodon": np.uint64(model.ipl_tod) + users.logon.astype(np.uint64),
+        "caltodon": sample.model.logon_tod(sample.number)[here],
         "ascdefsz": size - 1,
-        "calcpct": 1,
+        "calcpct": processors,
     }

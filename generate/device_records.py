@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from .counters import Values, ebcdic
 from .model import Model, Sample
 from .noise import I64
 from .record_type import Filled, SampleRecord
-
-
-def is_cp_volume(model: Model) -> npt.NDArray[np.bool_]:
-    """(volumes,) whether CP pages or spools there."""
-    marked: npt.NDArray[np.bool_] = (model.volumes.is_page | model.volumes.is_spool) == 1
-    return marked
+from .timeline import Bool
 
 
 def _stoasp_rows(model: Model) -> int:
-    return int(is_cp_volume(model).sum())
+    return int(model.volumes.is_cp.sum())
 
 
 def _stoasp_fixed(model: Model) -> Values:
-    volumes, cp = model.volumes, is_cp_volume(model)
+    volumes, cp = model.volumes, model.volumes.is_cp
     serials = np.array(volumes.serials)[cp] if cp.any() else np.zeros(0, dtype="U6")
     return {
         "calvser": ebcdic(serials, 6),
@@ -34,14 +28,14 @@ def _stoasp_fixed(model: Model) -> Values:
 
 
 def _stoasp(sample: Sample, elapsed: I64) -> Filled:
-    model, k, cp = sample.model, sample.interval, is_cp_volume(sample.model)
-    volumes = model.volumes
-    used = volumes.slots_used(model.levels, sample.number) + spool_used(model)
-    spool = volumes.starts[k] * volumes.is_spool
-    started = volumes.starts[k][cp]
+    volumes, work = sample.model.volumes, sample.volumes
+    cp = volumes.is_cp
+    used = volumes.slots_used(sample.model.levels, sample.number) + volumes.spool_used
+    spool = work.starts * volumes.is_spool
+    started = work.starts[cp]
     return Filled(
         {
-            "expcurqc": np.rint(volumes.queue[k][cp]),
+            "expcurqc": np.rint(work.queue[cp]),
             "expdevst": _service_us(sample)[cp],
             "expmload": mload_us(sample)[cp],
             "cpvlokat": used[cp],
@@ -50,8 +44,8 @@ def _stoasp(sample: Sample, elapsed: I64) -> Filled:
         {
             "expctsrd": (spool // 2)[cp],
             "expctswr": (spool - spool // 2)[cp],
-            "expctprd": volumes.reads[k][cp],
-            "expctpwr": volumes.writes[k][cp],
+            "expctprd": work.reads[cp],
+            "expctpwr": work.writes[cp],
             "scmssch": started,
             "scgssch": started,
         },
@@ -60,33 +54,26 @@ def _stoasp(sample: Sample, elapsed: I64) -> Filled:
 
 def _service_us(sample: Sample) -> I64:
     """(volumes,) service time of an I/O, microseconds."""
-    volumes, k = sample.model.volumes, sample.interval
-    service: I64 = volumes.busy[k] * 128 // np.maximum(volumes.starts[k], 1)
+    service: I64 = sample.volumes.busy * 128 // np.maximum(sample.volumes.starts, 1)
     return service
 
 
 def mload_us(sample: Sample) -> I64:
     """(volumes,) time until a page is there, waiting included, microseconds."""
-    volumes, k = sample.model.volumes, sample.interval
-    pages = np.maximum(volumes.reads[k] + volumes.writes[k], 1)
-    per_page = volumes.busy[k] * volumes.is_page * 128 // pages
-    load: I64 = np.floor(per_page * (1.0 + volumes.queue[k])).astype(np.int64)
+    work = sample.volumes
+    pages = np.maximum(work.reads + work.writes, 1)
+    per_page = work.busy * sample.model.volumes.is_page * 128 // pages
+    load: I64 = np.floor(per_page * (1.0 + work.queue)).astype(np.int64)
     return load
-
-
-def spool_used(model: Model) -> I64:
-    """(volumes,) spool slots in use."""
-    used: I64 = model.volumes.slots * model.volumes.is_spool * 3 // 10
-    return used
 
 
 def _ioddev_fixed(model: Model) -> Values:
     volumes = model.volumes
-    owner = np.where(is_cp_volume(model), "SYSTEM", "")
+    owner = np.where(volumes.is_cp, "SYSTEM", "")
     return {
         "rdevlpm": 0xF0,
         "rdevsid": np.arange(len(volumes.devices)),
-        "rdevchps": 0x1A2A3A4A00000000,
+        "rdevchps": volumes.paths,
         "rdevser": ebcdic(np.array(volumes.serials, dtype="U6"), 6),
         "caluser": ebcdic(owner, 8),
         "rdevdev": volumes.devices,
@@ -94,28 +81,31 @@ def _ioddev_fixed(model: Model) -> Values:
 
 
 def _ioddev(sample: Sample, elapsed: I64) -> Filled:
-    model, k = sample.model, sample.interval
-    volumes, count = model.volumes, model.measurement.high_frequency_samples
-    starts = volumes.starts[k]
-    pages = volumes.reads[k] + volumes.writes[k]
-    writes = np.where(pages > 0, starts * volumes.writes[k] // np.maximum(pages, 1), starts // 3)
+    work, count = sample.volumes, sample.high_frequency_samples
+    starts, pages = work.starts, work.reads + work.writes
+    writes = np.where(pages > 0, starts * work.writes // np.maximum(pages, 1), starts // 3)
     return Filled(
         flows={
             "scmssch": starts,
             "scmcount": starts,
             "scgssch": starts,
             "scgcount": starts,
-            "scmfptim": volumes.pending[k],
-            "scmddtim": volumes.disconnect[k],
-            "scmcntim": volumes.connect[k],
+            "scmfptim": work.pending,
+            "scmddtim": work.disconnect,
+            "scmcntim": work.connect,
             "hfrdevct": count,
-            "hfctio": np.rint(volumes.queue[k] * count),
+            "hfctio": np.rint(work.queue * count),
             "rdevctsi": starts,
             "rdevwrct": writes,
             "rdevrdct": starts - writes,
-            "rdevmcia": volumes.avoided[k],
+            "rdevmcia": work.avoided,
         }
     )
+
+
+def _online(sample: Sample) -> Bool | None:
+    online = sample.model.volumes.online(sample.interval)
+    return None if online.all() else online
 
 
 STOASP = SampleRecord(
@@ -126,5 +116,6 @@ IODDEV = SampleRecord(
     lambda model: len(model.volumes.devices),
     _ioddev_fixed,
     _ioddev,
+    present=_online,
     wrapping=frozenset({"scmcntim"}),
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 
 from .frames import Frames
-from .scenario import Run, Scenario, Targets
+from .scenario import Run, Scenario
 from .tables import ScenarioError
+from .targets import Targets
 
 TOD_BEGINS = dt.datetime(1900, 1, 1, tzinfo=dt.UTC)
 TOD_ENDS = dt.datetime(2042, 9, 17, tzinfo=dt.UTC)
@@ -14,6 +15,21 @@ TOD_ENDS = dt.datetime(2042, 9, 17, tzinfo=dt.UTC)
 
 ROOM = 1.01
 """Levels vary by a part of a percent around their mean; so much room must be left."""
+
+
+NEEDED = {
+    "emul_util": "total_util",
+    "master_total_util": "total_util",
+    "master_emul_util": "master_total_util",
+    "spin_time_us": "spin_lock_rate",
+    "dasd_read_rate": "dasd_write_rate",
+    "dasd_write_rate": "dasd_read_rate",
+    "dasd_pages_per_tx": "tx_rate",
+    "cp_us_per_tx": "emul_us_per_tx",
+    "emul_us_per_tx": "tx_rate",
+    "hardware_emul_util": "hardware_total_util",
+}
+"""Targets that need another one."""
 
 
 def check_fit(scenario: Scenario, run: Run, file: str) -> None:
@@ -35,84 +51,90 @@ def check_fit(scenario: Scenario, run: Run, file: str) -> None:
     _check_clock(scenario, run, file)
     _check_devices(scenario, file)
     _check_user_ids(scenario, run, file)
-    targets = run.targets
-    if targets.tx_rate is None and targets.dasd_pages_per_tx is not None:
-        raise ScenarioError(
-            f"run {run.run_id}: dasd_pages_per_tx needs tx_rate",
-            place=f"{place}.dasd_pages_per_tx",
-            remedy="add tx_rate, or give dasd_page_rate instead",
-        )
+    _check_together(run, place)
 
 
 def _storage(scenario: Scenario, run: Run) -> list[tuple[str, float, float, str]]:
-    frames, storage, targets = Frames.of(scenario), scenario.storage, run.targets
+    frames, targets = Frames.of_run(scenario, run), run.targets
     users = sum(group.count for group in scenario.groups_of(run))
-    resident = users * targets.resident_pages_per_user
-    above = resident * storage.resident_above_share
-    room_below = frames.pageable - frames.cache_below - storage.available_below_frames
-    room_above = frames.above - frames.cache_above - storage.available_above_frames
+    resident = users * (targets.resident_pages_per_user or 0)
+    above = resident * frames.users_above_share(run.storage)
+    below, room_below, room_above = resident - above, frames.users_below, frames.users_above
+    fixed_below = targets.resident_below_2g_pages or 0
+    fixed_above = targets.resident_above_2g_pages or 0
     return [
-        ("resident_pages_per_user", (resident - above) * ROOM, room_below, "frames below 2 GB"),
+        ("resident_pages_per_user", below * ROOM, room_below, "frames below 2 GB"),
         ("resident_pages_per_user", above * ROOM, room_above, "frames above 2 GB"),
+        ("resident_below_2g_pages", fixed_below * ROOM, room_below, "frames below 2 GB"),
+        ("resident_above_2g_pages", fixed_above * ROOM, room_above, "frames above 2 GB"),
         (
             "xstor_pages_per_user",
-            users * targets.xstor_pages_per_user * ROOM,
+            users * (targets.xstor_pages_per_user or 0) * ROOM,
             frames.expanded,
             "blocks of expanded storage",
         ),
         (
             "dasd_pages_per_user",
-            users * targets.dasd_pages_per_user * ROOM,
+            users * (targets.dasd_pages_per_user or 0) * ROOM,
             frames.slots,
             "page slots",
         ),
-        ("dasd_page_rate", targets.paging_rate, 1e9 if frames.slots else 0, "pages a second"),
-        ("xstor_page_rate", targets.xstor_page_rate, 1e9 if frames.expanded else 0, "pages"),
+        ("dasd_page_rate", targets.paging_rate or 0, 1e9 if frames.slots else 0, "pages a second"),
+        ("xstor_page_rate", targets.xstor_page_rate or 0, 1e9 if frames.expanded else 0, "pages"),
     ]
 
 
 def _times(scenario: Scenario, run: Run) -> list[tuple[str, float, float, str]]:
-    targets, processors = run.targets, scenario.machine.processors
-    cp = targets.total_util - targets.emul_util
-    spin = targets.spin_lock_rate * targets.spin_time_us / (10_000 * processors)
-    others, others_emul = others_util(targets, processors)
-    busiest = max(targets.total_util, targets.master_total_util or 0, others)
+    targets, processors = run.targets, run.machine.processors
+    if targets.total_util is None:
+        return []
+    total, emul = targets.total_util, targets.emul_util or 0.0
+    spins = (targets.spin_lock_rate or 0.0) * (targets.spin_time_us or 0.0)
+    spin = spins / (10_000 * processors)
+    others, others_emul = _others_util(targets, processors)
+    busiest = max(total, targets.master_total_util or 0, others)
     master_emul = targets.master_emul_util or 0
-    master_total = targets.master_total_util or targets.total_util
+    master_total = targets.master_total_util or total
     hardware = targets.hardware_total_util
     return [
         ("master_total_util", max(0.0, -others), 0, "percent more than all processors together"),
         ("master_emul_util", max(0.0, -others_emul), 0, "percent more than all together"),
-        ("emul_util", targets.emul_util, 0.95 * targets.total_util, "percent"),
-        ("master_emul_util", master_emul, 0.95 * master_total, "percent"),
-        (
-            "emul_util",
-            others_emul,
-            max(0.95 * others, 0),
-            "percent besides the master",
-        ),
-        ("total_util", busiest, 99.5, "percent on the busiest processor"),
-        ("spin_time_us", spin, 0.9 * cp, "percent"),
+        ("emul_util", emul, 0.99 * total, "percent"),
+        ("master_emul_util", master_emul, 0.99 * master_total, "percent"),
+        ("emul_util", others_emul, max(0.99 * others, 0), "percent besides the master"),
+        ("total_util", busiest, 99.9, "percent on the busiest processor"),
+        ("spin_time_us", spin, 0.9 * (total - emul), "percent"),
         ("hardware_emul_util", targets.hardware_emul_util or 0, hardware or 0, "percent"),
     ]
 
 
-def others_util(targets: Targets, processors: int) -> tuple[float, float]:
+def _others_util(targets: Targets, processors: int) -> tuple[float, float]:
     """Total and emulation percent of each processor besides the master."""
+    total, emul = targets.total_util or 0.0, targets.emul_util or 0.0
     if processors == 1:
-        return targets.total_util, targets.emul_util
-    total = targets.total_util if targets.master_total_util is None else targets.master_total_util
-    emul = targets.emul_util if targets.master_emul_util is None else targets.master_emul_util
+        return total, emul
+    master = total if targets.master_total_util is None else targets.master_total_util
+    master_emul = emul if targets.master_emul_util is None else targets.master_emul_util
     rest = processors - 1
-    return (
-        (processors * targets.total_util - total) / rest,
-        (processors * targets.emul_util - emul) / rest,
-    )
+    return (processors * total - master) / rest, (processors * emul - master_emul) / rest
+
+
+def _check_together(run: Run, place: str) -> None:
+    """Targets that say nothing without another."""
+    targets = run.targets
+    for key, needed in NEEDED.items():
+        if getattr(targets, key) is not None and getattr(targets, needed) is None:
+            raise ScenarioError(
+                f"run {run.run_id}: {key} needs {needed}",
+                place=f"{place}.{key}",
+                found=f"{key} without {needed}",
+                remedy=f"add {needed}, or remove {key}",
+            )
 
 
 def _check_clock(scenario: Scenario, run: Run, file: str) -> None:
     """The TOD clock, 64 bits since 1900, can tell every time from the IPL to the last sample."""
-    seconds = scenario.intervals * scenario.monitor.interval_s
+    seconds = (run.intervals or scenario.intervals) * scenario.monitor.interval_s
     ipl = run.start - dt.timedelta(hours=run.ipl_hours_before)
     end = run.start + dt.timedelta(seconds=seconds)
     if ipl < TOD_BEGINS or end > TOD_ENDS:

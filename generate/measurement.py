@@ -1,4 +1,4 @@
-"""One run about to be generated: scenario, run, number of intervals and seed, with its spans."""
+"""One run about to be generated: scenario, run, number of intervals and seed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .hardware import Machine, Storage
 from .noise import stream
-from .scenario import Run, Scenario, Targets, UserGroup
+from .population import Disturbance, UserGroup
+from .scenario import DOMAIN_NUMBERS, Run, Scenario
 from .tables import ScenarioError
+from .targets import Targets
 
 TOD_PER_US = 4096
 TOD_PER_S = 1_000_000 * TOD_PER_US
@@ -34,7 +37,8 @@ class Measurement:
         Raises:
             ScenarioError: no such run, no intervals, or a seed below 0.
         """
-        wanted = scenario.intervals if intervals is None else intervals
+        run = scenario.run(run_id)
+        wanted = (run.intervals or scenario.intervals) if intervals is None else intervals
         if wanted < 1:
             raise ScenarioError(
                 "a dump needs an interval", expected="1 or more intervals", found=str(wanted)
@@ -44,7 +48,7 @@ class Measurement:
             raise ScenarioError(
                 "a seed cannot be negative", expected="0 or more", found=str(chosen)
             )
-        return cls(scenario, scenario.run(run_id), wanted, chosen)
+        return cls(scenario, run, wanted, chosen)
 
     def rng(self, noun: str) -> np.random.Generator:
         """The random numbers of one noun of the model in this run."""
@@ -56,36 +60,43 @@ class Measurement:
         return self.run.targets
 
     @property
+    def machine(self) -> Machine:
+        """The machine of this run."""
+        return self.run.machine
+
+    @property
+    def storage(self) -> Storage:
+        """The storage of this run."""
+        return self.run.storage
+
+    @property
     def groups(self) -> tuple[UserGroup, ...]:
         """The user groups with this run's counts."""
         return self.scenario.groups_of(self.run)
 
     @property
+    def disturbances(self) -> tuple[Disturbance, ...]:
+        """What happens during this run, in order; what comes behind its end does not happen."""
+        all_of_them = (*self.scenario.disturbances, *self.run.disturbances)
+        happening = [one for one in all_of_them if one.interval < self.intervals]
+        return tuple(sorted(happening, key=lambda one: one.interval))
+
+    @property
     def users(self) -> int:
-        """Users logged on."""
+        """Users of all groups."""
         return sum(group.count for group in self.groups)
 
     @property
     def processors(self) -> int:
-        """Online processors."""
-        return self.scenario.machine.processors
+        """Processors of this system."""
+        return self.machine.processors
 
     @property
-    def interval_tod(self) -> int:
-        """Nominal length of an interval, TOD units."""
-        return self.scenario.monitor.interval_s * TOD_PER_S
+    def sampled(self) -> frozenset[int]:
+        """Numbers of the domains that are sampled."""
+        return frozenset(DOMAIN_NUMBERS[name] for name in self.scenario.monitor.domains)
 
     @property
-    def seconds(self) -> int:
-        """Length of the run, first sample to last."""
-        return self.intervals * self.scenario.monitor.interval_s
-
-    @property
-    def high_frequency_samples(self) -> int:
-        """High-frequency samples in an interval."""
-        monitor = self.scenario.monitor
-        return max(1, round(monitor.interval_s / monitor.high_frequency_s))
-
-    def count(self, rate: float) -> int:
-        """Events of the whole run at a rate per second."""
-        return round(rate * self.seconds)
+    def warmup(self) -> int:
+        """Intervals before the steady state; at least one interval is steady."""
+        return min(self.run.warmup_intervals, self.intervals - 1)

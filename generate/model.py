@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
-from .activity import Activity, Transactions
-from .clock import Clock
-from .dasd import Volumes
-from .machine import Processors
-from .measurement import TOD_PER_S, Measurement
+import numpy as np
+
+from .activity import Activity
+from .clock import U64, Clock
+from .course import Course
+from .dasd import Volumes, VolumeWork
+from .demand import Demand
+from .machine import Processors, Times
+from .measurement import SCM_PER_S, TOD_PER_S, Measurement
+from .noise import I64, partition
+from .roster import Roster
 from .scheduler import Lists
-from .storage import Flows, Levels
+from .storage import Flows, Levels, Paging
+from .timeline import Bool, Timeline
+from .transactions import Transactions
 from .users import Held, Used, Users
+
+IPL_LASTS = 75 * TOD_PER_S
+"""From IPL to the first sample after it, when the system comes up in the middle of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What happens in a run. Interval k lies between the samples k and k + 1."""
+    """What happens in a run. Interval k lies between the samples k and k + 1.
+
+    Here are sums over the system, one figure an interval or sample; what single users, volumes
+    and processors do is worked out sample by sample, so that memory does not grow with the run.
+    """
 
     measurement: Measurement
+    timeline: Timeline
     clock: Clock
+    roster: Roster
+    demand: Demand
+    transactions: Transactions
     processors: Processors
     levels: Levels
     flows: Flows
@@ -27,59 +47,131 @@ class Model:
     users: Users
     lists: Lists
     activity: Activity
-    transactions: Transactions
 
     @classmethod
     def of(cls, measurement: Measurement) -> Model:
         """The system of a run."""
-        processors = Processors.of(measurement)
-        flows = Flows.of(measurement, processors)
-        volumes = Volumes.of(measurement, flows)
+        timeline = Timeline.of(measurement)
+        roster, course = Roster.of(measurement), Course(measurement, timeline)
+        demand = Demand.of(measurement, timeline, roster)
+        transactions = Transactions.of(measurement, course, demand)
+        processors = Processors.of(measurement, course, demand, transactions)
+        flows = Flows.of(measurement, course, demand)
+        logged_on = roster.counts_at(measurement.intervals)
         return cls(
             measurement=measurement,
-            clock=Clock.of(measurement),
+            timeline=timeline,
+            clock=Clock.of(measurement, timeline),
+            roster=roster,
+            demand=demand,
+            transactions=transactions,
             processors=processors,
-            levels=Levels.of(measurement),
+            levels=Levels.of(measurement, course, demand),
             flows=flows,
-            volumes=volumes,
-            users=Users.of(measurement),
-            lists=Lists.of(measurement, processors),
-            activity=Activity.of(measurement, processors, volumes),
-            transactions=Transactions.of(measurement, processors),
+            volumes=Volumes.of(measurement, course, demand, flows),
+            users=Users.of(measurement, roster),
+            lists=Lists.of(measurement, timeline, demand, processors, logged_on),
+            activity=Activity.of(measurement, course, demand),
         )
 
-    @property
-    def ipl_tod(self) -> int:
-        """TOD clock at IPL."""
-        return self.clock.origin - int(self.measurement.run.ipl_hours_before * 3600) * TOD_PER_S
+    def ipl_tod(self, sample: int) -> int:
+        """TOD clock at the IPL before a sample."""
+        epoch = int(self.timeline.epoch[sample])
+        if epoch == 0:
+            hours = self.measurement.run.ipl_hours_before
+            return self.clock.origin - int(hours * 3600) * TOD_PER_S
+        return self.clock.end(int(np.searchsorted(self.timeline.epoch, epoch))) - IPL_LASTS
 
-    @property
-    def intervals_since_ipl(self) -> float:
-        """How many intervals' worth the counters hold at the first sample."""
-        return (self.clock.origin - self.ipl_tod) / self.measurement.interval_tod
+    def logon_tod(self, sample: int) -> U64:
+        """(users,) TOD clock at the last logon of each user before a sample."""
+        logon = self.users.logon
+        if self.timeline.epoch[sample]:
+            # After an IPL in the middle of a run everybody is back within half a minute.
+            logon = logon // (int(logon.max(initial=0)) // (IPL_LASTS // 2) + 1)
+        found: U64 = np.uint64(self.ipl_tod(sample)) + logon.astype(np.uint64)
+        for change in self.roster.changes:
+            if change.on and change.interval < sample:
+                found[change.users] = self.change_tod(change.interval)
+        return found
 
-    def sample(self, number: int) -> Sample:
-        """Sample `number`, 0 to the number of intervals.
+    def change_tod(self, interval: int) -> int:
+        """TOD clock at which what happens early in an interval happens."""
+        return self.clock.end(interval) + int(self.timeline.tod[interval]) // 16
 
-        The first sample closes no interval; its interval is the one that follows, from whose
-        activity the counters' start values are drawn.
-        """
-        interval = max(number - 1, 0)
-        return Sample(
-            model=self,
-            number=number,
-            interval=interval,
-            used=self.users.used(interval, self.processors, self.flows, self.volumes),
-            held=self.users.held(number, self.levels, int(self.lists.dispatched[number])),
-        )
+    def ages(self, sample: int) -> float:
+        """Intervals during which counters have grown since IPL, at a sample."""
+        interval = self.timeline.interval_of(sample)
+        return (self.clock.end(sample) - self.ipl_tod(sample)) / int(self.timeline.tod[interval])
 
 
-@dataclass(frozen=True, slots=True)
 class Sample:
-    """What one sample sees: levels at its end, and what the interval before it brought."""
+    """What one sample sees: levels at its end, and what the interval before it brought.
 
-    model: Model
-    number: int
-    interval: int
-    used: Used
-    held: Held
+    The first sample after an IPL closes no interval; its interval is the one that follows, from
+    whose activity the counters' start values are drawn.
+    """
+
+    def __init__(self, model: Model, number: int) -> None:
+        self.model = model
+        self.number = number
+        self.interval = model.timeline.interval_of(number)
+
+    @cached_property
+    def present(self) -> Bool:
+        """(users,) who is logged on at the sample."""
+        return self.model.roster.at(self.number)
+
+    @cached_property
+    def active(self) -> Bool:
+        """(users,) who was logged on during the interval or a part of it."""
+        return self.model.roster.active(self.interval)
+
+    @cached_property
+    def times(self) -> Times:
+        """What the processors did in the interval."""
+        return self.model.processors.at(self.interval)
+
+    @cached_property
+    def paging(self) -> Paging:
+        """Pages moved in the interval, by processor."""
+        rng = self.model.measurement.rng(f"paging in interval {self.interval}")
+        return Paging.of(self.model.flows, self.interval, self.times.cp, rng)
+
+    @cached_property
+    def activity(self) -> Activity:
+        """CP's work in the interval, by processor."""
+        return self.model.activity.at(self.interval, self.times.cp)
+
+    @cached_property
+    def volumes(self) -> VolumeWork:
+        """What the volumes did in the interval."""
+        model = self.model
+        scm = float(model.timeline.seconds[self.interval] * SCM_PER_S)
+        return VolumeWork.of(model.volumes, model.flows, self.interval, scm)
+
+    @cached_property
+    def io_starts(self) -> I64:
+        """(processors,) I/Os started in the interval."""
+        return partition(int(self.volumes.starts.sum()), self.times.cp)
+
+    @property
+    def user_ios(self) -> int:
+        """Virtual I/Os to disks in the interval: those done and those the cache saved."""
+        mine = ~self.model.volumes.is_cp
+        return int((self.volumes.starts + self.volumes.avoided)[mine].sum())
+
+    @cached_property
+    def used(self) -> Used:
+        """What the users used in the interval."""
+        return Used.of(self)
+
+    @cached_property
+    def held(self) -> Held:
+        """What the users hold at the sample."""
+        return Held.of(self)
+
+    @property
+    def high_frequency_samples(self) -> int:
+        """High-frequency samples in the interval."""
+        rate = self.model.measurement.scenario.monitor.high_frequency_s
+        return max(1, round(int(self.model.timeline.seconds[self.interval]) / rate))

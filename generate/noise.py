@@ -58,11 +58,14 @@ def partition(total: Any, weights: F64) -> I64:
     Returns:
         (..., parts).
     """
-    sums = weights.sum(axis=-1, keepdims=True)
-    climbing = np.cumsum(np.where(sums > 0, weights, 1.0), axis=-1)
+    climbing = np.add.accumulate(weights, axis=-1, dtype=np.float64)
+    if not climbing[..., -1].all():
+        some = climbing[..., -1:] > 0
+        climbing = np.add.accumulate(np.where(some, weights, 1.0), axis=-1)
     climbing /= climbing[..., -1:].copy()
-    climbing *= np.asarray(total, dtype=np.float64)[..., None]
-    parts: I64 = np.diff(np.floor(climbing).astype(np.int64), axis=-1, prepend=0)
+    climbing *= total if np.ndim(total) == 0 else np.asarray(total, np.float64)[..., None]
+    parts: I64 = np.floor(climbing, out=climbing).astype(np.int64)
+    parts[..., 1:] -= parts[..., :-1].copy()
     return parts
 
 
@@ -80,3 +83,22 @@ def levels(rng: np.random.Generator, mean: float, intervals: int, spread: float)
     weights = around_one(rng, intervals, spread)
     later = partition(round(mean * intervals), weights)
     return np.concatenate([np.array([round(mean)], dtype=np.int64), later])
+
+
+def capped(total: int, weights: F64, caps: I64) -> I64:
+    """Like `partition`, but no part above its cap: what does not fit goes to the others.
+
+    Args:
+        weights: (parts,), not negative.
+        caps: (parts,); where they hold less than the total, all are full.
+    """
+    parts = partition(total, weights)
+    free = np.ones(len(parts), dtype=np.bool_)
+    while (parts[free] > caps[free]).any():
+        free &= parts <= caps
+        parts = np.where(free, parts, caps)
+        rest = total - int(parts[~free].sum())
+        if not free.any():
+            break
+        parts[free] = partition(max(rest, 0), weights[free])
+    return parts

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..schemas import layout
 from .counters import Values
 from .model import Model, Sample
 from .noise import F64, I64
+from .timeline import Bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,10 @@ class SampleRecord:
         rows: records in a sample; 0 where the system has none.
         fixed: values that stay during the run.
         filled: what a sample holds. `elapsed` is (rows,) TOD units since the sample before.
-        ages: intervals during which counters have grown before the first sample.
+        ages: intervals during which counters have grown before the first sample after an IPL.
+        present: (rows,) which rows a sample has; None where it has all.
+        restarted: (rows,) whose counters begin anew in a sample's interval; None for nobody's.
+        entries: number of entries of each group that the records have.
         wrapping: 4-byte counters of which some records pass 2**32 in every dump.
     """
 
@@ -37,13 +42,26 @@ class SampleRecord:
     rows: Callable[[Model], int]
     fixed: Callable[[Model], Values]
     filled: Callable[[Sample, I64], Filled]
-    ages: Callable[[Model], float | F64] = lambda model: model.intervals_since_ipl
+    ages: Callable[[Model, int], float | F64] = lambda model, sample: model.ages(sample)
+    present: Callable[[Sample], Bool | None] = lambda sample: None
+    restarted: Callable[[Sample], Bool | None] = lambda sample: None
+    entries: Callable[[Model], Mapping[str, int]] = lambda model: {}
     wrapping: frozenset[str] = frozenset()
+
+    @property
+    def domain(self) -> int:
+        """Number of the domain that it belongs to."""
+        return layout(self.name).domain
 
 
 def processors(model: Model) -> int:
     """One record for each processor."""
     return model.measurement.processors
+
+
+def online(sample: Sample) -> Bool | None:
+    """(processors,) which have records: those that are online."""
+    return None if sample.times.online.all() else sample.times.online
 
 
 def one(model: Model) -> int:

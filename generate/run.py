@@ -89,8 +89,8 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
             if progress is not None:
                 progress(len(chunk))
     beside = {}
-    for kind, text in companions(model.measurement, model.clock, model.transactions):
-        beside[kind] = target / f"{run_id}.{kind}.csv"
+    for kind, suffix, text in companions(model):
+        beside[kind] = target / f"{run_id}.{suffix}"
         write_text(beside[kind], text)
     about = target / f"{run_id}.run.toml"
     names = {kind: path.name for kind, path in beside.items()}
@@ -116,11 +116,14 @@ def _chunks(model: Model) -> Iterator[bytes]:
     measurement = model.measurement
     segment = Segment(measurement.scenario.monitor.segment_mib << 20)
     samples = Sampler(model)
-    for number in range(measurement.intervals + 1):
-        blocks = samples.blocks(number)
+    for number in model.timeline.samples():
         entries, event = [], b""
-        if number == 0:
-            start = samples.started_tod()
+        begins = model.timeline.begins[number]
+        start = samples.started_tod(number) if begins else 0
+        blocks = samples.blocks(number)
+        if not model.timeline.written[number]:
+            continue
+        if begins:
             event = samples.event_profile(start)
             first = segment.events
             entries.append(Entry(EVENT_FLAG, frozenset({1}), first, first + len(event) - 1))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .clock import Clock
+from .hardware import Machine
 from .measurement import Measurement
 
 
@@ -25,6 +26,7 @@ def run_file(measurement: Measurement, clock: Clock, companions: Mapping[str, st
         # A little room, so that the configuration before the first sample belongs to the run.
         f"since = {_value(clock.end_moment(0) - dt.timedelta(seconds=5))}",
         f"until = {_value(clock.end_moment(measurement.intervals) + dt.timedelta(seconds=5))}",
+        *_steady(measurement, clock),
         "",
         "[attributes]",
     ]
@@ -35,20 +37,35 @@ def run_file(measurement: Measurement, clock: Clock, companions: Mapping[str, st
     return "\n".join(lines) + "\n"
 
 
+def _steady(measurement: Measurement, clock: Clock) -> list[str]:
+    """The window of the steady state, where intervals come before it."""
+    if not measurement.warmup:
+        return []
+    begin, end = clock.end_moment(measurement.warmup), clock.end_moment(measurement.intervals)
+    room = dt.timedelta(seconds=5)
+    return [f"steady_since = {_value(begin + room)}", f"steady_until = {_value(end + room)}"]
+
+
 def _attributes(measurement: Measurement) -> dict[str, Any]:
-    machine = measurement.scenario.machine
-    storage = measurement.scenario.storage
+    machine = measurement.machine
+    storage = measurement.storage
     made: dict[str, Any] = {
         "scenario": measurement.scenario.name,
         "cp_level": measurement.run.cp_level,
         "users": measurement.users,
         "processors": machine.processors,
         "machine": f"{machine.type}-{machine.model}",
-        "processor_mode": "basic mode" if machine.mode == "basic" else "LPAR dedicated",
+        "processor_mode": _mode(machine),
         "central_storage": _size(storage.central_mib),
         "expanded_storage": _size(storage.expanded_mib),
     }
     return {**made, **measurement.run.attributes}
+
+
+def _mode(machine: Machine) -> str:
+    if machine.mode == "basic":
+        return "basic mode"
+    return "LPAR dedicated" if machine.dedicated else "LPAR shared"
 
 
 def _size(mib: int) -> str:

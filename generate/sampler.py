@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..schemas import layout
 from .clock import U64
 from .configuration import configuration, event_profile
 from .counters import Encoder, Values
-from .model import Model
+from .model import Model, Sample
 from .monwrite import Block
+from .record_type import SampleRecord
 from .records import SAMPLE_RECORDS
+from .timeline import Bool
+
+_BEFORE_CONFIGURATION = 50
+"""Records' time between the start of monitoring and the first configuration record."""
+
+
+@dataclass(slots=True)
+class _Writer:
+    """One record type: who fills it, its encoder, and when each row was last sampled."""
+
+    kind: SampleRecord
+    encoder: Encoder
+    stamps: U64
 
 
 class Sampler:
@@ -18,38 +34,25 @@ class Sampler:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        release = model.measurement.run.cp_level
-        self._kinds = [(kind, kind.rows(model)) for kind in SAMPLE_RECORDS]
-        self._kinds = [(kind, rows) for kind, rows in self._kinds if rows]
-        self._encoders = [
-            Encoder(
-                layout(kind.name), rows, release, kind.fixed(model), kind.ages(model), kind.wrapping
-            )
-            for kind, rows in self._kinds
-        ]
-        self._records = sum(rows for _, rows in self._kinds)
-        self._stamps: list[U64] = []
+        self._writers: list[_Writer] = []
+        self._epoch = -1
 
     def blocks(self, number: int) -> list[Block]:
-        """All records of a sample; at the first one, the configuration before them."""
-        sample, clock = self.model.sample(number), self.model.clock
-        blocks = self._configuration() if number == 0 else []
-        left, stamps = self._records, []
-        for place, ((kind, rows), encoder) in enumerate(
-            zip(self._kinds, self._encoders, strict=True)
-        ):
-            tods = clock.records(number, left, rows)
-            if number == 0:
-                # What the counters hold at first is drawn from an interval of nominal length.
-                elapsed = np.full(rows, self.model.measurement.interval_tod, dtype=np.int64)
-            else:
-                elapsed = (tods - self._stamps[place]).astype(np.int64)
-            filled = kind.filled(sample, elapsed)
-            records = encoder.encode(tods, filled.levels, filled.flows)
-            blocks.append(Block(encoder.layout.domain, records, tods))
-            stamps.append(tods)
-            left -= rows
-        self._stamps = stamps
+        """All records of a sample; where monitoring begins, the configuration before them.
+
+        Samples are asked for in order; those that do not reach the dump as well, for counters
+        grow in them.
+        """
+        sample = Sample(self.model, number)
+        if self._epoch != self.model.timeline.epoch[number]:
+            self._ipl(sample)
+        rows = [self._present(writer, sample) for writer in self._writers]
+        left = sum(count for _, count in rows)
+        blocks = self._configuration(sample, left) if self.model.timeline.begins[number] else []
+        for writer, (present, count) in zip(self._writers, rows, strict=True):
+            tods = self.model.clock.records(number, left, count)
+            blocks.append(self._block(writer, sample, tods, present))
+            left -= count
         return blocks
 
     def event_profile(self, tod: int) -> bytes:
@@ -57,17 +60,65 @@ class Sampler:
         encoder = self._static("mtrepr", 1, event_profile(self.model))
         return encoder.encode(np.array([tod], dtype=np.uint64), {}, {}).tobytes()
 
-    def started_tod(self) -> int:
-        """TOD at which monitoring started: before the first record of the first sample."""
-        records = self._records + sum(rows for _, rows, _ in configuration(self.model))
-        return int(self.model.clock.records(0, records + 50, 1)[0])
+    def started_tod(self, number: int) -> int:
+        """TOD at which monitoring started that begins with a sample: before all of its records."""
+        sample = Sample(self.model, number)
+        if self._epoch != self.model.timeline.epoch[number]:
+            self._ipl(sample)
+        records = sum(self._present(writer, sample)[1] for writer in self._writers)
+        records += sum(rows for _, rows, _ in configuration(sample))
+        return int(self.model.clock.records(number, records + _BEFORE_CONFIGURATION, 1)[0])
 
-    def _configuration(self) -> list[Block]:
-        parts = [part for part in configuration(self.model) if part[1]]
-        left, blocks = self._records + sum(rows for _, rows, _ in parts), []
+    def _ipl(self, sample: Sample) -> None:
+        """Counters begin anew; at the first sample they hold what the time since IPL has brought."""
+        model, number = self.model, sample.number
+        self._epoch = int(model.timeline.epoch[number])
+        release, wraps = model.measurement.run.cp_level, self._epoch == 0
+        ended = np.uint64(model.clock.end(number) - int(model.timeline.tod[sample.interval]))
+        self._writers = []
+        for kind in SAMPLE_RECORDS:
+            rows = kind.rows(model) if kind.domain in model.measurement.sampled else 0
+            if rows:
+                encoder = Encoder(
+                    layout(kind.name),
+                    rows,
+                    release,
+                    kind.fixed(model),
+                    kind.ages(model, number),
+                    kind.wrapping if wraps else frozenset(),
+                    entries=kind.entries(model),
+                )
+                self._writers.append(_Writer(kind, encoder, np.full(rows, ended)))
+
+    def _present(self, writer: _Writer, sample: Sample) -> tuple[Bool | None, int]:
+        """Which rows have a record, None for all of them, and how many that are."""
+        present = writer.kind.present(sample)
+        return present, writer.encoder.rows if present is None else int(present.sum())
+
+    def _block(self, writer: _Writer, sample: Sample, tods: U64, present: Bool | None) -> Block:
+        """The records of one type. What counters hold at first is of an interval of nominal length."""
+        stamps = np.full(writer.encoder.rows, self.model.clock.end(sample.number), dtype=np.uint64)
+        stamps[slice(None) if present is None else present] = tods
+        starts = self.model.timeline.starts(sample.number)
+        span = int(self.model.timeline.tod[sample.interval])
+        elapsed = (
+            np.full(len(stamps), span) if starts else (stamps - writer.stamps).astype(np.int64)
+        )
+        restarted = writer.kind.restarted(sample)
+        if restarted is not None:
+            writer.encoder.restart(restarted)
+        filled = writer.kind.filled(sample, elapsed)
+        records = writer.encoder.encode(tods, filled.levels, filled.flows, present)
+        writer.stamps = stamps
+        return Block(writer.encoder.layout.domain, records, tods)
+
+    def _configuration(self, sample: Sample, sampled: int) -> list[Block]:
+        """The configuration records, in front of so many sampled ones."""
+        parts = [part for part in configuration(sample) if part[1]]
+        left, blocks = sampled + sum(rows for _, rows, _ in parts), []
         for name, rows, values in parts:
             encoder = self._static(name, rows, values)
-            tods = self.model.clock.records(0, left, rows)
+            tods = self.model.clock.records(sample.number, left, rows)
             blocks.append(Block(encoder.layout.domain, encoder.encode(tods, {}, {}), tods))
             left -= rows
         return blocks

@@ -10,19 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ..schemas.lookup import nearest
+from .agree import check_names
 from .fit import check_fit
-from .scenario import (
-    Machine,
-    Monitor,
-    Run,
-    Scenario,
-    Storage,
-    Targets,
-    Transactions,
-    UserGroup,
-    VolumeGroup,
-)
+from .hardware import Machine, Partition, Storage, VolumeGroup
+from .population import Disturbance, Transactions, UserGroup, Workload
+from .repetitions import read_repetitions
+from .scenario import Monitor, Run, Scenario
 from .tables import ScenarioError, read_table, unknown_key
+from .targets import Targets
 
 _SECTIONS: dict[str, type] = {
     "machine": Machine,
@@ -30,7 +25,13 @@ _SECTIONS: dict[str, type] = {
     "monitor": Monitor,
     "transactions": Transactions,
 }
-_LISTS: dict[str, type] = {"users": UserGroup, "volumes": VolumeGroup}
+_LISTS: dict[str, type] = {
+    "users": UserGroup,
+    "volumes": VolumeGroup,
+    "partitions": Partition,
+    "workloads": Workload,
+    "disturbances": Disturbance,
+}
 
 
 def scenario_names() -> list[str]:
@@ -79,16 +80,21 @@ def parse_scenario(text: str, file: str) -> Scenario:
             parts[name] = read_table(kind, _table(top[name], file, name), file, name)
     for name, kind in _LISTS.items():
         parts[name] = _rows(kind, top.get(name, []), file, name)
-    if "run" in top:
-        parts["runs"] = tuple(
-            _run(run_id, _table(values, file, f"run.{run_id}"), file)
-            for run_id, values in _table(top["run"], file, "run").items()
-        )
     if "runs" in top:
         raise unknown_key("runs", ["run"], file, "")
-    plain = {k: v for k, v in top.items() if k not in (*_SECTIONS, *_LISTS, "run")}
+    runs = {
+        run_id: _table(values, file, f"run.{run_id}")
+        for run_id, values in _table(top.get("run", {}), file, "run").items()
+    }
+    parts["runs"] = tuple(_run(run_id, values, top, file) for run_id, values in runs.items())
+    samples = {run_id: values["samples"] for run_id, values in runs.items() if "samples" in values}
+    repetitions = read_repetitions(samples, top.get("differences", []), file)
+    if repetitions is not None:
+        parts["repetitions"] = repetitions
+    taken = (*_SECTIONS, *_LISTS, "run", "differences")
+    plain = {key: value for key, value in top.items() if key not in taken}
     scenario = read_table(Scenario, {**plain, **parts}, file, "")
-    _check_names(scenario, file)
+    check_names(scenario, file)
     for run in scenario.runs:
         check_fit(scenario, run, file)
     return scenario
@@ -111,11 +117,20 @@ def _rows(kind: type, rows: Any, file: str, name: str) -> tuple[Any, ...]:
     )
 
 
-def _run(run_id: str, values: Mapping[str, Any], file: str) -> Run:
+def _run(run_id: str, values: Mapping[str, Any], top: Mapping[str, Any], file: str) -> Run:
+    """A run, with the scenario's machine and storage but for what it says of them itself."""
     place = f"run.{run_id}"
+    parts = {key: value for key, value in values.items() if key != "samples"}
+    parts["run_id"] = run_id
     targets = _table(values.get("targets", {}), file, f"{place}.targets")
-    parts = dict(values, run_id=run_id)
     parts["targets"] = read_table(Targets, targets, file, f"{place}.targets")
+    for name in ("machine", "storage"):
+        own = _table(values.get(name, {}), file, f"{place}.{name}")
+        whole = {**_table(top.get(name, {}), file, name), **own}
+        parts[name] = read_table(_SECTIONS[name], whole, file, f"{place}.{name}" if own else name)
+    parts["disturbances"] = _rows(
+        Disturbance, values.get("disturbances", []), file, f"{place}.disturbances"
+    )
     return read_table(Run, parts, file, place)
 
 
@@ -125,37 +140,3 @@ def _table(value: Any, file: str, place: str) -> Mapping[str, Any]:
             f"{place} is a table", place=f"{file}: {place}", expected="a table", found=repr(value)
         )
     return value
-
-
-def _check_names(scenario: Scenario, file: str) -> None:
-    """Names that must agree: user groups of the runs, base runs; and that runs can name files."""
-    for noun, rows in (("[[users]]", scenario.users), ("[run.NAME]", scenario.runs)):
-        if not rows:
-            raise ScenarioError(f"{file} has no {noun}", place=file, remedy=f"add a {noun}")
-    groups = [group.name for group in scenario.users]
-    for run in scenario.runs:
-        if not run.run_id or "/" in run.run_id:
-            raise ScenarioError(
-                f"run {run.run_id!r} cannot name the files of its dump",
-                place=f"{file}: run.{run.run_id}",
-                expected="a name, without a slash",
-                found=repr(run.run_id),
-            )
-        place = f"run.{run.run_id}.users"
-        for name, count in run.users.items():
-            if name not in groups:
-                raise unknown_key(name, groups, file, place)
-            if type(count) is not int or count < 1:
-                raise ScenarioError(
-                    f"{place}.{name} cannot be {count!r}",
-                    place=f"{file}: {place}.{name}",
-                    expected="a whole number, at least 1",
-                    found=repr(count),
-                )
-        if run.base_run_id and run.base_run_id not in scenario.run_ids:
-            raise ScenarioError(
-                f"run {run.run_id} is compared with {run.base_run_id}, which is no run",
-                place=f"{file}: run.{run.run_id}.base_run_id",
-                expected=", ".join(scenario.run_ids),
-                found=run.base_run_id,
-            )

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .course import Course
+from .demand import Demand
 from .frames import Frames
-from .machine import Processors
 from .measurement import Measurement
-from .noise import I64, around_one, levels, partition
+from .noise import F64, I64, around_one, levels, partition
 
 _LEVEL_SPREAD = 0.0015
+_SLOT_SPREAD = _LEVEL_SPREAD / 3
+_LIST_SPREAD = 0.06
 _FLOW_SPREAD = 1.5
 """Paging varies by so many times the spread of the processors' work."""
 
@@ -29,61 +32,127 @@ class Levels:
     slots: I64
 
     @classmethod
-    def of(cls, measurement: Measurement) -> Levels:
+    def of(cls, measurement: Measurement, course: Course, demand: Demand) -> Levels:
         """The levels of a run; means over its samples are the targets."""
         rng, targets, n = measurement.rng("levels"), measurement.targets, measurement.intervals
-        storage, users = measurement.scenario.storage, measurement.users
-        resident = levels(rng, users * targets.resident_pages_per_user, n, _LEVEL_SPREAD)
-        above = np.floor(resident * storage.resident_above_share).astype(np.int64)
-        return cls(
-            sizes=Frames.of(measurement.scenario),
-            resident_below=resident - above,
-            resident_above=above,
-            available_below=levels(rng, storage.available_below_frames, n, 0.06),
-            available_above=levels(rng, storage.available_above_frames, n, 0.06),
-            expanded=levels(rng, users * targets.xstor_pages_per_user, n, _LEVEL_SPREAD),
-            slots=levels(rng, users * targets.dasd_pages_per_user, n, _LEVEL_SPREAD / 3),
+        sizes, users = Frames.of(measurement), _users(course, demand)
+
+        def of_users(per_user: float | None) -> float | None:
+            return None if per_user is None else per_user * users
+
+        resident = course.levels(
+            "resident", demand.resident, of_users(targets.resident_pages_per_user), _LEVEL_SPREAD
         )
+        share = sizes.users_above_share(measurement.storage)
+        above = np.floor(resident * share).astype(np.int64)
+        below = resident - above
+        if targets.resident_below_2g_pages is not None:
+            fixed = float(targets.resident_below_2g_pages)
+            below = course.levels("below", demand.resident, fixed, _LEVEL_SPREAD)
+        if targets.resident_above_2g_pages is not None:
+            fixed = float(targets.resident_above_2g_pages)
+            above = course.levels("above", demand.resident, fixed, _LEVEL_SPREAD)
+        expanded, slots = (
+            of_users(targets.xstor_pages_per_user),
+            of_users(targets.dasd_pages_per_user),
+        )
+        return cls(
+            sizes=sizes,
+            resident_below=below,
+            resident_above=above,
+            available_below=_available(
+                rng, sizes.available_below, sizes.pageable - sizes.cache_below - below, n
+            ),
+            available_above=_available(
+                rng, sizes.available_above, sizes.above - sizes.cache_above - above, n
+            ),
+            expanded=course.levels("expanded", demand.expanded, expanded, _LEVEL_SPREAD),
+            slots=course.levels("slots", demand.slots, slots, _SLOT_SPREAD),
+        )
+
+
+def _users(course: Course, demand: Demand) -> int:
+    """Users logged on in the steady state."""
+    return round(float(demand.users.sum(axis=1)[course.timeline.steady].mean()))
+
+
+def _available(rng: np.random.Generator, mean: float, room: I64, intervals: int) -> I64:
+    """(intervals + 1,) length of an available list: never longer than there are free frames."""
+    return np.minimum(levels(rng, mean, intervals, _LIST_SPREAD), np.maximum(room, 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Flows:
-    """Pages moved, (intervals, processors), by the processor that did it."""
+    """Pages moved in each interval, (intervals,). `stolen` frames made room for what came in."""
 
     fast_in: I64
     slow_in: I64
     out: I64
+    migrated: I64
     dasd_in: I64
     dasd_out: I64
     moved_below_2g: I64
-    stolen: I64
 
     @classmethod
-    def of(cls, measurement: Measurement, processors: Processors) -> Flows:
-        """The flows of a run; sums over processors and intervals meet the targets' rates."""
-        rng, targets = measurement.rng("flows"), measurement.targets
-        storage = measurement.scenario.storage
-        expanded = measurement.count(targets.xstor_page_rate)
-        dasd = measurement.count(targets.paging_rate)
-        weights = processors.weights
-        page_ins = expanded // 2
-        fast = round(page_ins * storage.fast_page_in_share)
-        reads = round(dasd * storage.page_read_share)
+    def of(cls, measurement: Measurement, course: Course, demand: Demand) -> Flows:
+        """The flows of a run; sums over the steady state meet the targets' rates."""
+        targets, storage = measurement.targets, measurement.storage
         spread = measurement.scenario.spread * _FLOW_SPREAD
 
-        def flow(total: int) -> I64:
-            shape = (measurement.intervals, 1)
-            varied = weights * around_one(rng, shape, spread) * around_one(rng, weights.shape, 0.01)
-            return partition(total, varied.ravel()).reshape(weights.shape)
+        def flow(noun: str, natural: F64, target: float | None) -> I64:
+            return course.counts(noun, natural, target, spread)
 
-        made = {
-            "fast_in": flow(fast),
-            "slow_in": flow(page_ins - fast),
-            "out": flow(expanded - page_ins),
-            "dasd_in": flow(reads),
-            "dasd_out": flow(dasd - reads),
-            "moved_below_2g": flow(measurement.count(targets.move_2g_rate)),
-        }
-        # Every page that comes in takes a frame that was taken from somebody.
-        stolen = made["fast_in"] + made["slow_in"] + made["dasd_in"]
-        return cls(**made, stolen=stolen)
+        expanded = flow("expanded paging", demand.xstor_pages, targets.xstor_page_rate)
+        page_ins = expanded // 2
+        fast = np.rint(page_ins * storage.fast_page_in_share).astype(np.int64)
+        if targets.dasd_read_rate is not None and targets.dasd_write_rate is not None:
+            reads = flow("page reads", demand.dasd_pages, targets.dasd_read_rate)
+            writes = flow("page writes", demand.dasd_pages, targets.dasd_write_rate)
+        else:
+            paging = flow("paging", demand.dasd_pages, targets.paging_rate)
+            reads = np.rint(paging * storage.page_read_share).astype(np.int64)
+            writes = paging - reads
+        return cls(
+            fast_in=fast,
+            slow_in=page_ins - fast,
+            out=expanded - page_ins,
+            migrated=flow("migration", demand.migrated, targets.xstor_migration_rate),
+            dasd_in=reads,
+            dasd_out=writes,
+            moved_below_2g=flow("moves below", demand.moved_below_2g, targets.move_2g_rate),
+        )
+
+    @property
+    def stolen(self) -> I64:
+        """Every page that comes in takes a frame that was taken from somebody."""
+        return self.fast_in + self.slow_in + self.dasd_in
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """The flows of one interval by the processor that did it, (processors,)."""
+
+    fast_in: I64
+    slow_in: I64
+    out: I64
+    migrated: I64
+    dasd_in: I64
+    dasd_out: I64
+    moved_below_2g: I64
+
+    @classmethod
+    def of(cls, flows: Flows, interval: int, weights: F64, rng: np.random.Generator) -> Paging:
+        """The flows of an interval, where CP's work was done.
+
+        Args:
+            weights: (processors,) CP time of each.
+        """
+        names = cls.__dataclass_fields__
+        totals = np.array([getattr(flows, name)[interval] for name in names])
+        shape = (len(totals), len(weights))
+        return cls(*partition(totals, weights * around_one(rng, shape, 0.01)))
+
+    @property
+    def stolen(self) -> I64:
+        """Frames taken from users."""
+        return self.fast_in + self.slow_in + self.dasd_in

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from .counters import Values
-from .device_records import mload_us, spool_used
+from .device_records import mload_us
 from .model import Model, Sample
 from .noise import I64
-from .record_type import Filled, SampleRecord, cpu_addresses, nothing, one, processors, still
+from .record_type import (
+    Filled,
+    SampleRecord,
+    cpu_addresses,
+    nothing,
+    one,
+    online,
+    processors,
+    still,
+)
 
 
 def _sytrsg_fixed(model: Model) -> Values:
@@ -33,20 +42,25 @@ def _sytrsg(sample: Sample, elapsed: I64) -> Filled:
 
 
 def _sytrsp(sample: Sample, elapsed: I64) -> Filled:
-    flows, k = sample.model.flows, sample.interval
+    paging = sample.paging
     return Filled(
         flows={
-            "plsstlfr": flows.stolen[k],
-            "plsprqdf": flows.dasd_in[k],
-            "plsmvb2g": flows.moved_below_2g[k],
+            "plsstlfr": paging.stolen,
+            "plsprqdf": paging.dasd_in,
+            "plsmvb2g": paging.moved_below_2g,
         }
     )
 
 
 def _sytxsp(sample: Sample, elapsed: I64) -> Filled:
-    flows, k = sample.model.flows, sample.interval
+    paging = sample.paging
     return Filled(
-        flows={"pfxpgin": flows.fast_in[k], "plspgin": flows.slow_in[k], "plspgout": flows.out[k]}
+        flows={
+            "pfxpgin": paging.fast_in,
+            "plspgin": paging.slow_in,
+            "plspgout": paging.out,
+            "plspgmrx": paging.migrated,
+        }
     )
 
 
@@ -64,7 +78,7 @@ def _sytasg(sample: Sample, elapsed: I64) -> Filled:
     return Filled(
         {
             "calslti1": volumes.slots_used(model.levels, sample.number).sum(),
-            "calslti2": (spool_used(model) * volumes.is_spool).sum(),
+            "calslti2": (volumes.spool_used * volumes.is_spool).sum(),
             "caltotm1": loads.sum(),
             "calavgm1": loads.sum() // max(len(loads), 1),
         }
@@ -80,13 +94,13 @@ def _sytxsg(sample: Sample, elapsed: I64) -> Filled:
         {
             "xstxbget": flows.out[k].sum(),
             "xstxbrel": (flows.fast_in[k] + flows.slow_in[k]).sum(),
-            "hcpmdcia": model.volumes.avoided[k].sum(),
+            "hcpmdcia": sample.volumes.avoided.sum(),
         },
     )
 
 
 def _storsg_fixed(model: Model) -> Values:
-    sizes, storage = model.levels.sizes, model.measurement.scenario.storage
+    sizes, storage = model.levels.sizes, model.measurement.storage
     return {
         "rsacplok": sizes.locked,
         "rsasavfr": (sizes.nonpageable - sizes.locked) // 40,
@@ -98,13 +112,16 @@ def _storsg_fixed(model: Model) -> Values:
 
 
 def _storsp(sample: Sample, elapsed: I64) -> Filled:
-    model, k = sample.model, sample.interval
-    stolen = model.flows.stolen[k]
+    model, stolen = sample.model, sample.paging.stolen
     # Frames come from users in the dispatch list in proportion to those who are in it.
-    dispatched = stolen * int(model.lists.dispatched[sample.number]) // model.measurement.users
+    dispatched = (
+        stolen
+        * int(model.lists.dispatched[sample.number])
+        // max(int(model.lists.logged_on[sample.number]), 1)
+    )
     return Filled(
         flows={
-            "plspread": model.flows.dasd_in[k],
+            "plspread": sample.paging.dasd_in,
             "plsdisp1": dispatched,
             "plsdorm1": stolen - dispatched,
         }
@@ -113,13 +130,13 @@ def _storsp(sample: Sample, elapsed: I64) -> Filled:
 
 SYTRSG = SampleRecord("sytrsg", one, _sytrsg_fixed, _sytrsg)
 SYTRSP = SampleRecord(
-    "sytrsp", processors, cpu_addresses, _sytrsp, wrapping=frozenset({"plsmvb2g"})
+    "sytrsp", processors, cpu_addresses, _sytrsp, present=online, wrapping=frozenset({"plsmvb2g"})
 )
 SYTXSP = SampleRecord(
-    "sytxsp", processors, cpu_addresses, _sytxsp, wrapping=frozenset({"plspgout"})
+    "sytxsp", processors, cpu_addresses, _sytxsp, present=online, wrapping=frozenset({"plspgout"})
 )
 SYTASG = SampleRecord("sytasg", one, _sytasg_fixed, _sytasg)
 SYTSHS = SampleRecord("sytshs", one, nothing, still)
 SYTXSG = SampleRecord("sytxsg", one, nothing, _sytxsg)
 STORSG = SampleRecord("storsg", one, _storsg_fixed, still)
-STORSP = SampleRecord("storsp", processors, cpu_addresses, _storsp)
+STORSP = SampleRecord("storsp", processors, cpu_addresses, _storsp, present=online)

@@ -8,24 +8,32 @@ from .counters import Values, ebcdic
 from .measurement import TOD_PER_S
 from .model import Model, Sample
 from .noise import I64
-from .record_type import Filled, SampleRecord, cpu_addresses, nothing, one, processors, still
+from .record_type import (
+    Filled,
+    SampleRecord,
+    cpu_addresses,
+    nothing,
+    one,
+    online,
+    processors,
+    still,
+)
 
 
 def _sytsyp(sample: Sample, elapsed: I64) -> Filled:
-    model, k = sample.model, sample.interval
-    spool = model.volumes.starts[k][model.volumes.is_spool == 1].sum()
-    activity, flows = model.activity, model.flows
+    model, activity, paging = sample.model, sample.activity, sample.paging
+    spool = sample.volumes.starts[model.volumes.is_spool == 1].sum()
     share = np.zeros(model.measurement.processors, dtype=np.int64)
     share[0] = 1  # spooling is the master processor's work
     return Filled(
         flows={
-            "plsdiagt": activity.diagnoses[k],
-            "plsprvis": activity.simulations[k],
-            "plsextnx": activity.signals[k] + activity.dispatches[k] // 8,
-            "plsextnc": activity.signals[k],
-            "plsctss": activity.io_starts[k],
-            "plspiopr": flows.dasd_in[k],
-            "plspiopw": flows.dasd_out[k],
+            "plsdiagt": activity.diagnoses + activity.diagnose_44,
+            "plsprvis": activity.simulations,
+            "plsextnx": activity.signals + activity.dispatches // 8,
+            "plsextnc": activity.signals,
+            "plsctss": sample.io_starts,
+            "plspiopr": paging.dasd_in,
+            "plspiopw": paging.dasd_out,
             "plspiosr": share * (spool // 2),
             "plspiosw": share * (spool - spool // 2),
         }
@@ -33,24 +41,24 @@ def _sytsyp(sample: Sample, elapsed: I64) -> Filled:
 
 
 def _sytprp(sample: Sample, elapsed: I64) -> Filled:
-    model, k = sample.model, sample.interval
-    times, activity = model.processors, model.activity
+    times, activity = sample.times, sample.activity
     return Filled(
         flows={
-            "pfxprbtm": times.emulation[k],
-            "pfxutime": times.emulation[k] + times.charged[k],
-            "pfxtmsys": times.system[k],
-            "pfxtotwt": elapsed - times.busy[k],
-            "pfxruncp": activity.dispatches[k] + activity.simulations[k],
-            "pfxspint": times.spin_time[k],
-            "pfxspinc": times.spins[k],
+            "pfxprbtm": times.emulation,
+            "pfxutime": times.emulation + times.charged,
+            "pfxtmsys": times.system,
+            "pfxtotwt": (elapsed - times.busy - times.suspended) * times.online,
+            "pfxruncp": activity.dispatches + activity.simulations,
+            "pfxspint": times.spin_time,
+            "pfxspinc": times.spins,
+            "calfstph": activity.diagnose_44_fast,
         }
     )
 
 
 def _sytusr(sample: Sample, elapsed: I64) -> Filled:
     model, k = sample.model, sample.interval
-    work, users = model.transactions, model.measurement.users
+    work, users = model.transactions, int(model.lists.logged_on[sample.number])
     times = (work.trivial[k] * work.trivial_s[k], work.nontrivial[k] * work.nontrivial_s[k])
     trivial, nontrivial = (int(t * TOD_PER_S) for t in times)
     return Filled(
@@ -68,10 +76,9 @@ def _sytscg(sample: Sample, elapsed: I64) -> Filled:
     model, n = sample.model, sample.number
     dispatched = int(model.lists.dispatched[n])
     resident = (sample.held.resident_below + sample.held.resident_above)[sample.held.dispatched]
-    spins = model.processors.spins[sample.interval].sum()
-    time = model.processors.spin_time[sample.interval].sum()
+    spins, time = sample.times.spins.sum(), sample.times.spin_time.sum()
     # Who stays dispatched for long ends up in class 3; short interactions are class 1.
-    lasting = dispatched > model.measurement.users // 2
+    lasting = dispatched > int(model.lists.logged_on[n]) // 2
     first, second = (0, 0) if lasting else (dispatched * 6 // 10, dispatched * 3 // 10)
     return Filled(
         {
@@ -98,6 +105,7 @@ def _sytuwt(sample: Sample, elapsed: I64) -> Filled:
         {
             "caltidl": lists.idle[n],
             "calwtpag": lists.page_wait[n],
+            "caliowt": lists.io_wait[n],
             "calcpuwt": lists.cpu_wait[n],
             "calcpurn": lists.running[n],
             "calqdisp": lists.dispatched[n],
@@ -106,36 +114,35 @@ def _sytuwt(sample: Sample, elapsed: I64) -> Filled:
 
 
 def _sytscp(sample: Sample, elapsed: I64) -> Filled:
-    return Filled(flows={"plsdspcn": sample.model.activity.dispatches[sample.interval]})
+    return Filled(flows={"plsdspcn": sample.activity.dispatches})
 
 
 def _sytcug_rows(model: Model) -> int:
-    return int(model.measurement.scenario.machine.mode == "lpar")
+    return int(model.measurement.machine.mode == "lpar")
 
 
 def _sytcug_fixed(model: Model) -> Values:
-    machine = model.measurement.scenario.machine
+    machine = model.measurement.machine
     return {
-        "lcutnpar": machine.partitions,
+        "lcutnpar": 1 + len(model.measurement.scenario.partitions),
         "lcutpcct": machine.physical_processors,
         "lpnumber": machine.partition_number,
         "cpucount": machine.processors,
         "cpucfgct": machine.processors,
         "lparname": ebcdic(machine.partition, 8),
-        "cpudedct": machine.processors,
+        "cpudedct": machine.processors if machine.dedicated else 0,
     }
 
 
 def _prcprp(sample: Sample, elapsed: I64) -> Filled:
-    model, k = sample.model, sample.interval
-    count = model.measurement.high_frequency_samples
-    idle = 1.0 - model.processors.busy[k] / model.measurement.interval_tod
+    model, count = sample.model, sample.high_frequency_samples
+    idle = 1.0 - sample.times.busy / int(model.timeline.tod[sample.interval])
     waiting = int(model.lists.cpu_wait[sample.number])
     on_master = np.zeros(model.measurement.processors, dtype=np.int64)
-    on_master[0] = model.activity.dispatches[k, 0] // 4
+    on_master[0] = sample.activity.dispatches[0] // 4
     return Filled(
         flows={
-            "pfxdspcs": model.activity.dispatches[k],
+            "pfxdspcs": sample.activity.dispatches,
             "plsdspcm": on_master,
             "hfcount": count,
             "hfuserz": np.floor(count * idle),
@@ -145,16 +152,16 @@ def _prcprp(sample: Sample, elapsed: I64) -> Filled:
 
 
 SYTSYP = SampleRecord(
-    "sytsyp", processors, cpu_addresses, _sytsyp, wrapping=frozenset({"plsprvis"})
+    "sytsyp", processors, cpu_addresses, _sytsyp, present=online, wrapping=frozenset({"plsprvis"})
 )
 SYTPRP = SampleRecord(
-    "sytprp", processors, cpu_addresses, _sytprp, wrapping=frozenset({"pfxspinc"})
+    "sytprp", processors, cpu_addresses, _sytprp, present=online, wrapping=frozenset({"pfxspinc"})
 )
 SYTUSR = SampleRecord("sytusr", one, nothing, _sytusr)
 SYTSCG = SampleRecord("sytscg", one, nothing, _sytscg)
-SYTCOM = SampleRecord("sytcom", processors, cpu_addresses, still)
+SYTCOM = SampleRecord("sytcom", processors, cpu_addresses, still, present=online)
 SYTUWT = SampleRecord("sytuwt", one, nothing, _sytuwt)
-SYTSCP = SampleRecord("sytscp", processors, cpu_addresses, _sytscp)
+SYTSCP = SampleRecord("sytscp", processors, cpu_addresses, _sytscp, present=online)
 SYTCUG = SampleRecord("sytcug", _sytcug_rows, _sytcug_fixed, still)
 SYTSYG = SampleRecord("sytsyg", one, nothing, still)
-PRCPRP = SampleRecord("prcprp", processors, cpu_addresses, _prcprp)
+PRCPRP = SampleRecord("prcprp", processors, cpu_addresses, _prcprp, present=online)

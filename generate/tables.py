@@ -123,6 +123,9 @@ def _converted(value: Any, kind: Any) -> Any:
     """The value as that type, or None when it is of another one."""
     if typing.get_origin(kind) is typing.Literal:
         return value if value in typing.get_args(kind) else None
+    if typing.get_origin(kind) is tuple and isinstance(value, list):
+        found = tuple(_converted(one, typing.get_args(kind)[0]) for one in value)
+        return None if None in found else found
     if kind is float:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return float(value) if is_number else None
@@ -141,6 +144,8 @@ def _words(hint: Any) -> str:
     kind, limits = _parts(hint)
     if typing.get_origin(kind) is typing.Literal:
         return ", ".join(repr(word) for word in typing.get_args(kind))
+    if typing.get_origin(kind) is tuple:
+        return f"a list of {_words(typing.get_args(kind)[0])}"
     names = {
         int: "a whole number",
         float: "a number",

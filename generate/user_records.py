@@ -1,4 +1,4 @@
-"""The record about a user's activity."""
+"""The record about a user's activity, one for each virtual processor."""
 
 from __future__ import annotations
 
@@ -6,48 +6,99 @@ import numpy as np
 
 from .counters import Values, ebcdic
 from .model import Model, Sample
-from .noise import I64
+from .noise import F64, I64
 from .record_type import Filled, SampleRecord
+from .timeline import Bool
 
-MODES = {"ESA": 0x40, "XA": 0x20, "XC": 0x08}
+MODES = {"ESA": 0x40, "XA": 0x20, "XC": 0x08, "Z": 0x04}
+"""CALMODE: architecture of the virtual machine."""
+
 _DISPATCHED, _DORMANT = 0x37, 0x0B
 
 
 def _useact_fixed(model: Model) -> Values:
-    modes = [MODES[g.architecture] for g in model.measurement.groups]
+    users = model.users
+    modes = users.each([MODES[g.architecture] for g in users.groups])
     return {
-        "vmduser": ebcdic(model.users.names, 8),
-        "calmode": model.users.each(modes),
+        "vmduser": ebcdic(users.names, 8)[users.owner],
+        "vmdcpuad": users.address,
+        "calmode": modes[users.owner],
     }
 
 
 def _useact(sample: Sample, elapsed: I64) -> Filled:
-    used, held = sample.used, sample.held
+    users, used, held = sample.model.users, sample.used, sample.held
+    rates = {
+        "vmdvcsct": [g.console_ios_per_s for g in users.groups],
+        "vmdvusct": [g.unit_record_ios_per_s for g in users.groups],
+        "vmdvosct": [g.network_ios_per_s for g in users.groups],
+    }
+    seconds = int(sample.model.timeline.seconds[sample.interval])
+    load = sample.model.demand.load[sample.interval][users.roster.group] * sample.active
+    ios = {
+        name: users.on_base(np.rint(users.each_share(of_groups) * load * seconds).astype(np.int64))
+        for name, of_groups in rates.items()
+    }
+    of_users = {
+        "calcppgr": used.dasd_reads,
+        "calcppgw": used.dasd_writes,
+        "vmdvdsct": used.disk_ios,
+        "calcppst": used.stolen,
+        "calcpmig": used.migrated,
+        "calcpxwt": used.page_outs,
+        "calcpxrd": used.page_ins,
+    }
+    levels = {
+        "vmdctpvr": held.resident_below,
+        "vmdwsspr": (held.resident_below + held.resident_above) * 19 // 20,
+        "vmdctxbk": held.expanded,
+        "calctpgs": held.slots,
+    }
     return Filled(
         {
-            "vmdslist": np.where(held.dispatched, _DISPATCHED, _DORMANT),
-            "vmdctpvr": held.resident_below,
-            "vmdwsspr": (held.resident_below + held.resident_above) * 19 // 20,
-            "vmdctxbk": held.expanded,
-            "calctpgs": held.slots,
+            "vmdslist": np.where(held.dispatched, _DISPATCHED, _DORMANT)[users.owner],
+            **{name: users.on_base(value) for name, value in levels.items()},
         },
         {
             "vmdttime": used.virtual + used.cp,
             "vmdvtime": used.virtual,
-            "calcppgr": used.dasd_reads,
-            "calcppgw": used.dasd_writes,
-            "vmdvdsct": used.disk_ios,
-            "calcpxwt": used.page_outs,
-            "calcpxrd": used.page_ins,
+            **{name: users.on_base(value) for name, value in of_users.items()},
+            **ios,
         },
     )
 
 
+def virtual_processors(model: Model) -> int:
+    """One record for each virtual processor of every user."""
+    return len(model.users.owner)
+
+
+def of_logged_on(sample: Sample) -> Bool | None:
+    """(virtual processors,) those of users who are logged on."""
+    return None if sample.present.all() else sample.present[sample.model.users.owner]
+
+
+def logged_on_again(sample: Sample) -> Bool | None:
+    """(virtual processors,) those whose users have logged on in the interval."""
+    arriving = sample.model.roster.arriving(sample.interval)
+    return arriving[sample.model.users.owner] if arriving.any() else None
+
+
+def session_ages(model: Model, sample: int) -> F64:
+    """(virtual processors,) intervals since logon, at the first sample after an IPL."""
+    span = int(model.timeline.tod[model.timeline.interval_of(sample)])
+    since = (np.uint64(model.clock.end(sample)) - model.logon_tod(sample)).astype(np.int64)
+    ages: F64 = np.maximum(since / span, 0.0)
+    return ages[model.users.owner]
+
+
 USEACT = SampleRecord(
     "useact",
-    lambda model: model.measurement.users,
+    virtual_processors,
     _useact_fixed,
     _useact,
-    ages=lambda model: model.users.ages(),
+    ages=session_ages,
+    present=of_logged_on,
+    restarted=logged_on_again,
     wrapping=frozenset({"calcpxrd"}),
 )

@@ -1,30 +1,166 @@
-"""Users: who they are, and what each of them used in an interval and holds at a sample."""
+"""Users: what each of them uses in an interval and holds at a sample, by virtual processor."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from .dasd import Volumes
-from .machine import Processors
 from .measurement import TOD_PER_S, Measurement
-from .noise import F64, I64, bell, partition, skewed
-from .storage import Flows, Levels
+from .noise import F64, I64, bell, capped, partition, skewed
+from .population import UserGroup
+from .roster import Roster
+from .timeline import Bool
+
+if TYPE_CHECKING:
+    from .model import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """The users of a run.
+
+    Attributes:
+        logon: (users,) TOD units from IPL to logon.
+        demand: (users,) share of the work, in relation to the others.
+        size: (users,) share of the pages, likewise.
+        restless: (users,) deviation of the demand from interval to interval.
+        owner, address: (virtual processors,) whose each is, index of the user; and its address.
+        base: (users,) index of each one's first virtual processor.
+    """
+
+    measurement: Measurement
+    roster: Roster
+    logon: I64
+    demand: F64
+    size: F64
+    restless: F64
+    owner: I64
+    address: I64
+    base: I64
+
+    @classmethod
+    def of(cls, measurement: Measurement, roster: Roster) -> Users:
+        """The users of a run; they log on during the first half of the time since IPL."""
+        rng, groups = measurement.rng("users"), measurement.groups
+        counts = [g.count for g in groups]
+        uptime = measurement.run.ipl_hours_before * 3600 * TOD_PER_S
+        n = roster.users
+        processors = np.repeat([g.virtual_processors for g in groups], counts).astype(np.int64)
+        base = np.cumsum(processors) - processors
+        owner = np.repeat(np.arange(n), processors)
+        weights = [g.cpu_percent * g.weight * skewed(rng, g.count, g.weight_sigma) for g in groups]
+        pages = [g.working_set_mib * (1.0 + 0.08 * bell(rng, g.count)) for g in groups]
+        return cls(
+            measurement=measurement,
+            roster=roster,
+            logon=np.sort(np.floor((0.05 + 0.45 * rng.random(n)) * uptime).astype(np.int64)),
+            demand=np.concatenate([np.zeros(0), *weights]),
+            size=np.concatenate([np.zeros(0), *pages]),
+            restless=np.repeat([g.interval_sigma for g in groups], counts),
+            owner=owner,
+            address=np.arange(len(owner)) - base[owner],
+            base=base,
+        )
+
+    @property
+    def names(self) -> np.ndarray:  # type: ignore[type-arg]
+        """(users,) user ids."""
+        return self.roster.names
+
+    @property
+    def groups(self) -> tuple[UserGroup, ...]:
+        """The groups that they belong to."""
+        return self.measurement.groups
+
+    def each(self, of_groups: list[int]) -> I64:
+        """(users,) a figure of each group, for its users."""
+        return np.array(of_groups, dtype=np.int64)[self.roster.group]
+
+    def each_share(self, of_groups: list[float]) -> F64:
+        """(users,) a figure of each group, for its users."""
+        return np.array(of_groups, dtype=np.float64)[self.roster.group]
+
+    def on_base(self, of_users: I64) -> I64:
+        """(virtual processors,) a figure of each user, on the first one; 0 on the others."""
+        found = np.zeros(len(self.owner), dtype=np.int64)
+        found[self.base] = of_users
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What every user used in one interval, (users,): CPU times in TOD units, counts."""
+    """What was used in one interval: CPU times in TOD units, counts.
+
+    `virtual` and `cp` are (virtual processors,), everything else (users,).
+    """
 
     virtual: I64
     cp: I64
     page_ins: I64
     page_outs: I64
+    migrated: I64
+    stolen: I64
     dasd_reads: I64
     dasd_writes: I64
     disk_ios: I64
+    diagnoses: I64
+
+    @classmethod
+    def of(cls, sample: Sample) -> Used:
+        """What they used; sums are those of processors, storage and volumes."""
+        users, flows, k = sample.model.users, sample.model.flows, sample.interval
+        rng = users.measurement.rng(f"users in interval {k}")
+        n, owner = len(users.demand), users.owner
+        load = sample.model.demand.load[k][users.roster.group]
+        demand = users.demand * load * skewed(rng, n, users.restless) * sample.active
+        paging = (demand + 0.02 * users.size) * sample.active * (0.5 + rng.random(n))
+        writing = paging * (0.8 + 0.4 * rng.random(n))
+        totals = np.array(
+            [
+                flows.fast_in[k] + flows.slow_in[k],
+                flows.out[k],
+                flows.migrated[k],
+                flows.stolen[k],
+                flows.dasd_in[k],
+                flows.dasd_out[k],
+                sample.user_ios,
+                sample.model.activity.diagnoses[k],
+            ]
+        )
+        weights = np.stack([paging, writing, writing, paging, paging, paging, demand, demand])
+        virtual = _virtual(sample, demand)
+        between = 0.5 + rng.random(len(owner))
+        cp = np.maximum(virtual, 1) * between * sample.active[owner]
+        return cls(
+            virtual, partition(int(sample.times.charged.sum()), cp), *partition(totals, weights)
+        )
+
+
+def _virtual(sample: Sample, demand: F64) -> I64:
+    """(virtual processors,) virtual CPU time: of users in a loop what they take, then by demand.
+
+    No virtual processor runs for longer than the interval.
+    """
+    users = sample.model.users
+    total, span = int(sample.times.emulation.sum()), int(sample.model.timeline.tod[sample.interval])
+    looping = sample.model.roster.looping(sample.interval) * sample.active
+    taken = np.floor(
+        np.minimum(looping / 100 * span, 0.9 * total / max(int((looping > 0).sum()), 1))
+    )
+    loops = users.on_base(taken.astype(np.int64))
+    each = np.bincount(users.owner, minlength=len(demand))
+    weights = (demand * (looping == 0) / each)[users.owner]
+    # The first virtual processor of a guest does most of its work.
+    weights = weights * np.where(users.address == 0, 1.6, 1.0)
+    most = np.where(weights > 0, span, 0)
+    return loops + _capped(total - int(loops.sum()), weights, most)
+
+
+def _capped(total: int, weights: F64, most: I64) -> I64:
+    parts = partition(total, weights)
+    return capped(total, weights, most) if (parts > most).any() else parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,103 +171,25 @@ class Held:
     resident_above: I64
     expanded: I64
     slots: I64
-    dispatched: npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class Users:
-    """The users of a run, group after group.
-
-    Attributes:
-        names: (users,) user ids.
-        group: (users,) index of each one's group.
-        logon: (users,) TOD units from IPL to logon.
-        demand: (users,) share of the work, in relation to the others.
-        size: (users,) share of the pages, likewise.
-        restless: (users,) deviation of the demand from interval to interval.
-    """
-
-    measurement: Measurement
-    names: npt.NDArray[np.str_]
-    group: I64
-    logon: I64
-    demand: F64
-    size: F64
-    restless: F64
+    dispatched: Bool
 
     @classmethod
-    def of(cls, measurement: Measurement) -> Users:
-        """The users of a run; they log on during the first half of the time since IPL."""
-        rng, groups = measurement.rng("users"), measurement.groups
-        counts = [g.count for g in groups]
-        names = [
-            np.char.add(
-                g.prefix,
-                np.char.zfill(np.arange(1, g.count + 1).astype(str), 8 - len(g.prefix)),
-            )
-            for g in groups
-        ]
-        uptime = measurement.run.ipl_hours_before * 3600 * TOD_PER_S
-        n = measurement.users
-        return cls(
-            measurement=measurement,
-            names=np.concatenate(names),
-            group=np.repeat(np.arange(len(groups)), counts),
-            logon=np.sort(np.floor((0.05 + 0.45 * rng.random(n)) * uptime).astype(np.int64)),
-            demand=np.concatenate(
-                [g.weight * skewed(rng, g.count, g.weight_sigma) for g in groups]
-            ),
-            size=1.0 + 0.08 * bell(rng, n),
-            restless=np.repeat([g.interval_sigma for g in groups], counts),
-        )
-
-    def each(self, of_groups: list[int]) -> I64:
-        """(users,) a figure of each group, for its users."""
-        return np.array(of_groups, dtype=np.int64)[self.group]
-
-    def ages(self) -> F64:
-        """(users,) intervals from logon to the first sample: how long counters have grown."""
-        uptime = self.measurement.run.ipl_hours_before * 3600 * TOD_PER_S
-        return (uptime - self.logon) / self.measurement.interval_tod
-
-    def used(self, interval: int, processors: Processors, flows: Flows, volumes: Volumes) -> Used:
-        """What they used in an interval; sums are those of processors, storage and volumes."""
-        rng = self.measurement.rng(f"users in interval {interval}")
-        n = len(self.demand)
-        demand = self.demand * skewed(rng, n, self.restless)
-        paging = demand * (0.5 + rng.random(n))
-        user_disks = (volumes.is_page | volumes.is_spool) == 0
-        ios = (volumes.starts + volumes.avoided)[interval][user_disks]
-
-        def share(total: I64, weights: F64) -> I64:
-            return partition(int(total.sum()), weights)
-
-        page_ins = flows.fast_in[interval] + flows.slow_in[interval]
-        return Used(
-            virtual=share(processors.emulation[interval], demand),
-            cp=share(processors.charged[interval], demand * (0.9 + 0.2 * rng.random(n))),
-            page_ins=share(page_ins, paging),
-            page_outs=share(flows.out[interval], paging * (0.8 + 0.4 * rng.random(n))),
-            dasd_reads=share(flows.dasd_in[interval], paging),
-            dasd_writes=share(flows.dasd_out[interval], paging),
-            disk_ios=share(ios, demand),
-        )
-
-    def held(self, sample: int, levels: Levels, dispatched: int) -> Held:
-        """What they hold at a sample; sums are those of storage and the scheduler's lists."""
-        rng = self.measurement.rng(f"users at sample {sample}")
-        n = len(self.size)
-        size = self.size * (0.985 + 0.03 * rng.random(n))
-        other = 2.0 - size * 0.5
-
+    def of(cls, sample: Sample) -> Held:
+        """What they hold; sums are those of storage and the scheduler's lists."""
+        users, levels, number = sample.model.users, sample.model.levels, sample.number
+        rng = users.measurement.rng(f"users at sample {number}")
+        n, present = len(users.size), sample.present
+        size = users.size * (0.985 + 0.03 * rng.random(n))
+        other = np.maximum(2.0 * users.size - 0.5 * size, 0.0)
+        dispatched = min(int(sample.model.lists.dispatched[number]), int(present.sum()))
         chosen = np.zeros(n, dtype=np.bool_)
         if dispatched > 0:
-            eager = rng.random(n) / (self.demand + 1e-9)
+            eager = rng.random(n) / (users.demand + 1e-9)
+            eager[~present] = np.inf
             chosen[np.argpartition(eager, dispatched - 1)[:dispatched]] = True
-        return Held(
-            resident_below=partition(int(levels.resident_below[sample]), size),
-            resident_above=partition(int(levels.resident_above[sample]), size),
-            expanded=partition(int(levels.expanded[sample]), other),
-            slots=partition(int(levels.slots[sample]), other),
-            dispatched=chosen,
-        )
+        totals = [
+            int(of[number])
+            for of in (levels.resident_below, levels.resident_above, levels.expanded, levels.slots)
+        ]
+        weights = np.stack([size, size, other, other]) * present
+        return cls(*partition(np.array(totals), weights), dispatched=chosen)
