@@ -1,0 +1,178 @@
+"""What is printed of repeated samples, a mean and a standard deviation, and what it allows.
+
+The samples are whole numbers. That makes a printed mean and deviation a strong statement: the sum
+of the samples is known, and so is the sum of their squares, often to the unit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+
+from ..tables import ScenarioError
+
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_PRINTED = re.compile(rf"({_NUMBER})(?:/(\d+(?:\.\d+)?))?")
+_SIGNIFICANT = 4
+_LARGEST_MEAN, _LARGEST_DEVIATION = 10**9, 10**8
+"""So that sums of squares of a hundred samples fit in 63 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """`count` whole numbers, by the mean and the standard deviation (divisor N) printed of them.
+
+    Attributes:
+        key: where the statistic stands in its file, for messages.
+        places: decimals of a printed mean: 1, or 0 where whole numbers are printed throughout.
+    """
+
+    key: str
+    count: int
+    mean: Decimal
+    deviation: Decimal
+    places: int = 1
+
+    @classmethod
+    def parse(cls, text: str, count: int, key: str, places: int = 1) -> Statistic:
+        """A statistic from "mean/deviation", or from one number, which is that of every sample.
+
+        Raises:
+            ScenarioError: no such text, or figures out of range.
+        """
+        found = _PRINTED.fullmatch(text.strip())
+        statistic = found and cls(key, count, Decimal(found[1]), Decimal(found[2] or "0"), places)
+        if not statistic or not statistic._in_range():
+            raise ScenarioError(
+                f"{key.rpartition(': ')[2]} cannot be {text!r}",
+                place=key,
+                expected="mean/deviation, as 16499.3/1426, or one number for every sample",
+                found=text,
+                remedy=f"means are below {_LARGEST_MEAN:.0e}, deviations below 1e+08"
+                if statistic
+                else None,
+            )
+        return statistic
+
+    def _in_range(self) -> bool:
+        return abs(self.mean) < _LARGEST_MEAN and self.deviation < _LARGEST_DEVIATION
+
+    @property
+    def total(self) -> int:
+        """Sum of the samples: the whole number nearest to count times mean."""
+        return int((self.count * self.mean).to_integral_value(ROUND_HALF_UP))
+
+    @property
+    def base(self) -> int:
+        """The whole number at or below the mean, from which deviations are counted."""
+        return self.total // self.count
+
+    def squares(self, total: int) -> tuple[int, int]:
+        """Least and greatest sum of squares of deviations that print this standard deviation.
+
+        A deviation is printed with four significant digits, without trailing zeros. Where no whole
+        numbers deviate so, one that was written with fewer digits stands for all that round to it.
+
+        Args:
+            total: sum of the samples; deviations are counted from `total // count`.
+
+        Returns:
+            Both of them attainable as far as parity goes: squares add up to an even number exactly
+            if what is squared does. Least above greatest: no samples can print so.
+        """
+        rest = total % self.count
+        if not self.deviation:
+            return rest, 0 if rest == 0 else rest - 2
+        printed = printed_places(self.deviation, self.places)
+        least, most = self._squares(rest, printed)
+        if least > most and self.written_places < printed:
+            return self._squares(rest, self.written_places)
+        return least, most
+
+    @property
+    def written_places(self) -> int:
+        """Decimals with which the deviation was written."""
+        return max(0, -int(self.deviation.as_tuple().exponent))
+
+    def _squares(self, rest: int, places: int) -> tuple[int, int]:
+        """The same, of deviations that round to this one at so many decimals."""
+        half = Fraction(1, 2 * 10**places)
+        low, high = Fraction(self.deviation) - half, Fraction(self.deviation) + half
+        # count * squares - rest**2 is count**2 times the variance.
+        least = _ceiling((max(low, Fraction(0)) ** 2 * self.count**2 + rest**2) / self.count)
+        beyond = _ceiling((high**2 * self.count**2 + rest**2) / self.count)
+        least = max(least, rest)
+        most = beyond - 1
+        return least + (least - rest) % 2, most - (most - rest) % 2
+
+    def check(self, signed: bool = False) -> None:
+        """Whether samples can print so at all, as far as their sum and parity decide it.
+
+        Args:
+            signed: the samples may be negative.
+
+        Raises:
+            ScenarioError: with the nearest figures that can be printed.
+        """
+        if _rounded(Decimal(self.total) / self.count, self.places) != self.mean:
+            near = sorted({int(self.count * self.mean // 1), int(-(-self.count * self.mean // 1))})
+            means = (shortest(Decimal(total) / self.count, self.places) for total in near)
+            raise self._impossible("has no such mean", f"a mean of {' or '.join(means)}")
+        least, most = self.squares(self.total)
+        if self.deviation != round(self.deviation, printed_places(self.deviation, self.places)):
+            raise self._impossible("has no such deviation", "four significant digits of it")
+        if least > most:
+            near_ones = " or ".join(dict.fromkeys(self._nearest(least, most)))
+            raise self._impossible("has no such deviation", f"a deviation of {near_ones}")
+        raw_squares = least + self.base * (self.total + self.total % self.count)
+        if not signed and raw_squares > self.total**2:
+            farthest = self.mean * Decimal(self.count - 1).sqrt()
+            raise self._impossible(
+                "has no such deviation", f"a deviation of at most {shortest(farthest, 1)}"
+            )
+
+    def _nearest(self, least: int, most: int) -> Iterator[str]:
+        """The deviations that can be printed just below and above an impossible one."""
+        rest = self.total % self.count
+        for squares in (most, least):
+            if squares >= rest:
+                variance = Fraction(squares, self.count) - Fraction(rest, self.count) ** 2
+                root = (Decimal(variance.numerator) / variance.denominator).sqrt()
+                yield shortest(root, printed_places(root, self.places))
+
+    def _impossible(self, problem: str, possible: str) -> ScenarioError:
+        found = f"{shortest(self.mean, 9)}/{self.deviation}"
+        return ScenarioError(
+            f"a set of {self.count} whole numbers {problem}: {found}",
+            place=self.key,
+            expected=possible,
+            found=found,
+        )
+
+
+def printed_places(deviation: Decimal, places: int = 1) -> int:
+    """Decimals of a printed deviation: four significant digits, never fewer than whole ones.
+
+    Args:
+        places: 0 where whole numbers are printed throughout.
+    """
+    if places == 0 or not deviation:
+        return 0
+    return max(0, _SIGNIFICANT - 1 - deviation.adjusted())
+
+
+def shortest(value: Decimal, places: int) -> str:
+    """A number rounded half up to at most so many decimals, without trailing zeros."""
+    text = f"{_rounded(value, places):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _rounded(value: Decimal, places: int) -> Decimal:
+    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+
+
+def _ceiling(value: Fraction) -> int:
+    return -(-value.numerator // value.denominator)
