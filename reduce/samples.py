@@ -84,10 +84,15 @@ def difference(these: Samples, less: Samples) -> Samples:
     return {sample: value - less[sample] for sample, value in these.items()}
 
 
+def quotient_of(amount: Decimal, divisor: Decimal) -> Decimal:
+    """Amount over divisor, which is not zero, to 60 digits."""
+    return _WIDE.divide(amount, divisor)
+
+
 def quotient(amounts: Samples, times: Samples) -> Samples:
     """Sample by sample; a sample without time has none, so it is left out."""
     return {
-        sample: _WIDE.divide(amount, times[sample])
+        sample: quotient_of(amount, times[sample])
         for sample, amount in amounts.items()
         if sample in times and not times[sample].is_zero()
     }

@@ -17,6 +17,7 @@ from ..schemas import CpmonError
 from ..schemas.lookup import fold, unknown
 from .claim import Claim, parse_claim
 from .row import NOT_MEASURED, SOURCES, Row, parse_row
+from .step import Step, parse_step
 from .toml_table import TomlTable
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Difference",
     "Row",
     "Spec",
+    "Step",
     "load_spec",
     "parse_spec",
     "spec_names",
@@ -75,6 +77,7 @@ class Spec:
     names: Mapping[str, str] = field(default_factory=dict)
     differences: tuple[Difference, ...] = ()
     changes: tuple[Change, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -156,6 +159,7 @@ def parse_spec(text: str, file: str) -> Spec:
         names=top.mapping("names", runs),
         differences=differences,
         changes=changes,
+        steps=_steps(top, rows, known),
     )
     if len(set(spec.columns)) < len(runs):
         raise top.wrong("names", "a name for one column each")
@@ -220,6 +224,13 @@ def _runs(
                 raise top.wrong(key, "of measured runs, not of computed ones")
     sources_of = [run for d in differences for run in (d.of, d.less)]
     return tuple(dict.fromkeys([*runs, *sources_of]))
+
+
+def _steps(top: TomlTable, rows: Mapping[str, Row], runs: tuple[str, ...]) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    for table in top.tables("steps"):
+        steps.append(parse_step(table, steps, rows, runs))
+    return tuple(steps)
 
 
 def _groups(top: TomlTable, runs: tuple[str, ...]) -> tuple[tuple[Row, ...], ...]:

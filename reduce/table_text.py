@@ -109,8 +109,8 @@ def _cell(cell: Cell, marks: dict[str, str]) -> str:
 
 
 def _claim_lines(table: ComparisonTable) -> list[str]:
-    """The claims as sentences: label, runs compared, text."""
-    blocks = {claim.table for claim in table.spec.claims}
+    """Claims and steps as sentences: label, runs compared, text."""
+    blocks = {c.table for c in table.spec.claims} | {s.table for s in table.spec.steps}
     shown = [c for c in table.cells if c.table in blocks]
     return [
         f"{c.row_label}, {c.run_id.replace('|', ' to ')}: {c.text or 'not known'}" for c in shown

@@ -101,7 +101,7 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
     if spec.ratios:
         ratios = {run: _ratios(spec, run, bases.get(run, ""), printed) for run in spec.runs}
         cells += _block(spec, f"{spec.name}_ratios", ratios, CALCULATED)
-    cells += _claims(spec, printed, figures)
+    cells += [*_claims(spec, printed, figures), *_steps(spec, printed)]
     return ComparisonTable(spec, _headers(spec, figures, bases), tuple(cells))
 
 
@@ -187,6 +187,13 @@ def _claims(spec: Spec, printed: Mapping[str, Column], figures: Figures) -> Iter
             cell = claim.cell(printed[claim.run][claim.row], printed[claim.base][claim.row])
         runs = f"{spec.name_of(claim.base)}|{spec.name_of(claim.run)}"
         yield Cell(claim.table, runs, claim.label, cell.text, CALCULATED, cell.reason)
+
+
+def _steps(spec: Spec, printed: Mapping[str, Column]) -> Iterator[Cell]:
+    done: Column = {}
+    for step in spec.steps:
+        cell = done[step.label] = step.cell(printed, done)
+        yield Cell(step.table, step.about, step.label, cell.text, CALCULATED, cell.reason)
 
 
 def _headers(spec: Spec, figures: Figures, bases: Mapping[str, str]) -> tuple[RunHeader, ...]:
