@@ -161,6 +161,9 @@ def parse_spec(text: str, file: str) -> Spec:
         changes=changes,
         steps=_steps(top, rows, known),
     )
+    said = {claim.table for claim in spec.claims} | {step.table for step in spec.steps}
+    if said & {name, f"{name}_ratios"}:
+        raise top.wrong("claims_table", "for claims and steps other blocks than the table's own")
     if len(set(spec.columns)) < len(runs):
         raise top.wrong("names", "a name for one column each")
     top.done()

@@ -117,6 +117,18 @@ def _claim_lines(table: ComparisonTable) -> list[str]:
     ]
 
 
+def _computed_lines(table: ComparisonTable) -> list[str]:
+    """What the columns are that no run was measured for."""
+    named = table.spec.name_of
+    return [
+        f"{named(d.run)} is {named(d.of)} less {named(d.less)}, sample by sample"
+        for d in table.spec.differences
+    ] + [
+        f"{named(c.run)} is the change from {named(c.base)} to {named(c.of)}, percent"
+        for c in table.spec.changes
+    ]
+
+
 def _footnotes(table: ComparisonTable) -> list[str]:
     return [f"({n}) {reason}" for n, reason in enumerate(table.reasons(), start=1)]
 
@@ -138,7 +150,7 @@ def _text(table: ComparisonTable) -> str:
         out += ["", "Ratio to base run", *_aligned(base, widths)]
     for group in ratios:
         out += ["", *_aligned(group, widths)]
-    for extra in (_claim_lines(table), _footnotes(table)):
+    for extra in (_computed_lines(table), _claim_lines(table), _footnotes(table)):
         out += ["", *extra] if extra else []
     return "\n".join(out) + "\n"
 
@@ -164,7 +176,7 @@ def _markdown(table: ComparisonTable) -> str:
         out += ["", "### Ratio to base run", "", markdown_row(header[0]), rule]
         out.append(markdown_row(_bases_line(table)))
         out += [markdown_row(line) for group in ratios for line in group]
-    for extra in (_claim_lines(table), _footnotes(table)):
+    for extra in (_computed_lines(table), _claim_lines(table), _footnotes(table)):
         for line in extra:
             out += ["", line]
     return "\n".join(out) + "\n"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
 from cpmon.reduce import ComparisonTable, compare, parse_spec, render_comparison
+from cpmon.reduce.claim import Wording
+from cpmon.reduce.printing import Style
+from cpmon.reduce.row import KINDS
 from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import empty_catalogue, insert, minute
 
@@ -256,6 +261,12 @@ ROW = '[[groups]]\nrows = [{ label = "CP", samples = "cp_cpu_cs" }]\n'
             "differences",
             "each run computed once",
         ),
+        (
+            'claims_table = "t"\n'
+            'claims = [{ label = "c", row = "CP", base = "A", run = "B" }]\n' + ROW,
+            "claims_table",
+            "for claims and steps other blocks",
+        ),
         ('names = { A = "B" }\n' + ROW, "names", "a name for one column each"),
         (
             'claims = [{ label = "c", row = "CP", base = "A", run = "B", wording = "loud" }]\n'
@@ -276,3 +287,94 @@ def test_a_wrong_key_is_named_with_what_is_allowed(text: str, place: str, expect
         parse_spec('name = "t"\nruns = ["A", "B"]\n' + text, "t.toml")
     assert caught.value.place == f"t.toml: {place}"
     assert (caught.value.expected or "").startswith(expected)
+
+
+STEPS = """
+[[steps]]
+table = "t_steps"
+label = "both"
+about = "OFF|ONCE"
+divide = [{ row = "CP", of = ["OFF", "ONCE"] }, 8]
+digits = 1
+
+[[steps]]
+table = "t_steps"
+label = "less"
+about = "all"
+minus = ["both", 100.5]
+
+[[steps]]
+table = "t_steps"
+label = "rounded"
+about = "ONCE"
+divide = [1234, 1]
+digits = -2
+
+[[steps]]
+table = "t_steps"
+label = "never"
+about = "OFF"
+divide = [1, { row = "CP", of = ["TWICE"] }]
+"""
+
+
+def test_steps_go_on_with_what_was_printed(con: duckdb.DuckDBPyConnection):
+    text = 'runs = ["OFF", "ONCE", "TWICE"]\n' + ROW.replace("}]", ', texts = { TWICE = "n/a" } }]')
+    found = table(con, text + STEPS)
+    steps = {c.row_label: (c.run_id, c.text, c.reason) for c in found.cells if c.table == "t_steps"}
+    # (40 + 74) / 2 / 8 = 7.125, printed 7.1; 7.1 - 100.5 = -93.4; 12 hundreds
+    assert steps == {
+        "both": ("OFF|ONCE", "7.1", ""),
+        "less": ("all", "-93", ""),
+        "rounded": ("ONCE", "1200", ""),
+        "never": ("OFF", "", "n/a is no number"),
+    }
+    assert "both, OFF to ONCE: 7.1\n" in render_comparison(found, "markdown").decode()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("divide = [1234, 1]", "divide = [1234]", "steps[2].divide"),
+        ("divide = [1234, 1]", 'divide = [1234, "after"]', "steps[2].divide"),
+        ("divide = [1234, 1]", 'divide = [1234, { row = "CP" }]', "steps[2].divide"),
+        ('of = ["TWICE"]', 'of = ["D"]', "steps[3].divide"),
+        ('label = "less"', 'label = "both"', "steps[1].label"),
+        ("digits = -2", "digits = 0.5", "steps[2].digits"),
+        ('minus = ["both", 100.5]', "", "steps[1].divide"),
+    ],
+)
+def test_a_wrong_step_is_named(old: str, new: str, key: str):
+    text = HEAD + 'runs = ["OFF", "ONCE", "TWICE"]\n' + ROW + STEPS.replace(old, new)
+    with pytest.raises(CpmonError) as caught:
+        parse_spec(text, "t.toml")
+    assert caught.value.place == f"t.toml: {key}"
+
+
+def test_the_text_says_what_computed_columns_are(con: duckdb.DuckDBPyConnection):
+    found = table(
+        con, DIFFERENCES.replace("SECOND", "MORE") + 'names = { ONCE = "1" }\n' + ROW
+    )  # fmt: skip
+    text = render_comparison(found).decode()
+    assert "FIRST is 1 less OFF, sample by sample\nMORE is TWICE less 1, sample by sample\n" in text
+    changed = table(
+        con, 'runs = ["UP"]\nchanges = [{ run = "UP", of = "ONCE", base = "OFF" }]\n' + ROW
+    )
+    assert "UP is the change from OFF to ONCE, percent\n" in render_comparison(changed).decode()
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_reports_shows_specs_that_can_be_read():
+    whole, computed, steps = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    rows = '[[groups]]\nrows = [{ label = "Read rate", samples = "read_kb_per_s" }]\n'
+
+    assert parse_spec(whole, "whole").claims[0].label == "Total Util change"
+    assert parse_spec(f'name = "t"\n{computed}{rows}', "computed").measured == ("M11", "M12")
+    assert len(parse_spec(f'name = "t"\nruns = ["M12"]\n{rows}{steps}', "steps").steps) == 2
+
+
+def test_the_page_of_reports_names_every_word_of_a_spec():
+    words = set(re.findall(r"`([\w:.]+)`", PAGE))
+    assert {*KINDS, *Style, *Wording} <= words

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
+from cpmon.reduce.samples import MEASURES
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
 from cpmon.store.companions import COMPANIONS, TABLES
@@ -228,3 +230,33 @@ def test_companions_of_a_run_file_land_in_their_tables(store: Store, tmp_path: P
     }
     assert times == [("R1", 1, 606.0, 606, 21), ("R1", 2, 0.0, 0, 0)]
     assert scores == [("burner", 2901), ("thrasher", 14380), ("thrasher", 39152366)]
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "companions.md").read_text(encoding="utf-8")
+SECTIONS = {
+    "QUERY TIME": "query_time",
+    "INDICATE USER": "indicate_user",
+    "Exerciser": "exerciser",
+    "Thrasher and burner": "thrasher",
+}
+
+
+@pytest.mark.parametrize(("section", "kind"), SECTIONS.items())
+def test_the_examples_of_the_page_are_read_and_its_columns_are_those_of_the_tables(
+    section: str, kind: str, tmp_path: Path
+):
+    text = PAGE.split(f"### {section}\n")[1].split("\n#")[0]
+    example = "\n".join(line[4:] for line in text.splitlines() if line.startswith("    "))
+    responses = 2 if kind == "indicate_user" else 1  # the page shows one of a pair
+    (row, *_) = read(kind, "\n".join([example] * responses), tmp_path)
+    columns = list(TABLES[COMPANIONS[kind].table])
+
+    assert {"run_id", *row} == set(columns)
+    said = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")][1:]
+    assert ["run_id", *(name for cell in said for name in re.findall(r"`(\w+)`", cell))] == columns
+
+
+def test_the_page_names_every_companion_and_measure():
+    assert set(re.findall(r'^(\w+) = "M01', PAGE, re.MULTILINE)) == set(COMPANIONS)
+    said = PAGE.split("| measure | unit |")[1]
+    assert set(re.findall(r"`(\w+)`", said.split("\n\n")[0])) == set(MEASURES)
