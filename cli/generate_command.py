@@ -24,9 +24,7 @@ from .progress import bar
 @click.option(
     "--compress",
     type=click.Choice(["none", "gzip", "zstd"]),
-    default="none",
-    show_default=True,
-    help="Compression of the dump.",
+    help="Compression of the dump; without it what the scenario says, usually none.",
 )
 @click.option(
     "--container",
@@ -48,17 +46,18 @@ def command(
     runs: tuple[str, ...],
     intervals: int | None,
     seed: int | None,
-    compress: str,
+    compress: str | None,
     container: str,
     damages: tuple[str, ...],
 ) -> None:
     """Write the dumps of SCENARIO, each with its run file and companion files.
 
-    SCENARIO is a shipped one (timer, large-storage) or a TOML file; the same seed writes the same
-    bytes.
+    SCENARIO is a shipped one (timer, large-storage, cp-regression, linux-dasd-mdc, pfault,
+    small-lab, bank-day, bad-day) or a TOML file; the same seed writes the same bytes.
 
     \b
     Examples:
+      cpmon generate small-lab -o dumps/
       cpmon generate timer --run 2600NP -o dumps/
       cpmon generate timer --run 2600P --damage zero-frames:50%:16 --damage end-missing
     """

@@ -60,8 +60,13 @@ def _check_run(scenario: Scenario, run: Run, file: str) -> None:
         try:
             parse_damage(damage)
         except DamageError as error:
-            error.place = f"{place}.damage[{number}]"
-            raise
+            raise ScenarioError(
+                error.problem,
+                place=f"{place}.damage[{number}]",
+                expected=error.expected,
+                found=error.found or damage,
+                remedy=error.remedy,
+            ) from None
     everything = [
         ("disturbances", scenario.disturbances),
         (f"run.{run.run_id}.disturbances", run.disturbances),

@@ -39,6 +39,7 @@ def check_fit(scenario: Scenario, run: Run, file: str) -> None:
         ScenarioError: with the key whose value does not fit, and what would.
     """
     place = f"{file}: run.{run.run_id}.targets"
+    _check_together(run, place)
     for key, wanted, room, unit in (*_storage(scenario, run), *_times(scenario, run)):
         if wanted > room:
             raise ScenarioError(
@@ -51,7 +52,6 @@ def check_fit(scenario: Scenario, run: Run, file: str) -> None:
     _check_clock(scenario, run, file)
     _check_devices(scenario, file)
     _check_user_ids(scenario, run, file)
-    _check_together(run, place)
 
 
 def _storage(scenario: Scenario, run: Run) -> list[tuple[str, float, float, str]]:

@@ -32,10 +32,10 @@ class Machine:
     physical_processors: Annotated[int, Limits(least=1, most=64)] = 16
     imbalance: Annotated[float, Share] = 0.02
     charged_share: Annotated[float, Share] = 0.75
-    dispatch_us: Annotated[float, Positive] = 6.0
-    simulation_us: Annotated[float, Positive] = 4.0
-    io_us: Annotated[float, Positive] = 30.0
-    page_us: Annotated[float, Positive] = 12.0
+    dispatch_us: Annotated[float, Positive] = 12.0
+    simulation_us: Annotated[float, Positive] = 8.0
+    io_us: Annotated[float, Positive] = 60.0
+    page_us: Annotated[float, Positive] = 20.0
 
     @property
     def is_shared(self) -> bool:

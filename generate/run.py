@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .companions import companions
-from .damaging import Damage, check_compressed, cut_file, damaged
+from .damaging import Damage, check_compressed, cut_file, damaged, parse_damage
 from .files import SUFFIXES, Compression, dump_file, write_text
 from .measurement import Measurement
 from .model import Model
@@ -59,7 +59,7 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
     *,
     intervals: int | None = None,
     seed: int | None = None,
-    compression: Compression = "none",
+    compression: Compression | None = None,
     container: Container = "monwrite",
     damage: Sequence[Damage] = (),
     progress: Callable[[int], None] | None = None,
@@ -68,8 +68,9 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
 
     Args:
         intervals, seed: see `dump_frames`.
+        compression: of the dump; the run's by default.
         container: a MONWRITE file, or what /dev/monreader would deliver of the same data.
-        damage: what happens to the dump, one after the other. Where a place depends on its size,
+        damage: what happens to the dump, one after the other, behind the damage that the run has. Where a place depends on its size,
             it is generated twice, the first time to count.
         progress: called with the number of dump bytes after each chunk, before compression.
 
@@ -77,14 +78,17 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
         ScenarioError: see `dump_frames`.
         DamageError: there is nothing that could be damaged so; no dump was written.
     """
-    check_compressed(damage, compressed=compression != "none")
     model = Model.of(Measurement.of(scenario, run_id, intervals, seed))
+    run = model.measurement.run
+    damages = [*map(parse_damage, run.damage), *damage]
+    packed = run.compression if compression is None else compression
+    check_compressed(damages, compressed=packed != "none")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    dump = target / f"{run_id}.mon{SUFFIXES[compression]}"
+    dump = target / f"{run_id}.mon{SUFFIXES[packed]}"
     picks = model.measurement.seed
-    with dump_file(dump, compression, lambda file: cut_file(file, damage, picks)) as sink:
-        for chunk in _damaged_chunks(model, container, damage, picks):
+    with dump_file(dump, packed, lambda file: cut_file(file, damages, picks)) as sink:
+        for chunk in _damaged_chunks(model, container, damages, picks):
             sink.write(chunk)
             if progress is not None:
                 progress(len(chunk))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from ..schemas.lookup import nearest
+from .files import Compression
 from .hardware import Machine, Partition, Positive, Storage, VolumeGroup
 from .population import Disturbance, Transactions, UserGroup, Workload
 from .repetitions import Repetitions
@@ -52,7 +53,8 @@ class Run:
     """One measurement: CP level, when, with how many users, and what was measured.
 
     `machine` and `storage` are the scenario's with what this run changes. The first
-    `warmup_intervals` come before the steady state that the targets describe.
+    `warmup_intervals` come before the steady state that the targets describe. `damage` is done to
+    the dump: KIND[:PLACE[:COUNT]].
     """
 
     run_id: str
@@ -70,6 +72,7 @@ class Run:
     attributes: dict[str, Any] = field(default_factory=dict)
     disturbances: tuple[Disturbance, ...] = ()
     damage: tuple[str, ...] = ()
+    compression: Compression = "none"
 
 
 @dataclass(frozen=True, slots=True)

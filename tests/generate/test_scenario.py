@@ -54,7 +54,16 @@ dasd_pages_per_user = 500
 
 
 def test_the_shipped_scenarios_are_found_by_name():
-    assert scenario_names() == ["large-storage", "timer"]
+    assert scenario_names() == [
+        "bad-day",
+        "bank-day",
+        "cp-regression",
+        "large-storage",
+        "linux-dasd-mdc",
+        "pfault",
+        "small-lab",
+        "timer",
+    ]
     assert [load_scenario(name).name for name in scenario_names()] == scenario_names()
 
 
@@ -69,24 +78,32 @@ def test_a_users_own_file_is_a_scenario(tmp_path: Path):
 def test_shipped_runs_do_not_overlap_in_time():
     for name in scenario_names():
         scenario = load_scenario(name)
-        starts = sorted(run.start for run in scenario.runs)
-        hours = [(b - a).total_seconds() / 3600 for a, b in itertools.pairwise(starts)]
-        assert min(hours) > 24
+        spans = sorted(
+            (run.start, (run.intervals or scenario.intervals) * scenario.monitor.interval_s)
+            for run in scenario.runs
+        )
+        for (start, seconds), (next_start, _) in itertools.pairwise(spans):
+            assert (next_start - start).total_seconds() > seconds
 
 
 def test_the_shipped_users_and_levels_are_the_published_ones():
     timer = load_scenario("timer")
-    assert [(r.run_id, r.cp_level, r.users["linux"]) for r in timer.runs] == [
-        ("2600NP", "4.2.0", 600),
-        ("3600NP1", "4.3.0", 600),
-        ("3900NP1", "4.3.0", 900),
-        ("2600P", "4.2.0", 600),
-        ("3600P1", "4.3.0", 600),
-        ("2900P", "4.2.0", 900),
-        ("3900P1", "4.3.0", 900),
+    assert [(r.run_id, r.cp_level, r.users["linux"], r.users["patched"]) for r in timer.runs] == [
+        ("2600NP", "4.2.0", 600, 0),
+        ("3600NP1", "4.3.0", 600, 0),
+        ("3900NP1", "4.3.0", 900, 0),
+        ("2600P", "4.2.0", 0, 600),
+        ("3600P1", "4.3.0", 0, 600),
+        ("2900P", "4.2.0", 0, 900),
+        ("3900P1", "4.3.0", 0, 900),
     ]
     large = load_scenario("large-storage")
     assert [sum(g.count for g in large.groups_of(r)) for r in large.runs] == [10_800, 10_800]
+
+
+def disturbance(lines: str) -> str:
+    """The head of the run, with a disturbance in front of it."""
+    return f"[[disturbances]]\n{lines}\n\n[run.A]"
 
 
 MISTAKES = {
@@ -125,7 +142,7 @@ MISTAKES = {
     "no device": ('"0500"', '"05G0"', "volumes[1].first_device", "hexadecimal"),
     "unknown base": ("[run.A]", '[run.A]\nbase_run_id = "B"', "run.A.base_run_id", "A"),
     "unknown group": ("[run.A]", "[run.A]\nusers = { guest = 5 }", "run.A.users.guest", "guests"),
-    "no count": ("[run.A]", "[run.A]\nusers = { guests = 0 }", "run.A.users.guests", "at least 1"),
+    "no count": ("[run.A]", "[run.A]\nusers = { guests = -1 }", "run.A.users.guests", "at least 0"),
     "rate without transactions": ("dasd_page_rate", "dasd_pages_per_tx", "per_tx", "tx_rate"),
     "negative seed": ("seed = 1", "seed = -1", "seed", "at least 0"),
     "no EBCDIC": ('system = "LAB"', 'system = "ЛАБ"', "system", "characters of EBCDIC"),
@@ -134,6 +151,68 @@ MISTAKES = {
     "no file name": ("[run.A", '[run."../A"', "run.../A", "a name, without a slash"),
     "no name": ("[run.A", '[run.""', "run.", "a name, without a slash"),
     "runs": ("[run.", "[runs.", "runs", "did you mean run?"),
+    "unknown workload": ("count = 3", 'count = 3\nworkload = "day"', "users[1].workload", "day"),
+    "unknown domain": (
+        "[machine]",
+        '[monitor]\ndomains = ["system", "users"]\n\n[machine]',
+        "monitor.domains",
+        "'user'",
+    ),
+    "machine of a run": (
+        "[run.A.targets]",
+        "[run.A.machine]\nprocessors = 99\n\n[run.A.targets]",
+        "run.A.machine.processors",
+        "at most 64",
+    ),
+    "half a target": ("emul_util", "master_emul_util", "run.A.targets.master_emul_util", "add"),
+    "reads without writes": (
+        "dasd_page_rate",
+        "dasd_read_rate",
+        "dasd_read_rate",
+        "dasd_write_rate",
+    ),
+    "nobody leaves": (
+        "[run.A]",
+        disturbance('kind = "logoff"\ninterval = 3\nusers = "STAFF*"'),
+        "disturbances[1].users",
+        "user ids or patterns",
+    ),
+    "no such disturbance": (
+        "[run.A]",
+        disturbance('kind = "flood"\ninterval = 3'),
+        "disturbances[1].kind",
+        "'ipl'",
+    ),
+    "the master stays": (
+        "[run.A]",
+        disturbance('kind = "vary-off"\ninterval = 3\nprocessor = 2'),
+        "disturbances[1].processor",
+        "1 to 1; the master stays online",
+    ),
+    "vary nothing": (
+        "[run.A]",
+        disturbance('kind = "vary-on"\ninterval = 3'),
+        "disturbances[1]",
+        "either processor or device",
+    ),
+    "no such device": (
+        "[run.A]",
+        disturbance('kind = "vary-off"\ninterval = 3\ndevice = "0600"'),
+        "disturbances[1].device",
+        "0500 to 0500",
+    ),
+    "no new interval": (
+        "[run.A]",
+        disturbance('kind = "interval"\ninterval = 3'),
+        "disturbances[1].interval_s",
+        "whole number of seconds",
+    ),
+    "unknown damage": (
+        "[run.A]",
+        '[run.A]\ndamage = ["end-missing", "truncated:5"]',
+        "run.A.damage[2]",
+        "did you mean truncate?",
+    ),
     "no TOML": ("[machine]", "[machine", "small.toml", "small.toml is not TOML"),
 }
 
