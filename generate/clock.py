@@ -78,6 +78,6 @@ class Clock:
 
     def records(self, sample: int, before_end: int, count: int) -> U64:
         """TOD of `count` records, the first of which is `before_end` records before the last."""
-        back = np.arange(before_end, before_end - count, -1, dtype=np.int64) * self.steps[sample]
-        tods: U64 = np.uint64(self.end(sample)) - back.astype(np.uint64)
-        return tods
+        step = int(self.steps[sample])
+        first = self.end(sample) - before_end * step
+        return np.arange(first, first + count * step, step, dtype=np.uint64)

@@ -151,11 +151,11 @@ class VolumeWork:
     queue: F64
 
     @classmethod
-    def of(cls, volumes: Volumes, flows: Flows, interval: int, tod_scm: float) -> VolumeWork:
+    def of(cls, volumes: Volumes, flows: Flows, interval: int, span_scm: float) -> VolumeWork:
         """The work of an interval.
 
         Args:
-            tod_scm: length of the interval, units of 128 us.
+            span_scm: length of the interval, units of 128 us.
         """
         rng = volumes.measurement.rng(f"volumes in interval {interval}")
         online = volumes.online(interval)
@@ -168,13 +168,13 @@ class VolumeWork:
         rates = volumes.rates * varied
         users = partition(int(volumes.user_ios[interval]), rates * others)
         spool = partition(int(volumes.spool_ios[interval]), rates * volumes.is_spool)
-        most = np.floor(_NEVER_FULLER * tod_scm / np.maximum(volumes.service, 1e-9))
+        most = np.floor(_NEVER_FULLER * span_scm / np.maximum(volumes.service, 1e-9))
         starts = np.minimum(page_starts + users + spool, np.maximum(most, page_starts)).astype(
             np.int64
         )
-        busy = _busy(volumes, starts, interval, tod_scm)
+        busy = _busy(volumes, starts, interval, span_scm)
         pending, disconnect = np.floor(busy * volumes.parts[:2]).astype(np.int64)
-        use = np.minimum(busy / tod_scm, 0.99)
+        use = np.minimum(busy / span_scm, 0.99)
         avoiding = np.array([g.avoided_per_s for g in volumes.groups])[volumes.group] * varied
         return cls(
             reads=reads,
@@ -195,9 +195,9 @@ class VolumeWork:
         return self.pending + self.disconnect + self.connect
 
 
-def _busy(volumes: Volumes, starts: I64, interval: int, tod_scm: float) -> I64:
+def _busy(volumes: Volumes, starts: I64, interval: int, span_scm: float) -> I64:
     """(volumes,) I/Os times service, or what a target says; never more than the interval."""
-    busy = np.minimum(np.rint(starts * volumes.service), np.floor(tod_scm)).astype(np.int64)
+    busy = np.minimum(np.rint(starts * volumes.service), np.floor(span_scm)).astype(np.int64)
     paging = volumes.is_page == 1
     if volumes.page_busy is not None and paging.any():
         io = starts[paging]

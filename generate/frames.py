@@ -80,7 +80,7 @@ class Frames:
         return self.users_below + self.users_above
 
     def users_above_share(self, storage: Storage) -> float:
-        """Share of the users' pages that lie above 2 GB: as the scenario says, or as there is room."""
+        """Share of the users' pages above 2 GB: as the scenario says, or as there is room."""
         if storage.resident_above_share is not None:
             return storage.resident_above_share
         return self.users_above / max(self.for_users, 1)

@@ -69,11 +69,6 @@ def partition(total: Any, weights: F64) -> I64:
     return parts
 
 
-def over_intervals(totals: I64, weights: F64) -> I64:
-    """Shares of each column's run total: (columns,) and (intervals, columns) in, the latter out."""
-    return np.ascontiguousarray(partition(totals, np.ascontiguousarray(weights.T)).T)
-
-
 def levels(rng: np.random.Generator, mean: float, intervals: int, spread: float) -> I64:
     """A level at each sample, (intervals + 1,): its mean over the run is `mean`, as is the first.
 

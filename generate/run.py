@@ -70,8 +70,8 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
         intervals, seed: see `dump_frames`.
         compression: of the dump; the run's by default.
         container: a MONWRITE file, or what /dev/monreader would deliver of the same data.
-        damage: what happens to the dump, one after the other, behind the damage that the run has. Where a place depends on its size,
-            it is generated twice, the first time to count.
+        damage: what happens to the dump, one after the other, behind the damage that the run has.
+            Where a place depends on its size, it is generated twice, the first time to count.
         progress: called with the number of dump bytes after each chunk, before compression.
 
     Raises:

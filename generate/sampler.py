@@ -70,7 +70,7 @@ class Sampler:
         return int(self.model.clock.records(number, records + _BEFORE_CONFIGURATION, 1)[0])
 
     def _ipl(self, sample: Sample) -> None:
-        """Counters begin anew; at the first sample they hold what the time since IPL has brought."""
+        """Counters begin anew; at the first sample they hold what came since the IPL."""
         model, number = self.model, sample.number
         self._epoch = int(model.timeline.epoch[number])
         release, wraps = model.measurement.run.cp_level, self._epoch == 0
@@ -96,7 +96,7 @@ class Sampler:
         return present, writer.encoder.rows if present is None else int(present.sum())
 
     def _block(self, writer: _Writer, sample: Sample, tods: U64, present: Bool | None) -> Block:
-        """The records of one type. What counters hold at first is of an interval of nominal length."""
+        """The records of one type; what counters start with is of an interval of nominal length."""
         stamps = np.full(writer.encoder.rows, self.model.clock.end(sample.number), dtype=np.uint64)
         stamps[slice(None) if present is None else present] = tods
         starts = self.model.timeline.starts(sample.number)

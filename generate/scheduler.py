@@ -9,7 +9,7 @@ import numpy as np
 from .demand import Demand
 from .machine import Processors
 from .measurement import Measurement
-from .noise import I64, around_one
+from .noise import F64, I64, around_one
 from .timeline import Timeline
 
 
@@ -69,6 +69,6 @@ class Lists:
         return self.dispatched - self.running - self.cpu_wait - self.page_wait - self.io_wait
 
 
-def _at_samples(of_intervals: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _at_samples(of_intervals: F64) -> F64:
     """A figure of each interval at the sample that ends it, and at the first of them."""
     return np.concatenate([of_intervals[:1], of_intervals])

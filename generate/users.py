@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from .measurement import TOD_PER_S, Measurement
 from .noise import F64, I64, bell, capped, partition, skewed
@@ -65,7 +66,7 @@ class Users:
         )
 
     @property
-    def names(self) -> np.ndarray:  # type: ignore[type-arg]
+    def names(self) -> npt.NDArray[np.str_]:
         """(users,) user ids."""
         return self.roster.names
 
@@ -192,4 +193,5 @@ class Held:
             for of in (levels.resident_below, levels.resident_above, levels.expanded, levels.slots)
         ]
         weights = np.stack([size, size, other, other]) * present
-        return cls(*partition(np.array(totals), weights), dispatched=chosen)
+        below, above, expanded, slots = partition(np.array(totals), weights)
+        return cls(below, above, expanded, slots, chosen)

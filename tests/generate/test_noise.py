@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.generate.noise import around_one, bell, levels, over_intervals, partition, skewed, stream
+from cpmon.generate.noise import around_one, bell, capped, levels, partition, skewed, stream
 
 weights = st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=60)
 
@@ -34,9 +34,12 @@ def test_a_partition_of_many_totals_works_row_by_row():
     assert made.tolist() == [[5, 5], [0, 0], [0, 7]]
 
 
-def test_over_intervals_keeps_each_columns_total():
-    made = over_intervals(np.array([100, 7]), np.array([[1.0, 2.0], [3.0, 1.0]]))
-    assert made.sum(axis=0).tolist() == [100, 7]
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 10**5), min_size=1, max_size=20))
+def test_capped_parts_keep_their_caps_and_add_up_if_they_can(total: int, caps: list[int]):
+    room = np.array(caps, dtype=np.int64)
+    made = capped(total, np.arange(1.0, len(caps) + 1), room)
+    assert (made <= room).all()
+    assert made.sum() == min(total, sum(caps))
 
 
 @given(intervals=st.integers(1, 200), mean=st.integers(0, 10**7), seed=st.integers(0, 10))
