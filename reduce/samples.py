@@ -108,9 +108,15 @@ def confidence(these: Sequence[Decimal], those: Sequence[Decimal]) -> int | None
         return 99 if these[0] != those[0] else None
     from scipy import stats
 
-    a, b = ([float(value) for value in values] for values in (these, those))
-    p = float(stats.ttest_ind(a, b, equal_var=False).pvalue)
+    a, b = _estimates(these), _estimates(those)
+    p = float(stats.ttest_ind_from_stats(*a, *b, equal_var=False).pvalue)
     return None if p > SIGNIFICANT_P else min(99, math.floor(100 * (1 - p)))
+
+
+def _estimates(values: Sequence[Decimal]) -> tuple[float, float, int]:
+    """Mean, deviation that divides by N - 1, and N."""
+    count = len(values)
+    return float(mean(values)), float(deviation(values)) * math.sqrt(count / (count - 1)), count
 
 
 def _trimmed(value: Decimal) -> str:

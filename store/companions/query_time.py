@@ -22,7 +22,7 @@ DATES = {8: "%m/%d/%y", 10: "%m/%d/%Y"}
 """How CP prints dates, by length; with - in it a date is ISO."""
 
 _TIME_IS = re.compile(r"TIME IS (\d\d:\d\d:\d\d) (\S+) \S+ (\S+)", re.IGNORECASE)
-_CPU = r"\s*(\d{1,4}):([0-5]\d)\.(\d\d)"
+_CPU = r"\s*(\d+):([0-5]\d)\.(\d\d)"
 _CONNECT = re.compile(
     rf"CONNECT=\s*\d+:[0-5]\d:[0-5]\d\s+VIRTCPU={_CPU}\s+TOTCPU={_CPU}", re.IGNORECASE
 )

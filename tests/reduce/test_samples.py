@@ -84,6 +84,8 @@ def test_differences_and_rates_are_taken_pair_by_pair():
         # means 2 and 5, variances 1 and 1, t = 3.6742 with 4 degrees: p = 0.0213
         ((1, 2, 3), (4, 5, 6), 97),
         ((1, 2, 3), (101, 102, 103), 99),
+        # means 2 and 5, variances 1 and 0, t = 5.1962 with 2 degrees: p = 0.0351
+        ((1, 2, 3), (5, 5, 5), 96),
         ((5, 5), (5, 5, 5), None),
         ((5, 5), (6, 6), 99),
     ],

@@ -1,23 +1,19 @@
-"""The two tables of single samples, from the text of their companions to every printed cell."""
+"""The two tables of single samples, from scenario over companions to every printed cell."""
 
 from __future__ import annotations
 
 import csv
-import tomllib
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from cpmon.generate.repetitions import read_repetitions
+from cpmon.generate import load_scenario, write_run
+from cpmon.ingest import ingest
 from cpmon.reduce import ComparisonTable, compare, load_spec, reductions, render_comparison
-from cpmon.store import Run, Store, connect, save_run
-from cpmon.store.companions import COMPANIONS, Figures
+from cpmon.store import Store, connect
 
-ROOT = Path(__file__).parents[2]
-PUBLISHED = ROOT / "tests" / "published"
+PUBLISHED = Path(__file__).parent / "published"
 TABLES = {"linux-dasd-mdc": "linux_dasd_mdc_t1", "pfault": "pfault_t1"}
-START = datetime(2001, 8, 17, 10, 0, tzinfo=UTC)
 
 WRITE = "Tool-reported write rate (KB/sec)"
 UNMATCHED = {
@@ -42,23 +38,6 @@ def published(scenario: str) -> list[tuple[str, ...]]:
         return [tuple(row.values()) for row in csv.DictReader(lines)]
 
 
-def land(scenario: str, store: Store, folder: Path) -> None:
-    """Write the companions of every run, read their text and define the run with it."""
-    file = ROOT / "sample-data" / "scenarios" / f"{scenario}.toml"
-    said = tomllib.loads(file.read_text(encoding="utf-8"))
-    samples = {name: run["samples"] for name, run in said["run"].items()}
-    written = read_repetitions(samples, said.get("differences", []), file.name)
-    assert written is not None
-    for run in samples:
-        figures: dict[str, Figures] = {}
-        for kind, suffix, text in written.files(run, START, "LINUX001", said["seed"]):
-            companion = folder / f"{run}.{suffix}"
-            companion.write_text(text, encoding="utf-8")
-            reader = COMPANIONS[kind]
-            figures.setdefault(reader.table, []).extend(reader.read(companion))
-        save_run(store, Run(run, "LAB", START, START, companions=figures))
-
-
 @pytest.fixture(scope="module", params=TABLES)
 def scenario(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -68,7 +47,10 @@ def scenario(request: pytest.FixtureRequest) -> str:
 def table(scenario: str, tmp_path_factory: pytest.TempPathFactory) -> ComparisonTable:
     folder = tmp_path_factory.mktemp(scenario)
     store = Store(folder / "store", create=True)
-    land(scenario, store, folder)
+    plan = load_scenario(scenario)
+    for run in plan.runs:
+        landed = ingest(write_run(plan, run.run_id, folder, intervals=2).dump, store)
+        assert not landed.findings.counts
     with connect(store, reductions()) as connection:
         return compare(connection, TABLES[scenario])
 
