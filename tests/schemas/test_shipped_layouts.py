@@ -72,9 +72,9 @@ LENGTH_530 = {
 # What is known of records whose length in 5.3.0 is not: the end of the last field.
 LENGTH_KNOWN = {
     "mtrmcc": 36, "mtrssi": 30, "mtrcpd": 36, "mtrsrv": 28, "mtrchc": 24, "mtrfcc": 24,
-    "scldll": 28, "stoadd": 28, "storst": 21, "useact": 196, "usescp": 132, "iodvsw": 192,
-    "iodmde": 70, "isfisa": 24, "ssiscs": 24, "ssismi": 28, "ssisch": 29, "ssislt": 26,
-    "ssixdi": 24, "ssipdr": 28,
+    "scldll": 28, "stoadd": 28, "storst": 21, "useact": 196, "useint": 196, "usescp": 132,
+    "iodvsw": 192, "iodmde": 70, "isfisa": 24, "ssiscs": 24, "ssismi": 28, "ssisch": 29,
+    "ssislt": 26, "ssixdi": 24, "ssipdr": 28,
 }  # fmt: skip
 
 
