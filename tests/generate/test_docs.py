@@ -8,34 +8,56 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.generate import dump_frames, parse_scenario, scenario
+from cpmon.generate import (
+    dump_frames,
+    hardware,
+    load_scenario,
+    parse_scenario,
+    population,
+    scenario,
+    scenario_names,
+    targets,
+)
+from cpmon.generate.repetitions.spec import Difference, Samples
 from tests.generate.plain_reader import records
 
 TEXT = (Path(__file__).parents[2] / "docs" / "generate.md").read_text(encoding="utf-8")
 TABLES = (
     scenario.Scenario,
     scenario.Monitor,
-    scenario.Machine,
-    scenario.Storage,
-    scenario.UserGroup,
-    scenario.VolumeGroup,
-    scenario.Transactions,
+    hardware.Machine,
+    hardware.Partition,
+    hardware.Storage,
+    hardware.VolumeGroup,
+    population.UserGroup,
+    population.Workload,
+    population.Transactions,
+    population.Disturbance,
     scenario.Run,
-    scenario.Targets,
+    targets.Targets,
+    Samples,
+    Difference,
 )
-SECTIONS = {"machine", "storage", "users", "volumes", "runs", "monitor", "transactions", "targets"}
+NOT_KEYS = {"run_id", "runs", "repetitions"}
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
 def test_every_key_is_described(table: type):
-    keys = {f.name for f in dataclasses.fields(table)} - SECTIONS - {"run_id"}
-    assert keys <= set(re.findall(r"`(\w+)`", TEXT))
+    keys = {f.name for f in dataclasses.fields(table)} - NOT_KEYS
+    assert keys <= set(re.findall(r"[`.\[](\w+)[`\]]", TEXT))
 
 
 def test_the_example_is_a_scenario_that_generates():
     (example,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
     office = parse_scenario(example, "office.toml")
-    dump = b"".join(dump_frames(office, "MONDAY", intervals=2))
+    dump = b"".join(dump_frames(office, "MONDAY"))
     users = [r for r in records(dump) if (r.domain, r.number) == (4, 3)]
-    assert len(users) == 3 * 40
+    assert len(users) == 25 * 40 + 6 * 39
     assert users[0].text(20, 8) == "STAFF001"
+
+
+def test_the_scenarios_and_their_runs_are_described():
+    told = dict(
+        re.findall(r"^\| `([\w-]+)` \|.*\| (\d+) \|$", TEXT.partition("\n## ")[0], re.MULTILINE)
+    )
+    assert told == {name: str(len(load_scenario(name).runs)) for name in scenario_names()}
