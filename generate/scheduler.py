@@ -12,6 +12,9 @@ from .measurement import Measurement
 from .noise import F64, I64, around_one
 from .timeline import Timeline
 
+FULLEST = 0.995
+"""Share of the processors in use from which on the queue grows with the shortage only."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lists:
@@ -48,11 +51,10 @@ class Lists:
             asked = np.minimum(demand.load, 1.0) * demand.users @ np.array(of_group)
             return np.rint(_at_samples(asked) * around_one(rng, n + 1, 0.02)).astype(np.int64)
 
-        use = processors.busy.sum(axis=1) / np.maximum(p * timeline.tod, 1)
-        use = np.minimum(_at_samples(use), 0.995)
+        use = _at_samples(processors.busy.sum(axis=1) / np.maximum(p * timeline.tod, 1))
+        use = np.minimum(use, FULLEST)
         running = np.rint(np.minimum(use * around_one(rng, n + 1, 0.02), 1) * p).astype(np.int64)
-        # What waits behind full processors grows with the work that was not done.
-        waiting = use * use / (1 - use) * _at_samples(processors.shortage)
+        waiting = waiting_for_cpu(use, _at_samples(processors.shortage))
         queued = np.floor(waiting * around_one(rng, n + 1, 0.15)).astype(np.int64)
         wanted = share([g.dispatched_share for g in groups])
         dispatched = np.clip(np.maximum(wanted, running), 0, logged_on)
@@ -67,6 +69,16 @@ class Lists:
     def idle(self) -> I64:
         """Dispatched users without work at the moment (test idle)."""
         return self.dispatched - self.running - self.cpu_wait - self.page_wait - self.io_wait
+
+
+def waiting_for_cpu(use: F64, shortage: F64) -> F64:
+    """How many wait behind processors of which a share is in use, random arrivals taken.
+
+    Behind full ones there are the more, the more work was not done.
+    """
+    use = np.minimum(use, FULLEST)
+    waiting: F64 = use * use / (1 - use) * shortage
+    return waiting
 
 
 def _at_samples(of_intervals: F64) -> F64:
