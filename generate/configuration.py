@@ -8,6 +8,7 @@ import numpy as np
 
 from .counters import Values, ebcdic
 from .model import Model, Sample
+from .partition_records import characteristics, configured
 from .scenario import Domain, EventDomain
 from .user_records import MODES
 
@@ -53,7 +54,6 @@ def _mtrsys(sample: Sample) -> Values:
     model = sample.model
     scenario, run = model.measurement.scenario, model.measurement.run
     machine = run.machine
-    lpar = machine.mode == "lpar"
     # Version, release and modification, two digits each, and a service level (inferred).
     level = "".join(f"{int(part):02d}" for part in run.cp_level.split("."))
     return {
@@ -68,11 +68,8 @@ def _mtrsys(sample: Sample) -> Values:
         "sysmmodl": ebcdic(machine.model, 16),
         "sysmseqc": ebcdic(machine.serial.rjust(16, "0"), 16),
         "sysmpom": ebcdic("02", 4),
-        "lpnumber": machine.partition_number if lpar else 0,
-        "cpucount": int(sample.times.online.sum()),
-        "cpucfgct": machine.processors,
-        "lparname": ebcdic(machine.partition if lpar else "", 8),
-        "cpudedct": machine.processors if lpar and machine.dedicated else 0,
+        **characteristics(model),
+        **configured(sample),
     }
 
 

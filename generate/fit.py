@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from .frames import Frames
+from .partitions import check_partitions
 from .scenario import Run, Scenario
 from .tables import ScenarioError
 from .targets import Targets
@@ -49,6 +50,7 @@ def check_fit(scenario: Scenario, run: Run, file: str) -> None:
                 found=f"{wanted:,.1f} {unit}",
                 remedy=f"lower {key}, or give the scenario more room",
             )
+    check_partitions(scenario, run, file)
     _check_clock(scenario, run, file)
     _check_devices(scenario, file)
     _check_user_ids(scenario, run, file)

@@ -10,6 +10,7 @@ from .course import Course
 from .demand import Demand
 from .measurement import TOD_PER_US, Measurement
 from .noise import F64, I64, around_one, bell, capped, partition
+from .partitions import Partitions
 from .timeline import Bool, Timeline
 from .transactions import Transactions
 from .utilization import FULL, Utilization, most
@@ -46,7 +47,8 @@ class Processors:
     ) -> Processors:
         """The processors of a run, meeting its utilization and spin targets."""
         online, lost = _online(measurement, course.timeline), _suspension(measurement)
-        room = np.floor(online * course.timeline.tod[:, None] * (FULL / (1 + lost)))
+        most = _most_of_an_interval(measurement, lost)
+        room = np.floor(online * course.timeline.tod[:, None] * most)
         use = Utilization(measurement, course, demand, work, online, room.astype(np.int64))
         busy, emulation = _times(use)
         rng, cp = measurement.rng("charged"), busy - emulation
@@ -109,12 +111,22 @@ def _online(measurement: Measurement, timeline: Timeline) -> Bool:
 
 def _suspension(measurement: Measurement) -> float:
     """Share of its busy time that a shared processor waits for a physical one."""
-    machine, others = measurement.machine, measurement.scenario.partitions
-    if not machine.is_shared:
+    if not measurement.machine.is_shared:
         return 0.0
-    wanted = machine.processors + sum(o.processors * o.busy_percent / 100 for o in others)
-    load = min(wanted / machine.physical_processors, 1.0)
+    lpars = Partitions.of(measurement)
+    rows = zip(lpars.counts, lpars.wanted, lpars.dedicated, strict=True)
+    others = sum(count * wanted for count, wanted, alone in rows if not alone)
+    load = min((measurement.processors + others) / max(lpars.shared, 1), 1.0)
     return _SUSPENDED * load * load
+
+
+def _most_of_an_interval(measurement: Measurement, lost: float) -> float:
+    """Share of an interval that a processor can be busy: what suspension or a cap leaves of it."""
+    most = FULL / (1 + lost)
+    if not measurement.machine.is_shared:
+        return most
+    lpars = Partitions.of(measurement)
+    return min(most, lpars.limit(lpars.own) / measurement.processors)
 
 
 def _times(use: Utilization) -> tuple[I64, I64]:

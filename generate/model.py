@@ -15,6 +15,7 @@ from .demand import Demand
 from .machine import Processors, Times
 from .measurement import SCM_PER_S, TOD_PER_S, Measurement
 from .noise import I64, partition
+from .partitions import Dispatched, Partitions
 from .roster import Roster
 from .scheduler import Lists
 from .storage import Flows, Levels, Paging
@@ -40,6 +41,7 @@ class Model:
     roster: Roster
     demand: Demand
     transactions: Transactions
+    partitions: Partitions
     processors: Processors
     levels: Levels
     flows: Flows
@@ -65,6 +67,7 @@ class Model:
             roster=roster,
             demand=demand,
             transactions=transactions,
+            partitions=Partitions.of(measurement),
             processors=processors,
             levels=Levels.of(measurement, course, demand),
             flows=flows,
@@ -130,6 +133,11 @@ class Sample:
     def times(self) -> Times:
         """What the processors did in the interval."""
         return self.model.processors.at(self.interval)
+
+    @cached_property
+    def dispatched(self) -> Dispatched:
+        """For how long the machine dispatched the processors of its partitions."""
+        return Dispatched.of(self)
 
     @cached_property
     def paging(self) -> Paging:

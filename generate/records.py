@@ -8,6 +8,7 @@ into counters by the roles of the layouts.
 from __future__ import annotations
 
 from . import device_records as device
+from . import partition_records as partition
 from . import storage_records as storage
 from . import system_records as system
 from . import user_records as user
@@ -26,7 +27,9 @@ SAMPLE_RECORDS = (
     system.SYTUWT,
     system.SYTSCP,
     storage.SYTXSG,
-    system.SYTCUG,
+    partition.SYTCUG,
+    *partition.SYTCUPS,
+    partition.SYTCUM,
     system.SYTSYG,
     storage.STORSG,
     storage.STORSP,

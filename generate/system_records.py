@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .counters import Values, ebcdic
 from .measurement import TOD_PER_S
-from .model import Model, Sample
+from .model import Sample
 from .noise import I64
 from .record_type import (
     Filled,
@@ -117,23 +116,6 @@ def _sytscp(sample: Sample, elapsed: I64) -> Filled:
     return Filled(flows={"plsdspcn": sample.activity.dispatches})
 
 
-def _sytcug_rows(model: Model) -> int:
-    return int(model.measurement.machine.mode == "lpar")
-
-
-def _sytcug_fixed(model: Model) -> Values:
-    machine = model.measurement.machine
-    return {
-        "lcutnpar": 1 + len(model.measurement.scenario.partitions),
-        "lcutpcct": machine.physical_processors,
-        "lpnumber": machine.partition_number,
-        "cpucount": machine.processors,
-        "cpucfgct": machine.processors,
-        "lparname": ebcdic(machine.partition, 8),
-        "cpudedct": machine.processors if machine.dedicated else 0,
-    }
-
-
 def _prcprp(sample: Sample, elapsed: I64) -> Filled:
     model, count = sample.model, sample.high_frequency_samples
     idle = 1.0 - sample.times.busy / int(model.timeline.tod[sample.interval])
@@ -162,6 +144,5 @@ SYTSCG = SampleRecord("sytscg", one, nothing, _sytscg)
 SYTCOM = SampleRecord("sytcom", processors, cpu_addresses, still, present=online)
 SYTUWT = SampleRecord("sytuwt", one, nothing, _sytuwt)
 SYTSCP = SampleRecord("sytscp", processors, cpu_addresses, _sytscp, present=online)
-SYTCUG = SampleRecord("sytcug", _sytcug_rows, _sytcug_fixed, still)
 SYTSYG = SampleRecord("sytsyg", one, nothing, still)
 PRCPRP = SampleRecord("prcprp", processors, cpu_addresses, _prcprp, present=online)

@@ -119,7 +119,7 @@ def test_waiting_states_add_up_to_the_dispatch_list(dump: Dump):
     for sample, states in enumerate(dump.of(0, 12)):
         (lists,), (users,) = dump.of(0, 10, sample), dump.of(0, 8, sample)
         in_list = sum(r.data[32] == 0x37 for r in dump.of(4, 3, sample))
-        assert states.u4(20) + states.u4(32) + states.u4(44) + states.u4(48) == states.u4(56)
+        assert sum(states.u4(at) for at in range(20, 56, 4)) == states.u4(56)
         assert states.u4(56) == lists.u2(20) == in_list
         assert users.u4(20) - users.u4(24) == in_list
 
