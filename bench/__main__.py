@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from . import decode, encodings, landing, listing, memory
+from . import decode, encodings, generating, landing, listing, memory
 from .dumps import Dumps
 from .machine import MEGA, machine
 from .result import Section
@@ -39,12 +39,18 @@ def _encodings(dumps: Dumps, quick: bool) -> list[Section]:
     return encodings.measure(landing.decoded_tables(dump), 1 if quick else 3)
 
 
+def _generating(dumps: Dumps, quick: bool) -> list[Section]:
+    lengths = [3, 6] if quick else [240, 1440]
+    return generating.measure(dumps.folder, lengths, 1 if quick else 3)
+
+
 MEASUREMENTS: dict[str, Measurement] = {
     "decode": _decode,
     "landing": _landing,
     "memory": _memory,
     "listing": _listing,
     "encodings": _encodings,
+    "generating": _generating,
 }
 
 

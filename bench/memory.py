@@ -63,7 +63,7 @@ def ingest_alone(dump: Path) -> Ingested:
     """
     with tempfile.TemporaryDirectory(dir=dump.parent) as store:
         done = subprocess.run(
-            [sys.executable, "-m", "bench.peak", str(dump), store],
+            [sys.executable, "-m", "bench.peak", "ingest", str(dump), "--store", store],
             cwd=Path(__file__).parent.parent,
             stdout=subprocess.PIPE,
             text=True,

@@ -1,4 +1,4 @@
-"""One `cpmon ingest` in a process of its own: `python -m bench.peak DUMP STORE`.
+"""One command of cpmon in a process of its own: `python -m bench.peak [--one-core] COMMAND ...`.
 
 The last line of its output is JSON: exit status, seconds, and the peak of resident memory. The
 process reads the peak itself, since what a parent sees of a child includes its own size at the
@@ -8,6 +8,7 @@ fork.
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
@@ -26,13 +27,22 @@ def peak_bytes() -> int:
 
 
 def main() -> None:
-    """Ingest, then tell."""
-    import cpmon.ingest
-    import cpmon.store  # noqa: F401 - the start of the interpreter is not what is timed
+    """Run the command, then tell."""
+    wanted = sys.argv[1:]
+    if wanted[0] == "--one-core":
+        wanted = wanted[1:]
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    # The start of the interpreter is not what is timed.
     from cpmon.cli.main import run
 
+    if wanted[0] == "ingest":
+        import cpmon.ingest
+        import cpmon.store  # noqa: F401
+    else:
+        import cpmon.generate  # noqa: F401
     started = time.perf_counter()
-    status = run(["ingest", sys.argv[1], "--store", sys.argv[2]])
+    status = run(wanted)
     seconds = time.perf_counter() - started
     print(json.dumps({"status": int(status), "seconds": seconds, "peak_bytes": peak_bytes()}))
 
