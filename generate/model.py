@@ -12,12 +12,14 @@ from .clock import U64, Clock
 from .course import Course
 from .dasd import Volumes, VolumeWork
 from .demand import Demand
+from .locks import Locks
 from .machine import Processors, Times
 from .measurement import SCM_PER_S, TOD_PER_S, Measurement
 from .noise import I64, partition
 from .partitions import Dispatched, Partitions
 from .roster import Roster
 from .scheduler import Lists
+from .services import Services
 from .storage import Flows, Levels, Paging
 from .timeline import Bool, Timeline
 from .transactions import Transactions
@@ -138,6 +140,16 @@ class Sample:
     def dispatched(self) -> Dispatched:
         """For how long the machine dispatched the processors of its partitions."""
         return Dispatched.of(self)
+
+    @cached_property
+    def locks(self) -> Locks:
+        """Spins of the interval by lock."""
+        return Locks.of(self.times)
+
+    @cached_property
+    def services(self) -> Services:
+        """What guests asked CP for in the interval, by processor."""
+        return Services.of(self)
 
     @cached_property
     def paging(self) -> Paging:

@@ -31,7 +31,6 @@ def characteristics(model: Model) -> Values:
         "lpnumber": machine.partition_number,
         "lparname": ebcdic(machine.partition, 8),
         "cpuchar": (0x80 if alone else 0x40) | 0x20 * (machine.capped and not alone),
-        "cpucount": machine.processors,
         "cpudedct": machine.processors if alone else 0,
         "cpushard": 0 if alone else machine.processors,
         "lparcaf": round(1000 * granted / lpars.physical),
@@ -41,10 +40,8 @@ def characteristics(model: Model) -> Values:
 def configured(sample: Sample) -> Values:
     """How many logical processors of this system are online, and how many could be."""
     online = int(sample.times.online.sum())
-    return {
-        "cpucfgct": online,
-        "cpustnby": sample.model.measurement.processors - online,
-    }
+    every = sample.model.measurement.processors
+    return {"cpucount": every, "cpucfgct": online, "cpustnby": every - online}
 
 
 def _in_lpar_mode(model: Model) -> int:

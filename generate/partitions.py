@@ -166,7 +166,7 @@ def _own(sample: Sample, span: int) -> F64:
     """(processors,) of this system: busy, or online where nobody else gets the processor."""
     lpars, times = sample.model.partitions, sample.times
     if lpars.dedicated[lpars.own]:
-        return times.online * float(span)
+        return times.online.astype(np.float64) * span
     return np.minimum(times.busy // TOD_PER_US, span).astype(np.float64)
 
 

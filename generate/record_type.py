@@ -9,9 +9,13 @@ import numpy as np
 
 from ..schemas import layout
 from .counters import Values
+from .hardware import ProcessorType
 from .model import Model, Sample
 from .noise import F64, I64
 from .timeline import Bool
+
+PROCESSOR_TYPES: dict[ProcessorType, int] = {"CP": 0, "ZAAP": 2, "IFL": 3, "ICF": 4, "ZIIP": 5}
+"""Codes of z/Architecture for the types of processors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,12 @@ def one(model: Model) -> int:
 def cpu_addresses(model: Model) -> Values:
     """The key of the records of processors."""
     return {"pfxcpuad": np.arange(model.measurement.processors)}
+
+
+def typed_processors(model: Model) -> Values:
+    """The same, with the code of their type, which later releases have."""
+    kind = model.measurement.machine.processor_type
+    return {**cpu_addresses(model), "pfxcputy": PROCESSOR_TYPES[kind]}
 
 
 def nothing(model: Model) -> Values:

@@ -8,7 +8,9 @@ into counters by the roles of the layouts.
 from __future__ import annotations
 
 from . import device_records as device
+from . import lock_records as lock
 from . import partition_records as partition
+from . import processor_records as processor
 from . import storage_records as storage
 from . import system_records as system
 from . import user_records as user
@@ -31,11 +33,15 @@ SAMPLE_RECORDS = (
     *partition.SYTCUPS,
     partition.SYTCUM,
     system.SYTSYG,
+    lock.SYTLCK,
     storage.STORSG,
     storage.STORSP,
     device.STOASP,
     user.USEACT,
-    system.PRCPRP,
+    processor.PRCPRP,
+    processor.PRCIOP,
+    processor.PRCINS,
+    processor.PRCDIA,
     device.IODDEV,
 )
 """Domains 0, 3, 4, 5 and 6; by record number within a domain."""

@@ -9,12 +9,12 @@ from .noise import I64
 from .record_type import (
     Filled,
     SampleRecord,
-    cpu_addresses,
     nothing,
     one,
     online,
     processors,
     still,
+    typed_processors,
 )
 
 
@@ -130,13 +130,23 @@ def _storsp(sample: Sample, elapsed: I64) -> Filled:
 
 SYTRSG = SampleRecord("sytrsg", one, _sytrsg_fixed, _sytrsg)
 SYTRSP = SampleRecord(
-    "sytrsp", processors, cpu_addresses, _sytrsp, present=online, wrapping=frozenset({"plsmvb2g"})
+    "sytrsp",
+    processors,
+    typed_processors,
+    _sytrsp,
+    present=online,
+    wrapping=frozenset({"plsmvb2g"}),
 )
 SYTXSP = SampleRecord(
-    "sytxsp", processors, cpu_addresses, _sytxsp, present=online, wrapping=frozenset({"plspgout"})
+    "sytxsp",
+    processors,
+    typed_processors,
+    _sytxsp,
+    present=online,
+    wrapping=frozenset({"plspgout"}),
 )
 SYTASG = SampleRecord("sytasg", one, _sytasg_fixed, _sytasg)
 SYTSHS = SampleRecord("sytshs", one, nothing, still)
 SYTXSG = SampleRecord("sytxsg", one, nothing, _sytxsg)
 STORSG = SampleRecord("storsg", one, _storsg_fixed, still)
-STORSP = SampleRecord("storsp", processors, cpu_addresses, _storsp, present=online)
+STORSP = SampleRecord("storsp", processors, typed_processors, _storsp, present=online)

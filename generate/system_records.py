@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from .locks import SCHEDULER, TIMER
 from .measurement import TOD_PER_S
 from .model import Sample
 from .noise import I64
 from .record_type import (
     Filled,
     SampleRecord,
-    cpu_addresses,
     nothing,
     one,
     online,
     processors,
     still,
+    typed_processors,
 )
 
 
@@ -75,7 +76,8 @@ def _sytscg(sample: Sample, elapsed: I64) -> Filled:
     model, n = sample.model, sample.number
     dispatched = int(model.lists.dispatched[n])
     resident = (sample.held.resident_below + sample.held.resident_above)[sample.held.dispatched]
-    spins, time = sample.times.spins.sum(), sample.times.spin_time.sum()
+    spins, time = sample.locks.of_lock(SCHEDULER)
+    timer_spins, timer_time = sample.locks.of_lock(TIMER)
     # Who stays dispatched for long ends up in class 3; short interactions are class 1.
     lasting = dispatched > int(model.lists.logged_on[n]) // 2
     first, second = (0, 0) if lasting else (dispatched * 6 // 10, dispatched * 3 // 10)
@@ -89,11 +91,10 @@ def _sytscg(sample: Sample, elapsed: I64) -> Filled:
             "srmwssdl": resident.sum(),
         },
         {
-            # The scheduler lock is the busiest of all; the timer request lock comes next.
-            "calslkct": spins * 7 // 10,
-            "calslktm": time * 7 // 10,
-            "caltlkct": spins // 10,
-            "caltlktm": time // 10,
+            "calslkct": spins,
+            "calslktm": time,
+            "caltlkct": timer_spins,
+            "caltlktm": timer_time,
         },
     )
 
@@ -116,33 +117,25 @@ def _sytscp(sample: Sample, elapsed: I64) -> Filled:
     return Filled(flows={"plsdspcn": sample.activity.dispatches})
 
 
-def _prcprp(sample: Sample, elapsed: I64) -> Filled:
-    model, count = sample.model, sample.high_frequency_samples
-    idle = 1.0 - sample.times.busy / int(model.timeline.tod[sample.interval])
-    waiting = int(model.lists.cpu_wait[sample.number])
-    on_master = np.zeros(model.measurement.processors, dtype=np.int64)
-    on_master[0] = sample.activity.dispatches[0] // 4
-    return Filled(
-        flows={
-            "pfxdspcs": sample.activity.dispatches,
-            "plsdspcm": on_master,
-            "hfcount": count,
-            "hfuserz": np.floor(count * idle),
-            "hfuserc": waiting * count // model.measurement.processors,
-        }
-    )
-
-
 SYTSYP = SampleRecord(
-    "sytsyp", processors, cpu_addresses, _sytsyp, present=online, wrapping=frozenset({"plsprvis"})
+    "sytsyp",
+    processors,
+    typed_processors,
+    _sytsyp,
+    present=online,
+    wrapping=frozenset({"plsprvis"}),
 )
 SYTPRP = SampleRecord(
-    "sytprp", processors, cpu_addresses, _sytprp, present=online, wrapping=frozenset({"pfxspinc"})
+    "sytprp",
+    processors,
+    typed_processors,
+    _sytprp,
+    present=online,
+    wrapping=frozenset({"pfxspinc"}),
 )
 SYTUSR = SampleRecord("sytusr", one, nothing, _sytusr)
 SYTSCG = SampleRecord("sytscg", one, nothing, _sytscg)
-SYTCOM = SampleRecord("sytcom", processors, cpu_addresses, still, present=online)
+SYTCOM = SampleRecord("sytcom", processors, typed_processors, still, present=online)
 SYTUWT = SampleRecord("sytuwt", one, nothing, _sytuwt)
-SYTSCP = SampleRecord("sytscp", processors, cpu_addresses, _sytscp, present=online)
+SYTSCP = SampleRecord("sytscp", processors, typed_processors, _sytscp, present=online)
 SYTSYG = SampleRecord("sytsyg", one, nothing, still)
-PRCPRP = SampleRecord("prcprp", processors, cpu_addresses, _prcprp, present=online)
