@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.generate.columns import I64, PLACES, Columns, Rows
+from tests.generate.columns import I64, Columns, Rows
 from tests.generate.plain_reader import FRAME
 
 
@@ -13,7 +13,7 @@ def doubled(dump: Columns, kind: str, field: str, sample: int = 1) -> bytes | No
 
     Of the objects, the one whose counter grew most. None where none grew.
     """
-    place = PLACES[kind][field]
+    place = dump.place(kind, field)
     before, now = dump.rows(kind, sample - 1), dump.rows(kind, sample)
     if not _hold(before, place) or not _hold(now, place):
         return None
@@ -29,7 +29,7 @@ def doubled(dump: Columns, kind: str, field: str, sample: int = 1) -> bytes | No
 
 def shifted(dump: Columns, kind: str, field: str, sample: int = 1) -> bytes | None:
     """A figure of one object is one more in one sample: of the object where it is greatest."""
-    place, rows = PLACES[kind][field], dump.rows(kind, sample)
+    place, rows = dump.place(kind, field), dump.rows(kind, sample)
     if not _hold(rows, place) or not (values := rows.at(*place)).any():
         return None
     return _added(dump.data, rows, np.array([values.argmax()]), place, 1)
@@ -37,7 +37,7 @@ def shifted(dump: Columns, kind: str, field: str, sample: int = 1) -> bytes | No
 
 def swollen(dump: Columns, kind: str, field: str, sample: int = 1) -> bytes | None:
     """A level of one object is twice as high in one sample: of the object where it is highest."""
-    place, rows = PLACES[kind][field], dump.rows(kind, sample)
+    place, rows = dump.place(kind, field), dump.rows(kind, sample)
     if not _hold(rows, place) or not (values := rows.at(*place)).any():
         return None
     return _added(dump.data, rows, np.array([values.argmax()]), place, int(values.max()))

@@ -73,10 +73,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A dump and the throughput companion beside it: transactions of each interval."""
+    """A dump and the log of a load generator beside it, if there is one.
+
+    Attributes:
+        transactions: for each of its intervals, TOD clock at the end, and how many.
+    """
 
     dump: Columns
-    transactions: tuple[int, ...] | None = None
+    transactions: tuple[tuple[int, int], ...] = ()
 
 
 IN_SAMPLES: dict[str, Callable[[Sample], Claims]] = {}

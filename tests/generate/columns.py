@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tests.generate.plain_reader import Record, records
 
 I64 = npt.NDArray[np.int64]
+TOD_PER_S = 4_096_000_000
 
 TYPES: dict[str, tuple[int, int, slice]] = {
     "sytsyp": (0, 1, slice(20, 22)),
@@ -46,6 +47,7 @@ TYPES: dict[str, tuple[int, int, slice]] = {
     "uselon": (4, 1, slice(20, 30)),
     "uselof": (4, 2, slice(20, 30)),
     "useact": (4, 3, slice(20, 30)),
+    "useint": (4, 4, slice(20, 30)),
     "prcvon": (5, 1, slice(20, 22)),
     "prcvof": (5, 2, slice(20, 22)),
     "prcprp": (5, 3, slice(20, 22)),
@@ -97,6 +99,10 @@ FIELDS = {
     "useact": """28 u2 vmdcpuad, 32 u1 vmdslist, 36 u8 vmdttime, 44 u8 vmdvtime, 68 u4 vmdctpvr,
         76 u4 vmdwsspr, 80 u4 vmdctxbk, 104 u4 calctpgs, 112 u4 calcppgr, 116 u4 calcppgw,
         136 u4 vmdvdsct, 184 u4 calcpmig, 188 u4 calcpxwt, 192 u4 calcpxrd""",
+    "useint": """48 u4 hfquct, 52 u4 hfdisp0, 56 u4 hfdisp1, 60 u4 hfdisp2, 64 u4 hfdisp3,
+        68 u4 hfelig0, 72 u4 hfelig1, 76 u4 hfelig2, 80 u4 hfelig3, 88 u4 hftidl, 92 u4 hftsvm,
+        96 u4 hfiowt, 100 u4 hfcfwt, 104 u4 hfsimwt, 108 u4 hfwtpag, 112 u4 hfcpuwt,
+        116 u4 hfcpurn, 128 u4 hfdorm, 136 u4 hfothr""",
     "prcvon": "",
     "prcvof": "",
     "prcprp": """84 u4 pfxdspcs, 88 u4 plsdspcm, 96 u4 hfcount, 100 u4 hfuserz""",
@@ -118,6 +124,17 @@ PLACES: dict[str, dict[str, tuple[int, int]]] = {
     for kind, text in FIELDS.items()
 }
 """Offset and length of each field."""
+
+
+ENTRIES: dict[str, tuple[str, dict[str, tuple[int, int]]]] = {
+    "sytcup": ("calcpuof", {"lcucactm": (6, 8), "lcuclptm": (14, 8)}),
+    "sytcum": ("calmibof", {"lcumgtm": (2, 8)}),
+    "sytlck": (
+        "calentdsp",
+        {"calxscnt": (8, 4), "calxtime": (12, 8), "calsscnt": (20, 4), "calstime": (24, 8)},
+    ),
+}
+"""Of repeated parts: the field that says where they start, and fields by offset in an entry."""
 
 
 class Rows:
@@ -208,22 +225,29 @@ class Columns:
 
     def __init__(self, dump: bytes) -> None:
         self.data = dump
+        self._rows: dict[tuple[str, int | None], Rows] = {}
         self._found: dict[tuple[int, int], list[Record]] = defaultdict(list)
         for record in records(dump):
             self._found[record.domain, record.number].append(record)
         self.ends: list[int] = [r.tod for r in self._found[1, 11]]
 
-    @property
-    def kinds(self) -> set[tuple[int, int]]:
-        """Domain and number of the records that occur."""
-        return {kind for kind, found in self._found.items() if found}
+    def place(self, kind: str, field: str) -> tuple[int, int]:
+        """Offset and length of a field, in the first entry if it is one of a repeated part."""
+        if field in PLACES[kind]:
+            return PLACES[kind][field]
+        first, fields = ENTRIES[kind]
+        offset, width = fields[field]
+        starts = self.rows(kind)[first]
+        return (int(starts[0]) if starts.size else 0) + offset, width
 
-    @functools.cache  # noqa: B019 - lives as long as the test module
     def rows(self, kind: str, sample: int | None = None) -> Rows:
         """The records of one type, all or those of a sample."""
-        domain, number, _ = TYPES[kind]
-        found = self._found[domain, number]
-        return Rows(kind, [r for r in found if sample is None or r.sample == sample])
+        if (kind, sample) not in self._rows:
+            domain, number, _ = TYPES[kind]
+            found = self._found[domain, number]
+            chosen = [r for r in found if sample is None or r.sample == sample]
+            self._rows[kind, sample] = Rows(kind, chosen)
+        return self._rows[kind, sample]
 
     @property
     def samples(self) -> range:
@@ -238,10 +262,10 @@ class Columns:
     def intervals(self) -> Iterator[Interval]:
         """The intervals that counters can be compared over: none was missed, no IPL was in it."""
         for number in self.samples[:-1]:
-            now = self.profile("mtrspr", number + 1)["interval"] * 4_096_000_000
+            wanted = int(self.profile("mtrspr", number)["interval"][0]) * TOD_PER_S
             length = self.ends[number + 1] - self.ends[number]
             ipls = {int(self.profile("mtrsys", n)["systodst"][0]) for n in (number, number + 1)}
-            if length < 1.5 * int(now[0]) and len(ipls) == 1:
+            if length < 1.5 * wanted and len(ipls) == 1:
                 yield Interval(self, number)
 
 

@@ -24,11 +24,10 @@ from tests.generate.claims import (
     in_runs,
     in_samples,
 )
-from tests.generate.columns import Entries, Interval, Rows, names
+from tests.generate.columns import TOD_PER_S, Entries, Interval, Rows, names
 
 __all__ = ["check_names", "cross_checked"]
 
-TOD_PER_S = 4_096_000_000
 TOD_PER_US = 4096
 SCM_US = 128
 FRAMES_BELOW_2G = 2**31 // 4096
@@ -36,6 +35,10 @@ DISPATCH, DORMANT = 0x37, 0x0B
 DISPATCH_STATES = (
     *("caltidl", "caltsvm", "caliowt", "calwtpag", "calcfwt", "calsimwt"),
     *("calcpuwt", "calcpurn", "calothr"),
+)
+SAMPLED_STATES = (
+    *("hftidl", "hftsvm", "hfiowt", "hfcfwt", "hfsimwt", "hfwtpag"),
+    *("hfcpuwt", "hfcpurn", "hfothr"),
 )
 TRANSACTIONS = ("calmptct", "calmpnct", "caluptct", "calupnct", "calqdnct")
 SYSTEM_KINDS = (
@@ -173,35 +176,50 @@ def diagnoses(interval: Interval) -> Claims:
 
 @in_intervals
 def partitions(interval: Interval) -> Claims:
-    """A processor that is busy is dispatched; no more are dispatched than there are.
+    """Logical processors are dispatched for as long as they are busy; there is room for all.
 
-    Dispatch times are whole microseconds, and the partitions' clock is read before the sample's.
+    A dedicated processor is always dispatched. Times are whole microseconds: one may be lost for
+    every processor.
     """
-    if not interval.has("sytcup", "lcutctod"):
+    if not interval.has("sytcup", "lcutctod") or not interval.has("sytcum", "lcutctod"):
         return
-    before, now = interval.before("sytcup"), interval.now("sytcup")
-    then, later = (r.entries("calcpuof", "calcpuln", "lcupcpct") for r in (before, now))
-    active, effective = (later.at(at, 8) - then.at(at, 8) for at in (6, 14))
+    now, cug = interval.now("sytcup"), interval.now("sytcug")
+    owners, active, effective = _dispatch_times(interval)
     yield Claim("effective <= dispatched", effective, active, at_most=True)
-    clock = int((now["lcutctod"] - before["lcutctod"]).max()) // TOD_PER_US
-    yield Claim("dispatched <= time", active, clock, at_most=True, slack=1)
-    physical = interval.now("sytcug")
-    if physical.has("lcutpcct"):
-        most = int(physical["lcutpcct"][0]) * clock
-        yield Claim("all <= physical", int(active.sum()), most, at_most=True, slack=len(active))
-    busy = _sum(*(interval.total("sytprp", f) for f in ("pfxutime", "pfxtotwt")))
-    system = interval.total("sytprp", "pfxtmsys")
-    if busy is not None and system is not None and physical.has("lpnumber"):
-        own = later.owners == now.keys[now["lcuppnum"] == int(physical["lpnumber"][0])]
-        used = int(interval.growth("sytprp", "pfxutime").sum()) - system
-        slack = len(active) + abs(clock - busy // TOD_PER_US)
-        yield Claim(
-            "busy <= dispatched",
-            used // TOD_PER_US,
-            int(active[own].sum()),
-            at_most=True,
-            slack=slack,
-        )
+    clock = int((now["lcutctod"] - interval.before("sytcup")["lcutctod"]).max()) // TOD_PER_US
+    yield Claim("dispatched <= time", active, clock, at_most=True)
+    spent = int(active.sum()) + int(_management(interval).sum())
+    most = int(interval.now("sytcum")["lcupcpct"][0]) * clock
+    yield Claim("partitions + machine <= physical", spent, most, at_most=True)
+    charged, system = (interval.total("sytprp", f) for f in ("pfxutime", "pfxtmsys"))
+    if charged is None or system is None or not cug.has("cpudedct"):
+        return
+    own = owners == now.keys[now["lcuppnum"] == int(cug["lpnumber"][0])]
+    online = len(interval.now("sytprp"))
+    if int(cug["cpudedct"][0]):
+        yield Claim("dedicated: dispatched = time", int(active[own].sum()), online * clock)
+    else:
+        busy = (charged - system) // TOD_PER_US
+        yield Claim("shared: effective = busy", int(effective[own].sum()), busy, slack=online + 1)
+
+
+def _dispatch_times(interval: Interval) -> tuple[Figure, Figure, Figure]:
+    """Of every logical processor: its partition, and growth of both dispatch times (us)."""
+    before, now = (
+        rows.entries("calcpuof", "calcpuln", "lcupcpct")
+        for rows in (interval.before("sytcup"), interval.now("sytcup"))
+    )
+    active, effective = (now.at(at, 8) - before.at(at, 8) for at in (6, 14))
+    return now.owners, active, effective
+
+
+def _management(interval: Interval) -> Figure:
+    """Of every physical processor, growth of the time that belongs to no partition (us)."""
+    before, now = (
+        rows.entries("calmibof", "calmibln", "lcupcpct").at(2, 8)
+        for rows in (interval.before("sytcum"), interval.now("sytcum"))
+    )
+    return now - before
 
 
 # Guests
@@ -500,7 +518,7 @@ def page_response(interval: Interval) -> Claims:
 @in_intervals
 def high_frequency(interval: Interval) -> Claims:
     """High-frequency samples are as many as the time has room for, everywhere."""
-    profile = interval.dump.profile("mtrspr", interval.number + 1)
+    profile = interval.dump.profile("mtrspr", interval.number)
     if not profile.has("hfrate") or not int(profile["hfrate"][0]):
         return
     apart = int(profile["hfrate"][0]) * TOD_PER_S // 100
@@ -569,6 +587,25 @@ def wait_states(sample: Sample) -> Claims:
     yield Claim("running <= processors", running, processors, at_most=True)
 
 
+@in_intervals
+def sampled_states(interval: Interval) -> Claims:
+    """A virtual processor is found in one list and in one state by every high-frequency sample."""
+    if not interval.has("useint", "hfothr"):
+        return
+    who = _labels(interval.now("useint"))
+
+    def grown(*fields: str) -> Figure:
+        return sum(interval.growth("useint", f) for f in fields)
+
+    dispatched = grown(*(f"hfdisp{n}" for n in range(4)))
+    queued, eligible = grown("hfquct"), grown(*(f"hfelig{n}" for n in range(4)))
+    yield Claim("dispatched + eligible = queued", dispatched + eligible, queued, objects=who)
+    yield Claim("states = dispatched", grown(*SAMPLED_STATES), dispatched, objects=who)
+    if interval.has("prcprp", "hfcount"):
+        taken = int(interval.growth("prcprp", "hfcount").max())
+        yield Claim("queued + dormant = samples", queued + grown("hfdorm"), taken, objects=who)
+
+
 @in_samples
 def working_sets(sample: Sample) -> Claims:
     """The scheduler's sum of working sets is that of the users in the dispatch list."""
@@ -582,12 +619,11 @@ def working_sets(sample: Sample) -> Claims:
 @in_runs
 def throughput(evidence: Evidence) -> Claims:
     """Transactions that CP counts are those that the load generator logged."""
-    if evidence.transactions is None:
-        return
     for interval in evidence.dump.intervals():
         counted = _sum(*(interval.total("sytusr", f) for f in TRANSACTIONS))
-        logged = evidence.transactions[interval.number]
-        yield Claim(f"transactions of interval {interval.number}", counted, logged)
+        logged = [n for end, n in evidence.transactions if abs(end - interval.until) < TOD_PER_S]
+        what = f"transactions of interval {interval.number}"
+        yield Claim(what, counted, logged[0] if logged else None)
 
 
 # Objects: who is there
