@@ -12,6 +12,7 @@ from .clock import U64, Clock
 from .course import Course
 from .dasd import Volumes, VolumeWork
 from .demand import Demand
+from .linux import Linux
 from .locks import Locks
 from .machine import Processors, Times
 from .measurement import SCM_PER_S, TOD_PER_S, Measurement
@@ -20,10 +21,12 @@ from .partitions import Dispatched, Partitions
 from .roster import Roster
 from .scheduler import Lists
 from .services import Services
+from .states import States
 from .storage import Flows, Levels, Paging
 from .timeline import Bool, Timeline
 from .transactions import Transactions
 from .users import Held, Used, Users
+from .virtual_ios import VirtualIos
 
 IPL_LASTS = 75 * TOD_PER_S
 """From IPL to the first sample after it, when the system comes up in the middle of a run."""
@@ -49,6 +52,7 @@ class Model:
     flows: Flows
     volumes: Volumes
     users: Users
+    linux: Linux
     lists: Lists
     activity: Activity
 
@@ -62,6 +66,7 @@ class Model:
         processors = Processors.of(measurement, course, demand, transactions)
         flows = Flows.of(measurement, course, demand)
         logged_on = roster.counts_at(measurement.intervals)
+        users = Users.of(measurement, roster)
         return cls(
             measurement=measurement,
             timeline=timeline,
@@ -74,7 +79,8 @@ class Model:
             levels=Levels.of(measurement, course, demand),
             flows=flows,
             volumes=Volumes.of(measurement, course, demand, flows),
-            users=Users.of(measurement, roster),
+            users=users,
+            linux=Linux.of(measurement, timeline, demand, users),
             lists=Lists.of(measurement, timeline, demand, processors, logged_on),
             activity=Activity.of(measurement, course, demand),
         )
@@ -184,6 +190,16 @@ class Sample:
     def used(self) -> Used:
         """What the users used in the interval."""
         return Used.of(self)
+
+    @cached_property
+    def virtual_ios(self) -> VirtualIos:
+        """The users' I/Os in the interval, disks excepted."""
+        return VirtualIos.of(self)
+
+    @cached_property
+    def states(self) -> States:
+        """The states of the virtual processors in the interval."""
+        return States.of(self)
 
     @cached_property
     def held(self) -> Held:

@@ -10,6 +10,9 @@ from .tables import Limits
 
 Guest = Literal["cms", "linux", "vse", "server"]
 
+MOST_VIRTUAL_PROCESSORS = 64
+"""A guest can have so many."""
+
 
 @dataclass(frozen=True, slots=True)
 class UserGroup:
@@ -27,7 +30,7 @@ class UserGroup:
     weight: Annotated[float, Positive] = 1.0
     weight_sigma: Annotated[float, Limits(least=0, most=2)] = 0.3
     interval_sigma: Annotated[float, Limits(least=0, most=2)] = 0.15
-    virtual_processors: Annotated[int, Limits(least=1, most=64)] = 1
+    virtual_processors: Annotated[int, Limits(least=1, most=MOST_VIRTUAL_PROCESSORS)] = 1
     storage_mib: Annotated[int, Limits(least=1, most=2047)] = 32
     working_set_mib: Annotated[float, Positive] = 4.0
     architecture: Literal["ESA", "XA", "XC", "Z"] = "ESA"

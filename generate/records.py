@@ -7,7 +7,9 @@ into counters by the roles of the layouts.
 
 from __future__ import annotations
 
+from . import appldata_records as appldata
 from . import device_records as device
+from . import interaction_records as interaction
 from . import lock_records as lock
 from . import partition_records as partition
 from . import processor_records as processor
@@ -38,10 +40,12 @@ SAMPLE_RECORDS = (
     storage.STORSP,
     device.STOASP,
     user.USEACT,
+    interaction.USEINT,
     processor.PRCPRP,
     processor.PRCIOP,
     processor.PRCINS,
     processor.PRCDIA,
     device.IODDEV,
+    *appldata.APLSDTS,
 )
-"""Domains 0, 3, 4, 5 and 6; by record number within a domain."""
+"""Domains 0, 3, 4, 5, 6 and 10; by record number within a domain."""

@@ -10,8 +10,8 @@ from .noise import F64, I64
 from .record_type import Filled, SampleRecord
 from .timeline import Bool
 
-MODES = {"ESA": 0x40, "XA": 0x20, "XC": 0x08, "Z": 0x04}
-"""CALMODE: architecture of the virtual machine."""
+MODES = {"ESA": 0x40, "XA": 0x20, "XC": 0x08, "Z": 0x44}
+"""CALMODE: architecture of the virtual machine; Z is an ESA one that has entered z/Architecture."""
 
 _DISPATCHED, _DORMANT = 0x37, 0x0B
 
@@ -28,17 +28,7 @@ def _useact_fixed(model: Model) -> Values:
 
 def _useact(sample: Sample, elapsed: I64) -> Filled:
     users, used, held = sample.model.users, sample.used, sample.held
-    rates = {
-        "vmdvcsct": [g.console_ios_per_s for g in users.groups],
-        "vmdvusct": [g.unit_record_ios_per_s for g in users.groups],
-        "vmdvosct": [g.network_ios_per_s for g in users.groups],
-    }
-    seconds = int(sample.model.timeline.seconds[sample.interval])
-    load = sample.model.demand.load[sample.interval][users.roster.group] * sample.active
-    ios = {
-        name: users.on_base(np.rint(users.each_share(of_groups) * load * seconds).astype(np.int64))
-        for name, of_groups in rates.items()
-    }
+    ios = sample.virtual_ios
     of_users = {
         "calcppgr": used.dasd_reads,
         "calcppgw": used.dasd_writes,
@@ -47,6 +37,9 @@ def _useact(sample: Sample, elapsed: I64) -> Filled:
         "calcpmig": used.migrated,
         "calcpxwt": used.page_outs,
         "calcpxrd": used.page_ins,
+        "vmdvcsct": ios.console,
+        "vmdvusct": ios.unit_record,
+        "vmdvosct": ios.network,
     }
     levels = {
         "vmdctpvr": held.resident_below,
@@ -63,7 +56,6 @@ def _useact(sample: Sample, elapsed: I64) -> Filled:
             "vmdttime": used.virtual + used.cp,
             "vmdvtime": used.virtual,
             **{name: users.on_base(value) for name, value in of_users.items()},
-            **ios,
         },
     )
 
