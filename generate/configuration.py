@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from .counters import Values, ebcdic
+from .devices import device_identity
+from .hardware import Machine
 from .model import Model, Sample
 from .partition_records import characteristics, configured
 from .scenario import Domain, EventDomain
@@ -36,9 +38,11 @@ def event_profile(model: Model) -> Values:
 def configuration(sample: Sample) -> list[tuple[str, int, Values]]:
     """Layout name, rows and values of each configuration record, in CP's order."""
     model = sample.model
+    online = model.volumes.online(sample.interval)
     return [
         ("mtrsys", 1, _mtrsys(sample)),
         ("mtrprp", int(sample.times.online.sum()), _mtrprp(sample)),
+        ("mtrdev", int(online.sum()), device_identity(model.volumes, np.flatnonzero(online))),
         ("mtrmem", 1, _mtrmem(model)),
         ("mtrpag", int(model.volumes.is_cp.sum()), _mtrpag(model)),
         ("mtrspr", 1, _mtrspr(sample)),
@@ -74,14 +78,17 @@ def _mtrsys(sample: Sample) -> Values:
 
 
 def _mtrprp(sample: Sample) -> Values:
-    machine = sample.model.measurement.machine
     addresses = np.flatnonzero(sample.times.online)
     flags = np.where(addresses == 0, MASTER, 0)
+    identity = processor_identity(sample.model.measurement.machine)
+    return {"pfxcpuad": addresses, "calflags": flags, **identity}
+
+
+def processor_identity(machine: Machine) -> Values:
+    """What every processor says of itself: machine type and serial number."""
     return {
-        "pfxcpuad": addresses,
         "pfxidmdl": np.void(_packed(machine.type, 2)),
         "pfxidser": np.void(_packed(machine.serial, 3)),
-        "calflags": flags,
     }
 
 

@@ -35,7 +35,10 @@ def ebcdic(texts: Any, width: int) -> npt.NDArray[np.void]:
     Returns:
         (rows,) of `width` bytes; one row for one text.
     """
-    padded = np.char.ljust(np.atleast_1d(np.asarray(texts, dtype=np.str_)), width)
+    plain = np.atleast_1d(np.asarray(texts, dtype=np.str_))
+    if not plain.size:
+        return np.empty(0, dtype=f"V{width}")
+    padded = np.char.ljust(plain, width)
     return np.char.encode(padded, "cp037").astype(f"S{width}").view(f"V{width}")
 
 
@@ -126,6 +129,21 @@ class Encoder:
         for counter in self._counters.values():
             if counter is not None:
                 counter.total[chosen] = 0
+
+    def held(self, rows: I64) -> dict[str, npt.NDArray[Any]]:
+        """What some rows hold by field: levels as last written, counters in full, not wrapped.
+
+        Args:
+            rows: indices of rows.
+
+        Returns:
+            (rows,) or (rows, entries) each, copies.
+        """
+        found: dict[str, npt.NDArray[Any]] = {}
+        for name, place in self.form.places.items():
+            counter = self._counters.get(name)
+            found[name] = place.of(self._records)[rows] if counter is None else counter.total[rows]
+        return found
 
     def _set(self, values: Values) -> None:
         for name, value in values.items():

@@ -11,6 +11,11 @@ Positive = Limits(least=0)
 Percent = Limits(least=0, most=100)
 Share = Limits(least=0, most=1)
 
+DEVICE_TYPE = Limits(pattern="[0-9]{4}-[0-9]{1,2}", example="3390-3")
+CONTROL_UNIT_TYPE = Limits(pattern="[0-9]{4}-[0-9A-Fa-f]{1,2}", example="3990-6 or 2107-E8")
+CONTROL_UNIT = Limits(pattern="[0-9A-Fa-f]{1,4}", example="0A00")
+CHANNEL_PATHS = Limits(pattern="([0-9A-Fa-f]{2}){1,8}", example="1A2A3A4A")
+
 ProcessorType = Literal["CP", "IFL", "ZAAP", "ZIIP", "ICF"]
 
 
@@ -89,7 +94,7 @@ class VolumeGroup:
     kind: Literal["page", "spool", "user"]
     count: Annotated[int, Limits(least=1, most=1000)]
     first_device: str
-    device_type: str = "3390-3"
+    device_type: Annotated[str, DEVICE_TYPE] = "3390-3"
     cylinders: Annotated[int, Limits(least=1, most=65520)] = 3339
     pages_per_cylinder: Annotated[int, Limits(least=1, most=255)] = 180
     pages_per_io: Annotated[float, Limits(least=1, most=64)] = 4.0
@@ -98,7 +103,8 @@ class VolumeGroup:
     pending_ms: Annotated[float, Positive] = 0.3
     disconnect_ms: Annotated[float, Positive] = 2.0
     connect_ms: Annotated[float, Positive] = 3.0
-    control_unit: str = "0001"
+    control_unit_type: Annotated[str, CONTROL_UNIT_TYPE] = "3990-6"
+    control_unit: Annotated[str, CONTROL_UNIT] = "0001"
     per_control_unit: Annotated[int, Limits(least=1, most=256)] = 64
-    channel_paths: Annotated[str, Limits(longest=16)] = "1A2A3A4A"
+    channel_paths: Annotated[str, CHANNEL_PATHS] = "1A2A3A4A"
     cache_hit_share: Annotated[float, Share] = 0.8

@@ -84,11 +84,6 @@ class Segment:
         """Address of the control entries."""
         return self.base
 
-    @property
-    def events(self) -> int:
-        """Address of the event data: inside a frame, as event data may be."""
-        return self.base + FRAME + 0x260
-
     def take(self, length: int) -> int:
         """Address for a sample set of that many bytes, a multiple of a frame.
 
@@ -105,7 +100,10 @@ class Segment:
         return self.base + start
 
     def take_events(self, length: int) -> int:
-        """Address for event data of that many bytes; it begins a frame.
+        """Address for event data of that many bytes.
+
+        It is behind the data before it, where it fits into the frame that that ended in; else it
+        begins a frame.
 
         Raises:
             ScenarioError: there is more of it than the ring holds.
@@ -114,9 +112,12 @@ class Segment:
         if length > room:
             held = f"{length:,} bytes for event data"
             raise _too_small("the events of an interval", held, f"{room:,}")
-        fits = self._next_event + length <= room
-        start = self._next_event if fits else 0
-        self._next_event = start + -(-length // FRAME) * FRAME
+        start = self._next_event
+        if length + HEADER.size > -start % FRAME:
+            start = -(-start // FRAME) * FRAME
+        if start + length > room:
+            start = 0
+        self._next_event = start + length
         return self.base + FRAME + start
 
 

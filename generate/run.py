@@ -8,20 +8,12 @@ from pathlib import Path
 
 from .companions import companions
 from .damaging import Damage, check_compressed, cut_file, damaged, parse_damage
+from .delivery import Delivery
 from .files import SUFFIXES, Compression, dump_file, write_text
 from .measurement import Measurement
 from .model import Model
 from .monreader import Container, captured
-from .monwrite import (
-    END_OF_DATA,
-    EVENT_FLAG,
-    SAMPLE_FLAG,
-    Entry,
-    Segment,
-    control_record,
-    event_block,
-    sample_frames,
-)
+from .monwrite import END_OF_DATA
 from .runfile import run_file
 from .sampler import Sampler
 from .scenario import Scenario
@@ -116,27 +108,12 @@ def _damaged_chunks(
 
 
 def _chunks(model: Model) -> Iterator[bytes]:
-    """Control record and data of every sample, and the end of data."""
-    measurement = model.measurement
-    segment = Segment(measurement.scenario.monitor.segment_mib << 20)
-    samples = Sampler(model)
+    """Control records and data of every interval, and the end of data."""
+    measurement, samples = model.measurement, Sampler(model)
+    size = measurement.scenario.monitor.segment_mib << 20
+    delivery = Delivery(size, measurement.run.cp_level)
     for number in model.timeline.samples():
-        entries, event = [], b""
-        begins = model.timeline.begins[number]
-        start = samples.started_tod(number) if begins else 0
         blocks = samples.blocks(number)
-        if not model.timeline.written[number]:
-            continue
-        if begins:
-            event = samples.event_profile(start)
-            first = segment.events
-            entries.append(Entry(EVENT_FLAG, frozenset({1}), first, first + len(event) - 1))
-        frames = sample_frames(blocks, model.clock.end(number))
-        address = segment.take(frames.size)
-        domains = frozenset({1, *(block.domain for block in blocks)})
-        entries.append(Entry(SAMPLE_FLAG, domains, address, address + frames.size - 1))
-        yield control_record(segment, number + 1, entries)
-        if event:
-            yield event_block(event)
-        yield frames.tobytes()
+        if model.timeline.written[number]:
+            yield from delivery.interval(blocks, samples.events, model.clock.end(number))
     yield END_OF_DATA

@@ -1,4 +1,4 @@
-"""Samples of the model as blocks of records, in order and stamped with their time."""
+"""Samples of the model as blocks of records, in order and stamped with their time; and events."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import numpy as np
 
 from ..schemas import layout
 from .clock import U64
-from .configuration import configuration, event_profile
-from .counters import Encoder, Values
+from .configuration import configuration
+from .counters import Encoder
+from .event_data import EventBatch
+from .event_records import SESSIONS, happened, started, watched_rows, watches_sessions
 from .model import Model, Sample
+from .monitor_events import commands, in_samples
 from .monwrite import Block
+from .progress import Progress
 from .record_type import SampleRecord
 from .records import SAMPLE_RECORDS
 from .timeline import Bool
@@ -22,18 +26,30 @@ _BEFORE_CONFIGURATION = 50
 
 @dataclass(slots=True)
 class _Writer:
-    """One record type: who fills it, its encoder, and when each row was last sampled."""
+    """One record type: who fills it, its encoder, and when each row was last sampled.
+
+    Attributes:
+        present: (rows,) which had a record in the last sample.
+        sampled: whether the records are written; if not, only events tell of them.
+    """
 
     kind: SampleRecord
     encoder: Encoder
     stamps: U64
+    present: Bool
+    sampled: bool
 
 
 class Sampler:
-    """Turns samples of the model into blocks of records, one encoder for each record type."""
+    """Turns samples of the model into blocks of records, one encoder for each record type.
+
+    Attributes:
+        events: what happened in the interval before the last sample asked for.
+    """
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self.events: list[EventBatch] = []
         self._writers: list[_Writer] = []
         self._epoch = -1
 
@@ -46,28 +62,23 @@ class Sampler:
         sample = Sample(self.model, number)
         if self._epoch != self.model.timeline.epoch[number]:
             self._ipl(sample)
-        rows = [self._present(writer, sample) for writer in self._writers]
-        left = sum(count for _, count in rows)
-        blocks = self._configuration(sample, left) if self.model.timeline.begins[number] else []
-        for writer, (present, count) in zip(self._writers, rows, strict=True):
-            tods = self.model.clock.records(number, left, count)
-            blocks.append(self._block(writer, sample, tods, present))
-            left -= count
+        present = [self._present(writer, sample) for writer in self._writers]
+        sampled = zip(self._writers, present, strict=True)
+        left = sum(int(rows.sum()) for writer, rows in sampled if writer.sampled)
+        blocks, begun = list[Block](), list[EventBatch]()
+        if self.model.timeline.begins[number]:
+            blocks, begun = self._configuration(sample, left)
+        progress: dict[str, list[Progress]] = {}
+        for writer, rows in zip(self._writers, present, strict=True):
+            tods = self.model.clock.records(number, left, int(rows.sum()))
+            block, passed = self._block(writer, sample, tods, rows)
+            if passed is not None:
+                progress.setdefault(writer.kind.name, []).append(passed)
+            if writer.sampled:
+                blocks.append(block)
+                left -= len(tods)
+        self.events = [*happened(sample, progress), *begun]
         return blocks
-
-    def event_profile(self, tod: int) -> bytes:
-        """The record that begins event data."""
-        encoder = self._static("mtrepr", 1, event_profile(self.model))
-        return encoder.encode(np.array([tod], dtype=np.uint64), {}, {}).tobytes()
-
-    def started_tod(self, number: int) -> int:
-        """TOD at which monitoring started that begins with a sample: before all of its records."""
-        sample = Sample(self.model, number)
-        if self._epoch != self.model.timeline.epoch[number]:
-            self._ipl(sample)
-        records = sum(self._present(writer, sample)[1] for writer in self._writers)
-        records += sum(rows for _, rows, _ in configuration(sample))
-        return int(self.model.clock.records(number, records + _BEFORE_CONFIGURATION, 1)[0])
 
     def _ipl(self, sample: Sample) -> None:
         """Counters begin anew; at the first sample they hold what came since the IPL."""
@@ -76,8 +87,10 @@ class Sampler:
         release, wraps = model.measurement.run.cp_level, self._epoch == 0
         ended = np.uint64(model.clock.end(number) - int(model.timeline.tod[sample.interval]))
         self._writers = []
+        told = SESSIONS if watches_sessions(model) else ()
         for kind in SAMPLE_RECORDS:
-            rows = kind.rows(model) if kind.domain in model.measurement.sampled else 0
+            sampled = kind.domain in model.measurement.sampled
+            rows = kind.rows(model) if sampled or kind.name in told else 0
             if rows:
                 encoder = Encoder(
                     layout(kind.name),
@@ -88,40 +101,59 @@ class Sampler:
                     kind.wrapping if wraps else frozenset(),
                     entries=kind.entries(model),
                 )
-                self._writers.append(_Writer(kind, encoder, np.full(rows, ended)))
+                nobody = np.zeros(rows, dtype=np.bool_)
+                stamps = np.full(rows, ended)
+                self._writers.append(_Writer(kind, encoder, stamps, nobody, sampled))
 
-    def _present(self, writer: _Writer, sample: Sample) -> tuple[Bool | None, int]:
-        """Which rows have a record, None for all of them, and how many that are."""
+    def _present(self, writer: _Writer, sample: Sample) -> Bool:
+        """(rows,) which have a record."""
         present = writer.kind.present(sample)
-        return present, writer.encoder.rows if present is None else int(present.sum())
+        return np.ones(writer.encoder.rows, dtype=np.bool_) if present is None else present
 
-    def _block(self, writer: _Writer, sample: Sample, tods: U64, present: Bool | None) -> Block:
-        """The records of one type; what counters start with is of an interval of nominal length."""
-        stamps = np.full(writer.encoder.rows, self.model.clock.end(sample.number), dtype=np.uint64)
-        stamps[slice(None) if present is None else present] = tods
-        starts = self.model.timeline.starts(sample.number)
-        span = int(self.model.timeline.tod[sample.interval])
+    def _block(
+        self, writer: _Writer, sample: Sample, tods: U64, present: Bool
+    ) -> tuple[Block, Progress | None]:
+        """The records of one type; what counters start with is of an interval of nominal length.
+
+        And their progress since the last sample, where events tell of it.
+        """
+        encoder, model = writer.encoder, self.model
+        stamps = np.full(encoder.rows, model.clock.end(sample.number), dtype=np.uint64)
+        stamps[present] = tods
+        starts = model.timeline.starts(sample.number)
+        span = int(model.timeline.tod[sample.interval])
         elapsed = (
             np.full(len(stamps), span) if starts else (stamps - writer.stamps).astype(np.int64)
         )
         restarted = writer.kind.restarted(sample)
         if restarted is not None:
-            writer.encoder.restart(restarted)
+            encoder.restart(restarted)
         filled = writer.kind.filled(sample, elapsed)
-        records = writer.encoder.encode(tods, filled.levels, filled.flows, present)
-        writer.stamps = stamps
-        return Block(writer.encoder.layout.domain, records, tods)
+        progress = None
+        if writer.kind.name in SESSIONS and not starts:
+            rows = watched_rows(sample, writer.kind.name, writer.present, present)
+            if len(rows):
+                counts = writer.kind.entries(model)
+                progress = Progress.of(encoder, counts, filled.flows, rows)
+        everyone = None if len(tods) == encoder.rows else present
+        records = encoder.encode(tods, filled.levels, filled.flows, everyone)
+        writer.stamps, writer.present = stamps, present
+        return Block(encoder.layout.domain, records, tods), progress
 
-    def _configuration(self, sample: Sample, sampled: int) -> list[Block]:
-        """The configuration records, in front of so many sampled ones."""
-        parts = [part for part in configuration(sample) if part[1]]
-        left, blocks = sampled + sum(rows for _, rows, _ in parts), []
-        for name, rows, values in parts:
-            encoder = self._static(name, rows, values)
-            tods = self.model.clock.records(sample.number, left, rows)
+    def _configuration(self, sample: Sample, sampled: int) -> tuple[list[Block], list[EventBatch]]:
+        """The configuration records, in front of so many sampled ones; the events of the start."""
+        model, number = self.model, sample.number
+        parts = [(*part, dict[str, int]()) for part in configuration(sample) if part[1]]
+        asked = len(in_samples(commands(model, number, 0)))
+        left = sampled + asked + sum(rows for _, rows, _, _ in parts)
+        tod = int(model.clock.records(number, left + _BEFORE_CONFIGURATION, 1)[0])
+        given = commands(model, number, tod)
+        parts += [("mtrscm", 1, values, sizes) for values, sizes in in_samples(given)]
+        blocks = []
+        for name, rows, values, sizes in parts:
+            release = model.measurement.run.cp_level
+            encoder = Encoder(layout(name), rows, release, values, sizes=sizes)
+            tods = model.clock.records(number, left, rows)
             blocks.append(Block(encoder.layout.domain, encoder.encode(tods, {}, {}), tods))
             left -= rows
-        return blocks
-
-    def _static(self, name: str, rows: int, values: Values) -> Encoder:
-        return Encoder(layout(name), rows, self.model.measurement.run.cp_level, values)
+        return blocks, started(model, tod, given)

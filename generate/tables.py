@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -23,12 +24,15 @@ class ScenarioError(CpmonError):
 class Limits:
     """What a number or text may be; put beside its type with `Annotated`.
 
-    A text with a `longest` goes into records, so it must also be one that EBCDIC can say.
+    A text with a `longest` goes into records, so it must also be one that EBCDIC can say. One with
+    a `pattern` matches it as a whole; `example` shows how, in messages.
     """
 
     least: float | None = None
     most: float | None = None
     longest: int | None = None
+    pattern: str | None = None
+    example: str = ""
 
     def __str__(self) -> str:
         """The limits in words."""
@@ -39,12 +43,16 @@ class Limits:
             words.append(f"at most {self.most:g}")
         if self.longest is not None:
             words.append(f"1 to {self.longest} characters of EBCDIC (code page 037)")
+        if self.pattern is not None:
+            words.append(f"as in {self.example}")
         return ", ".join(words)
 
     def hold(self, value: Any) -> bool:
         """Whether a value keeps the limits."""
         if self.longest is not None:
             return 1 <= len(value) <= self.longest and _is_ebcdic(value)
+        if self.pattern is not None:
+            return re.fullmatch(self.pattern, value) is not None
         low = self.least is None or value >= self.least
         return low and (self.most is None or value <= self.most)
 

@@ -129,6 +129,13 @@ def test_event_sets_go_around_in_a_ring_of_their_own():
         segment.take_events(4 * FRAME + 1)
 
 
+def test_event_data_goes_on_in_the_frame_that_the_last_ended_in():
+    segment = Segment(1 << 20, event_size=4 * FRAME)
+    starts = [segment.take_events(length) for length in (100, 3976 - 1, 24, FRAME, 60)]
+    ring = segment.base + FRAME
+    assert starts == [ring, ring + 100, ring + FRAME, ring + 2 * FRAME, ring + 3 * FRAME]
+
+
 def test_a_control_record_has_338_entries_at_most():
     segment, entry = Segment(1 << 20), Entry(EVENT_FLAG, frozenset({4}), 0x1000, 0x1017)
     assert MOST_ENTRIES == 338

@@ -76,7 +76,7 @@ def test_the_span_of_the_run_file_holds_all_records_and_companion_rows(tmp_path:
 
 
 def test_a_run_that_fails_leaves_no_dump(tmp_path: Path):
-    big = SMALL.replace("count = 3", "count = 20000").replace('"GUEST"', '"GST"')
+    big = SMALL.replace("count = 3", "count = 9000").replace('"GUEST"', '"GST"')
     small = parse_scenario(big.replace("= 2000\n", "= 2\n").replace("= 500\n", "= 5\n"), "x.toml")
 
     def stop(_: int) -> None:
