@@ -133,10 +133,9 @@ class Used:
         weights = np.stack([paging, writing, writing, paging, paging, paging, demand, demand])
         virtual = _virtual(sample, demand)
         between = 0.5 + rng.random(len(owner))
-        cp = np.maximum(virtual, 1) * between * sample.active[owner]
-        return cls(
-            virtual, partition(int(sample.times.charged.sum()), cp), *partition(totals, weights)
-        )
+        share = np.maximum(virtual, 1) * between * sample.active[owner]
+        cp = _charged(sample, virtual, share)
+        return cls(virtual, cp, *partition(totals, weights))
 
 
 def _virtual(sample: Sample, demand: F64) -> I64:
@@ -157,6 +156,14 @@ def _virtual(sample: Sample, demand: F64) -> I64:
     weights = weights * np.where(users.address == 0, 1.6, 1.0)
     most = np.where(weights > 0, span, 0)
     return loops + _capped(total - int(loops.sum()), weights, most)
+
+
+def _charged(sample: Sample, virtual: I64, weights: F64) -> I64:
+    """(virtual processors,) CP time, in what their own work leaves of the interval if it can be."""
+    total = int(sample.times.charged.sum())
+    room = np.maximum(int(sample.model.timeline.tod[sample.interval]) * 999 // 1000 - virtual, 0)
+    fits = int(room[weights > 0].sum()) >= total
+    return _capped(total, weights, room) if fits else partition(total, weights)
 
 
 def _capped(total: int, weights: F64, most: I64) -> I64:
