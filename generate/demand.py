@@ -158,9 +158,10 @@ def _flows(measurement: Measurement, held: dict[str, F64], load: F64) -> dict[st
     moving = _disk_ios(measurement) * load * above * _MOVED_SHARE
     paged = held["slots"] - np.minimum(held["slots"], 0.05 * held["resident"])
     dasd = 2 * paged * storage.churn_per_s
+    migrated = dasd * _MIGRATED_SHARE / 2 * (frames.expanded > 0)
     return {
-        "xstor_pages": 2 * held["expanded"] * storage.churn_per_s,
-        "migrated": dasd * _MIGRATED_SHARE / 2 * (frames.expanded > 0),
+        "xstor_pages": 2 * held["expanded"] * storage.churn_per_s + migrated,
+        "migrated": migrated,
         "dasd_pages": dasd,
         "moved_below_2g": moving if bound else np.zeros_like(moving),
     }

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .activity import Activity
+from .cache import Cache
 from .clock import U64, Clock
 from .course import Course
 from .dasd import Volumes, VolumeWork
@@ -179,6 +180,11 @@ class Sample:
     def io_starts(self) -> I64:
         """(processors,) I/Os started in the interval."""
         return partition(int(self.volumes.starts.sum()), self.times.cp)
+
+    @cached_property
+    def cache(self) -> Cache:
+        """What the minidisk cache did in the interval."""
+        return Cache.of(self)
 
     @property
     def user_ios(self) -> int:

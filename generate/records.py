@@ -11,6 +11,7 @@ from . import appldata_records as appldata
 from . import device_records as device
 from . import interaction_records as interaction
 from . import lock_records as lock
+from . import paging_records as paging
 from . import partition_records as partition
 from . import processor_records as processor
 from . import storage_records as storage
@@ -39,6 +40,8 @@ SAMPLE_RECORDS = (
     storage.STORSG,
     storage.STORSP,
     device.STOASP,
+    paging.STOBPG,
+    paging.STOXSG,
     user.USEACT,
     interaction.USEINT,
     processor.PRCPRP,

@@ -15,6 +15,7 @@ import numpy as np
 from ..schemas import Group, layout
 from .noise import F64, I64
 from .population import Guest, UserGroup
+from .states import shared_out
 
 if TYPE_CHECKING:
     from .model import Sample
@@ -84,11 +85,23 @@ class Services:
         demand, k = sample.model.demand, sample.interval
         work = demand.users[k] * demand.load[k]
         rng = sample.model.measurement.rng(f"services in interval {k}")
-        starts = rng.random((2, len(activity.diagnoses)))
-        diagnoses = _scattered(activity.diagnoses, work @ _diagnose_mix(groups), starts[0])
+        diagnoses = _by_entry(rng, work @ _diagnose_mix(groups), activity.diagnoses)
         diagnoses[:, entry_of("prcdia", "44")] += activity.diagnose_44
-        instructions = _scattered(activity.simulations, work @ _instruction_mix(groups), starts[1])
+        instructions = _by_entry(rng, work @ _instruction_mix(groups), activity.simulations)
         return cls(diagnoses, instructions)
+
+
+def _by_entry(rng: np.random.Generator, weights: F64, totals: I64) -> I64:
+    """(processors, entries) counts that add up to each processor's total.
+
+    Args:
+        weights: (entries,). totals: (processors,).
+    """
+    every = float(np.add.accumulate(weights)[-1])
+    shares = weights / every if every else np.full(len(weights), 1 / len(weights))
+    return np.ascontiguousarray(
+        shared_out(rng, np.repeat(shares[:, None], len(totals), axis=1), totals).T
+    )
 
 
 def entry_of(record: str, code: str) -> int:
@@ -119,21 +132,3 @@ def _mix(record: str, rates: list[tuple[_Mix, float]]) -> F64:
         for code, weight in mix.items():
             found[row, codes.index(code)] = rate * weight / sum(mix.values())
     return found
-
-
-def _scattered(totals: I64, weights: F64, starts: F64) -> I64:
-    """Like `partition`, for totals too small for each part to get one: who does, `starts` decide.
-
-    With random starts, a part gets its share of the total on average over many calls.
-
-    Args:
-        totals: (rows,), below 2**50. weights: (parts,), not negative. starts: (rows,), 0 to 1.
-
-    Returns:
-        (rows, parts).
-    """
-    climbing = np.add.accumulate(weights if weights.any() else np.ones_like(weights))
-    steps = climbing / climbing[-1] * totals[:, None] + starts[:, None]
-    parts: I64 = np.floor(steps).astype(np.int64)
-    parts[:, 1:] -= parts[:, :-1].copy()
-    return parts

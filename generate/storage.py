@@ -103,7 +103,9 @@ class Flows:
             return course.counts(noun, natural, target, spread)
 
         expanded = flow("expanded paging", demand.xstor_pages, targets.xstor_page_rate)
-        page_ins = expanded // 2
+        migrated = flow("migration", demand.migrated, targets.xstor_migration_rate)
+        # What goes out comes in again, or is migrated to DASD.
+        page_ins = np.maximum(expanded - migrated, 0) // 2
         fast = np.rint(page_ins * storage.fast_page_in_share).astype(np.int64)
         if targets.dasd_read_rate is not None and targets.dasd_write_rate is not None:
             reads = flow("page reads", demand.dasd_pages, targets.dasd_read_rate)
@@ -116,7 +118,7 @@ class Flows:
             fast_in=fast,
             slow_in=page_ins - fast,
             out=expanded - page_ins,
-            migrated=flow("migration", demand.migrated, targets.xstor_migration_rate),
+            migrated=migrated,
             dasd_in=reads,
             dasd_out=writes,
             moved_below_2g=flow("moves below", demand.moved_below_2g, targets.move_2g_rate),

@@ -89,7 +89,7 @@ FIELDS = {
     "mtrpag": "26 u1 rdcpcyl, 32 u4 calcylno",
     "mtrend": "",
     "mtrusr": "44 u4 vmdssize",
-    "storsp": "56 u4 plspread, 100 u4 plsdorm1, 116 u4 plsdisp1",
+    "storsp": "56 u4 plspread, 100 u4 plsdorm1, 112 u4 plselig1, 116 u4 plsdisp1, 132 u4 plsdisp2",
     "stoasp": """32 u4 calspool, 36 u4 calpage, 40 u4 expctsrd, 44 u4 expctswr, 48 u4 expctprd,
         52 u4 expctpwr, 68 u2 scmssch, 152 u4 expdevst, 156 u4 expmload, 164 u4 cpvalocd,
         168 u4 scgssch""",

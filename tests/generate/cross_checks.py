@@ -328,7 +328,8 @@ def expanded_paging(interval: Interval) -> Claims:
 @in_intervals
 def steals(interval: Interval) -> Claims:
     """Frames stolen, and from whom: from users in a list or from dormant ones."""
-    parts = _sum(*(interval.total("storsp", f) for f in ("plsdisp1", "plsdorm1")))
+    lists = ("plsdorm1", "plselig1", "plsdisp1", "plsdisp2")
+    parts = _sum(*(interval.total("storsp", f) for f in lists))
     yield Claim("by list = in all", parts, interval.total("sytrsp", "plsstlfr"))
 
 
