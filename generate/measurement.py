@@ -21,12 +21,17 @@ SCM_PER_S = 1_000_000 / 128
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What is generated. Every noun of the model takes its figures and random numbers from here."""
+    """What is generated. Every noun of the model takes its figures and random numbers from here.
+
+    Attributes:
+        groups: the user groups with this run's counts.
+    """
 
     scenario: Scenario
     run: Run
     intervals: int
     seed: int
+    groups: tuple[UserGroup, ...]
 
     @classmethod
     def of(
@@ -48,7 +53,7 @@ class Measurement:
             raise ScenarioError(
                 "a seed cannot be negative", expected="0 or more", found=str(chosen)
             )
-        return cls(scenario, run, wanted, chosen)
+        return cls(scenario, run, wanted, chosen, scenario.groups_of(run))
 
     def rng(self, noun: str) -> np.random.Generator:
         """The random numbers of one noun of the model in this run."""
@@ -68,11 +73,6 @@ class Measurement:
     def storage(self) -> Storage:
         """The storage of this run."""
         return self.run.storage
-
-    @property
-    def groups(self) -> tuple[UserGroup, ...]:
-        """The user groups with this run's counts."""
-        return self.scenario.groups_of(self.run)
 
     @property
     def disturbances(self) -> tuple[Disturbance, ...]:

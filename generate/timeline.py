@@ -19,7 +19,7 @@ class Timeline:
     """Interval k lies between the samples k and k + 1.
 
     Attributes:
-        seconds: (intervals,) nominal length.
+        seconds, tod: (intervals,) nominal length, in seconds and in TOD units.
         up: (intervals,) whether the system runs.
         steady: (intervals,) whether the targets describe it.
         exists: (intervals + 1,) whether CP took the sample.
@@ -30,6 +30,7 @@ class Timeline:
     """
 
     seconds: I64
+    tod: I64
     up: Bool
     steady: Bool
     exists: Bool
@@ -61,12 +62,16 @@ class Timeline:
         exists = np.concatenate([[True], up])
         exists[ipls] = begins[ipls] = True
         steady = up & (np.arange(n) >= measurement.warmup)
-        return cls(seconds, up, steady, exists, written & exists, epoch, begins & exists)
-
-    @property
-    def tod(self) -> I64:
-        """(intervals,) nominal length of each, TOD units."""
-        return self.seconds * TOD_PER_S
+        return cls(
+            seconds=seconds,
+            tod=seconds * TOD_PER_S,
+            up=up,
+            steady=steady,
+            exists=exists,
+            written=written & exists,
+            epoch=epoch,
+            begins=begins & exists,
+        )
 
     @property
     def up_seconds(self) -> I64:
