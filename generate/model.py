@@ -66,7 +66,6 @@ class Model:
         transactions = Transactions.of(measurement, course, demand)
         processors = Processors.of(measurement, course, demand, transactions)
         flows = Flows.of(measurement, course, demand)
-        logged_on = roster.counts_at(measurement.intervals)
         users = Users.of(measurement, roster)
         return cls(
             measurement=measurement,
@@ -82,7 +81,7 @@ class Model:
             volumes=Volumes.of(measurement, course, demand, flows),
             users=users,
             linux=Linux.of(measurement, timeline, demand, users),
-            lists=Lists.of(measurement, timeline, demand, processors, logged_on),
+            lists=Lists.of(measurement, timeline, demand, processors, roster),
             activity=Activity.of(measurement, course, demand),
         )
 

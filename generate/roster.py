@@ -111,11 +111,16 @@ class Roster:
             found[mark:] = np.bincount(self.group[active], minlength=self.groups)
         return found
 
-    def counts_at(self, intervals: int) -> I64:
-        """(intervals + 1,) users logged on at each sample."""
-        found = np.full(intervals + 1, int(self.at(0).sum()), dtype=np.int64)
+    def counts_at(self, intervals: int, each: I64 | None = None) -> I64:
+        """(intervals + 1,) users logged on at each sample, or a sum over them.
+
+        Args:
+            each: (groups,) what is summed up: a figure of each user of a group.
+        """
+        figures = np.ones(self.users, dtype=np.int64) if each is None else each[self.group]
+        found = np.full(intervals + 1, int(figures[self.at(0)].sum()), dtype=np.int64)
         for change in self.changes:
-            found[change.interval + 1 :] = int(self.at(change.interval + 1).sum())
+            found[change.interval + 1 :] = int(figures[self.at(change.interval + 1)].sum())
         return found
 
     def looping(self, interval: int) -> F64:

@@ -10,6 +10,7 @@ from .demand import Demand
 from .machine import Processors
 from .measurement import Measurement
 from .noise import F64, I64, around_one
+from .roster import Roster
 from .timeline import Timeline
 
 FULLEST = 0.995
@@ -18,17 +19,24 @@ FULLEST = 0.995
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Users at each sample, (intervals + 1,): those in the dispatch list, by state.
+    """Virtual processors at each sample, (intervals + 1,): those in the dispatch list, by state.
 
-    running + cpu_wait + page_wait + io_wait + idle = dispatched; the others are dormant.
+    running + the waits + idle = dispatched; the others are dormant.
+
+    Attributes:
+        logged_on: users.
+        defined: virtual processors of these users.
     """
 
     logged_on: I64
+    defined: I64
     dispatched: I64
     running: I64
     cpu_wait: I64
     page_wait: I64
     io_wait: I64
+    simulation_wait: I64
+    console_wait: I64
 
     @classmethod
     def of(
@@ -37,15 +45,12 @@ class Lists:
         timeline: Timeline,
         demand: Demand,
         processors: Processors,
-        logged_on: I64,
+        roster: Roster,
     ) -> Lists:
-        """The lists of a run: as many users run as processors are busy.
-
-        Args:
-            logged_on: (intervals + 1,) users at each sample.
-        """
+        """The lists of a run: as many virtual processors run as real ones are busy."""
         rng, n, p = measurement.rng("scheduler"), measurement.intervals, measurement.processors
-        groups = measurement.groups
+        groups, logged_on = measurement.groups, roster.counts_at(n)
+        defined = roster.counts_at(n, np.array([g.virtual_processors for g in groups]))
 
         def share(of_group: list[float]) -> I64:
             asked = np.minimum(demand.load, 1.0) * demand.users @ np.array(of_group)
@@ -57,18 +62,26 @@ class Lists:
         waiting = waiting_for_cpu(use, _at_samples(processors.shortage))
         queued = np.floor(waiting * around_one(rng, n + 1, 0.15)).astype(np.int64)
         wanted = share([g.dispatched_share for g in groups])
-        dispatched = np.clip(np.maximum(wanted, running), 0, logged_on)
+        dispatched = np.clip(np.maximum(wanted, running), 0, defined)
         running = np.minimum(running, dispatched)
         queued = np.minimum(queued, dispatched - running)
         left = dispatched - running - queued
-        paging = np.minimum(share([g.page_wait_share for g in groups]), left)
-        io = np.minimum(share([g.io_wait_share for g in groups]), left - paging)
-        return cls(logged_on, dispatched, running, queued, paging, io)
+        waits = []
+        for of_group in (
+            [g.page_wait_share for g in groups],
+            [g.io_wait_share for g in groups],
+            [g.simulation_wait_share for g in groups],
+            [g.console_wait_share for g in groups],
+        ):
+            waits.append(np.minimum(share(of_group), left))
+            left = left - waits[-1]
+        return cls(logged_on, defined, dispatched, running, queued, *waits)
 
     @property
     def idle(self) -> I64:
-        """Dispatched users without work at the moment (test idle)."""
-        return self.dispatched - self.running - self.cpu_wait - self.page_wait - self.io_wait
+        """Dispatched without work at the moment (test idle)."""
+        waiting = self.page_wait + self.io_wait + self.simulation_wait + self.console_wait
+        return self.dispatched - self.running - self.cpu_wait - waiting
 
 
 def waiting_for_cpu(use: F64, shortage: F64) -> F64:

@@ -208,7 +208,7 @@ def _stolen_from(sample: Sample) -> dict[str, I64]:
     there are enough others.
     """
     lists, n, stolen = sample.model.lists, sample.number, sample.paging.stolen
-    everybody = max(int(lists.logged_on[n]), 1)
+    everybody = max(int(lists.defined[n]), 1)
     dispatched = stolen * int(lists.dispatched[n]) // everybody
     second = dispatched // 4
     eligible = np.zeros_like(stolen)

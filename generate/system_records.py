@@ -58,11 +58,12 @@ def _sytprp(sample: Sample, elapsed: I64) -> Filled:
 
 def _sytusr(sample: Sample, elapsed: I64) -> Filled:
     model, k = sample.model, sample.interval
-    work, users = model.transactions, int(model.lists.logged_on[sample.number])
+    work, held = model.transactions, sample.held
+    users = int(model.lists.logged_on[sample.number])
     times = (work.trivial[k] * work.trivial_s[k], work.nontrivial[k] * work.nontrivial_s[k])
     trivial, nontrivial = (int(t * TOD_PER_S) for t in times)
     return Filled(
-        {"sysusrs": users, "srmcdorm": users - model.lists.dispatched[sample.number]},
+        {"sysusrs": users, "srmcdorm": users - int(held.in_list.sum())},
         {
             "caluptct": work.trivial[k],
             "caluptrv": trivial,
@@ -74,8 +75,9 @@ def _sytusr(sample: Sample, elapsed: I64) -> Filled:
 
 def _sytscg(sample: Sample, elapsed: I64) -> Filled:
     model, n = sample.model, sample.number
-    dispatched = int(model.lists.dispatched[n])
-    resident = (sample.held.resident_below + sample.held.resident_above)[sample.held.dispatched]
+    held, in_list = sample.held, sample.held.in_list
+    dispatched = int(in_list.sum())
+    resident = (held.resident_below + held.resident_above)[in_list]
     spins, time = sample.locks.of_lock(SCHEDULER)
     timer_spins, timer_time = sample.locks.of_lock(TIMER)
     # Who stays dispatched for long ends up in class 3; short interactions are class 1.
@@ -88,7 +90,7 @@ def _sytscg(sample: Sample, elapsed: I64) -> Filled:
             "srmc2dsp": second,
             "srmc3dsp": dispatched - first - second,
             "srmtotst": resident.sum(),
-            "srmwssdl": resident.sum(),
+            "srmwssdl": held.working_set[in_list].sum(),
         },
         {
             "calslkct": spins,
@@ -106,6 +108,8 @@ def _sytuwt(sample: Sample, elapsed: I64) -> Filled:
             "caltidl": lists.idle[n],
             "calwtpag": lists.page_wait[n],
             "caliowt": lists.io_wait[n],
+            "calsimwt": lists.simulation_wait[n],
+            "calcfwt": lists.console_wait[n],
             "calcpuwt": lists.cpu_wait[n],
             "calcpurn": lists.running[n],
             "calqdisp": lists.dispatched[n],

@@ -43,13 +43,13 @@ def _useact(sample: Sample, elapsed: I64) -> Filled:
     }
     levels = {
         "vmdctpvr": held.resident_below,
-        "vmdwsspr": (held.resident_below + held.resident_above) * 19 // 20,
+        "vmdwsspr": held.working_set,
         "vmdctxbk": held.expanded,
         "calctpgs": held.slots,
     }
     return Filled(
         {
-            "vmdslist": np.where(held.dispatched, _DISPATCHED, _DORMANT)[users.owner],
+            "vmdslist": np.where(held.dispatched, _DISPATCHED, _DORMANT),
             **{name: users.on_base(value) for name, value in levels.items()},
         },
         {

@@ -173,13 +173,19 @@ def _capped(total: int, weights: F64, most: I64) -> I64:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What every user holds at one sample, (users,): pages, and whether it is dispatched."""
+    """What every user holds at one sample, (users,): pages; and who is dispatched.
+
+    Attributes:
+        dispatched: (virtual processors,) which are in the dispatch list.
+        in_list: (users,) who has one there.
+    """
 
     resident_below: I64
     resident_above: I64
     expanded: I64
     slots: I64
     dispatched: Bool
+    in_list: Bool
 
     @classmethod
     def of(cls, sample: Sample) -> Held:
@@ -189,16 +195,22 @@ class Held:
         n, present = len(users.size), sample.present
         size = users.size * (0.985 + 0.03 * rng.random(n))
         other = np.maximum(2.0 * users.size - 0.5 * size, 0.0)
-        dispatched = min(int(sample.model.lists.dispatched[number]), int(present.sum()))
-        chosen = np.zeros(n, dtype=np.bool_)
+        dispatched = int(sample.model.lists.dispatched[number])
+        chosen = np.zeros(len(users.owner), dtype=np.bool_)
         if dispatched > 0:
-            eager = rng.random(n) / (users.demand + 1e-9)
-            eager[~present] = np.inf
+            eager = rng.random(len(chosen)) / (users.demand[users.owner] + 1e-9)
+            eager[~present[users.owner]] = np.inf
             chosen[np.argpartition(eager, dispatched - 1)[:dispatched]] = True
+        in_list = np.bincount(users.owner[chosen], minlength=n) > 0
         totals = [
             int(of[number])
             for of in (levels.resident_below, levels.resident_above, levels.expanded, levels.slots)
         ]
         weights = np.stack([size, size, other, other]) * present
         below, above, expanded, slots = partition(np.array(totals), weights)
-        return cls(below, above, expanded, slots, chosen)
+        return cls(below, above, expanded, slots, chosen, in_list)
+
+    @property
+    def working_set(self) -> I64:
+        """(users,) pages that the scheduler expects each to need."""
+        return (self.resident_below + self.resident_above) * 19 // 20
