@@ -9,6 +9,7 @@ import numpy as np
 from .counters import Values, ebcdic
 from .devices import device_identity
 from .hardware import Machine
+from .measurement import TOD_PER_US
 from .model import Model, Sample
 from .partition_records import characteristics, configured
 from .scenario import Domain, EventDomain
@@ -30,6 +31,19 @@ MASKS: dict[Domain | EventDomain | str, int] = {
 """Bits of the domains in the profiles' masks. Application data is in no mask that is known."""
 
 
+SCHEDULER_SETTINGS: Values = {
+    "srmbiasi": 90,
+    "srmbiasd": 2,
+    "srmtslic": 5_000 * TOD_PER_US,
+    "srmtshot": 1_000 * TOD_PER_US,
+    **{"srmp1ldg": 100, "srmp2ldg": 75, "srmp3ldg": 60},
+    **{"srmp1wss": 125, "srmp2wss": 105, "srmp3wss": 95},
+    "srmwssmp": 9999,
+    **dict.fromkeys(("srml1dsp", "srml2dsp", "srml3dsp"), 32767),
+}
+"""MTRSCH: what QUERY SRM tells where nobody has changed anything (believed)."""
+
+
 def event_profile(model: Model) -> Values:
     """MTREPR: what events are recorded."""
     return {"edomains": _mask(model.measurement.scenario.monitor.events), "config": 68}
@@ -47,6 +61,8 @@ def configuration(sample: Sample) -> list[tuple[str, int, Values]]:
         ("mtrpag", int(model.volumes.is_cp.sum()), _mtrpag(model)),
         ("mtrspr", 1, _mtrspr(sample)),
         ("mtrusr", int(sample.present.sum()), _mtrusr(sample)),
+        ("mtrsch", 1, SCHEDULER_SETTINGS),
+        ("mtrxsg", int(model.levels.sizes.expanded > 0), _mtrxsg(model)),
     ]
 
 
@@ -109,6 +125,11 @@ def _mtrmem(model: Model) -> Values:
         "sysgtors": total,
         "rsagstor": total,
     }
+
+
+def _mtrxsg(model: Model) -> Values:
+    blocks = model.levels.sizes.expanded
+    return {"xstotalb": blocks, "sysxtsiz": blocks}
 
 
 def _mtrpag(model: Model) -> Values:

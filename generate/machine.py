@@ -126,7 +126,7 @@ def _most_of_an_interval(measurement: Measurement, lost: float) -> float:
     if not measurement.machine.is_shared:
         return most
     lpars = Partitions.of(measurement)
-    return min(most, lpars.limit(lpars.own) / measurement.processors)
+    return min(most, FULL * lpars.limit(lpars.own) / measurement.processors)
 
 
 def _times(use: Utilization) -> tuple[I64, I64]:
