@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .counters import Values, ebcdic
+from .devices import path_masks
+from .disks import DiskWork, control_unit_use
 from .model import Model, Sample
 from .noise import I64
 from .record_type import Filled, SampleRecord
@@ -46,6 +48,7 @@ def _stoasp(sample: Sample, elapsed: I64) -> Filled:
             "expctswr": (spool - spool // 2)[cp],
             "expctprd": work.reads[cp],
             "expctpwr": work.writes[cp],
+            "expctacp": started,
             "scmssch": started,
             "scgssch": started,
         },
@@ -69,23 +72,23 @@ def mload_us(sample: Sample) -> I64:
 
 def _ioddev_fixed(model: Model) -> Values:
     volumes = model.volumes
-    owner = np.where(volumes.is_cp, "SYSTEM", "")
     return {
-        "rdevlpm": 0xF0,
+        "rdevlpm": path_masks(volumes),
         "rdevsid": np.arange(len(volumes.devices)),
         "rdevchps": volumes.paths,
         "rdevser": ebcdic(np.array(volumes.serials, dtype="U6"), 6),
-        "caluser": ebcdic(owner, 8),
+        # Minidisks and CP's own areas are on volumes that the system owns.
+        "caluser": ebcdic("SYSTEM", 8),
         "rdevdev": volumes.devices,
     }
 
 
 def _ioddev(sample: Sample, elapsed: I64) -> Filled:
-    work, count = sample.volumes, sample.high_frequency_samples
-    starts, pages = work.starts, work.reads + work.writes
-    writes = np.where(pages > 0, starts * work.writes // np.maximum(pages, 1), starts // 3)
+    work, count, disks = sample.volumes, sample.high_frequency_samples, DiskWork.of(sample)
+    starts = work.starts
     return Filled(
-        flows={
+        {"rdevlcnt": _links(sample)},
+        {
             "scmssch": starts,
             "scmcount": starts,
             "scgssch": starts,
@@ -93,14 +96,39 @@ def _ioddev(sample: Sample, elapsed: I64) -> Filled:
             "scmfptim": work.pending,
             "scmddtim": work.disconnect,
             "scmcntim": work.connect,
+            # Parts of the times above: until the first command is accepted, and in the queue of
+            # the control unit.
+            "scmirtim": work.pending * 2 // 5,
+            "scmcqtim": np.floor(work.disconnect * control_unit_use(sample) * 0.5),
             "hfrdevct": count,
             "hfctio": np.rint(work.queue * count),
             "rdevctsi": starts,
-            "rdevwrct": writes,
-            "rdevrdct": starts - writes,
+            "rdevctui": _came_online(sample),
+            "rdevskct": disks.misses,
+            "rdevsksm": disks.cylinders,
+            "rdevwrct": disks.writes,
+            "rdevrdct": disks.reads,
             "rdevmcia": work.avoided,
-        }
+        },
     )
+
+
+def _links(sample: Sample) -> I64:
+    """(volumes,) links to minidisks: those of each user who is logged on are on one volume."""
+    volumes = sample.model.volumes
+    others = np.flatnonzero(~volumes.is_cp)
+    found = np.zeros(len(volumes.devices), dtype=np.int64)
+    if len(others):
+        homes = np.flatnonzero(sample.present) % len(others)
+        found[others] = np.bincount(homes, minlength=len(others))
+    return found
+
+
+def _came_online(sample: Sample) -> I64:
+    """(volumes,) 1 for a device that was varied on in the interval: it presents an interrupt."""
+    volumes, earlier = sample.model.volumes, max(sample.number - 1, 0)
+    before = volumes.online(sample.model.timeline.interval_of(earlier))
+    return (volumes.online(sample.interval) & ~before).astype(np.int64)
 
 
 def _online(sample: Sample) -> Bool | None:

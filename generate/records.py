@@ -8,6 +8,8 @@ into counters by the roles of the layouts.
 from __future__ import annotations
 
 from . import appldata_records as appldata
+from . import channel_records as channel
+from . import control_unit_records as control_unit
 from . import device_records as device
 from . import interaction_records as interaction
 from . import lock_records as lock
@@ -27,6 +29,7 @@ SAMPLE_RECORDS = (
     storage.SYTASG,
     storage.SYTSHS,
     system.SYTUSR,
+    channel.SYTCPC,
     system.SYTSCG,
     system.SYTCOM,
     system.SYTUWT,
@@ -49,6 +52,7 @@ SAMPLE_RECORDS = (
     processor.PRCINS,
     processor.PRCDIA,
     device.IODDEV,
+    control_unit.IODCAD,
     *appldata.APLSDTS,
 )
 """Domains 0, 3, 4, 5, 6 and 10; by record number within a domain."""
