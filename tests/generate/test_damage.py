@@ -73,11 +73,13 @@ FRAME_3 = 3 * FRAME
 """A frame in the midst of a sample."""
 
 
-def victim(place: int) -> Record:
-    """The first record at a place or behind that closes nothing."""
+def victim(place: int, length: int = 0) -> Record:
+    """The first record at a place or behind that closes nothing and is at least so long."""
     closing = {(1, 11), (1, 13)}
     return next(
-        r for r in every_record() if r.offset >= place and (r.domain, r.number) not in closing
+        r
+        for r in every_record()
+        if r.offset >= place and (r.domain, r.number) not in closing and len(r.data) >= length
     )
 
 
@@ -327,7 +329,7 @@ def test_a_length_that_cannot_be_costs_the_rest_of_the_frame(
 def test_a_wrong_length_that_could_be_is_met_behind_the_record(
     kind: str, grown: int, beside: set[Code], tmp_path: Path, intact: Seen
 ):
-    record = victim(sample(2).offset + FRAME_3 + 500)
+    record = victim(sample(2).offset + FRAME_3 + 500, 180)
     claimed = len(record.data) + grown
     count = grown if grown > 0 else claimed
     seen = look(do(f"{kind}:{record.offset}:{count}"), tmp_path)
