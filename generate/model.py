@@ -20,7 +20,7 @@ from .measurement import SCM_PER_S, TOD_PER_S, Measurement
 from .noise import I64, partition
 from .partitions import Dispatched, Partitions
 from .roster import Roster
-from .scheduler import Lists
+from .scheduler import Lists, stretch
 from .services import Services
 from .states import States
 from .storage import Flows, Levels, Paging
@@ -73,7 +73,7 @@ class Model:
             clock=Clock.of(measurement, timeline),
             roster=roster,
             demand=demand,
-            transactions=transactions,
+            transactions=transactions.stretched(stretch(timeline, processors)),
             partitions=Partitions.of(measurement),
             processors=processors,
             levels=Levels.of(measurement, course, demand),

@@ -13,11 +13,14 @@ from . import control_unit_records as control_unit
 from . import device_records as device
 from . import interaction_records as interaction
 from . import lock_records as lock
+from . import message_records as message
 from . import paging_records as paging
 from . import partition_records as partition
 from . import processor_records as processor
+from . import scheduler_records as scheduler
 from . import storage_records as storage
 from . import system_records as system
+from . import transaction_records as transaction
 from . import user_records as user
 
 SAMPLE_RECORDS = (
@@ -28,18 +31,19 @@ SAMPLE_RECORDS = (
     storage.SYTXSP,
     storage.SYTASG,
     storage.SYTSHS,
-    system.SYTUSR,
+    transaction.SYTUSR,
     channel.SYTCPC,
-    system.SYTSCG,
-    system.SYTCOM,
-    system.SYTUWT,
-    system.SYTSCP,
+    scheduler.SYTSCG,
+    message.SYTCOM,
+    scheduler.SYTUWT,
+    scheduler.SYTSCP,
     storage.SYTXSG,
     partition.SYTCUG,
     *partition.SYTCUPS,
     partition.SYTCUM,
     system.SYTSYG,
     lock.SYTLCK,
+    scheduler.SYTSPT,
     storage.STORSG,
     storage.STORSP,
     device.STOASP,

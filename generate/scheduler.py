@@ -16,21 +16,27 @@ from .timeline import Timeline
 FULLEST = 0.995
 """Share of the processors in use from which on the queue grows with the shortage only."""
 
+_HELD_BACK = 0.5
+_LONGEST = 20.0
+"""No response takes so many times as long as on an idle system: users begin nothing new then."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lists:
     """Virtual processors at each sample, (intervals + 1,): those in the dispatch list, by state.
 
-    running + the waits + idle = dispatched; the others are dormant.
+    running + the waits + idle = dispatched; the others are eligible or dormant.
 
     Attributes:
         logged_on: users.
         defined: virtual processors of these users.
+        eligible: those that the scheduler holds back from the dispatch list.
     """
 
     logged_on: I64
     defined: I64
     dispatched: I64
+    eligible: I64
     running: I64
     cpu_wait: I64
     page_wait: I64
@@ -59,11 +65,16 @@ class Lists:
         use = _at_samples(processors.busy.sum(axis=1) / np.maximum(p * timeline.tod, 1))
         use = np.minimum(use, FULLEST)
         running = np.rint(np.minimum(use * around_one(rng, n + 1, 0.02), 1) * p).astype(np.int64)
-        waiting = waiting_for_cpu(use, _at_samples(processors.shortage))
+        shortage = _at_samples(processors.shortage)
+        waiting = waiting_for_cpu(use, shortage)
         queued = np.floor(waiting * around_one(rng, n + 1, 0.15)).astype(np.int64)
         wanted = share([g.dispatched_share for g in groups])
         dispatched = np.clip(np.maximum(wanted, running), 0, defined)
         running = np.minimum(running, dispatched)
+        # Of the work that the processors cannot do, a part does not even get into the list.
+        back = (dispatched - running) * (1.0 - 1.0 / shortage) * _HELD_BACK
+        eligible = np.floor(back).astype(np.int64)
+        dispatched -= eligible
         queued = np.minimum(queued, dispatched - running)
         left = dispatched - running - queued
         waits = []
@@ -75,7 +86,7 @@ class Lists:
         ):
             waits.append(np.minimum(share(of_group), left))
             left = left - waits[-1]
-        return cls(logged_on, defined, dispatched, running, queued, *waits)
+        return cls(logged_on, defined, dispatched, eligible, running, queued, *waits)
 
     @property
     def idle(self) -> I64:
@@ -92,6 +103,15 @@ def waiting_for_cpu(use: F64, shortage: F64) -> F64:
     use = np.minimum(use, FULLEST)
     waiting: F64 = use * use / (1 - use) * shortage
     return waiting
+
+
+def stretch(timeline: Timeline, processors: Processors) -> F64:
+    """(intervals,) how many times longer work takes than on an idle system, by Little's law."""
+    count = processors.online.sum(axis=1)
+    use = processors.busy.sum(axis=1) / np.maximum(count * timeline.tod, 1)
+    running = np.maximum(use, 1e-9) * np.maximum(count, 1)
+    times: F64 = 1.0 + waiting_for_cpu(use, processors.shortage) / running
+    return np.minimum(times, _LONGEST)
 
 
 def _at_samples(of_intervals: F64) -> F64:

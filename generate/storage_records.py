@@ -211,7 +211,7 @@ def _stolen_from(sample: Sample) -> dict[str, I64]:
     everybody = max(int(lists.defined[n]), 1)
     dispatched = stolen * int(lists.dispatched[n]) // everybody
     second = dispatched // 4
-    eligible = np.zeros_like(stolen)
+    eligible = stolen * int(lists.eligible[n]) // everybody
     return {
         "plsdorm1": stolen - dispatched - eligible,
         "plselig1": eligible,

@@ -49,7 +49,7 @@ class TransactionEnds:
         rng = model.measurement.rng(f"transaction ends in interval {k}")
         work = model.transactions
         trivial, count = int(work.trivial[k]), int(work.count[k])
-        weights, seconds = _weights(sample), (work.trivial_s[k], work.nontrivial_s[k])
+        weights, seconds = ending_weights(sample), (work.trivial_s[k], work.nontrivial_s[k])
         if not weights.any():
             trivial = count = 0
         each = partition(count, weights)
@@ -71,7 +71,7 @@ class TransactionEnds:
         return cls(user, chosen, tod, suspended, begun, after / whole[user])
 
 
-def _weights(sample: Sample) -> F64:
+def ending_weights(sample: Sample) -> F64:
     """(users,) how many transactions each ends, in relation to the others.
 
     Where no group has a rate of its own, they are those of everybody, by demand. Who has just
@@ -83,6 +83,8 @@ def _weights(sample: Sample) -> F64:
     load = model.demand.load[k][model.roster.group]
     here = sample.active & ~arriving
     weights: F64 = (rates if rates.any() else users.demand) * load * here
+    if model.timeline.starts(sample.number):
+        return weights
     stayed: F64 = _room(sample)[1] / float(model.timeline.tod[k])
     found: F64 = weights * stayed if weights.any() else here.astype(np.float64)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +34,16 @@ class Transactions:
         slow = around_one(rng, n, 0.05)
         return cls(
             trivial, count - trivial, settings.trivial_s * slow, settings.nontrivial_s * slow
+        )
+
+    def stretched(self, times: F64) -> Transactions:
+        """The same, where each lasts so many times longer than on an idle system.
+
+        Args:
+            times: (intervals,).
+        """
+        return replace(
+            self, trivial_s=self.trivial_s * times, nontrivial_s=self.nontrivial_s * times
         )
 
     @property

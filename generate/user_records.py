@@ -13,7 +13,7 @@ from .timeline import Bool
 MODES = {"ESA": 0x40, "XA": 0x20, "XC": 0x08, "Z": 0x44}
 """CALMODE: architecture of the virtual machine; Z is an ESA one that has entered z/Architecture."""
 
-_DISPATCHED, _DORMANT = 0x37, 0x0B
+_DISPATCHED, _ELIGIBLE, _DORMANT = 0x37, 0x21, 0x0B
 
 
 def _useact_fixed(model: Model) -> Values:
@@ -49,7 +49,9 @@ def _useact(sample: Sample, elapsed: I64) -> Filled:
     }
     return Filled(
         {
-            "vmdslist": np.where(held.dispatched, _DISPATCHED, _DORMANT),
+            "vmdslist": np.select(
+                [held.dispatched, held.eligible], [_DISPATCHED, _ELIGIBLE], _DORMANT
+            ),
             **{name: users.on_base(value) for name, value in levels.items()},
         },
         {

@@ -176,8 +176,9 @@ class Held:
     """What every user holds at one sample, (users,): pages; and who is dispatched.
 
     Attributes:
-        dispatched: (virtual processors,) which are in the dispatch list.
-        in_list: (users,) who has one there.
+        dispatched, eligible: (virtual processors,) which are in the dispatch or eligible list.
+        in_list: (users,) who has one in the dispatch list.
+        held_back: (users,) who has one in the eligible list only.
     """
 
     resident_below: I64
@@ -185,7 +186,9 @@ class Held:
     expanded: I64
     slots: I64
     dispatched: Bool
+    eligible: Bool
     in_list: Bool
+    held_back: Bool
 
     @classmethod
     def of(cls, sample: Sample) -> Held:
@@ -195,22 +198,32 @@ class Held:
         n, present = len(users.size), sample.present
         size = users.size * (0.985 + 0.03 * rng.random(n))
         other = np.maximum(2.0 * users.size - 0.5 * size, 0.0)
-        dispatched = int(sample.model.lists.dispatched[number])
-        chosen = np.zeros(len(users.owner), dtype=np.bool_)
-        if dispatched > 0:
-            eager = rng.random(len(chosen)) / (users.demand[users.owner] + 1e-9)
-            eager[~present[users.owner]] = np.inf
-            chosen[np.argpartition(eager, dispatched - 1)[:dispatched]] = True
-        in_list = np.bincount(users.owner[chosen], minlength=n) > 0
+        dispatched, eligible = _chosen(sample, rng)
+        in_list = np.bincount(users.owner[dispatched], minlength=n) > 0
+        held_back = (np.bincount(users.owner[eligible], minlength=n) > 0) & ~in_list
         totals = [
             int(of[number])
             for of in (levels.resident_below, levels.resident_above, levels.expanded, levels.slots)
         ]
         weights = np.stack([size, size, other, other]) * present
         below, above, expanded, slots = partition(np.array(totals), weights)
-        return cls(below, above, expanded, slots, chosen, in_list)
+        return cls(below, above, expanded, slots, dispatched, eligible, in_list, held_back)
 
     @property
     def working_set(self) -> I64:
         """(users,) pages that the scheduler expects each to need."""
         return (self.resident_below + self.resident_above) * 19 // 20
+
+
+def _chosen(sample: Sample, rng: np.random.Generator) -> tuple[Bool, Bool]:
+    """(virtual processors,) which are in the dispatch and in the eligible list: the busiest."""
+    users, lists, number = sample.model.users, sample.model.lists, sample.number
+    in_dispatch = int(lists.dispatched[number])
+    in_both = in_dispatch + int(lists.eligible[number])
+    eager = rng.random(len(users.owner)) / (users.demand[users.owner] + 1e-9)
+    eager[~sample.present[users.owner]] = np.inf
+    places = np.zeros(len(eager), dtype=np.int64)
+    lasts = [last - 1 for last in sorted({in_dispatch, in_both}) if last > 0]
+    order = np.argpartition(eager, lasts) if lasts else np.arange(len(eager))
+    places[order] = np.arange(len(eager))
+    return places < in_dispatch, (places >= in_dispatch) & (places < in_both)

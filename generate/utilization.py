@@ -40,8 +40,13 @@ class Utilization:
 
     @property
     def shortage(self) -> F64:
-        """(intervals,) work wanted over work that can be done, 1 where all can."""
+        """(intervals,) work wanted over work that can be done, 1 where all can.
+
+        A target says what was done; nothing is known of work that was not.
+        """
         span = self.course.timeline.tod
+        if self.measurement.targets.total_util is not None:
+            return np.ones(len(span))
         shortage: F64 = np.maximum(self.wanted * span / np.maximum(self.room.sum(axis=1), 1), 1.0)
         return shortage
 

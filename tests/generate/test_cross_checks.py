@@ -96,7 +96,6 @@ SOMETIMES = {
 
 KNOWN = (
     ("*", "working_sets", "users'", "the scheduler sums resident pages"),
-    ("*", "spool_paging", "volumes'", "halves of volumes and of their sum are rounded"),
     ("*", "lists", "rows in the dispatch list", "users are counted, not virtual processors"),
     ("*", "comings_and_goings", ", by event", "no events are written"),
     ("linux-dasd-mdc", "cpu_time", "users'", "more work than one virtual processor can do"),
