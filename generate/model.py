@@ -25,6 +25,7 @@ from .services import Services
 from .states import States
 from .storage import Flows, Levels, Paging
 from .timeline import Bool, Timeline
+from .transaction_classes import TransactionClasses
 from .transactions import Transactions
 from .users import Held, Used, Users
 from .virtual_ios import VirtualIos
@@ -190,6 +191,11 @@ class Sample:
         """Virtual I/Os to disks in the interval: those done and those the cache saved."""
         mine = ~self.model.volumes.is_cp
         return int((self.volumes.starts + self.volumes.avoided)[mine].sum())
+
+    @cached_property
+    def transaction_classes(self) -> TransactionClasses:
+        """Transactions of the interval by class of user."""
+        return TransactionClasses.of(self)
 
     @cached_property
     def used(self) -> Used:

@@ -20,7 +20,7 @@ from .record_type import (
     processors,
     typed_processors,
 )
-from .transaction_records import QUICK, by_class
+from .transaction_classes import QUICK
 
 TYPED_SINCE = "5.3.0"
 """The first release that schedules by type of processor."""
@@ -108,7 +108,8 @@ def _sytuwt(sample: Sample, elapsed: I64) -> Filled:
 
 
 def _sytscp(sample: Sample, elapsed: I64) -> Filled:
-    quick = sum(int(count[QUICK]) for count in by_class(sample))
+    ended = sample.transaction_classes
+    quick = int(ended.trivial[QUICK] + ended.nontrivial[QUICK])
     return Filled(
         flows={
             "plseqkad": partition(quick, sample.times.cp),

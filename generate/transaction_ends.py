@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .clock import U64
 from .measurement import TOD_PER_S
-from .model import Sample
 from .noise import F64, I64, partition, skewed
 from .timeline import Bool
+
+if TYPE_CHECKING:
+    from .model import Sample
 
 TEST_IDLE = 3 * TOD_PER_S // 10
 """A user without work stays in the dispatch list for so long: then the transaction has ended."""
