@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from ..tables import ScenarioError, unknown_key
-from .spec import CLOCK_CS, RATES, SCORES, SERIES, Difference, Samples
+from .spec import CLOCK_CS, RATES, SERIES, Difference, Samples
 from .statistic import Statistic, shortest
 
+if TYPE_CHECKING:
+    from .repetitions import Repetitions
 
-def check(runs: tuple[Samples, ...], differences: tuple[Difference, ...], file: str) -> None:
+
+def check(repetitions: Repetitions) -> None:
     """Check the samples of a scenario.
 
     Raises:
         ScenarioError: with the key whose value cannot be, and what could.
     """
-    for run in runs:
-        for measure in (*SERIES, *SCORES):
-            if run.has(measure):
-                printed = run.statistic(measure, file)
-                _check_least(printed, 1 if measure in RATES else 0)
-                printed.check()
+    file = repetitions.file
+    for run in repetitions.runs:
+        for measure in run.measures:
+            printed = run.statistic(measure, file)
+            _check_least(printed, 1 if measure in RATES else 0)
+            printed.check()
         _check_duration(run, file)
-    known = {run.run_id: run for run in runs}
+    known = {run.run_id: run for run in repetitions.runs}
     taken: set[str] = set()
-    for difference in differences:
+    for difference in repetitions.differences:
         _check_names(difference, known, taken, file)
         taken.add(difference.name)
         _check_difference(difference, known, file)
-    _check_rates(differences, file)
+    _check_rates(repetitions.differences, file)
+    _check_sums(repetitions)
 
 
 def _check_least(printed: Statistic, least: int) -> None:
@@ -107,12 +113,13 @@ def _check_difference(difference: Difference, known: dict[str, Samples], file: s
             _check_least(printed, 1)
             continue
         one, other = of.statistic(measure, file), less.statistic(measure, file)
-        total = one.total - other.total
-        if printed.total != total:
+        apart = one.mean - other.mean
+        # Unless a mean of so many is exact, each of the three is rounded by half a digit at most.
+        if abs(printed.mean - apart) > (Decimal("0.15") if 10 % of.count else 0):
             raise ScenarioError(
                 f"difference {difference.name} has another mean than its runs",
                 place=printed.key,
-                expected=f"a mean of {shortest(one.mean - other.mean, 1)}",
+                expected=f"a mean of {shortest(apart, 1)}",
                 found=f"{printed.mean}",
             )
         printed.check(signed=True)
@@ -148,6 +155,21 @@ def _check_rates(differences: tuple[Difference, ...], file: str) -> None:
                     remedy="leave one of them out",
                 )
             taken |= both
+
+
+def _check_sums(repetitions: Repetitions) -> None:
+    """Of runs that differences tie together, sums can be found that print as all of them do."""
+    for difference in repetitions.differences:
+        for measure in _measures(difference):
+            run_ids = repetitions.together(difference.of, measure)
+            if repetitions.sums(run_ids, measure) is None:
+                raise ScenarioError(
+                    f"no samples print {measure} of {', '.join(run_ids)} and of their differences",
+                    place=difference.key(measure, repetitions.file),
+                    expected="means and deviations that whole numbers can have together",
+                    found=getattr(difference, measure),
+                    remedy="check the figures, or leave out the difference",
+                )
 
 
 def _measures(difference: Difference) -> Iterator[str]:

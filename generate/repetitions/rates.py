@@ -20,6 +20,8 @@ from ..noise import F64, I64
 _ROUNDS = 200
 _STIRRED = 2000
 _SPLITS = 150
+_HOPELESS, _FAR = 20, 0.01
+"""After so many splits the rates are this near to the goal, as a share of it, or never will be."""
 _HALF = 5
 _RADIUS = 9
 _VARIANTS = 400
@@ -72,10 +74,10 @@ def pair_rates(
     """
     of, less = _paired(wanted, of, less, rng)
     middle = min(_HALF, len(of) // 2)
-    for _ in range(_SPLITS):
+    for split in range(_SPLITS):
         if wanted.is_met(*wanted.sums(of, less), len(of)):
             return of, less
-        if middle < 2:
+        if middle < 2 or (split == _HOPELESS and _distance(wanted, of[None], less)[0] > _FAR):
             return None
         order = rng.permutation(len(of))
         halves = [

@@ -17,7 +17,8 @@ from .query_time import query_time
 from .scores import scores
 from .session import Session
 from .solve import durations, samples_of
-from .spec import RATES, SCORES, SERIES, Difference, Samples, read_differences, read_samples
+from .spec import RATES, SCORES, Difference, Samples, read_differences, read_samples
+from .totals import sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,23 @@ class Repetitions:
                     tied |= ends
         return tuple(each for each in self.run_ids if each in tied)
 
+    def sums(self, run_ids: tuple[str, ...], measure: str) -> dict[str, int] | None:
+        """Sums of the samples of runs that print as they do, differences included.
+
+        Rates do not subtract, so no difference ties their sums together.
+
+        Returns:
+            None if no sums go together.
+        """
+        series = {run_id: self.run(run_id).statistic(measure, self.file) for run_id in run_ids}
+        count = next(iter(series.values())).count
+        tied = [
+            (difference, difference.statistic(measure, count, self.file))
+            for difference in self.differences
+            if difference.of in run_ids and difference.has(measure) and measure not in RATES
+        ]
+        return sums(series, tied)
+
     def samples(self, run_id: str, measure: str, seed: int) -> tuple[int, ...]:
         """The samples of one measure of a run; of `thrasher` and `burner`, those of its periods.
 
@@ -85,7 +103,7 @@ class Repetitions:
         if run_id not in self.run_ids:
             return
         run = self.run(run_id)
-        series = {m: samples_of(self, run_id, m, seed) for m in (*SERIES, *SCORES) if run.has(m)}
+        series = {m: samples_of(self, run_id, m, seed) for m in run.measures}
         lengths = durations(self, run_id, seed)
         session = Session.of(run, series, lengths, start, stream(seed, "session", run_id))
         yield "query_time", "query-time.txt", query_time(session)
@@ -113,5 +131,6 @@ def read_repetitions(runs: Mapping[str, Any], differences: Any, file: str) -> Re
     rows = read_differences(differences, file)
     if not samples and not rows:
         return None
-    check(samples, rows, file)
-    return Repetitions(file, samples, rows)
+    repetitions = Repetitions(file, samples, rows)
+    check(repetitions)
+    return repetitions

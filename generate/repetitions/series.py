@@ -14,8 +14,8 @@ import numpy as np
 
 from ..noise import F64, I64, bell
 
-_ROUNDS = 300
-_BATCH_CELLS = 400_000
+_ROUNDS = 60
+_BATCH_CELLS = 50_000
 _NOTHING = 1e-6
 _TAILS = (0, 1, 2, 4, 8, 16, 32)
 

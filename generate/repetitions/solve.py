@@ -17,7 +17,7 @@ from .statistic import Statistic, printed_places
 if TYPE_CHECKING:
     from .repetitions import Repetitions
 
-_ATTEMPTS = 12
+_ATTEMPTS, _PAIRINGS = 60, 8
 _MOST = 1 << 40
 _INSIDE = 0.8
 """Share of a rounding interval that is used where sums are not whole: others may add otherwise."""
@@ -55,11 +55,17 @@ def _solved(
 ) -> Solution:
     """The samples of one measure of all runs that differences tie together."""
     tied = [d for d in repetitions.differences if d.of in run_ids and d.has(measure)]
-    for attempt in range(_ATTEMPTS):
+    sums = repetitions.sums(run_ids, measure)
+    attempts = _PAIRINGS if measure in RATES else _ATTEMPTS
+    for attempt in range(attempts if sums else 0):
         rng = stream(seed, "samples", measure, *run_ids, str(attempt))
         found: dict[str, I64] = {}
         for run_id in run_ids:
-            series = _series(repetitions, repetitions.run(run_id), measure, tied, found, seed, rng)
+            run, total = repetitions.run(run_id), (sums or {})[run_id]
+            wanted = _wanted(repetitions, run, measure, total, found)
+            most = _most(repetitions, run, measure, seed)
+            least = np.full(len(most), int(measure in RATES), dtype=np.int64)
+            series = find_series(total, wanted, least, most, rng)
             if series is None:
                 break
             found[run_id] = series
@@ -69,30 +75,25 @@ def _solved(
     raise _not_found(repetitions, run_ids, measure, tied)
 
 
-def _series(
-    repetitions: Repetitions,
-    run: Samples,
-    measure: str,
-    tied: list[Difference],
-    found: dict[str, I64],
-    seed: int,
-    rng: np.random.Generator,
-) -> I64 | None:
-    """One run's samples, as far from those of the runs before it as the differences say."""
+def _wanted(
+    repetitions: Repetitions, run: Samples, measure: str, total: int, found: dict[str, I64]
+) -> list[Nearness]:
+    """How much a run's samples deviate, from their mean and from those of the runs before it."""
     own = run.statistic(measure, repetitions.file)
-    wanted = [Nearness(np.full(own.count, own.base), *own.squares(own.total))]
-    for difference in [] if measure in RATES else tied:
+    wanted = [Nearness(np.full(own.count, total // own.count), *own.squares(total))]
+    for difference in repetitions.differences:
+        if measure in RATES or not difference.has(measure):
+            continue
         for this, other, sign in (
             (difference.of, difference.less, 1),
             (difference.less, difference.of, -1),
         ):
             if this == run.run_id and other in found:
                 printed = difference.statistic(measure, run.count, repetitions.file)
-                total = sign * (own.total - int(found[other].sum()))
-                shift = sign * (total // own.count)
-                wanted.append(Nearness(found[other] + shift, *printed.squares(total)))
-    least = np.full(own.count, int(measure in RATES), dtype=np.int64)
-    return find_series(own.total, wanted, least, _most(repetitions, run, measure, seed), rng)
+                apart = sign * (total - int(found[other].sum()))
+                shift = sign * (apart // own.count)
+                wanted.append(Nearness(found[other] + shift, *printed.squares(apart)))
+    return wanted
 
 
 def _most(repetitions: Repetitions, run: Samples, measure: str, seed: int) -> I64:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_args
 
-from ..tables import Limits, ScenarioError, read_table
+from ..tables import Limits, ScenarioError, read_table, unknown_key
 from .statistic import Statistic
 
 SERIES = (
@@ -69,6 +69,11 @@ class Samples:
         """Whether the run has figures of a measure."""
         return getattr(self, measure) is not None
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that the run has figures of."""
+        return tuple(measure for measure in (*SERIES, *SCORES) if self.has(measure))
+
     def statistic(self, measure: str, file: str) -> Statistic:
         """What is printed of a measure that the run has."""
         is_score = measure in SCORES
@@ -118,6 +123,9 @@ def read_samples(run_id: str, values: Any, file: str) -> Samples:
     """
     place = f"run.{run_id}.samples"
     numbers = _as_text(_table(values, file, place), (*SERIES, *SCORES))
+    if "run_id" in numbers:
+        keys = [each.name for each in fields(Samples) if each.name != "run_id"]
+        raise unknown_key("run_id", keys, file, place)
     return read_table(Samples, {**numbers, "run_id": run_id}, file, place)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from ..tables import ScenarioError
@@ -61,14 +61,21 @@ class Statistic:
         return abs(self.mean) < _LARGEST_MEAN and self.deviation < _LARGEST_DEVIATION
 
     @property
-    def total(self) -> int:
-        """Sum of the samples: the whole number nearest to count times mean."""
-        return int((self.count * self.mean).to_integral_value(ROUND_HALF_UP))
+    def totals(self) -> list[int]:
+        """The sums whose mean prints so; the first is the nearest to it."""
+        middle = self.count * self.mean
+        half = self.count * Decimal(5).scaleb(-self.places - 1)
+        around = range(_floor(middle - half), _floor(middle + half) + 2)
+        return sorted(filter(self.prints, around), key=lambda total: abs(total - middle))
 
-    @property
-    def base(self) -> int:
-        """The whole number at or below the mean, from which deviations are counted."""
-        return self.total // self.count
+    def prints(self, total: int) -> bool:
+        """Whether the mean of samples with that sum prints so."""
+        return _rounded(Decimal(total) / self.count, self.places) == self.mean
+
+    def has_squares(self, total: int) -> bool:
+        """Whether parity leaves samples with that sum a deviation that prints so."""
+        least, most = self.squares(total)
+        return least <= most
 
     def squares(self, total: int) -> tuple[int, int]:
         """Least and greatest sum of squares of deviations that print this standard deviation.
@@ -117,26 +124,25 @@ class Statistic:
         Raises:
             ScenarioError: with the nearest figures that can be printed.
         """
-        if _rounded(Decimal(self.total) / self.count, self.places) != self.mean:
-            near = sorted({int(self.count * self.mean // 1), int(-(-self.count * self.mean // 1))})
-            means = (shortest(Decimal(total) / self.count, self.places) for total in near)
-            raise self._impossible("has no such mean", f"a mean of {' or '.join(means)}")
-        least, most = self.squares(self.total)
+        if not self.totals:
+            below = _floor(self.count * self.mean)
+            near = [shortest(Decimal(below + up) / self.count, self.places) for up in (0, 1)]
+            raise self._impossible("has no such mean", f"a mean of {' or '.join(near)}")
         if self.deviation != round(self.deviation, printed_places(self.deviation, self.places)):
             raise self._impossible("has no such deviation", "four significant digits of it")
-        if least > most:
-            near_ones = " or ".join(dict.fromkeys(self._nearest(least, most)))
-            raise self._impossible("has no such deviation", f"a deviation of {near_ones}")
-        raw_squares = least + self.base * (self.total + self.total % self.count)
-        if not signed and raw_squares > self.total**2:
-            farthest = self.mean * Decimal(self.count - 1).sqrt()
+        if not any(self.has_squares(total) for total in self.totals):
+            near = list(dict.fromkeys(self._nearest(self.totals[0])))
+            raise self._impossible("has no such deviation", f"a deviation of {' or '.join(near)}")
+        farthest = max(self.mean, Decimal(0)) * Decimal(self.count - 1).sqrt()
+        if not signed and self.deviation > farthest + 1:
             raise self._impossible(
                 "has no such deviation", f"a deviation of at most {shortest(farthest, 1)}"
             )
 
-    def _nearest(self, least: int, most: int) -> Iterator[str]:
+    def _nearest(self, total: int) -> Iterator[str]:
         """The deviations that can be printed just below and above an impossible one."""
-        rest = self.total % self.count
+        least, most = self.squares(total)
+        rest = total % self.count
         for squares in (most, least):
             if squares >= rest:
                 variance = Fraction(squares, self.count) - Fraction(rest, self.count) ** 2
@@ -172,6 +178,10 @@ def shortest(value: Decimal, places: int) -> str:
 
 def _rounded(value: Decimal, places: int) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+
+
+def _floor(value: Decimal) -> int:
+    return int(value.to_integral_value(ROUND_FLOOR))
 
 
 def _ceiling(value: Fraction) -> int:
