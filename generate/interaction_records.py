@@ -38,16 +38,18 @@ def _useint(sample: Sample, elapsed: I64) -> Filled:
     model, count = sample.model, sample.high_frequency_samples
     rng = model.measurement.rng(f"states in interval {sample.interval}")
     found = sample.states.found(rng, count)
-    queued = count - found["dormant"]
+    eligible, dormant = found["eligible"], found["dormant"]
+    dispatched = count - eligible - dormant
     shares: F64 = np.where(sample.states.dormant < 0.5, _LONG[:, None], _SHORT[:, None])
-    first, second, third = shared_out(rng, shares, queued)
+    first, second, third = shared_out(rng, shares, dispatched)
     return Filled(
         flows={
-            "hfquct": queued,
+            "hfquct": dispatched + eligible,
             "hfdisp1": first,
             "hfdisp2": second,
             "hfdisp3": third,
-            "hfstct": count,
+            "hfelig3": eligible,
+            "hfstct": count - eligible,
             **{name: found[state] for name, state in _COUNTERS.items()},
         }
     )

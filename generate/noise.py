@@ -70,6 +70,8 @@ def partition(total: Any, weights: F64) -> I64:
     Returns:
         (..., parts).
     """
+    if not weights.shape[-1]:
+        return np.zeros(weights.shape, dtype=np.int64)
     climbing = np.add.accumulate(weights, axis=-1, dtype=np.float64)
     if not climbing[..., -1].all():
         some = climbing[..., -1:] > 0

@@ -58,22 +58,26 @@ class Lists:
         groups, logged_on = measurement.groups, roster.counts_at(n)
         defined = roster.counts_at(n, np.array([g.virtual_processors for g in groups]))
 
+        def found(mean: F64, spread: float) -> I64:
+            # A sample finds some, or one more of them: few of them are not always none.
+            return np.floor(mean * around_one(rng, n + 1, spread) + rng.random(n + 1)).astype(
+                np.int64
+            )
+
         def share(of_group: list[float]) -> I64:
             asked = np.minimum(demand.load, 1.0) * demand.users @ np.array(of_group)
-            return np.rint(_at_samples(asked) * around_one(rng, n + 1, 0.02)).astype(np.int64)
+            return found(_at_samples(asked), 0.02)
 
         use = _at_samples(processors.busy.sum(axis=1) / np.maximum(p * timeline.tod, 1))
         use = np.minimum(use, FULLEST)
-        running = np.rint(np.minimum(use * around_one(rng, n + 1, 0.02), 1) * p).astype(np.int64)
+        running = np.minimum(found(use * p, 0.02), p)
         shortage = _at_samples(processors.shortage)
         waiting = waiting_for_cpu(use, shortage)
-        queued = np.floor(waiting * around_one(rng, n + 1, 0.15)).astype(np.int64)
+        queued = found(waiting, 0.15)
         wanted = share([g.dispatched_share for g in groups])
         dispatched = np.clip(np.maximum(wanted, running), 0, defined)
         running = np.minimum(running, dispatched)
-        # Of the work that the processors cannot do, a part does not even get into the list.
-        back = (dispatched - running) * (1.0 - 1.0 / shortage) * _HELD_BACK
-        eligible = np.floor(back).astype(np.int64)
+        eligible = np.floor((dispatched - running) * held_back(shortage)).astype(np.int64)
         dispatched -= eligible
         queued = np.minimum(queued, dispatched - running)
         left = dispatched - running - queued
@@ -103,6 +107,14 @@ def waiting_for_cpu(use: F64, shortage: F64) -> F64:
     use = np.minimum(use, FULLEST)
     waiting: F64 = use * use / (1 - use) * shortage
     return waiting
+
+
+def held_back(shortage: F64) -> F64:
+    """Share of those who want to be in the dispatch list, but do not run, that must stay eligible.
+
+    Of the work that the processors cannot do, a part does not even get into the list.
+    """
+    return (1.0 - 1.0 / shortage) * _HELD_BACK
 
 
 def stretch(timeline: Timeline, processors: Processors) -> F64:

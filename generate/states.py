@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .noise import F64, I64
-from .scheduler import waiting_for_cpu
+from .scheduler import held_back, waiting_for_cpu
 from .users import Users
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 STATES = (
     *("running", "cpu_wait", "io_wait", "page_wait", "simulation_wait", "console_wait"),
-    *("idle", "dormant"),
+    *("idle", "eligible", "dormant"),
 )
-"""Each virtual processor is in one of them; idle ones are still in the dispatch list."""
+"""Each virtual processor is in one of them; up to `idle` they are in the dispatch list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class States:
     simulation_wait: F64
     console_wait: F64
     idle: F64
+    eligible: F64
     dormant: F64
 
     @classmethod
@@ -42,34 +43,21 @@ class States:
         waits follow from their groups; what a user waits for is shared by his virtual processors as
         they run.
         """
-        users, used = sample.model.users, sample.used
-        span = int(sample.model.timeline.tod[sample.interval])
+        model, used = sample.model, sample.used
+        span = int(model.timeline.tod[sample.interval])
         running = np.minimum((used.virtual + used.cp) / span, 1.0)
-        every = max(float(np.add.accumulate(running)[-1]), 1e-9) if len(running) else 1.0
-        cpu_wait = np.minimum(_queue(sample) * running / every, 1.0 - running)
-        part = _parts(users, running)
-        load = np.minimum(sample.model.demand.load[sample.interval], 1.0)
-
-        def wanted(of_groups: list[float]) -> F64:
-            asked: F64 = (np.array(of_groups) * load)[users.roster.group][users.owner]
-            return asked * part
-
-        groups, free = users.groups, 1.0 - running - cpu_wait
-        asked = np.stack(
-            [
-                wanted([g.io_wait_share for g in groups]),
-                wanted([g.page_wait_share for g in groups]),
-                wanted([g.simulation_wait_share for g in groups]),
-                wanted([g.console_wait_share for g in groups]),
-            ]
-        )
-        waits = asked * np.minimum(free / np.maximum(asked.sum(axis=0), 1e-9), 1.0)
-        free -= waits.sum(axis=0)
-        in_list = wanted([g.dispatched_share for g in groups])
-        idle = np.clip(in_list - (1.0 - free), 0.0, np.maximum(free, 0.0))
-        io, page, simulation, console = waits
-        dormant = np.maximum(free - idle, 0.0)
-        return cls(running, cpu_wait, io, page, simulation, console, idle, dormant)
+        *waits, in_list = _asked(sample, running)
+        every = np.add.accumulate(waits)[-1]
+        cpu_wait = _queue(sample) * running / _total(running)
+        queued = np.minimum(np.maximum(in_list, running + cpu_wait + every), 1.0)
+        eligible = (queued - running) * held_back(model.processors.shortage[sample.interval])
+        left = queued - running - eligible
+        cpu_wait = np.minimum(cpu_wait, left)
+        left -= cpu_wait
+        fit = np.minimum(left / np.maximum(every, 1e-9), 1.0)
+        io, page, simulation, console = (wait * fit for wait in waits)
+        idle = np.maximum(left - every * fit, 0.0)
+        return cls(running, cpu_wait, io, page, simulation, console, idle, eligible, 1.0 - queued)
 
     def found(self, rng: np.random.Generator, samples: int) -> dict[str, I64]:
         """How many of some samples find each virtual processor in each state."""
@@ -96,6 +84,27 @@ def shared_out(rng: np.random.Generator, shares: F64, totals: int | I64) -> I64:
     whole[-1] = totals
     whole[1:] -= whole[:-1].copy()
     return whole
+
+
+def _asked(sample: Sample, running: F64) -> F64:
+    """(5, virtual processors) shares of their groups: four waits, and all of the dispatch list."""
+    users, load = sample.model.users, sample.model.demand.load[sample.interval]
+    shares = np.array(
+        [
+            [g.io_wait_share for g in users.groups],
+            [g.page_wait_share for g in users.groups],
+            [g.simulation_wait_share for g in users.groups],
+            [g.console_wait_share for g in users.groups],
+            [g.dispatched_share for g in users.groups],
+        ]
+    )
+    asked: F64 = (shares * np.minimum(load, 1.0))[:, users.roster.group[users.owner]]
+    return asked * _parts(users, running)
+
+
+def _total(shares: F64) -> float:
+    """Their sum, the same on every machine; never zero."""
+    return float(np.add.accumulate(shares)[-1]) + 1e-9 if len(shares) else 1.0
 
 
 def _queue(sample: Sample) -> float:
