@@ -121,6 +121,19 @@ def _check_hardware(scenario: Scenario, run: Run, one: Disturbance, place: str) 
                 else "a [[volumes]]",
                 found=one.device,
             )
+        _check_not_of_cp(scenario, one, place)
+
+
+def _check_not_of_cp(scenario: Scenario, one: Disturbance, place: str) -> None:
+    """What CP pages or spools on stays online."""
+    number, users = int(one.device, 16), [g for g in scenario.volumes if g.kind == "user"]
+    if number not in device_numbers(tuple(users)).tolist():
+        raise ScenarioError(
+            f"{one.kind}: CP keeps {one.device} online, where it pages or spools",
+            place=f"{place}.device",
+            expected="a device of a [[volumes]] of kind user",
+            found=one.device,
+        )
 
 
 def _unknown(noun: str, name: str, known: Sequence[str], place: str) -> ScenarioError:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from .measurement import TOD_PER_S
 from .model import Sample
 from .noise import I64
 from .record_type import Filled, SampleRecord, nothing, one
@@ -12,12 +9,10 @@ from .transaction_classes import MULTI, QUICK, UNI
 
 
 def _sytusr(sample: Sample, elapsed: I64) -> Filled:
-    model, k = sample.model, sample.interval
-    logged_on = int(model.lists.logged_on[sample.number])
-    work, listed = model.transactions, sample.held.in_list | sample.held.held_back
-    short, long = sample.transaction_classes.trivial, sample.transaction_classes.nontrivial
-    short_time = np.floor(short * (work.trivial_s[k] * TOD_PER_S)).astype(np.int64)
-    long_time = np.floor(long * (work.nontrivial_s[k] * TOD_PER_S)).astype(np.int64)
+    logged_on = int(sample.model.lists.logged_on[sample.number])
+    listed, ended = sample.held.in_list | sample.held.held_back, sample.transaction_classes
+    short, long = ended.trivial, ended.nontrivial
+    short_time, long_time = ended.trivial_time, ended.nontrivial_time
     return Filled(
         {"sysusrs": logged_on, "srmcdorm": logged_on - int(listed.sum())},
         {
