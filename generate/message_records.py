@@ -7,24 +7,18 @@ import numpy as np
 from .model import Sample
 from .noise import I64
 from .record_type import Filled, SampleRecord, online, processors, typed_processors
-from .services import entry_of
-
-_PER_TRANSFER = 2
-"""An exchange takes an instruction (or DIAGNOSE X'68') to send and one to receive."""
 
 
 def _sytcom(sample: Sample, elapsed: I64) -> Filled:
-    services = sample.services
-    sent = services.instructions[:, entry_of("prcins", "IUCV")] // _PER_TRANSFER
-    mail = services.diagnoses[:, entry_of("prcdia", "68")] // _PER_TRANSFER
-    told = np.zeros(len(sent), dtype=np.int64)
+    messages = sample.messages
+    told = np.zeros(len(messages.iucv), dtype=np.int64)
     told[0] = 1  # the monitor tells its reader of each sample
     return Filled(
         flows={
-            "plsisevm": sent,
-            "plsistvm": sent,
-            "plsvsevm": mail,
-            "plsvstvm": mail,
+            "plsisevm": messages.iucv,
+            "plsistvm": messages.iucv,
+            "plsvsevm": messages.vmcf,
+            "plsvstvm": messages.vmcf,
             "plsisemo": told,
         }
     )

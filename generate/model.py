@@ -17,6 +17,7 @@ from .linux import Linux
 from .locks import Locks
 from .machine import Processors, Times
 from .measurement import SCM_PER_S, TOD_PER_S, Measurement
+from .messages import Messages, Traffic
 from .noise import I64, partition
 from .partitions import Dispatched, Partitions
 from .roster import Roster
@@ -201,6 +202,16 @@ class Sample:
     def used(self) -> Used:
         """What the users used in the interval."""
         return Used.of(self)
+
+    @cached_property
+    def messages(self) -> Messages:
+        """Messages that virtual machines sent each other in the interval, by processor."""
+        return Messages.of(self)
+
+    @cached_property
+    def traffic(self) -> Traffic:
+        """What the users sent and spooled in the interval."""
+        return Traffic.of(self)
 
     @cached_property
     def virtual_ios(self) -> VirtualIos:

@@ -85,9 +85,9 @@ class Services:
         demand, k = sample.model.demand, sample.interval
         work = demand.users[k] * demand.load[k]
         rng = sample.model.measurement.rng(f"services in interval {k}")
-        diagnoses = _by_entry(rng, work @ _diagnose_mix(groups), activity.diagnoses)
+        diagnoses = _by_entry(rng, work @ diagnose_mix(groups), activity.diagnoses)
         diagnoses[:, entry_of("prcdia", "44")] += activity.diagnose_44
-        instructions = _by_entry(rng, work @ _instruction_mix(groups), activity.simulations)
+        instructions = _by_entry(rng, work @ instruction_mix(groups), activity.simulations)
         return cls(diagnoses, instructions)
 
 
@@ -114,13 +114,13 @@ def _table(record: str) -> Group:
 
 
 @functools.lru_cache(maxsize=8)
-def _diagnose_mix(groups: tuple[UserGroup, ...]) -> F64:
+def diagnose_mix(groups: tuple[UserGroup, ...]) -> F64:
     """(groups, entries) DIAGNOSEs a second of one user at load 1."""
     return _mix("prcdia", [(_DIAGNOSES[g.guest], g.diagnoses_per_s) for g in groups])
 
 
 @functools.lru_cache(maxsize=8)
-def _instruction_mix(groups: tuple[UserGroup, ...]) -> F64:
+def instruction_mix(groups: tuple[UserGroup, ...]) -> F64:
     """(groups, entries) simulated instructions a second of one user at load 1."""
     return _mix("prcins", [(_INSTRUCTIONS[g.guest], g.simulations_per_s) for g in groups])
 

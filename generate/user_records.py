@@ -28,7 +28,7 @@ def _useact_fixed(model: Model) -> Values:
 
 def _useact(sample: Sample, elapsed: I64) -> Filled:
     users, used, held = sample.model.users, sample.used, sample.held
-    ios = sample.virtual_ios
+    ios, traffic = sample.virtual_ios, sample.traffic
     of_users = {
         "calcppgr": used.dasd_reads,
         "calcppgw": used.dasd_writes,
@@ -40,6 +40,12 @@ def _useact(sample: Sample, elapsed: I64) -> Filled:
         "vmdvcsct": ios.console,
         "vmdvusct": ios.unit_record,
         "vmdvosct": ios.network,
+        "vmdctspr": traffic.spool_reads,
+        "vmdctspw": traffic.spool_writes,
+        "vmdisevm": traffic.iucv,
+        "vmdistvm": traffic.iucv,
+        "vmdvsevm": traffic.vmcf,
+        "vmdvstvm": traffic.vmcf,
     }
     levels = {
         "vmdctpvr": held.resident_below,
