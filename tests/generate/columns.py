@@ -55,9 +55,16 @@ TYPES: dict[str, tuple[int, int, slice]] = {
     "iodvon": (6, 1, slice(26, 28)),
     "iodvof": (6, 2, slice(24, 26)),
     "ioddev": (6, 3, slice(200, 202)),
-    "aplsdt": (10, 2, slice(24, 48)),
+    "linux_memory": (10, 2, slice(24, 48)),
+    "linux_os": (10, 2, slice(24, 48)),
 }
 """Domain, record, and the bytes that tell one record of a sample from the other."""
+
+LINUX = bytes.fromhex("D3C9D5E4E7D2D9D5D3")
+"""Product id of the blocks that a Linux kernel writes; the kind of block follows."""
+
+CONTENT = {"linux_memory": (32, LINUX + b"\1"), "linux_os": (32, LINUX + b"\2")}
+"""Of records that hold one of several things: offset and bytes that tell which."""
 
 FIELDS = {
     "sytsyp": """28 u4 plsdiagt, 48 u4 plsctss, 72 u4 plspiopr, 76 u4 plspiopw, 80 u4 plspiosr,
@@ -106,13 +113,14 @@ FIELDS = {
     "prcvon": "",
     "prcvof": "",
     "prcprp": """84 u4 pfxdspcs, 88 u4 plsdspcm, 96 u4 hfcount, 100 u4 hfuserz""",
-    "prcdia": "280 u4 plsdguct, 796 u4 plstotdi",
+    "prcdia": "92 u4 plsdgx44, 280 u4 plsdguct, 796 u4 plstotdi",
     "iodvon": "",
     "iodvof": "",
     "ioddev": """52 u2 scmssch, 54 u2 scmcount, 56 u4 scmcntim, 60 u4 scmfptim, 64 u4 scmddtim,
         68 u4 hfrdevct, 72 u4 hfctio, 96 u4 rdevctsi, 124 u4 rdevwrct, 128 u4 rdevrdct,
         132 u4 rdevmcia, 192 u4 scgssch, 196 u4 scgcount""",
-    "aplsdt": "20 u2 caldatof, 22 u2 caldatln, 41 u1 blockno",
+    "linux_memory": "20 u2 caldatof, 22 u2 caldatln",
+    "linux_os": "20 u2 caldatof, 22 u2 caldatln",
 }
 """Offset, type and name of the fields that cross-checks look at."""
 
@@ -133,8 +141,10 @@ ENTRIES: dict[str, tuple[str, dict[str, tuple[int, int]]]] = {
         "calentdsp",
         {"calxscnt": (8, 4), "calxtime": (12, 8), "calsscnt": (20, 4), "calstime": (24, 8)},
     ),
+    "linux_memory": ("caldatof", {"totalram": (56, 8)}),
+    "linux_os": ("caldatof", {"per_cpu_user": (52, 4)}),
 }
-"""Of repeated parts: the field that says where they start, and fields by offset in an entry."""
+"""Of located parts: the field that says where they start, and fields by offset in an entry."""
 
 
 class Rows:
@@ -184,12 +194,6 @@ class Rows:
         rows.offsets, rows.lengths = self.offsets[chosen], self.lengths[chosen]
         return rows
 
-    def starts_with(self, offset: int, wanted: bytes) -> npt.NDArray[np.bool_]:
-        """(records,) which have these bytes at the offset."""
-        part = self._bytes[:, offset : offset + len(wanted)]
-        found: npt.NDArray[np.bool_] = (part == np.frombuffer(wanted, np.uint8)).all(axis=1)
-        return found
-
     def blocks(self, first: str, length: str) -> Entries:
         """One located part of each record; all must be as long as the first."""
         start, size = int(self[first][0]), int(self[length][0])
@@ -219,6 +223,11 @@ class Entries:
         part = np.ascontiguousarray(self._bytes[:, offset : offset + width])
         return part.view(f">u{width}").ravel().astype(np.int64)
 
+    def texts(self, offset: int, length: int) -> list[str]:
+        """(entries,) of EBCDIC text, without the blanks behind it."""
+        part = self._bytes[:, offset : offset + length]
+        return [bytes(row).decode("cp037").rstrip() for row in part]
+
 
 class Columns:
     """A dump: its bytes, its records by type, and its samples."""
@@ -244,8 +253,12 @@ class Columns:
         """The records of one type, all or those of a sample."""
         if (kind, sample) not in self._rows:
             domain, number, _ = TYPES[kind]
-            found = self._found[domain, number]
-            chosen = [r for r in found if sample is None or r.sample == sample]
+            at, wanted = CONTENT.get(kind, (0, b""))
+            chosen = [
+                r
+                for r in self._found[domain, number]
+                if (sample is None or r.sample == sample) and r.data.startswith(wanted, at)
+            ]
             self._rows[kind, sample] = Rows(kind, chosen)
         return self._rows[kind, sample]
 

@@ -7,7 +7,7 @@ slack is stated with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +45,9 @@ SYSTEM_KINDS = (
     *("sytrsg", "sytasg", "sytusr", "sytscg", "sytuwt", "sytxsg", "sytcug", "sytcup", "sytcum"),
     "sytlck",
 )
+SCHEDULER_LOCK, TIMER_LOCK = "SRMSLOCK", "HCPTRQLK"
 DIAGNOSES = 193
 JIFFY = TOD_PER_S // 100
-LINUX = bytes.fromhex("D3C9D5E4E7D2D9D5D3")
-"""Product id of the blocks that a Linux kernel writes."""
 
 
 def _sum(*figures: int | None) -> int | None:
@@ -148,11 +147,19 @@ def lock_table(interval: Interval) -> Claims:
         rows.entries("calentdsp", "calentsz", "calnmlks")
         for rows in (interval.before("sytlck"), interval.now("sytlck"))
     )
-    counts = sum((now.at(at, 4) - before.at(at, 4)) % 2**32 for at in (8, 20))
-    times = sum(now.at(at, 8) - before.at(at, 8) for at in (12, 24))
+    counts = np.sum([(now.at(at, 4) - before.at(at, 4)) % 2**32 for at in (8, 20)], axis=0)
+    times = np.sum([now.at(at, 8) - before.at(at, 8) for at in (12, 24)], axis=0)
     spun, spent = (interval.total("sytprp", f) for f in ("pfxspinc", "pfxspint"))
-    yield Claim("spins of all locks = of all processors", int(np.sum(counts)), spun)
-    yield Claim("time of all locks = of all processors", int(np.sum(times)), spent)
+    yield Claim("spins of all locks = of all processors", int(counts.sum()), spun)
+    yield Claim("time of all locks = of all processors", int(times.sum()), spent)
+    lock = now.texts(0, 8)
+    for name, count, time in (
+        (SCHEDULER_LOCK, "calslkct", "calslktm"),
+        (TIMER_LOCK, "caltlkct", "caltlktm"),
+    ):
+        place = lock.index(name)
+        yield Claim(f"spins on {name}", int(counts[place]), interval.total("sytscg", count))
+        yield Claim(f"time on {name}", int(times[place]), interval.total("sytscg", time))
 
 
 @in_intervals
@@ -231,31 +238,30 @@ def linux_processors(interval: Interval) -> Claims:
 
     Its counters are whole jiffies, five of them for each of its processors.
     """
-    blocks = _linux_blocks(interval, 2)
-    if blocks is None or not interval.has("useact", "vmdvtime"):
+    if not interval.has("useact", "vmdvtime"):
         return
-    before, now = blocks
-    processors = int(now.at(16, 4)[0])
-    size, first = int(now.at(20, 4)[0]), int(now.at(24, 4)[0])
-    busy = 0
-    for cpu in range(processors):
-        for field_ in (0, 4, 8, 16, 20):
-            at = first + cpu * size + field_
-            busy += (now.at(at, 4) - before.at(at, 4)) % 2**32
     users = interval.now("useact").keys.astype("S8")
     virtual = interval.growth("useact", "vmdvtime")
-    given = np.array([int(virtual[users == who[:8]].sum()) for who in now.owners])
-    slack = 5 * processors * JIFFY
-    yield Claim("Linux's CPU time = CP's", busy * JIFFY, given, slack=slack)
+    for before, now in _linux_processors(interval):
+        processors = int(now.at(16, 4)[0])
+        size, first = int(now.at(20, 4)[0]), int(now.at(24, 4)[0])
+        busy = 0
+        for cpu in range(processors):
+            for field_ in (0, 4, 8, 16, 20):
+                at = first + cpu * size + field_
+                busy += (now.at(at, 4) - before.at(at, 4)) % 2**32
+        given = np.array([int(virtual[users == who[:8]].sum()) for who in now.owners])
+        slack = 5 * processors * JIFFY
+        yield Claim("Linux's CPU time = CP's", busy * JIFFY, given, slack=slack)
 
 
 @in_samples
 def linux_memory(sample: Sample) -> Claims:
     """A Linux guest's memory is within its virtual storage; what is free and cached within it."""
-    rows = sample.rows("aplsdt")
-    blocks = _blocks(rows, 1)
-    if blocks is None:
+    rows = sample.rows("linux_memory")
+    if not len(rows):
         return
+    blocks = rows.blocks("caldatof", "caldatln")
     total, free, buffers, cached = (blocks.at(at, 8) for at in (56, 64, 88, 96))
     yield Claim("free + buffers + cached <= memory", free + buffers + cached, total, at_most=True)
     yield Claim("written whole", blocks.at(8, 4), blocks.at(12, 4))
@@ -266,21 +272,16 @@ def linux_memory(sample: Sample) -> Claims:
         yield Claim("memory <= storage", total * 1024, known, at_most=True)
 
 
-def _blocks(rows: Rows, number: int) -> Entries | None:
-    """The blocks of one kind that Linux guests wrote, by user."""
-    if not len(rows):
-        return None
-    chosen = rows.where((rows["blockno"] == number) & rows.starts_with(32, LINUX))
-    return chosen.blocks("caldatof", "caldatln") if len(chosen) else None
-
-
-def _linux_blocks(interval: Interval, number: int) -> tuple[Entries, Entries] | None:
-    """The blocks of the guests that wrote one for both samples, in the same order."""
-    found = [_blocks(rows, number) for rows in (interval.before("aplsdt"), interval.now("aplsdt"))]
-    before, now = found
-    if before is None or now is None or not np.array_equal(before.owners, now.owners):
-        return None
-    return before, now
+def _linux_processors(interval: Interval) -> Iterator[tuple[Entries, Entries]]:
+    """Blocks before and after, by length, of the guests that wrote one for both samples."""
+    before, now = interval.before("linux_os"), interval.now("linux_os")
+    for length in np.unique(now["caldatln"]).tolist():
+        pair = [rows.where(rows["caldatln"] == length) for rows in (before, now)]
+        both = np.intersect1d(pair[0].keys, pair[1].keys)
+        found = [rows.where(np.isin(rows.keys, both)) for rows in pair]
+        if len(both):
+            first, second = (rows.blocks("caldatof", "caldatln") for rows in found)
+            yield first, second
 
 
 # Paging
@@ -612,7 +613,8 @@ def working_sets(sample: Sample) -> Claims:
     """The scheduler's sum of working sets is that of the users in the dispatch list."""
     users = sample.rows("useact")
     if users.has("vmdwsspr"):
-        chosen = users["vmdslist"] == DISPATCH
+        who = users.keys.astype("S8")
+        chosen = np.isin(who, who[users["vmdslist"] == DISPATCH])
         held = int(users["vmdwsspr"][chosen].sum())
         yield Claim("users' = scheduler's", held, sample.total("sytscg", "srmwssdl"))
 
