@@ -56,7 +56,7 @@ def _record(
         names = model.users.names[owner(model)]
         return {"userid": ebcdic(names, 8), "mdgprod": np.repeat(product(block), len(names))}
 
-    def filled(sample: Sample, elapsed: I64) -> Filled:
+    def timed(sample: Sample, elapsed: I64) -> Filled:
         guests = chosen(sample.model)
         levels, flows = told(sample, guests, elapsed)
         levels |= _written(sample, guests)
@@ -76,7 +76,7 @@ def _record(
         "aplsdt",
         lambda model: len(chosen(model)),
         fixed,
-        filled,
+        timed=timed,
         ages=ages,
         present=present,
         restarted=restarted,

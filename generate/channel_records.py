@@ -31,7 +31,7 @@ def path_use(sample: Sample) -> F64:
     return use
 
 
-def _sytcpc(sample: Sample, elapsed: I64) -> Filled:
+def _sytcpc(sample: Sample) -> Filled:
     count, use = sample.high_frequency_samples, path_use(sample)
     busy = np.rint(use * count).astype(np.int64)
     found = _found_busy(sample, busy[busy > 0], count)

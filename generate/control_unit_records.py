@@ -36,7 +36,7 @@ def _fixed(model: Model) -> Values:
     }
 
 
-def _filled(sample: Sample, elapsed: I64) -> Filled:
+def _filled(sample: Sample) -> Filled:
     work, chosen = DiskWork.of(sample), _cached(sample.model)
     flows = {
         "nr_read_normal": work.reads - work.sequential_reads,

@@ -138,6 +138,7 @@ class VolumeWork:
     Attributes:
         reads, writes: pages. starts, avoided: I/Os done, and saved by the minidisk cache.
         pending, disconnect, connect: time in units of 128 us.
+        use: share of the interval that each was busy.
         queue: mean number of I/Os waiting.
     """
 
@@ -148,6 +149,7 @@ class VolumeWork:
     pending: I64
     disconnect: I64
     connect: I64
+    use: F64
     queue: F64
 
     @classmethod
@@ -184,6 +186,7 @@ class VolumeWork:
             pending=pending,
             disconnect=disconnect,
             connect=busy - pending - disconnect,
+            use=use,
             # Random arrivals and service: Little's law holds with a mean wait of
             # service * use / (1 - use).
             queue=use * use / (1 - use),

@@ -38,11 +38,13 @@ class Demand:
     """(intervals,) each: events, pages or processor seconds a second.
 
     `users` and `load` are (intervals, groups): who is logged on, and how busy at that.
+    `virtual_processors` is how many they have together.
     `timer_cp` is the part of `cp` that serves timers.
     """
 
     users: F64
     load: F64
+    virtual_processors: F64
     emulation: F64
     cp: F64
     timer_cp: F64
@@ -94,6 +96,7 @@ class Demand:
         return cls(
             users=users,
             load=load,
+            virtual_processors=users @ np.array([g.virtual_processors for g in groups]),
             emulation=emulation + np.array(loops),
             cp=cp + timer_cp,
             timer_cp=timer_cp,

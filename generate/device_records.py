@@ -29,7 +29,7 @@ def _stoasp_fixed(model: Model) -> Values:
     }
 
 
-def _stoasp(sample: Sample, elapsed: I64) -> Filled:
+def _stoasp(sample: Sample) -> Filled:
     volumes, work = sample.model.volumes, sample.volumes
     cp = volumes.is_cp
     used = volumes.slots_used(sample.model.levels, sample.number) + volumes.spool_used
@@ -65,8 +65,8 @@ def mload_us(sample: Sample) -> I64:
     """(volumes,) time until a page is there, waiting included, microseconds."""
     work = sample.volumes
     pages = np.maximum(work.reads + work.writes, 1)
-    per_page = work.busy * sample.model.volumes.is_page * 128 // pages
-    load: I64 = np.floor(per_page * (1.0 + work.queue)).astype(np.int64)
+    per_page = work.busy * sample.model.volumes.is_page * 128 / pages
+    load: I64 = np.floor(per_page / (1.0 - work.use)).astype(np.int64)
     return load
 
 
@@ -83,7 +83,7 @@ def _ioddev_fixed(model: Model) -> Values:
     }
 
 
-def _ioddev(sample: Sample, elapsed: I64) -> Filled:
+def _ioddev(sample: Sample) -> Filled:
     work, count, disks = sample.volumes, sample.high_frequency_samples, DiskWork.of(sample)
     starts = work.starts
     return Filled(

@@ -9,7 +9,7 @@ import numpy as np
 
 from .counters import Values, ebcdic
 from .model import Model, Sample
-from .noise import F64, I64
+from .noise import F64
 from .record_type import Filled, SampleRecord
 from .states import shared_out
 from .user_records import logged_on_again, of_logged_on, session_ages, virtual_processors
@@ -34,7 +34,7 @@ def _useint_fixed(model: Model) -> Values:
     return {"vmduser": ebcdic(users.names, 8)[users.owner], "vmdcpuad": users.address}
 
 
-def _useint(sample: Sample, elapsed: I64) -> Filled:
+def _useint(sample: Sample) -> Filled:
     model, count = sample.model, sample.high_frequency_samples
     rng = model.measurement.rng(f"states in interval {sample.interval}")
     found = sample.states.found(rng, count)

@@ -8,7 +8,6 @@ from ..schemas import release_key
 from .counters import Values, ebcdic
 from .locks import NAMES
 from .model import Model, Sample
-from .noise import I64
 from .record_type import Filled, SampleRecord
 
 SINCE = "5.3.0"
@@ -23,7 +22,7 @@ def _fixed(model: Model) -> Values:
     return {"lock.callckid": ebcdic(np.array(NAMES), 8)}
 
 
-def _filled(sample: Sample, elapsed: I64) -> Filled:
+def _filled(sample: Sample) -> Filled:
     locks = sample.locks
     return Filled(
         flows={

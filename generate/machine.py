@@ -48,12 +48,15 @@ class Processors:
         """The processors of a run, meeting its utilization and spin targets."""
         online, lost = _online(measurement, course.timeline), _suspension(measurement)
         most = _most_of_an_interval(measurement, lost)
-        room = np.floor(online * course.timeline.tod[:, None] * most)
-        use = Utilization(measurement, course, demand, work, online, room.astype(np.int64))
+        full = np.floor(online * course.timeline.tod[:, None] * most).astype(np.int64)
+        use = Utilization(measurement, course, demand, work, online, full)
         busy, emulation = _times(use)
         rng, cp = measurement.rng("charged"), busy - emulation
         share = measurement.machine.charged_share * around_one(rng, cp.shape, 0.01)
-        charged = np.floor(cp * np.minimum(share, 1.0)).astype(np.int64)
+        # CP's work for a virtual processor takes its time as well: the rest is nobody's.
+        room = np.maximum(use.guests - emulation.sum(axis=1), 0) / np.maximum(cp.sum(axis=1), 1)
+        share = np.minimum(share, np.minimum(room, 1.0)[:, None])
+        charged = np.floor(cp * share).astype(np.int64)
         spins, spin_time = _spins(measurement, course, demand, cp)
         return cls(
             online=online,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .model import Sample
-from .noise import I64
 from .record_type import Filled, SampleRecord, online, processors, typed_processors
 
 
-def _sytcom(sample: Sample, elapsed: I64) -> Filled:
+def _sytcom(sample: Sample) -> Filled:
     messages = sample.messages
     told = np.zeros(len(messages.iucv), dtype=np.int64)
     told[0] = 1  # the monitor tells its reader of each sample

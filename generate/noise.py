@@ -25,7 +25,8 @@ def stream(seed: int, *nouns: str) -> np.random.Generator:
     """An independent random stream for one noun of one run ("3600P1", "users")."""
     named = "\x1f".join((str(seed), *nouns)).encode()
     digest = hashlib.blake2b(named, digest_size=32).digest()
-    return np.random.Generator(np.random.PCG64(_Words(np.frombuffer(digest, "<u8").copy())))
+    words: Any = _Words(np.frombuffer(digest, "<u8").copy())
+    return np.random.Generator(np.random.PCG64(words))
 
 
 class _Words(ISeedSequence):

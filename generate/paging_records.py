@@ -7,7 +7,7 @@ import numpy as np
 from .blocks import blocks_by_size
 from .counters import Values
 from .model import Model, Sample
-from .noise import F64, I64
+from .noise import F64
 from .record_type import Filled, SampleRecord, nothing, one
 
 _SIZES = 20
@@ -32,7 +32,7 @@ def pages_of_a_block(sample: Sample) -> float:
     return float(pages.sum() / (pages / each).sum()) if pages.any() else float(each.mean())
 
 
-def _stobpg(sample: Sample, elapsed: I64) -> Filled:
+def _stobpg(sample: Sample) -> Filled:
     flows, k = sample.model.flows, sample.interval
     mean = pages_of_a_block(sample)
     read = blocks_by_size(int(flows.dasd_in[k]), mean, _SIZES)
@@ -55,7 +55,7 @@ def _stoxsg_fixed(model: Model) -> Values:
     return {"xstlothr": model.levels.sizes.expanded // _LEAST_AVAILABLE}
 
 
-def _stoxsg(sample: Sample, elapsed: I64) -> Filled:
+def _stoxsg(sample: Sample) -> Filled:
     migrated = int(sample.model.flows.migrated[sample.interval])
     dormant = int(migrated * _DORMANT_SHARE)
     runs = -(-migrated // _BLOCKS_OF_A_RUN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from .counters import Values, ebcdic
 from .measurement import TOD_PER_S
 from .model import Model, Sample
-from .noise import I64
 from .partitions import MOST_PARTITIONS, collected_tod
 from .record_type import Filled, SampleRecord
 
@@ -65,7 +64,7 @@ def _sytcug_fixed(model: Model) -> Values:
     }
 
 
-def _sytcug(sample: Sample, elapsed: I64) -> Filled:
+def _sytcug(sample: Sample) -> Filled:
     return Filled(configured(sample))
 
 
@@ -85,7 +84,7 @@ def _sytcup(place: int) -> SampleRecord:
             "cpu.lcxcptyp": ebcdic(kind, 16),
         }
 
-    def filled(sample: Sample, elapsed: I64) -> Filled:
+    def filled(sample: Sample) -> Filled:
         lpars, times = sample.model.partitions, sample.dispatched
         first = lpars.first(place)
         mine = slice(first, first + lpars.counts[place])
@@ -112,7 +111,7 @@ def _sytcum_fixed(model: Model) -> Values:
     return {"cpu.lcumcpu": range(physical), "cpu.lcuptype": ebcdic(kind, 16)}
 
 
-def _sytcum(sample: Sample, elapsed: I64) -> Filled:
+def _sytcum(sample: Sample) -> Filled:
     return Filled(
         {"lcutctod": collected_tod(sample.model, sample.number)},
         {"cpu.lcumgtm": sample.dispatched.management[None, :]},

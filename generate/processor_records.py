@@ -33,7 +33,7 @@ _MET_BUSY = {"cscmdcb": 0.012, "cscmdsb": 0.001, "cscmdub": 0.004, "cscmddb": 0.
 """Share of the starts that meet a busy path, switch, control unit or device."""
 
 
-def _prcprp(sample: Sample, elapsed: I64) -> Filled:
+def _prcprp(sample: Sample) -> Filled:
     model, count = sample.model, sample.high_frequency_samples
     dispatches = sample.activity.dispatches
     idle = 1.0 - sample.times.busy / int(model.timeline.tod[sample.interval])
@@ -63,7 +63,7 @@ def _stolen(dispatches: I64, weights: F64) -> I64:
     return partition(wanted, from_whom)
 
 
-def _prcins(sample: Sample, elapsed: I64) -> Filled:
+def _prcins(sample: Sample) -> Filled:
     return Filled(
         flows={
             "instruction.instructions": sample.services.instructions,
@@ -72,7 +72,7 @@ def _prcins(sample: Sample, elapsed: I64) -> Filled:
     )
 
 
-def _prcdia(sample: Sample, elapsed: I64) -> Filled:
+def _prcdia(sample: Sample) -> Filled:
     diagnoses = sample.services.diagnoses
     return Filled(flows={"diagnose.diagnoses": diagnoses, "plstotdi": diagnoses.sum(axis=1)})
 
@@ -90,7 +90,7 @@ def _prciop_fixed(model: Model) -> Values:
     }
 
 
-def _prciop(sample: Sample, elapsed: I64) -> Filled:
+def _prciop(sample: Sample) -> Filled:
     model = sample.model
     count, seconds = _io_processors(model), int(model.timeline.seconds[sample.interval])
     every = int(sample.volumes.starts.sum()) + _other_starts(sample)

@@ -34,7 +34,9 @@ class SampleRecord:
         name: of the layout.
         rows: records in a sample; 0 where the system has none.
         fixed: values that stay during the run.
-        filled: what a sample holds. `elapsed` is (rows,) TOD units since the sample before.
+        filled: what a sample holds.
+        timed: the same where it depends on (rows,) TOD units since the sample before; instead
+            of `filled`.
         ages: intervals during which counters have grown before the first sample after an IPL.
         present: (rows,) which rows a sample has; None where it has all.
         restarted: (rows,) whose counters begin anew in a sample's interval; None for nobody's.
@@ -45,7 +47,8 @@ class SampleRecord:
     name: str
     rows: Callable[[Model], int]
     fixed: Callable[[Model], Values]
-    filled: Callable[[Sample, I64], Filled]
+    filled: Callable[[Sample], Filled] = lambda sample: Filled()
+    timed: Callable[[Sample, I64], Filled] | None = None
     ages: Callable[[Model, int], float | F64] = lambda model, sample: model.ages(sample)
     present: Callable[[Sample], Bool | None] = lambda sample: None
     restarted: Callable[[Sample], Bool | None] = lambda sample: None
@@ -87,8 +90,3 @@ def typed_processors(model: Model) -> Values:
 def nothing(model: Model) -> Values:
     """No fixed values."""
     return {}
-
-
-def still(sample: Sample, elapsed: I64) -> Filled:
-    """Nothing happens in this part of the system: all zeros."""
-    return Filled()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from .event_records import SESSIONS, happened, started, watched_rows, watches_se
 from .model import Model, Sample
 from .monitor_events import commands, in_samples
 from .monwrite import Block
+from .noise import I64
 from .progress import Progress
 from .record_type import SampleRecord
 from .records import SAMPLE_RECORDS
@@ -24,11 +26,12 @@ _BEFORE_CONFIGURATION = 50
 """Records' time between the start of monitoring and the first configuration record."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Writer:
-    """One record type: who fills it, its encoder, and when each row was last sampled.
+    """One record type: who fills it, its encoder, and what was sampled last.
 
     Attributes:
+        stamps: (rows,) TOD of each in the last sample, where the type depends on it.
         present: (rows,) which had a record in the last sample.
         sampled: whether the records are written; if not, only events tell of them.
     """
@@ -38,6 +41,18 @@ class _Writer:
     stamps: U64
     present: Bool
     sampled: bool
+
+    def rows(self, sample: Sample) -> tuple[Bool, int]:
+        """Which rows have a record in a sample, and how many that are."""
+        present = self.kind.present(sample)
+        if present is None:
+            return self.everyone, self.encoder.rows
+        return present, int(present.sum())
+
+    @cached_property
+    def everyone(self) -> Bool:
+        """(rows,) all of them."""
+        return np.ones(self.encoder.rows, dtype=np.bool_)
 
 
 class Sampler:
@@ -62,21 +77,23 @@ class Sampler:
         sample = Sample(self.model, number)
         if self._epoch != self.model.timeline.epoch[number]:
             self._ipl(sample)
-        present = [self._present(writer, sample) for writer in self._writers]
-        sampled = zip(self._writers, present, strict=True)
-        left = sum(int(rows.sum()) for writer, rows in sampled if writer.sampled)
+        rows = [writer.rows(sample) for writer in self._writers]
+        pairs = list(zip(self._writers, rows, strict=True))
+        left = sum(count for writer, (_, count) in pairs if writer.sampled)
+        tods, end = self.model.clock.records(number, left, left), self.model.clock.end(number)
         blocks, begun = list[Block](), list[EventBatch]()
         if self.model.timeline.begins[number]:
             blocks, begun = self._configuration(sample, left)
         progress: dict[str, list[Progress]] = {}
-        for writer, rows in zip(self._writers, present, strict=True):
-            tods = self.model.clock.records(number, left, int(rows.sum()))
-            block, passed = self._block(writer, sample, tods, rows)
+        for writer, (present, count) in pairs:
+            # What is not sampled takes no time; it is held for the events.
+            stamps = tods[:count] if writer.sampled else np.full(count, np.uint64(end))
+            block, passed = self._block(writer, sample, stamps, present)
             if passed is not None:
                 progress.setdefault(writer.kind.name, []).append(passed)
             if writer.sampled:
                 blocks.append(block)
-                left -= len(tods)
+                tods = tods[count:]
         self.events = [*happened(sample, progress), *begun]
         return blocks
 
@@ -105,11 +122,6 @@ class Sampler:
                 stamps = np.full(rows, ended)
                 self._writers.append(_Writer(kind, encoder, stamps, nobody, sampled))
 
-    def _present(self, writer: _Writer, sample: Sample) -> Bool:
-        """(rows,) which have a record."""
-        present = writer.kind.present(sample)
-        return np.ones(writer.encoder.rows, dtype=np.bool_) if present is None else present
-
     def _block(
         self, writer: _Writer, sample: Sample, tods: U64, present: Bool
     ) -> tuple[Block, Progress | None]:
@@ -117,28 +129,33 @@ class Sampler:
 
         And their progress since the last sample, where events tell of it.
         """
-        encoder, model = writer.encoder, self.model
-        stamps = np.full(encoder.rows, model.clock.end(sample.number), dtype=np.uint64)
-        stamps[present] = tods
-        starts = model.timeline.starts(sample.number)
-        span = int(model.timeline.tod[sample.interval])
-        elapsed = (
-            np.full(len(stamps), span) if starts else (stamps - writer.stamps).astype(np.int64)
-        )
-        restarted = writer.kind.restarted(sample)
+        kind, encoder = writer.kind, writer.encoder
+        restarted = kind.restarted(sample)
         if restarted is not None:
             encoder.restart(restarted)
-        filled = writer.kind.filled(sample, elapsed)
+        if kind.timed is None:
+            filled = kind.filled(sample)
+        else:
+            filled = kind.timed(sample, self._elapsed(writer, sample, tods, present))
         progress = None
-        if writer.kind.name in SESSIONS and not starts:
-            rows = watched_rows(sample, writer.kind.name, writer.present, present)
+        if kind.name in SESSIONS and not self.model.timeline.starts(sample.number):
+            rows = watched_rows(sample, kind.name, writer.present, present)
             if len(rows):
-                counts = writer.kind.entries(model)
-                progress = Progress.of(encoder, counts, filled.flows, rows)
+                progress = Progress.of(encoder, kind.entries(self.model), filled.flows, rows)
         everyone = None if len(tods) == encoder.rows else present
         records = encoder.encode(tods, filled.levels, filled.flows, everyone)
-        writer.stamps, writer.present = stamps, present
+        writer.present = present
         return Block(encoder.layout.domain, records, tods), progress
+
+    def _elapsed(self, writer: _Writer, sample: Sample, tods: U64, present: Bool) -> I64:
+        """(rows,) TOD units since each was sampled last; at first the interval's nominal length."""
+        end = self.model.clock.end(sample.number)
+        stamps = np.full(writer.encoder.rows, end, dtype=np.uint64)
+        stamps[present] = tods
+        before, writer.stamps = writer.stamps, stamps
+        if self.model.timeline.starts(sample.number):
+            return np.full(len(stamps), int(self.model.timeline.tod[sample.interval]))
+        return (stamps - before).astype(np.int64)
 
     def _configuration(self, sample: Sample, sampled: int) -> tuple[list[Block], list[EventBatch]]:
         """The configuration records, in front of so many sampled ones; the events of the start."""

@@ -37,7 +37,7 @@ def _sytscg_fixed(model: Model) -> Values:
     return {"srmtotst": frames.pageable + frames.above, "srme2etf": 8, "srme3etf": 48}
 
 
-def _sytscg(sample: Sample, elapsed: I64) -> Filled:
+def _sytscg(sample: Sample) -> Filled:
     held, in_list = sample.held, sample.held.in_list
     classes = _classes(sample)
     counts = np.bincount(classes, minlength=3)
@@ -83,7 +83,7 @@ def _shares(sample: Sample) -> int:
     return int(users.each([g.share for g in users.groups])[sample.held.in_list].sum())
 
 
-def _sytuwt(sample: Sample, elapsed: I64) -> Filled:
+def _sytuwt(sample: Sample) -> Filled:
     lists, n = sample.model.lists, sample.number
     states = {
         "caltidl": lists.idle[n],
@@ -107,7 +107,7 @@ def _sytuwt(sample: Sample, elapsed: I64) -> Filled:
     )
 
 
-def _sytscp(sample: Sample, elapsed: I64) -> Filled:
+def _sytscp(sample: Sample) -> Filled:
     ended = sample.transaction_classes
     quick = int(ended.trivial[QUICK] + ended.nontrivial[QUICK])
     return Filled(
@@ -126,7 +126,7 @@ def _sytspt_fixed(model: Model) -> Values:
     return {"caltype": PROCESSOR_TYPES[model.measurement.machine.processor_type]}
 
 
-def _sytspt(sample: Sample, elapsed: I64) -> Filled:
+def _sytspt(sample: Sample) -> Filled:
     return Filled({"srxreldl": _shares(sample)})
 
 

@@ -15,7 +15,6 @@ from .record_type import (
     one,
     online,
     processors,
-    still,
     typed_processors,
 )
 
@@ -51,7 +50,7 @@ def _sytrsg_fixed(model: Model) -> Values:
     }
 
 
-def _sytrsg(sample: Sample, elapsed: I64) -> Filled:
+def _sytrsg(sample: Sample) -> Filled:
     below, above = _available(sample)
     pairs = above * _PAIRED // 100
     return Filled(
@@ -74,7 +73,7 @@ def _available(sample: Sample) -> tuple[int, int]:
     return int(levels.available_below[n]), above
 
 
-def _sytrsp(sample: Sample, elapsed: I64) -> Filled:
+def _sytrsp(sample: Sample) -> Filled:
     paging, seconds = sample.paging, int(sample.model.timeline.seconds[sample.interval])
     below, above = _available(sample)
     taken = _taken(sample)
@@ -109,7 +108,7 @@ def _times_empty(taken: I64, available: int, seconds: int) -> I64:
     return found
 
 
-def _sytxsp(sample: Sample, elapsed: I64) -> Filled:
+def _sytxsp(sample: Sample) -> Filled:
     paging = sample.paging
     return Filled(
         flows={
@@ -129,7 +128,7 @@ def _sytasg_fixed(model: Model) -> Values:
     }
 
 
-def _sytasg(sample: Sample, elapsed: I64) -> Filled:
+def _sytasg(sample: Sample) -> Filled:
     model, volumes = sample.model, sample.model.volumes
     loads = mload_us(sample)[volumes.is_page == 1]
     return Filled(
@@ -142,7 +141,7 @@ def _sytasg(sample: Sample, elapsed: I64) -> Filled:
     )
 
 
-def _sytxsg(sample: Sample, elapsed: I64) -> Filled:
+def _sytxsg(sample: Sample) -> Filled:
     model, k = sample.model, sample.interval
     held = model.levels.expanded[sample.number]
     flows = model.flows
@@ -181,7 +180,7 @@ def _storsg_fixed(model: Model) -> Values:
     }
 
 
-def _storsp(sample: Sample, elapsed: I64) -> Filled:
+def _storsp(sample: Sample) -> Filled:
     paging, (_, above) = sample.paging, _taken(sample)
     by_list = _stolen_from(sample)
     return Filled(
@@ -238,7 +237,7 @@ SYTXSP = SampleRecord(
     wrapping=frozenset({"plspgout"}),
 )
 SYTASG = SampleRecord("sytasg", one, _sytasg_fixed, _sytasg)
-SYTSHS = SampleRecord("sytshs", one, nothing, still)
+SYTSHS = SampleRecord("sytshs", one, nothing)
 SYTXSG = SampleRecord("sytxsg", one, nothing, _sytxsg)
-STORSG = SampleRecord("storsg", one, _storsg_fixed, still)
+STORSG = SampleRecord("storsg", one, _storsg_fixed)
 STORSP = SampleRecord("storsp", processors, typed_processors, _storsp, present=online)

@@ -13,12 +13,11 @@ from .record_type import (
     one,
     online,
     processors,
-    still,
     typed_processors,
 )
 
 
-def _sytsyp(sample: Sample, elapsed: I64) -> Filled:
+def _sytsyp(sample: Sample) -> Filled:
     model, activity, paging = sample.model, sample.activity, sample.paging
     spool = sample.volumes.starts[model.volumes.is_spool == 1]
     spool_reads = (spool // 2).sum()
@@ -73,8 +72,8 @@ SYTPRP = SampleRecord(
     "sytprp",
     processors,
     typed_processors,
-    _sytprp,
+    timed=_sytprp,
     present=online,
     wrapping=frozenset({"pfxspinc"}),
 )
-SYTSYG = SampleRecord("sytsyg", one, _sytsyg_fixed, still)
+SYTSYG = SampleRecord("sytsyg", one, _sytsyg_fixed)

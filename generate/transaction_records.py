@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from .model import Sample
-from .noise import I64
 from .record_type import Filled, SampleRecord, nothing, one
 from .transaction_classes import MULTI, QUICK, UNI
 
 
-def _sytusr(sample: Sample, elapsed: I64) -> Filled:
+def _sytusr(sample: Sample) -> Filled:
     logged_on = int(sample.model.lists.logged_on[sample.number])
     listed, ended = sample.held.in_list | sample.held.held_back, sample.transaction_classes
     short, long = ended.trivial, ended.nontrivial

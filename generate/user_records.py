@@ -6,7 +6,7 @@ import numpy as np
 
 from .counters import Values, ebcdic
 from .model import Model, Sample
-from .noise import F64, I64
+from .noise import F64
 from .record_type import Filled, SampleRecord
 from .timeline import Bool
 
@@ -26,7 +26,7 @@ def _useact_fixed(model: Model) -> Values:
     }
 
 
-def _useact(sample: Sample, elapsed: I64) -> Filled:
+def _useact(sample: Sample) -> Filled:
     users, used, held = sample.model.users, sample.used, sample.held
     ios, traffic = sample.virtual_ios, sample.traffic
     of_users = {

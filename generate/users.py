@@ -154,7 +154,7 @@ def _virtual(sample: Sample, demand: F64) -> I64:
     weights = (demand * (looping == 0) / each)[users.owner]
     # The first virtual processor of a guest does most of its work.
     weights = weights * np.where(users.address == 0, 1.6, 1.0)
-    most = np.where(weights > 0, span, 0)
+    most = np.where(weights > 0, span * 999 // 1000, 0)
     return loops + _capped(total - int(loops.sum()), weights, most)
 
 

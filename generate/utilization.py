@@ -50,6 +50,11 @@ class Utilization:
         shortage: F64 = np.maximum(self.wanted * span / np.maximum(self.room.sum(axis=1), 1), 1.0)
         return shortage
 
+    @property
+    def guests(self) -> I64:
+        """(intervals,) time that all virtual processors can run at most."""
+        return most(self.demand.virtual_processors * self.course.timeline.tod)
+
     def busy(self) -> I64:
         """(intervals,) busy time of all processors."""
         rng, span = self.measurement.rng("busy"), self.course.timeline.tod
@@ -68,13 +73,16 @@ class Utilization:
         return self._met(targets.total_util, per_tx, shape, room)
 
     def emulation(self, busy: I64) -> I64:
-        """(intervals,) emulation time of all processors, a part of their busy time."""
+        """(intervals,) emulation time of all processors, a part of their busy time.
+
+        Nor is it more than the users' virtual processors can run.
+        """
         targets, rng = self.measurement.targets, self.measurement.rng("emulation")
-        varied = around_one(rng, len(busy), 0.004)
+        varied, caps = around_one(rng, len(busy), 0.004), np.minimum(most(busy), self.guests)
         if targets.emul_util is None:
             share = self.demand.emulation / np.maximum(self.wanted, 1e-9) * varied
-            return np.minimum(np.floor(busy * share), most(busy)).astype(np.int64)
-        return self._met(targets.emul_util, targets.emul_us_per_tx, busy * varied, most(busy))
+            return np.minimum(np.floor(busy * share), caps).astype(np.int64)
+        return self._met(targets.emul_util, targets.emul_us_per_tx, busy * varied, caps)
 
     def master(self, busy: I64, emulation: I64) -> tuple[I64, I64]:
         """(intervals,) busy and emulation time of the master processor.
@@ -133,7 +141,7 @@ class Utilization:
         return found
 
 
-def most(busy: I64) -> I64:
+def most(busy: F64 | I64) -> I64:
     """The most of some busy time that can be emulation."""
     found: I64 = np.floor(busy * FULL).astype(np.int64)
     return found

@@ -495,7 +495,7 @@ def _queue(use: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 @in_intervals
 def page_response(interval: Interval) -> Claims:
-    """The time to get a page is at least its service, at most service / (1 - use).
+    """The time to get a page is service / (1 - use), as Little's law has it.
 
     Times are written in whole microseconds, the interval is known to a thousandth.
     """
@@ -507,8 +507,8 @@ def page_response(interval: Interval) -> Claims:
     use = busy / (_of_device(interval, interval.elapsed("ioddev")) / TOD_PER_US)
     service, load, who = busy / np.maximum(pages, 1), volumes["expmload"], _labels(volumes)
     paging = pages > 0
-    yield Claim("service <= MLOAD", service * paging, load, at_most=True, slack=1, objects=who)
-    most = service / (1 - np.minimum(use * 1.001, 0.991))
+    least, most = (service / (1 - np.minimum(use * f, 0.991)) for f in (0.999, 1.001))
+    yield Claim("response <= MLOAD", least * paging, load, at_most=True, slack=1, objects=who)
     yield Claim("MLOAD <= response", load * paging, most, at_most=True, slack=1, objects=who)
     loads = load[volumes["calpage"] > 0]
     if interval.now("sytasg").has("caltotm1") and loads.size:

@@ -90,23 +90,6 @@ SOMETIMES = {
 }
 """Checks that find something in some runs of a scenario only."""
 
-KNOWN = (
-    ("linux-dasd-mdc", "cpu_time", "users'", "more work than one virtual processor can do"),
-    ("pfault", "cpu_time", "users'", "more work than one virtual processor can do"),
-    ("linux-dasd-mdc", "user_clock", "CPU <= time", "virtual time alone fills the interval"),
-    ("pfault", "user_clock", "CPU <= time", "virtual time alone fills the interval"),
-)
-"""Violations that are in the model: scenario, check, and words of the claim; then why."""
-
-
-def is_known(scenario: str, check: str, text: str) -> bool:
-    """Whether a violation is in the table."""
-    return any(
-        where in ("*", scenario) and check == known and words in text
-        for where, known, words, _ in KNOWN
-    )
-
-
 BROKEN = (
     ("disturbed", "LAB53"),
     ("disturbed", "LAB"),
@@ -244,15 +227,8 @@ def test_figures_that_mean_the_same_agree(scenario: str, run: str):
         f"{check}: {text}"
         for check, verdict in verdicts(scenario, run).items()
         for text in verdict.violations
-        if not is_known(scenario, check, text)
     ]
     assert not wrong[:10]
-
-
-@pytest.mark.parametrize(("scenario", "check", "words", "why"), KNOWN)
-def test_a_known_violation_is_still_there(scenario: str, check: str, words: str, why: str):
-    runs = [pair for pair in RUNS if scenario in ("*", pair[0])]
-    assert any(words in text for pair in runs for text in verdicts(*pair)[check].violations), why
 
 
 @pytest.mark.parametrize("scenario", dict(RUNS))
