@@ -46,26 +46,27 @@ class Levels:
         share = sizes.users_above_share(measurement.storage)
         above = np.floor(resident * share).astype(np.int64)
         below = resident - above
-        if targets.resident_below_2g_pages is not None:
-            fixed = float(targets.resident_below_2g_pages)
-            below = course.levels("below", demand.resident, fixed, _LEVEL_SPREAD)
-        if targets.resident_above_2g_pages is not None:
-            fixed = float(targets.resident_above_2g_pages)
-            above = course.levels("above", demand.resident, fixed, _LEVEL_SPREAD)
+        fixed = (targets.resident_below_2g_pages, targets.resident_above_2g_pages)
+        if fixed[0] is not None:
+            below = course.levels("below", demand.resident, fixed[0], _LEVEL_SPREAD)
+        if fixed[1] is not None:
+            above = course.levels("above", demand.resident, fixed[1], _LEVEL_SPREAD)
         expanded, slots = (
             of_users(targets.xstor_pages_per_user),
             of_users(targets.dasd_pages_per_user),
         )
+        free = (
+            np.maximum(sizes.pageable - sizes.cache_below - below, 0),
+            np.maximum(sizes.above - sizes.cache_above - above, 0),
+        )
+        # Where a target says what users hold, CP has the frames beside them and those listed.
+        is_free = targets.resident_pages_per_user is None and fixed == (None, None)
         return cls(
             sizes=sizes,
             resident_below=below,
             resident_above=above,
-            available_below=_available(
-                rng, sizes.available_below, sizes.pageable - sizes.cache_below - below, n
-            ),
-            available_above=_available(
-                rng, sizes.available_above, sizes.above - sizes.cache_above - above, n
-            ),
+            available_below=free[0] if is_free else _listed(rng, sizes.available_below, free[0], n),
+            available_above=free[1] if is_free else _listed(rng, sizes.available_above, free[1], n),
             expanded=course.levels("expanded", demand.expanded, expanded, _LEVEL_SPREAD),
             slots=course.levels("slots", demand.slots, slots, _SLOT_SPREAD),
         )
@@ -76,9 +77,9 @@ def _users(course: Course, demand: Demand) -> int:
     return round(float(demand.users.sum(axis=1)[course.timeline.steady].mean()))
 
 
-def _available(rng: np.random.Generator, mean: float, room: I64, intervals: int) -> I64:
+def _listed(rng: np.random.Generator, mean: float, free: I64, intervals: int) -> I64:
     """(intervals + 1,) length of an available list: never longer than there are free frames."""
-    return np.minimum(levels(rng, mean, intervals, _LIST_SPREAD), np.maximum(room, 0))
+    return np.minimum(levels(rng, mean, intervals, _LIST_SPREAD), free)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ def _sytrsg_fixed(model: Model) -> Values:
 
 
 def _sytrsg(sample: Sample) -> Filled:
-    below, above = _available(sample)
+    levels, n = sample.model.levels, sample.number
+    sizes, (below, above) = levels.sizes, _available(sample)
     pairs = above * _PAIRED // 100
     return Filled(
         {
@@ -61,6 +62,8 @@ def _sytrsg(sample: Sample) -> Filled:
             "rsa2gav1": above - pairs,
             "rsa2gav2": pairs,
             "rsasng2g": above - pairs,
+            # Every frame above 2 GB belongs to somebody.
+            "rsafsyua": sizes.above - sizes.cache_above - above - int(levels.resident_above[n]),
         },
         {"tcmmndl": sample.cache.deleted, "tcmstlmn": sample.cache.steals},
     )

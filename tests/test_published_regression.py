@@ -1,0 +1,52 @@
+"""Every published cell of the CP regression measurement, from generated dumps to print."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpmon.generate import load_scenario, write_run
+from cpmon.ingest import ingest
+from cpmon.reduce import compare, reductions
+from cpmon.store import Store, connect
+from tests.reduce.test_cp_regression import SPECS, UNMATCHED, WITHOUT_RUNS, Key, published
+
+ABOVE = "Resident Pages above 2G"
+NOT_IN_THE_RECORDS: dict[Key, str] = dict.fromkeys(
+    (
+        ("cp_regression_workload_params", "APXS9220", ABOVE),
+        ("cp_regression_workload_params", "3GBS9220", ABOVE),
+        ("cp_regression_nonpaging_2094", "APS9220", ABOVE),
+        ("cp_regression_xstor_3g", "APXS9220", ABOVE),
+        ("cp_regression_mixed_5g", "APMS9221", ABOVE),
+    ),
+    "no record of CP 5.1.0 with a known layout tells it: SYTRSG ends before the available list "
+    "above 2 GB, and the place of USEACT_VMDCTPVG is not known",
+)
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[Key, tuple[str, str]]:
+    folder = tmp_path_factory.mktemp("regression")
+    store = Store(folder / "store", create=True)
+    scenario = load_scenario("cp-regression")
+    for run_id in scenario.run_ids:
+        ingest(write_run(scenario, run_id, folder).dump, store)
+    with connect(store, reductions()) as connection:
+        cells = [cell for name in SPECS for cell in compare(connection, name).cells]
+    return {(c.table, c.run_id, c.row_label): (c.text, c.source) for c in cells}
+
+
+def test_every_published_cell_prints_again_but_the_listed_ones(
+    printed: dict[Key, tuple[str, str]],
+) -> None:
+    expected = {key: cell for key, cell in published().items() if key[1] not in WITHOUT_RUNS}
+    different = {key for key, cell in expected.items() if printed.get(key) != cell}
+
+    assert different == {*UNMATCHED, *NOT_IN_THE_RECORDS}
+    assert set(printed) == set(expected)
+
+
+def test_what_the_records_do_not_tell_is_blank_and_not_a_wrong_number(
+    printed: dict[Key, tuple[str, str]],
+) -> None:
+    assert {printed[key] for key in NOT_IN_THE_RECORDS} == {("", "m")}
