@@ -11,8 +11,7 @@ from .options import store_option
 from .output import write_file
 from .progress import bar
 
-SCENARIOS = ("timer", "large-storage")
-TABLES = ("timer_t1", "timer_t2", "large_storage_t1")
+SCENARIOS = ("timer", "large-storage", "cp-regression", "linux-dasd-mdc", "pfault")
 REPORT = ("SYSTEM_SUMMARY2_BY_TIME", "2600NP")
 FORMS = {"text": "txt", "csv": "csv", "markdown": "md"}
 
@@ -81,12 +80,12 @@ def _reduce(store: Path) -> None:
 
 def _tables(store: Path, output: Path) -> list[Path]:
     """Print every table, and write it and a report in all forms that a reader may want."""
-    from ..reduce import compare, reductions, render_comparison, render_report, report
+    from ..reduce import compare, reductions, render_comparison, render_report, report, spec_names
     from ..store import Store, connect
 
     written = []
     with connect(Store(store), reductions()) as connection:
-        for name in TABLES:
+        for name in spec_names():
             table = compare(connection, name)
             click.echo(render_comparison(table, "text"))
             for form, suffix in FORMS.items():
