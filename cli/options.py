@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 
@@ -128,6 +128,37 @@ class Moment(click.ParamType[datetime]):
         except ValueError:
             self.fail(f"{value!r} is no time; write it like 2001-12-18T10:00", param, ctx)
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+class Length(click.ParamType[timedelta]):
+    """A length of time: 90s, 15m, 1h, 1d."""
+
+    name = "length"
+    _units: ClassVar = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """The length."""
+        if isinstance(value, timedelta):
+            return value
+        number, unit = str(value)[:-1], str(value)[-1:]
+        if unit not in self._units or not number.isdigit() or not int(number):
+            self.fail(f"{value!r} is no length of time; write it like 15m or 1h", param, ctx)
+        return timedelta(seconds=int(number) * self._units[unit])
+
+
+class Device(click.ParamType[int]):
+    """A device number: four hexadecimal digits."""
+
+    name = "device"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        try:
+            return value if isinstance(value, int) else int(str(value), 16)
+        except ValueError:
+            self.fail(f"{value!r} is no device number; write it like 0A1F", param, ctx)
 
 
 def span_options(command: Command) -> Command:

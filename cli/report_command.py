@@ -1,14 +1,14 @@
-"""`cpmon report`: a report by time."""
+"""`cpmon report`: a report, by time or by object."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
 
-from .options import listing_option, output_options, span_options, store_option
+from .options import Device, Length, listing_option, output_options, span_options, store_option
 from .output import deliver
 
 
@@ -24,7 +24,18 @@ def _reports() -> Iterator[str]:
 @store_option
 @click.option("--run", metavar="RUN", help="Only the time of this run.")
 @click.option("--system", metavar="NAME", help="The system; needed where the store has several.")
-@click.option("--cpu", type=int, help="Only this processor (PROCESSORS_BY_TIME).")
+@click.option("--cpu", type=int, help="Follow this processor.")
+@click.option("--user", metavar="USERID", help="Follow this user.")
+@click.option("--device", type=Device(), metavar="NUMBER", help="Follow this device, as 0A1F.")
+@click.option("--by", type=Length(), metavar="SPAN", help="A line for each span, as 15m or 1h.")
+@click.option("--top", type=click.IntRange(1), help="Only so many objects, the greatest.")
+@click.option("--shift", metavar="NAME", help="Only the hours of this shift of the settings.")
+@click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The settings; without it CPMON_CONFIG or the store's cpmon.toml.",
+)
 @listing_option("Name the reports.", _reports)
 @span_options
 @output_options
@@ -34,28 +45,56 @@ def command(
     run: str | None,
     system: str | None,
     cpu: int | None,
+    user: str | None,
+    device: int | None,
+    by: timedelta | None,
+    top: int | None,
+    shift: str | None,
+    zone: str | None,
+    config: Path | None,
     since: datetime | None,
     until: datetime | None,
     form: str,
     output: Path | None,
 ) -> None:
-    """Print the report NAME: one line an interval, and a mean line from sums over the span.
+    """Print the report NAME.
+
+    Reports by time have a line an interval (or a --by span) and a mean line from sums over the
+    span. The others have a line for each object over the whole span, the greatest first; with
+    --user, --device or --cpu they follow one of them over time.
 
     Upper or lower case, dashes or underscores: all the same. Formats other than table carry the
-    unrounded values.
+    unrounded values, times in UTC.
 
     \b
     Examples:
       cpmon report SYSTEM_SUMMARY2_BY_TIME --store perf/ --run 2600NP
       cpmon report processors-by-time --store perf/ --system VMPROD --cpu 0 --format csv
+      cpmon report user_resource_util --store perf/ --top 10 --shift prime
+      cpmon report user_resource_util --store perf/ --user LINUX001 --by 15m
     """
     from ..reduce import find_report, render_report, report, report_names
     from ..reduce.reductions import reductions
+    from ..reduce.settings import read_settings
     from ..store import Store, connect
 
     if name is None:
         raise click.UsageError(f"which report? One of {', '.join(report_names())}")
     find_report(name)
+    objects = {"cpu": cpu, "user": user.upper() if user else None, "device": device}
     with connect(Store(store), reductions()) as connection:
-        found = report(connection, name, run=run, system=system, since=since, until=until, cpu=cpu)
+        found = report(
+            connection,
+            name,
+            run=run,
+            system=system,
+            since=since,
+            until=until,
+            objects={key: value for key, value in objects.items() if value is not None},
+            by=by,
+            top=top,
+            shift=shift,
+            zone=zone,
+            settings=read_settings(store, config),
+        )
     deliver(render_report(found, form), output, form)

@@ -1,25 +1,34 @@
 """Reports: a reduction, the columns a reader sees of it, and a mean line that is no mean of means.
 
-A report is data (`report_set.py`); this module narrows its reduction to a run or a span and
-computes the mean line from the sums behind the printed columns.
+A report is data (`report_set/`); this module narrows its reduction to a run, a span, a shift or an
+object, and tells what it covers and what is missing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import pyarrow as pa
 
 from ..schemas import CpmonError
 from ..schemas.lookup import fold, unknown
+from .provenance import inferred_records
 from .reductions import reduction
 from .report_set import REPORTS
-from .report_shape import Report, ReportColumn, Sums
+from .report_shape import Lines, Report
+from .report_sql import TIME, Span, lines_sql, mean_sql
+from .settings import Settings
+from .shifts import find_zone
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
+
+FEWEST_SECONDS = 60
+"""The shortest span that --by can ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +39,12 @@ class ReportResult:
         report: what was asked for, with the columns as printed.
         system: the system it is about; `run_id` the run, if one was named.
         starts, ends: begin of the first and end of the last interval, UTC.
-        intervals: how many intervals are shown.
+        intervals: how many intervals are covered.
+        lines: what the lines are.
         table: one row a line, columns of the reduction, unrounded and unscaled.
         mean: column -> value over the whole span, by sums or as a mean level; None if not known.
         notes: what is missing, and what rests on an inference.
+        zone: in which times are printed. said: how the report was narrowed, in words.
     """
 
     report: Report
@@ -42,31 +53,12 @@ class ReportResult:
     starts: datetime
     ends: datetime
     intervals: int
+    lines: Lines
     table: pa.Table
     mean: dict[str, float | None]
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """Which rows of a reduction are meant; `until` is inside, `since` is not."""
-
-    system: str
-    run_id: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    cpu: int | None = None
-
-    def where(self) -> tuple[str, list[Any]]:
-        """The condition as SQL, and the values of its marks."""
-        wanted = {
-            "system = ?": self.system,
-            "interval_end > ?": self.since,
-            "interval_end <= ?": self.until,
-            "cpu = ?": self.cpu,
-        }
-        given = {text: value for text, value in wanted.items() if value is not None}
-        return " AND ".join(given), list(given.values())
+    zone: ZoneInfo
+    said: tuple[str, ...] = ()
 
 
 def report_names() -> list[str]:
@@ -86,7 +78,7 @@ def find_report(name: str) -> Report:
     return found
 
 
-def report(
+def report(  # noqa: PLR0913 - each is an option of the command
     con: duckdb.DuckDBPyConnection,
     name: str,
     *,
@@ -94,7 +86,12 @@ def report(
     system: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
-    cpu: int | None = None,
+    objects: Mapping[str, Any] | None = None,
+    by: timedelta | None = None,
+    top: int | None = None,
+    shift: str | None = None,
+    zone: str | None = None,
+    settings: Settings | None = None,
 ) -> ReportResult:
     """A report over one system.
 
@@ -105,25 +102,27 @@ def report(
         system: needed when the store holds several and no run is named.
         since, until: limits to intervals that end behind `since` and not behind `until`;
             times without zone are UTC.
-        cpu: limits to one processor, where the report has a line for each.
+        objects: follows one: {"device": 0x1234}, {"user": "LINUX001"}, {"cpu": 0}.
+        by: a line covers the intervals of such a span, which begins on the hour; lines of a
+            report of objects are then times, and one object must be followed.
+        top: only so many objects.
+        shift: limits to intervals in the hours of a shift of the settings.
+        zone: time zone of the printed times; the settings' by default.
 
     Raises:
-        CpmonError: an unknown name, or nothing to report.
+        CpmonError: an unknown name, something that the report cannot do, or nothing to report.
     """
-    wanted = find_report(name)
-    if cpu is not None and not wanted.by_cpu:
-        raise CpmonError(
-            f"{wanted.name} has no line per processor",
-            remedy="leave the processor out, or ask for PROCESSORS_BY_TIME",
-        )
+    wanted, asked = find_report(name), settings or Settings()
     span = _span(con, run, system)
     narrowed = replace(
         span,
         since=max(filter(None, (span.since, _utc(since))), default=None),
         until=min(filter(None, (span.until, _utc(until))), default=None),
-        cpu=cpu,
+        shift=asked.shift(shift) if shift else None,
+        objects=_followed(wanted, objects or {}),
     )
-    return _read(con, wanted, narrowed)
+    _check_lines(wanted, narrowed, by, top)
+    return _read(con, wanted, narrowed, by, top, find_zone(zone or asked.timezone))
 
 
 def _utc(time: datetime | None) -> datetime | None:
@@ -133,7 +132,45 @@ def _utc(time: datetime | None) -> datetime | None:
     return time.astimezone(UTC).replace(tzinfo=None)
 
 
-def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -> _Span:
+def _followed(wanted: Report, objects: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """The only value of each column that tells objects apart."""
+    for option in objects:
+        if option not in wanted.follows:
+            able = [r.name for r in REPORTS.values() if option in r.follows]
+            raise CpmonError(
+                f"{wanted.name} has no line per {_NOUNS[option]}",
+                remedy=f"leave the {_NOUNS[option]} out, or ask for one of {', '.join(able)}",
+            )
+    return tuple((wanted.follows[option], value) for option, value in objects.items())
+
+
+_NOUNS = {"cpu": "processor", "user": "user", "device": "device"}
+
+
+def _check_lines(wanted: Report, span: Span, by: timedelta | None, top: int | None) -> None:
+    if by is not None and by.total_seconds() < FEWEST_SECONDS:
+        raise CpmonError(
+            "a line cannot cover less than a minute", expected="1m or more", found=str(by)
+        )
+    if by is not None and wanted.lines is Lines.ROW:
+        raise CpmonError(f"{wanted.name} has no lines by time", remedy="leave --by out")
+    if by is not None and wanted.lines is Lines.OBJECT and not _is_one(wanted, span):
+        options = " or ".join(f"--{option}" for option in wanted.follows)
+        raise CpmonError(
+            f"{wanted.name} has a line per object; over time it can follow one",
+            expected=f"{options} beside --by" if options else "no --by",
+            remedy=f"name it with {options}" if options else "leave --by out",
+        )
+    if top is not None and wanted.lines is Lines.TIME:
+        raise CpmonError(f"{wanted.name} has lines by time", remedy="leave --top out")
+
+
+def _is_one(wanted: Report, span: Span) -> bool:
+    """Whether one object is followed."""
+    return bool(span.objects) and {column for column, _ in span.objects} <= set(wanted.keys)
+
+
+def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -> Span:
     if run is not None:
         rows = con.execute("SELECT run_id, system, since, until FROM meta.run").fetchall()
         known = {str(run_id): (measured, since, until) for run_id, measured, since, until in rows}
@@ -147,7 +184,7 @@ def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -
                 found=system,
                 remedy="leave --system out: a run names its system",
             )
-        return _Span(measured, run, since, until)
+        return Span(measured, run, since, until)
     found = con.execute("SELECT DISTINCT system FROM meta.interval ORDER BY system").fetchall()
     systems = [str(name) for (name,) in found]
     if system is None:
@@ -158,74 +195,117 @@ def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -
                 found=", ".join(systems) or "none",
                 remedy="name one with --system" if systems else "ingest a dump first",
             )
-        return _Span(systems[0])
+        return Span(systems[0])
     if system not in systems:
         raise unknown("system", system, systems)
-    return _Span(system)
+    return Span(system)
 
 
-def _read(con: duckdb.DuckDBPyConnection, wanted: Report, span: _Span) -> ReportResult:
-    where, values = span.where()
-    view = wanted.reduction
-    order = "interval_end, cpu" if wanted.by_cpu else "interval_end"
-    names = ", ".join(column.name for column in wanted.columns)
-    table = con.sql(
-        f"SELECT {names} FROM {view} WHERE {where} AND seconds IS NOT NULL ORDER BY {order}",
-        params=values,
-    ).to_arrow_table()
+def _read(
+    con: duckdb.DuckDBPyConnection,
+    wanted: Report,
+    span: Span,
+    by: timedelta | None,
+    top: int | None,
+    zone: ZoneInfo,
+) -> ReportResult:
+    over_time = wanted.lines is Lines.TIME or _is_one(wanted, span) or wanted.keys == ()
+    shown = _shown(wanted, over_time)
+    sql, values = lines_sql(shown, span, by=by, over_time=over_time, top=top)
+    table = con.sql(sql, params=values).to_arrow_table()
     if not table.num_rows:
-        raise _nothing(con, span, view)
-    expressions = ", ".join(_mean_sql(c) for c in wanted.columns if c.mean is not None)
-    ((first, last, intervals, *means),) = con.execute(
-        f"SELECT min(interval_end), max(interval_end), count(DISTINCT interval_end), {expressions}"
-        f" FROM {view} WHERE {where} AND seconds IS NOT NULL",
-        values,
-    ).fetchall()
-    averaged = [column.name for column in wanted.columns if column.mean is not None]
+        raise _nothing(con, wanted, span)
+    first, last, intervals, seconds, mean = _over_all(con, shown, span, over_time)
     return ReportResult(
-        report=wanted,
+        report=shown,
         system=span.system,
         run_id=span.run_id,
-        starts=first - timedelta(seconds=table.column("seconds")[0].as_py()),
+        starts=first - timedelta(seconds=seconds or 0),
         ends=last,
         intervals=intervals,
+        lines=Lines.TIME if over_time and wanted.lines is not Lines.ROW else wanted.lines,
         table=table,
-        mean=dict(zip(averaged, means, strict=True)),
-        notes=(*_unmeasured(con, wanted, span), *_missing(wanted, table), *wanted.notes),
+        mean=mean,
+        notes=(
+            *_unmeasured(con, wanted, span),
+            *_missing(shown, table),
+            *_inferred(wanted),
+            *wanted.notes,
+        ),
+        zone=zone,
+        said=_said(span, by, top, table),
     )
 
 
-def _mean_sql(column: ReportColumn) -> str:
-    match column.mean:
-        case Sums(over, under, factor):
-            # Records of an older release may lack the counter: their time is not its time.
-            divisor = f"sum({under}) FILTER (WHERE {over} IS NOT NULL)"
-            return f"sum({over}) * {factor!r} / nullif({divisor}, 0)"
-        case _:
-            return f"avg({column.name})"
+def _shown(wanted: Report, over_time: bool) -> Report:
+    """The report with or without the column of times, as its lines are times or objects."""
+    if wanted.lines is Lines.ROW:
+        return wanted
+    columns = tuple(c for c in wanted.columns if c.name != TIME or over_time)
+    if over_time and columns[0].name != TIME:
+        from .report_set.columns import TIME as END
+
+        columns = (END, *columns)
+    return replace(wanted, columns=columns)
 
 
-def _nothing(con: duckdb.DuckDBPyConnection, span: _Span, view: str) -> CpmonError:
-    whose = f"system {span.system}" if span.cpu is None else f"processor {span.cpu}"
-    where, values = replace(span, since=None, until=None).where()
+def _over_all(
+    con: duckdb.DuckDBPyConnection, shown: Report, span: Span, over_time: bool
+) -> tuple[datetime, datetime, int, float | None, dict[str, float | None]]:
+    """First and last interval end, intervals, length of the first; values of the mean line."""
+    where, values = span.where()
+    averaged = [c for c in shown.columns if c.mean is not None] if over_time else []
+    expressions = "".join(f", {mean_sql(column)}" for column in averaged)
+    measured = " AND seconds IS NOT NULL" if shown.lines is not Lines.ROW else ""
+    length = f"arg_min(seconds, {TIME})" if shown.lines is not Lines.ROW else "NULL"
+    ((first, last, intervals, seconds, *means),) = con.execute(
+        f"SELECT min({TIME}), max({TIME}), count(DISTINCT {TIME}), {length}{expressions}"
+        f" FROM {shown.reduction} WHERE {where}{measured}",
+        values,
+    ).fetchall()
+    names = [column.name for column in averaged]
+    found = dict(zip(names, means, strict=True))
+    numbers = {name: value for name, value in found.items() if not isinstance(value, str)}
+    return first, last, intervals, seconds, numbers
+
+
+def _said(span: Span, by: timedelta | None, top: int | None, table: pa.Table) -> tuple[str, ...]:
+    """How the report was narrowed, in words."""
+    found = [f"{column} {value}" for column, value in span.objects]
+    if span.shift is not None:
+        found.append(f"shift {span.shift.name}")
+    if by is not None:
+        found.append(f"by {int(by.total_seconds()) // 60} min")
+    if top is not None and table.num_rows == top:
+        found.append(f"the first {top}")
+    return tuple(found)
+
+
+def _nothing(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> CpmonError:
+    whose = " ".join(f"{column} {value}" for column, value in span.objects)
+    where, values = replace(span, since=None, until=None, shift=None).where()
+    measured = " AND seconds IS NOT NULL" if wanted.lines is not Lines.ROW else ""
     ((count, first, last),) = con.execute(
-        f"SELECT count(DISTINCT interval_end), min(interval_end), max(interval_end)"
-        f" FROM {view} WHERE {where} AND seconds IS NOT NULL",
+        f"SELECT count(DISTINCT {TIME}), min({TIME}), max({TIME})"
+        f" FROM {wanted.reduction} WHERE {where}{measured}",
         values,
     ).fetchall()
     return CpmonError(
-        f"no measured interval of {whose} is in that span",
+        f"no measured interval of {whose or f'system {span.system}'} is in that span",
         expected=f"intervals that end from {first} to {last} UTC" if count else None,
         found=f"{count} measured intervals of it in all",
         effect="there is nothing to report; a first sample alone has no rates",
     )
 
 
-def _unmeasured(con: duckdb.DuckDBPyConnection, wanted: Report, span: _Span) -> list[str]:
+def _unmeasured(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> list[str]:
+    if wanted.lines is Lines.ROW:
+        return []
     where, values = span.where()
+    # Of many objects one may begin later than the others: that leaves no interval out.
     ((count,),) = con.execute(
-        f"SELECT count(DISTINCT interval_end) FROM {wanted.reduction}"
-        f" WHERE {where} AND seconds IS NULL",
+        f"SELECT count(*) FROM (SELECT {TIME} FROM {wanted.reduction}"
+        f" WHERE {where} GROUP BY {TIME} HAVING count(seconds) = 0)",
         values,
     ).fetchall()
     if not count:
@@ -239,8 +319,21 @@ def _missing(wanted: Report, table: pa.Table) -> list[str]:
     notes: dict[str, list[str]] = {}
     for column in wanted.columns:
         nulls = table.column(column.name).null_count
-        if nulls:
-            absence = reduction(wanted.reduction).column(column.name).absence or "in these records"
+        absence = reduction(wanted.reduction).column(column.name).absence
+        if nulls and absence:
             share = "" if nulls == table.num_rows else f" in {nulls} of {table.num_rows} lines"
             notes.setdefault(f"not known{share} {absence}", []).append(column.heading)
     return [f"{', '.join(headings)}: {reason}." for reason, headings in notes.items()]
+
+
+def _inferred(wanted: Report) -> list[str]:
+    """A note on the layouts whose fields nobody has published."""
+    found = inferred_records(wanted.reduction)
+    if not found:
+        return []
+    noun = "The layout of" if len(found) == 1 else "The layouts of"
+    return [f"{noun} {', '.join(found)}, on which this rests, {_is(found)} inferred."]
+
+
+def _is(found: tuple[str, ...]) -> str:
+    return "is" if len(found) == 1 else "are"

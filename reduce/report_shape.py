@@ -1,17 +1,20 @@
-"""What a report is made of: columns with a heading, a print rule and a way to be averaged."""
+"""What a report is made of: columns with a heading, a print rule and a way to be summed up."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from .printing import Format
 
 WHOLE = Format(0)
+HEX = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Over a span: `factor` times the sum of column `over`, divided by the sum of `under`."""
+    """`factor` times the sum of column `over`, divided by the sum of `under`."""
 
     over: str
     under: str
@@ -19,11 +22,40 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
+class Total:
+    """`factor` times the sum of column `of`."""
+
+    of: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Level:
-    """Over a span: the mean of the samples."""
+    """The mean of the samples."""
 
 
-Mean = Sums | Level
+@dataclass(frozen=True, slots=True)
+class Elapsed:
+    """Seconds: a line has their sum, the mean line the length of an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """What the last interval says: names, types, settings."""
+
+
+Mean = Sums | Total | Level | Elapsed | Latest
+
+
+class Lines(StrEnum):
+    """What the lines of a report are."""
+
+    TIME = "time"
+    """One for each interval (and object, where the reduction has several), then the mean."""
+    OBJECT = "object"
+    """One for each object over the whole span, the greatest first."""
+    ROW = "row"
+    """The rows of the reduction as they are: logs, and settings that hold for a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +63,9 @@ class ReportColumn:
     """A column of a reduction as a report shows it.
 
     `label` may be stacked: bars separate its lines. `unit` stands below. Values are multiplied
-    by `scale` (100 for shares) and printed by `form` into `width` characters. `mean` is None for
-    columns that have no mean (names, addresses).
+    by `scale` (100 for shares) and printed by `form` into `width` characters. `mean` says what
+    several intervals give; it is None for what tells objects apart (names, addresses). `base` is
+    HEX for numbers that are written so (device numbers).
     """
 
     name: str
@@ -42,6 +75,7 @@ class ReportColumn:
     form: Format = WHOLE
     scale: int = 1
     mean: Mean | None = None
+    base: int = 10
 
     @property
     def heading(self) -> str:
@@ -51,11 +85,23 @@ class ReportColumn:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A reduction laid out for a reader. `notes` are printed below every one of them."""
+    """A reduction laid out for a reader.
+
+    Attributes:
+        name, title: of the report. `reduction`: the view that it shows. `columns`: as shown.
+        lines: what its lines are.
+        keys: columns that tell the objects apart: ("device",).
+        follows: the option that picks one object, and its column: {"device": "device"}.
+        sort: column by which objects are ordered, the greatest first.
+        notes: printed below every one of them.
+    """
 
     name: str
     title: str
     reduction: str
     columns: tuple[ReportColumn, ...]
-    by_cpu: bool = False
+    lines: Lines = Lines.TIME
+    keys: tuple[str, ...] = ()
+    follows: Mapping[str, str] = field(default_factory=dict)
+    sort: str = ""
     notes: tuple[str, ...] = ()

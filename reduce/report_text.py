@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import pyarrow as pa
 
 from .printing import show
 from .render import render
 from .report import ReportResult
-from .report_shape import ReportColumn
+from .report_shape import HEX, Lines, ReportColumn
 
 _GAP = "  "
 _WIDTH = 100
@@ -33,25 +35,26 @@ def render_report(result: ReportResult, format: str = "text") -> bytes:
 def _text(result: ReportResult) -> str:
     columns = result.report.columns
     cells = [
-        [_cell(column, value) for value in result.table.column(column.name).to_pylist()]
+        [_cell(column, value, result) for value in result.table.column(column.name).to_pylist()]
         for column in columns
     ]
     means = [
-        _cell(column, result.mean[column.name]) if column.name in result.mean else ""
+        _cell(column, result.mean[column.name], result) if column.name in result.mean else ""
         for column in columns
     ]
     means[0] = "Mean"
     heads = _heads(columns)
+    left = [_is_text(result.table, column.name) for column in columns]
+    left[0] = True
     widths = [
         max(column.width, len(mean), *map(len, texts), *map(len, head))
         for column, mean, texts, head in zip(columns, means, cells, heads, strict=True)
     ]
     lines = [
-        *_lines(zip(*heads, strict=True), widths),
+        *_lines(zip(*heads, strict=True), widths, left),
         "",
-        *_lines(zip(*cells, strict=True), widths),
-        "",
-        *_lines([means], widths),
+        *_lines(zip(*cells, strict=True), widths, left),
+        *(["", *_lines([means], widths, left)] if result.lines is Lines.TIME else []),
     ]
     notes = [
         line
@@ -64,22 +67,36 @@ def _text(result: ReportResult) -> str:
 def _heading(result: ReportResult) -> list[str]:
     noun = "interval" if result.intervals == 1 else "intervals"
     run = f", run {result.run_id}" if result.run_id else ""
-    span = f"{_clock(result.starts)} to {_clock(result.ends)} UTC"
+    first, last = (_clock(time, result) for time in (result.starts, result.ends))
+    told = "".join(f", {said}" for said in result.said)
     return [
         f"{result.report.name}  {result.report.title}",
-        f"System {result.system}{run}, {span}, {result.intervals} {noun}",
+        f"System {result.system}{run}{told}, {first} to {last} {result.zone.key},"
+        f" {result.intervals} {noun}",
     ]
 
 
-def _clock(time: datetime) -> str:
-    """A time to the nearest second."""
-    return (time + timedelta(milliseconds=500)).strftime(_TIME)
+def _clock(time: datetime, result: ReportResult) -> str:
+    """A time to the nearest second, in the report's time zone."""
+    rounded = (time + timedelta(milliseconds=500)).replace(tzinfo=UTC)
+    return rounded.astimezone(result.zone).strftime(_TIME)
 
 
-def _cell(column: ReportColumn, value: Any) -> str:
-    if isinstance(value, datetime):
-        return _clock(value)
+def _cell(column: ReportColumn, value: Any, result: ReportResult) -> str:
+    match value:
+        case datetime():
+            return _clock(value, result)
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return value.replace("\r", "\\r").replace("\n", "\\n")
+    if column.base == HEX and value is not None:
+        return f"{value:04X}"
     return show(value, column.form, scale=column.scale).text
+
+
+def _is_text(table: pa.Table, name: str) -> bool:
+    return bool(pa.types.is_string(table.schema.field(name).type))
 
 
 def _heads(columns: Sequence[ReportColumn]) -> list[list[str]]:
@@ -89,12 +106,12 @@ def _heads(columns: Sequence[ReportColumn]) -> list[list[str]]:
     return [[""] * (height - len(stack)) + stack for stack in stacks]
 
 
-def _lines(rows: Any, widths: Sequence[int]) -> list[str]:
-    """Rows of texts as lines: the first column to the left, the others to the right."""
+def _lines(rows: Any, widths: Sequence[int], left: Sequence[bool]) -> list[str]:
+    """Rows of texts as lines: the first column and texts to the left, numbers to the right."""
     return [
         _GAP.join(
-            text.ljust(width) if n == 0 else text.rjust(width)
-            for n, (text, width) in enumerate(zip(row, widths, strict=True))
+            text.ljust(width) if to_left else text.rjust(width)
+            for text, width, to_left in zip(row, widths, left, strict=True)
         ).rstrip()
         for row in rows
     ]

@@ -43,7 +43,7 @@ def test_the_mean_of_processors_is_over_all_that_are_shown(con: duckdb.DuckDBPyC
     both = report(con, "PROCESSORS_BY_TIME")
     assert both.mean["total_util"] == pytest.approx(108 / 180)
     assert both.table.num_rows == 4
-    one = report(con, "PROCESSORS_BY_TIME", cpu=1)
+    one = report(con, "PROCESSORS_BY_TIME", objects={"cpu": 1})
     assert one.mean["total_util"] == pytest.approx((54 + 15) / 90)
     assert one.mean["suspended_util"] == pytest.approx(0, abs=1e-12)
     assert one.table.column("cpu").to_pylist() == [1, 1]
@@ -108,8 +108,8 @@ def test_a_run_of_another_system_says_which_it_was_measured_on(
 
 
 def test_a_processor_that_is_not_there_is_named(con: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(CpmonError, match="interval of processor 9 is") as caught:
-        report(con, "PROCESSORS_BY_TIME", cpu=9)
+    with pytest.raises(CpmonError, match="interval of cpu 9 is") as caught:
+        report(con, "PROCESSORS_BY_TIME", objects={"cpu": 9})
     assert caught.value.found == "0 measured intervals of it in all"
 
 
@@ -136,7 +136,7 @@ def test_nothing_to_report_says_what_there_is(con: duckdb.DuckDBPyConnection) ->
 
 def test_a_report_without_processors_refuses_one(con: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(CpmonError, match="no line per processor"):
-        report(con, "SYSTEM_SUMMARY_BY_TIME", cpu=1)
+        report(con, "SYSTEM_SUMMARY_BY_TIME", objects={"cpu": 1})
 
 
 def test_missing_records_are_blank_and_named_with_their_columns() -> None:
@@ -189,7 +189,7 @@ def test_the_text_has_heading_lines_mean_and_notes(con: duckdb.DuckDBPyConnectio
 
 
 def test_machine_formats_hold_the_reduction_unrounded(con: duckdb.DuckDBPyConnection) -> None:
-    out = render_report(report(con, "PROCESSORS_BY_TIME", run="R1", cpu=0), "csv").decode()
+    out = render_report(report(con, "PROCESSORS_BY_TIME", run="R1", objects={"cpu": 0}), "csv").decode()
     head, first, *_ = out.splitlines()
     assert head.startswith("interval_end,cpu,cpu_type,seconds,total_util")
     assert first.startswith("2001-11-13T10:01:00.000000Z,0,,60.0,0.6,0.2,")
