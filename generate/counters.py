@@ -109,7 +109,11 @@ class Encoder:
         """
         self._set(levels)
         for name, grown in flows.items():
-            self._grow(name, _whole(grown), present)
+            counter = self._counters.get(name)
+            if counter is not None:
+                counter.grow(_whole(grown), present)
+            elif name not in self._counters:
+                self._begin(name, _whole(grown), present)
         if present is None:
             self._tods[...] = tods
             return self._records
@@ -161,21 +165,11 @@ class Encoder:
             raise LayoutError(f"{self.layout.name}.{name} is a counter: give its growth")
         return place.of(self._records) if place else None
 
-    def _grow(self, name: str, grown: I64, present: Mask | None) -> None:
-        """Add to a counter and write it; at its first sample it starts."""
-        counter = self._counters.get(name)
-        if counter is None:
-            if name in self._counters:
-                return
-            counter = self._counters[name] = self._begun(name, grown, present)
-            if counter is None:
-                return
-        elif present is None:
-            counter.total += grown
-        else:
-            total = counter.total
-            np.add(total, grown, out=total, where=_spread(present, total.shape))
-        counter.write()
+    def _begin(self, name: str, grown: I64, present: Mask | None) -> None:
+        """A counter's first sample: it starts, and is written; None if the release has it not."""
+        counter = self._counters[name] = self._begun(name, grown, present)
+        if counter is not None:
+            counter.write()
 
     def _begun(self, name: str, grown: I64, present: Mask | None) -> _Counter | None:
         """A counter at its first sample; None if the release does not have it."""
@@ -213,6 +207,15 @@ class _Counter:
         self.total = start
         self._down = place.field.role is Role.COUNTDOWN
         self._target = place.of(records)
+
+    def grow(self, grown: I64, present: Mask | None) -> None:
+        """Add to it in all rows, or in those that are present, and write it."""
+        total = self.total
+        if present is None:
+            total += grown
+        else:
+            np.add(total, grown, out=total, where=_spread(present, total.shape))
+        self._target[...] = COUNTDOWN_FROM - total if self._down else total
 
     def write(self) -> None:
         """Put the value into the records; what is too large for the field wraps."""

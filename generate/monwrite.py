@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -179,46 +180,66 @@ def sample_frames(blocks: Iterable[Block], end_tod: int) -> U8:
     """
     kept = [block for block in blocks if len(block.records)]
     most = sum(len(b.records) // (LARGEST_RECORD // b.records.shape[1]) + 2 for b in kept) + 1
-    # Not zeroed as a whole: nearly all of it is written to.
-    out = np.empty((most, FRAME), dtype=np.uint8)
-    frame, used, last = 0, 0, end_tod
+    packing = _Packing(most, end_tod)
     for block in kept:
-        frame, used = _place(out, frame, used, block, last)
-        last = int(block.tods[-1])
-    _end(out[frame], used, INTERVAL_END, end_tod)
-    return out[: frame + 1]
+        packing.add(block)
+    return packing.closed(end_tod)
 
 
-def _place(out: U8, frame: int, used: int, block: Block, last: int) -> tuple[int, int]:
-    """Put one block behind what is there; `last` is the TOD of the record before it.
+class _Packing:
+    """Frames that are being filled; what closes each of them is written at the end, for all.
 
-    Returns the frame and the offset where the next record belongs.
+    Args:
+        most: frames that may be needed.
+        before: TOD of the record before the first one.
     """
-    records, (count, length) = block.records, block.records.shape
-    done = min((LARGEST_RECORD - used) // length, count)
-    out[frame, used : used + done * length] = records[:done].reshape(-1)
-    used += done * length
-    if done == count:
-        return frame, used
-    _end(out[frame], used, END_OF_FRAME, int(block.tods[done - 1]) if done else last)
-    fit = LARGEST_RECORD // length
-    full = (count - done - 1) // fit
-    bulk = out[frame + 1 : frame + 1 + full]
-    bulk[:, : fit * length] = records[done : done + full * fit].reshape(full, fit * length)
-    behind = bulk[:, fit * length :]
-    behind[:, : HEADER.size] = ends_of_frames(block.tods[done + fit - 1 : done + full * fit : fit])
-    behind[:, HEADER.size :] = 0
-    rest = records[done + full * fit :]
-    frame += 1 + full
-    out[frame, : rest.size] = rest.reshape(-1)
-    return frame, rest.size
 
+    def __init__(self, most: int, before: int) -> None:
+        # Not zeroed as a whole: nearly all of it is written to.
+        self._frames = np.empty((most, FRAME), dtype=np.uint8)
+        self._ends = np.empty(most, dtype=np.int64)
+        self._tods = np.empty(most, dtype=np.uint64)
+        self._frame, self._used, self._last = 0, 0, before
 
-def _end(frame: U8, used: int, record: int, tod: int) -> None:
-    """Close a frame by MTREOF or MTREND; the rest of it is zero."""
-    packed = HEADER.pack(HEADER.size, 0, MONITOR_DOMAIN, record, tod)
-    frame[used : used + HEADER.size] = np.frombuffer(packed, dtype=np.uint8)
-    frame[used + HEADER.size :] = 0
+    def add(self, block: Block) -> None:
+        """Put one block behind what is there."""
+        records, tods, (count, length) = block.records, block.tods, block.records.shape
+        frame, used = self._frame, self._used
+        done = min((LARGEST_RECORD - used) // length, count)
+        self._frames[frame, used : used + done * length] = records[:done].reshape(-1)
+        used += done * length
+        if done < count:
+            self._close(slice(frame, frame + 1), used, tods[done - 1] if done else self._last)
+            fit = LARGEST_RECORD // length
+            full = (count - done - 1) // fit
+            behind = done + full * fit
+            bulk = slice(frame + 1, frame + 1 + full)
+            in_rows = records[done:behind].reshape(full, fit * length)
+            self._frames[bulk, : fit * length] = in_rows
+            self._close(bulk, fit * length, tods[done + fit - 1 : behind : fit])
+            frame += 1 + full
+            used = (count - behind) * length
+            self._frames[frame, :used] = records[behind:].reshape(-1)
+        self._frame, self._used, self._last = frame, used, int(tods[-1])
+
+    def closed(self, end_tod: int) -> U8:
+        """(frames, 4096): all frames by MTREOF, the last by MTREND."""
+        count = self._frame + 1
+        self._close(slice(count - 1, count), self._used, end_tod)
+        headers = ends_of_frames(self._tods[:count])
+        headers[-1] = np.frombuffer(
+            HEADER.pack(HEADER.size, 0, MONITOR_DOMAIN, INTERVAL_END, end_tod), dtype=np.uint8
+        )
+        frames = self._frames[:count]
+        # Where the headers stand among the bytes of all frames.
+        first = self._ends[:count] + np.arange(0, count * FRAME, FRAME)
+        frames.reshape(-1)[first[:, None] + np.arange(HEADER.size)] = headers
+        return frames
+
+    def _close(self, frames: slice, used: int, tods: Any) -> None:
+        """Note what some frames end with; behind that they are zero."""
+        self._ends[frames], self._tods[frames] = used, tods
+        self._frames[frames, used + HEADER.size :] = 0
 
 
 def ends_of_frames(tods: U64) -> U8:

@@ -78,7 +78,8 @@ def partition(total: Any, weights: F64) -> I64:
         some = climbing[..., -1:] > 0
         climbing = np.add.accumulate(np.where(some, weights, 1.0), axis=-1)
     climbing /= climbing[..., -1:].copy()
-    climbing *= total if np.ndim(total) == 0 else np.asarray(total, np.float64)[..., None]
+    single = isinstance(total, int) or np.ndim(total) == 0
+    climbing *= total if single else np.asarray(total, np.float64)[..., None]
     parts: I64 = np.floor(climbing, out=climbing).astype(np.int64)
     parts[..., 1:] -= parts[..., :-1].copy()
     return parts
@@ -103,6 +104,8 @@ def capped(total: int, weights: F64, caps: I64) -> I64:
         caps: (parts,); where they hold less than the total, all are full.
     """
     parts = partition(total, weights)
+    if not (parts > caps).any():
+        return parts
     free = np.ones(len(parts), dtype=np.bool_)
     while (parts[free] > caps[free]).any():
         free &= parts <= caps
