@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bench import decode, encodings, landing, memory
+from bench import decode, encodings, generating, landing, memory
 from bench.__main__ import MEASUREMENTS, main
 from bench.dumps import RUN, Dumps
 from bench.machine import MEGA, find_compiler, machine
@@ -133,6 +133,14 @@ def test_a_store_that_lacks_rows_is_noticed(dump: Path, tmp_path: Path):
     landing.write_tables(tables, tmp_path / "tables")
     with pytest.raises(AssertionError, match="did not land as it was decoded"):
         landing.check_same(tmp_path / "store", tmp_path / "tables")
+
+
+def test_generating_is_measured_in_a_process_of_its_own_and_leaves_nothing(tmp_path: Path):
+    (section,) = generating.measure(tmp_path, [1, 2], 1)
+    short, long = section.rows
+    assert short.name.startswith("1 intervals") and long.name.startswith("2 intervals")
+    assert 20 < short.figures["peak MB"] < 500
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_peak_of_a_process_of_its_own_is_measured(dump: Path):
