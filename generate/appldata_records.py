@@ -66,10 +66,10 @@ def _record(
         return session_ages(model, sample)[model.users.base[owner(model)]]
 
     def present(sample: Sample) -> Bool | None:
-        return None if sample.present.all() else sample.present[owner(sample.model)]
+        return None if sample.everybody else sample.present[owner(sample.model)]
 
     def restarted(sample: Sample) -> Bool | None:
-        arriving = sample.model.roster.arriving(sample.interval)
+        arriving = sample.arriving
         return arriving[owner(sample.model)] if arriving.any() else None
 
     return SampleRecord(
@@ -86,7 +86,7 @@ def _record(
 
 def _written(sample: Sample, guests: I64) -> Figures:
     """When a block was written. Both counts are the same: nobody was just writing it."""
-    tod, count = sample.model.linux.blocks(sample)
+    tod, count = sample.blocks_written
     return {
         "timestamp": tod[guests],
         "sync_count_1": count[guests],

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from .counters import Values
-from .disks import DiskWork
 from .model import Model, Sample
 from .noise import I64
 from .record_type import Filled, SampleRecord
@@ -22,8 +21,7 @@ STATISTICS_LENGTH = 192
 
 def _cached(model: Model) -> I64:
     """Indices of the volumes behind a cache."""
-    shares = np.array([group.cache_hit_share for group in model.volumes.groups])
-    return np.flatnonzero(shares[model.volumes.group] > 0)
+    return np.flatnonzero(model.volumes.hit_share > 0)
 
 
 def _fixed(model: Model) -> Values:
@@ -37,7 +35,7 @@ def _fixed(model: Model) -> Values:
 
 
 def _filled(sample: Sample) -> Filled:
-    work, chosen = DiskWork.of(sample), _cached(sample.model)
+    work, chosen = sample.disks, _cached(sample.model)
     flows = {
         "nr_read_normal": work.reads - work.sequential_reads,
         "nr_read_normal_hits": work.read_hits - work.sequential_read_hits,

@@ -25,7 +25,10 @@ class Volumes:
 
     Attributes:
         serials, devices, cylinders, pages_per_cylinder, is_page, is_spool, slots: (volumes,).
-        control_units, paths: (volumes,) numbers of control units; 8 channel path ids.
+        control_units, unit: (volumes,) number of the control unit of each; its place among them.
+        paths, path_count: (volumes,) 8 channel path ids; how many there are.
+        hit_share, avoided_rate: (volumes,) share of the I/Os that a cache answers; I/Os a second
+            that the minidisk cache saves at load 1.
         pages_per_io, service, parts: (volumes,) of an I/O: pages; 128 us; (3, volumes) shares of
             pending, disconnect and connect time.
         user_ios, avoided, spool_ios, page_busy: (intervals,) totals; the last is the time that
@@ -38,6 +41,10 @@ class Volumes:
     group: I64
     devices: I64
     control_units: I64
+    unit: I64
+    path_count: I64
+    hit_share: F64
+    avoided_rate: F64
     paths: npt.NDArray[np.uint64]
     cylinders: I64
     pages_per_cylinder: I64
@@ -76,14 +83,18 @@ class Volumes:
         )
         service = times.sum(axis=1)
         parts = times / np.maximum(service, 1e-9)[:, None]
-        ios = _ios(measurement, course, demand)
+        ios, control_units = _ios(measurement, course, demand), _control_units(groups)
         return cls(
             measurement=measurement,
             groups=groups,
             serials=_serials(groups),
             group=np.repeat(np.arange(len(groups)), counts),
             devices=device_numbers(groups),
-            control_units=_control_units(groups),
+            control_units=control_units,
+            unit=np.unique(control_units, return_inverse=True)[1],
+            path_count=whole([len(g.channel_paths) // 2 for g in groups]),
+            hit_share=each([g.cache_hit_share for g in groups]),
+            avoided_rate=each([g.avoided_per_s for g in groups]),
             paths=np.repeat(
                 np.array(
                     [int(g.channel_paths.ljust(16, "0"), 16) for g in groups], dtype=np.uint64
@@ -163,13 +174,21 @@ class VolumeWork:
         online = volumes.online(interval)
         varied = volumes.lasting * around_one(rng, len(online), 0.03) * online
         paging = volumes.slots * volumes.is_page * varied
-        reads = partition(int(flows.dasd_in[interval]), paging)
-        writes = partition(int(flows.dasd_out[interval]), paging)
-        page_starts = np.ceil((reads + writes) / volumes.pages_per_io).astype(np.int64)
         others = (volumes.is_page | volumes.is_spool) == 0
         rates = volumes.rates * varied
-        users = partition(int(volumes.user_ios[interval]), rates * others)
-        spool = partition(int(volumes.spool_ios[interval]), rates * volumes.is_spool)
+        totals = np.array(
+            [
+                flows.dasd_in[interval],
+                flows.dasd_out[interval],
+                volumes.user_ios[interval],
+                volumes.spool_ios[interval],
+                volumes.avoided[interval],
+            ]
+        )
+        asked = (rates * others, rates * volumes.is_spool, volumes.avoided_rate * varied)
+        parts = partition(totals, np.stack([paging, paging, *asked]))
+        reads, writes, users, spool, avoided = parts
+        page_starts = np.ceil((reads + writes) / volumes.pages_per_io).astype(np.int64)
         most = np.floor(_NEVER_FULLER * span_scm / np.maximum(volumes.service, 1e-9))
         starts = np.minimum(page_starts + users + spool, np.maximum(most, page_starts)).astype(
             np.int64
@@ -177,12 +196,11 @@ class VolumeWork:
         busy = _busy(volumes, starts, interval, span_scm)
         pending, disconnect = np.floor(busy * volumes.parts[:2]).astype(np.int64)
         use = np.minimum(busy / span_scm, 0.99)
-        avoiding = np.array([g.avoided_per_s for g in volumes.groups])[volumes.group] * varied
         return cls(
             reads=reads,
             writes=writes,
             starts=starts,
-            avoided=partition(int(volumes.avoided[interval]), avoiding),
+            avoided=avoided,
             pending=pending,
             disconnect=disconnect,
             connect=busy - pending - disconnect,

@@ -6,7 +6,7 @@ import numpy as np
 
 from .counters import Values, ebcdic
 from .devices import path_masks
-from .disks import DiskWork, control_unit_use
+from .disks import control_unit_use
 from .model import Model, Sample
 from .noise import I64
 from .record_type import Filled, SampleRecord
@@ -84,7 +84,7 @@ def _ioddev_fixed(model: Model) -> Values:
 
 
 def _ioddev(sample: Sample) -> Filled:
-    work, count, disks = sample.volumes, sample.high_frequency_samples, DiskWork.of(sample)
+    work, count, disks = sample.volumes, sample.high_frequency_samples, sample.disks
     starts = work.starts
     return Filled(
         {"rdevlcnt": _links(sample)},

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .measurement import SCM_PER_S
-from .model import Sample
 from .noise import F64, I64
+
+if TYPE_CHECKING:
+    from .model import Sample
 
 _WRITTEN = 3
 """One of so many I/Os to user and spool volumes writes."""
@@ -51,8 +54,8 @@ class DiskWork:
             pages > 0, starts * work.writes // np.maximum(pages, 1), starts // _WRITTEN
         )
         reads = starts - writes
-        share = np.array([group.cache_hit_share for group in volumes.groups])[volumes.group]
-        read_hits, write_hits = np.floor(np.stack([reads, writes]) * share).astype(np.int64)
+        read_hits = np.floor(reads * volumes.hit_share).astype(np.int64)
+        write_hits = np.floor(writes * volumes.hit_share).astype(np.int64)
         misses = starts - read_hits - write_hits
         return cls(
             reads=reads,
@@ -71,9 +74,7 @@ class DiskWork:
 def control_unit_use(sample: Sample) -> F64:
     """(volumes,) how busy the paths to each one's control unit were in an interval, 0 to 1."""
     volumes = sample.model.volumes
-    _, unit = np.unique(volumes.control_units, return_inverse=True)
-    moved = np.bincount(unit, weights=sample.volumes.connect)
+    moved = np.bincount(volumes.unit, weights=sample.volumes.connect)
     span = float(sample.model.timeline.seconds[sample.interval] * SCM_PER_S)
-    paths = np.array([len(group.channel_paths) // 2 for group in volumes.groups])[volumes.group]
-    use: F64 = np.minimum(moved[unit] / (span * paths), 1.0)
+    use: F64 = np.minimum(moved[volumes.unit] / (span * volumes.path_count), 1.0)
     return use

@@ -13,6 +13,7 @@ from .clock import U64, Clock
 from .course import Course
 from .dasd import Volumes, VolumeWork
 from .demand import Demand
+from .disks import DiskWork
 from .linux import Linux
 from .locks import Locks
 from .machine import Processors, Times
@@ -135,9 +136,33 @@ class Sample:
         return self.model.roster.at(self.number)
 
     @cached_property
+    def everybody(self) -> bool:
+        """Whether all users are logged on at the sample."""
+        return bool(self.present.all())
+
+    @cached_property
+    def _at_ends(self) -> tuple[Bool, Bool]:
+        """(users,) who is logged on where the interval begins, and where it ends."""
+        roster, k = self.model.roster, self.interval
+        return roster.at(k), roster.at(k + 1)
+
+    @cached_property
     def active(self) -> Bool:
         """(users,) who was logged on during the interval or a part of it."""
-        return self.model.roster.active(self.interval)
+        before, behind = self._at_ends
+        return before | behind
+
+    @cached_property
+    def arriving(self) -> Bool:
+        """(users,) who logged on in the interval."""
+        before, behind = self._at_ends
+        return behind & ~before
+
+    @cached_property
+    def leaving(self) -> Bool:
+        """(users,) who logged off in the interval."""
+        before, behind = self._at_ends
+        return before & ~behind
 
     @cached_property
     def times(self) -> Times:
@@ -176,6 +201,11 @@ class Sample:
         model = self.model
         scm = float(model.timeline.seconds[self.interval] * SCM_PER_S)
         return VolumeWork.of(model.volumes, model.flows, self.interval, scm)
+
+    @cached_property
+    def disks(self) -> DiskWork:
+        """What kind of I/Os the volumes did in the interval."""
+        return DiskWork.of(self)
 
     @cached_property
     def io_starts(self) -> I64:
@@ -222,6 +252,11 @@ class Sample:
     def states(self) -> States:
         """The states of the virtual processors in the interval."""
         return States.of(self)
+
+    @cached_property
+    def blocks_written(self) -> tuple[U64, I64]:
+        """When each Linux guest wrote its blocks, TOD, and how often it had by then."""
+        return self.model.linux.blocks(self)
 
     @cached_property
     def held(self) -> Held:

@@ -19,6 +19,9 @@ from .record_type import (
 _STOLEN = 0.03
 """Share of the dispatches for which a processor took the work from another one's queue."""
 
+_PROCESSORS = 64
+"""Those that PLSSTLCT has room for."""
+
 _HALFWORDS = 31
 """Processors that PLSSTLNU, the table of earlier releases, has room for."""
 
@@ -42,6 +45,8 @@ def _prcprp(sample: Sample) -> Filled:
     on_master[0] = dispatches[0] // 4
     stolen = _stolen(dispatches, sample.times.cp)
     width = stolen.shape[1]
+    table = np.zeros((width, _PROCESSORS), dtype=np.int64)
+    table[:, :width] = stolen
     return Filled(
         {"dsvmaxus": 1 + waiting // width},
         {
@@ -50,8 +55,8 @@ def _prcprp(sample: Sample) -> Filled:
             "hfcount": count,
             "hfuserz": np.floor(count * idle),
             "hfuserc": waiting * count // width,
-            "stlct.stlct": np.pad(stolen, ((0, 0), (0, 64 - width))),
-            "stlnu.stlnu": np.pad(stolen, ((0, 0), (0, 64 - width)))[:, :_HALFWORDS],
+            "stlct.stlct": table,
+            "stlnu.stlnu": table[:, :_HALFWORDS],
         },
     )
 

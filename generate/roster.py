@@ -90,14 +90,6 @@ class Roster:
                 here = here | change.users if change.on else here & ~change.users
         return here
 
-    def arriving(self, interval: int) -> Bool:
-        """(users,) who logs on in that interval."""
-        return self.at(interval + 1) & ~self.at(interval)
-
-    def leaving(self, interval: int) -> Bool:
-        """(users,) who logs off in that interval."""
-        return self.at(interval) & ~self.at(interval + 1)
-
     def active(self, interval: int) -> Bool:
         """(users,) who is logged on in that interval, or in a part of it."""
         return self.at(interval) | self.at(interval + 1)

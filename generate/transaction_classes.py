@@ -78,10 +78,10 @@ def ending_weights(sample: Sample) -> F64:
     logged on has not ended one.
     """
     model, k = sample.model, sample.interval
-    users, arriving = model.users, model.roster.arriving(k)
+    users = model.users
     rates = users.each_share([g.transactions_per_s for g in users.groups])
     load = model.demand.load[k][model.roster.group]
-    here = sample.active & ~arriving
+    here = sample.active & ~sample.arriving
     weights: F64 = (rates if rates.any() else users.demand) * load * here
     stayed: F64 = room_for_ends(sample)[1] / float(model.timeline.tod[k])
     found: F64 = weights * stayed if weights.any() else here.astype(np.float64)
@@ -93,7 +93,7 @@ def room_for_ends(sample: Sample) -> tuple[I64, I64]:
     model, k = sample.model, sample.interval
     begins = model.clock.end(k)
     whole = np.where(
-        model.roster.leaving(k),
+        sample.leaving,
         model.change_tod(k) - begins,
         model.clock.end(k + 1) - begins,
     )

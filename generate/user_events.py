@@ -26,7 +26,7 @@ _BASE = 0x80
 def logons(sample: Sample) -> list[EventBatch]:
     """USELON of every virtual processor of those who logged on in the interval before a sample."""
     model = sample.model
-    arriving = model.roster.arriving(sample.interval)
+    arriving = sample.arriving
     if not arriving.any():
         return []
     rows = np.flatnonzero(arriving[model.users.owner])
@@ -47,7 +47,7 @@ def logoffs(
         ended: of APLSDT: the blocks that are not written any more.
     """
     model = sample.model
-    leaving = model.roster.leaving(sample.interval)
+    leaving = sample.leaving
     if not leaving.any():
         return []
     tod = model.change_tod(sample.interval)

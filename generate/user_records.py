@@ -55,8 +55,8 @@ def _useact(sample: Sample) -> Filled:
     }
     return Filled(
         {
-            "vmdslist": np.select(
-                [held.dispatched, held.eligible], [_DISPATCHED, _ELIGIBLE], _DORMANT
+            "vmdslist": np.where(
+                held.dispatched, _DISPATCHED, np.where(held.eligible, _ELIGIBLE, _DORMANT)
             ),
             **{name: users.on_base(value) for name, value in levels.items()},
         },
@@ -75,12 +75,12 @@ def virtual_processors(model: Model) -> int:
 
 def of_logged_on(sample: Sample) -> Bool | None:
     """(virtual processors,) those of users who are logged on."""
-    return None if sample.present.all() else sample.present[sample.model.users.owner]
+    return None if sample.everybody else sample.present[sample.model.users.owner]
 
 
 def logged_on_again(sample: Sample) -> Bool | None:
     """(virtual processors,) those whose users have logged on in the interval."""
-    arriving = sample.model.roster.arriving(sample.interval)
+    arriving = sample.arriving
     return arriving[sample.model.users.owner] if arriving.any() else None
 
 
