@@ -34,6 +34,8 @@ def watched_rows(sample: Sample, name: str, before: Bool, now: Bool) -> I64:
     model, k = sample.model, sample.interval
     events = model.measurement.scenario.monitor.events
     busy = name != "aplsdt" and "transaction" in events and model.transactions.count[k] > 0
+    if before is now and not busy:  # everybody, then and now
+        return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(before if busy else before & ~now)
 
 

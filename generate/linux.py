@@ -171,19 +171,19 @@ class Linux:
         """
         at = self._virtual_processors(sample, chosen)
         states, span = sample.states, elapsed[:, None].astype(np.float64)
-        busy = sample.used.virtual[at] * self.modes[:, chosen, None]
-        stolen = sample.used.cp[at] + states.cpu_wait[at] * span
-        waiting = states.io_wait[at] * span
-        parts = np.stack([*busy, stolen, waiting])
-        idle = np.maximum(span - np.add.accumulate(parts)[-1], 0.0)
-        spent = np.concatenate([parts, idle[None]])
-        spent /= np.add.accumulate(spent)[-1]
+        names = (*_BUSY, "steal", "iowait", "idle")
+        spent = np.empty((len(names), *at.shape))
+        np.multiply(sample.used.virtual[at], self.modes[:, chosen, None], out=spent[: len(_BUSY)])
+        spent[-3] = sample.used.cp[at] + states.cpu_wait[at] * span
+        spent[-2] = states.io_wait[at] * span
+        known = np.add.accumulate(spent[:-1])[-1]
+        spent[-1] = np.maximum(span - known, 0.0)
+        spent /= known + spent[-1]
         rng = sample.model.measurement.rng(
             f"{at.shape[1]} processors of linux in interval {sample.interval}"
         )
         jiffies = np.floor(elapsed / JIFFY + rng.random(len(chosen))).astype(np.int64)
         found = shared_out(rng, spent.reshape(len(spent), -1), np.repeat(jiffies, at.shape[1]))
-        names = (*_BUSY, "steal", "iowait", "idle")
         return dict(zip(names, found.reshape(spent.shape), strict=True))
 
     def queue(self, sample: Sample, chosen: I64) -> Figures:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .noise import F64, I64, partition
-from .services import diagnose_mix, entry_of, instruction_mix
+from .noise import I64, partition
+from .services import entry_of
 
 if TYPE_CHECKING:
     from .model import Sample
@@ -56,11 +56,10 @@ class Traffic:
             int(spool.sum()) - reads,
         ]
         load = sample.model.demand.load[sample.interval]
-        mixes = [
-            instruction_mix(users.groups)[:, entry_of("prcins", "IUCV")],
-            diagnose_mix(users.groups)[:, entry_of("prcdia", "68")],
-        ]
-        sending: F64 = (np.stack(mixes) * load)[:, users.roster.group] * sample.active
-        spooling = (sample.virtual_ios.unit_record + 0.01) * sample.active
-        weights = np.concatenate([sending, [spooling, spooling]])
+        mixes = sample.model.mixes
+        iucv = mixes.instructions[:, entry_of("prcins", "IUCV")] * load
+        vmcf = mixes.diagnoses[:, entry_of("prcdia", "68")] * load
+        spooling = sample.virtual_ios.unit_record + 0.01
+        group = users.roster.group
+        weights = np.stack([iucv[group], vmcf[group], spooling, spooling]) * sample.active
         return cls(*partition(np.array(totals), weights))

@@ -23,7 +23,7 @@ from .noise import I64, partition
 from .partitions import Dispatched, Partitions
 from .roster import Roster
 from .scheduler import Lists, stretch
-from .services import Services
+from .services import Mixes, Services
 from .states import States
 from .storage import Flows, Levels, Paging
 from .timeline import Bool, Timeline
@@ -59,6 +59,7 @@ class Model:
     linux: Linux
     lists: Lists
     activity: Activity
+    mixes: Mixes
 
     @classmethod
     def of(cls, measurement: Measurement) -> Model:
@@ -86,6 +87,7 @@ class Model:
             linux=Linux.of(measurement, timeline, demand, users),
             lists=Lists.of(measurement, timeline, demand, processors, roster),
             activity=Activity.of(measurement, course, demand),
+            mixes=Mixes.of(measurement.groups),
         )
 
     def ipl_tod(self, sample: int) -> int:

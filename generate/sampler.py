@@ -155,7 +155,7 @@ class Sampler:
         before, writer.stamps = writer.stamps, stamps
         if self.model.timeline.starts(sample.number):
             return np.full(len(stamps), int(self.model.timeline.tod[sample.interval]))
-        return (stamps - before).astype(np.int64)
+        return (stamps - before).view(np.int64)
 
     def _configuration(self, sample: Sample, sampled: int) -> tuple[list[Block], list[EventBatch]]:
         """The configuration records, in front of so many sampled ones; the events of the start."""

@@ -79,8 +79,7 @@ def _classes(sample: Sample) -> I64:
 
 def _shares(sample: Sample) -> int:
     """Sum of the relative shares of users in the dispatch list."""
-    users = sample.model.users
-    return int(users.each([g.share for g in users.groups])[sample.held.in_list].sum())
+    return int(sample.model.users.share[sample.held.in_list].sum())
 
 
 def _sytuwt(sample: Sample) -> Filled:

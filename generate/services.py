@@ -5,7 +5,6 @@ How many there are follows from the groups' rates; which ones, from the kind of 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -68,6 +67,22 @@ _INSTRUCTIONS: dict[Guest, _Mix] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Mixes:
+    """What one user of each group asks for in a second at load 1, (groups, entries)."""
+
+    diagnoses: F64
+    instructions: F64
+
+    @classmethod
+    def of(cls, groups: tuple[UserGroup, ...]) -> Mixes:
+        """The mixes that go with the groups' guests, at the groups' rates."""
+        return cls(
+            _mix("prcdia", [(_DIAGNOSES[g.guest], g.diagnoses_per_s) for g in groups]),
+            _mix("prcins", [(_INSTRUCTIONS[g.guest], g.simulations_per_s) for g in groups]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Services:
     """Counts of one interval by processor and entry of the record that lists them.
 
@@ -81,13 +96,13 @@ class Services:
     @classmethod
     def of(cls, sample: Sample) -> Services:
         """What was asked for; sums over the entries are those of CP's activity."""
-        activity, groups = sample.activity, sample.model.measurement.groups
+        activity, mixes = sample.activity, sample.model.mixes
         demand, k = sample.model.demand, sample.interval
         work = demand.users[k] * demand.load[k]
         rng = sample.model.measurement.rng(f"services in interval {k}")
-        diagnoses = _by_entry(rng, work @ diagnose_mix(groups), activity.diagnoses)
+        diagnoses = _by_entry(rng, work @ mixes.diagnoses, activity.diagnoses)
         diagnoses[:, entry_of("prcdia", "44")] += activity.diagnose_44
-        instructions = _by_entry(rng, work @ instruction_mix(groups), activity.simulations)
+        instructions = _by_entry(rng, work @ mixes.instructions, activity.simulations)
         return cls(diagnoses, instructions)
 
 
@@ -111,18 +126,6 @@ def entry_of(record: str, code: str) -> int:
 
 def _table(record: str) -> Group:
     return layout(record).groups[0]
-
-
-@functools.lru_cache(maxsize=8)
-def diagnose_mix(groups: tuple[UserGroup, ...]) -> F64:
-    """(groups, entries) DIAGNOSEs a second of one user at load 1."""
-    return _mix("prcdia", [(_DIAGNOSES[g.guest], g.diagnoses_per_s) for g in groups])
-
-
-@functools.lru_cache(maxsize=8)
-def instruction_mix(groups: tuple[UserGroup, ...]) -> F64:
-    """(groups, entries) simulated instructions a second of one user at load 1."""
-    return _mix("prcins", [(_INSTRUCTIONS[g.guest], g.simulations_per_s) for g in groups])
 
 
 def _mix(record: str, rates: list[tuple[_Mix, float]]) -> F64:

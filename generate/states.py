@@ -80,7 +80,8 @@ def shared_out(rng: np.random.Generator, shares: F64, totals: int | I64) -> I64:
     edges = np.add.accumulate(shares, axis=0)
     edges *= totals
     edges += rng.random(shares.shape[1])
-    whole = np.minimum(np.floor(edges), totals).astype(np.int64)
+    np.floor(edges, out=edges)
+    whole = np.minimum(edges, totals, out=edges).astype(np.int64)
     whole[-1] = totals
     whole[1:] -= whole[:-1].copy()
     return whole
@@ -89,16 +90,7 @@ def shared_out(rng: np.random.Generator, shares: F64, totals: int | I64) -> I64:
 def _asked(sample: Sample, running: F64) -> F64:
     """(5, virtual processors) shares of their groups: four waits, and all of the dispatch list."""
     users, load = sample.model.users, sample.model.demand.load[sample.interval]
-    shares = np.array(
-        [
-            [g.io_wait_share for g in users.groups],
-            [g.page_wait_share for g in users.groups],
-            [g.simulation_wait_share for g in users.groups],
-            [g.console_wait_share for g in users.groups],
-            [g.dispatched_share for g in users.groups],
-        ]
-    )
-    asked: F64 = (shares * np.minimum(load, 1.0))[:, users.roster.group[users.owner]]
+    asked: F64 = users.waits * np.minimum(load, 1.0)[users.roster.group[users.owner]]
     return asked * _parts(users, running)
 
 

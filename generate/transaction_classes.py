@@ -79,7 +79,7 @@ def ending_weights(sample: Sample) -> F64:
     """
     model, k = sample.model, sample.interval
     users = model.users
-    rates = users.each_share([g.transactions_per_s for g in users.groups])
+    rates = users.transactions
     load = model.demand.load[k][model.roster.group]
     here = sample.active & ~sample.arriving
     weights: F64 = (rates if rates.any() else users.demand) * load * here

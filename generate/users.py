@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from .model import Sample
 
 
+_WAITS = (
+    *("io_wait_share", "page_wait_share", "simulation_wait_share", "console_wait_share"),
+    "dispatched_share",
+)
+_IOS = ("console_ios_per_s", "unit_record_ios_per_s", "network_ios_per_s")
+
+
 @dataclass(frozen=True, slots=True)
 class Users:
     """The users of a run.
@@ -29,6 +36,11 @@ class Users:
         restless: (users,) deviation of the demand from interval to interval.
         owner, address: (virtual processors,) whose each is, index of the user; and its address.
         base: (users,) index of each one's first virtual processor.
+        waits: (5, virtual processors) what shares of their groups say: of the time that each waits
+            for I/Os, pages, simulation and the console, and is in the dispatch list.
+        ios: (3, users) I/Os a second to consoles, unit record devices and networks, at load 1.
+        transactions: (users,) a second, likewise.
+        share: (users,) relative share.
     """
 
     measurement: Measurement
@@ -40,6 +52,10 @@ class Users:
     owner: I64
     address: I64
     base: I64
+    waits: F64
+    ios: F64
+    transactions: F64
+    share: I64
 
     @classmethod
     def of(cls, measurement: Measurement, roster: Roster) -> Users:
@@ -63,6 +79,10 @@ class Users:
             owner=owner,
             address=np.arange(len(owner)) - base[owner],
             base=base,
+            waits=_of_groups(groups, _WAITS)[:, roster.group[owner]],
+            ios=_of_groups(groups, _IOS)[:, roster.group],
+            transactions=_of_groups(groups, ("transactions_per_s",))[0][roster.group],
+            share=np.array([g.share for g in groups], dtype=np.int64)[roster.group],
         )
 
     @property
@@ -79,15 +99,16 @@ class Users:
         """(users,) a figure of each group, for its users."""
         return np.array(of_groups, dtype=np.int64)[self.roster.group]
 
-    def each_share(self, of_groups: list[float]) -> F64:
-        """(users,) a figure of each group, for its users."""
-        return np.array(of_groups, dtype=np.float64)[self.roster.group]
-
     def on_base(self, of_users: I64) -> I64:
         """(virtual processors,) a figure of each user, on the first one; 0 on the others."""
         found = np.zeros(len(self.owner), dtype=np.int64)
         found[self.base] = of_users
         return found
+
+
+def _of_groups(groups: tuple[UserGroup, ...], keys: tuple[str, ...]) -> F64:
+    """(keys, groups) what the scenario says under some keys."""
+    return np.array([[getattr(g, key) for g in groups] for key in keys], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

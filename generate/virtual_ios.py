@@ -25,15 +25,8 @@ class VirtualIos:
     def of(cls, sample: Sample) -> VirtualIos:
         """What the users did, by the rates of their groups; rare I/Os happen now and then."""
         users, k = sample.model.users, sample.interval
-        groups, n = users.groups, len(users.base)
+        n = len(users.base)
         rng = users.measurement.rng(f"virtual I/Os in interval {k}")
         load = sample.model.demand.load[k] * int(sample.model.timeline.seconds[k])
-        rates = np.array(
-            [
-                [g.console_ios_per_s for g in groups],
-                [g.unit_record_ios_per_s for g in groups],
-                [g.network_ios_per_s for g in groups],
-            ]
-        )
-        wanted = (rates * load)[:, users.roster.group] * sample.active
+        wanted = users.ios * load[users.roster.group] * sample.active
         return cls(*np.floor(wanted + rng.random((3, n))).astype(np.int64))
