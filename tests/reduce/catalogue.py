@@ -7,9 +7,10 @@ column that is not given is NULL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,8 +19,9 @@ import duckdb
 import pytest
 
 from cpmon.reduce import reductions
-from cpmon.schemas import Field, layout
+from cpmon.schemas import Field, Layout, layout
 from cpmon.schemas.arrow import outer_keys
+from cpmon.schemas.layout import Type
 from cpmon.store import Store, connect
 from cpmon.store.companions import TABLES
 
@@ -47,7 +49,11 @@ def empty_catalogue() -> duckdb.DuckDBPyConnection:
     for name in sorted(read - set(META)):
         schema, record = name.split(".")
         found = layout(record)
-        fields = [f"{f.name} {_type(f, schema)}" for f in (*outer_keys(found), *found.columns)]
+        fields = [
+            typed
+            for f in (*outer_keys(found), *found.columns)
+            for typed in _columns(found, f, schema)
+        ]
         if found.parent:
             fields += ["entry INTEGER", "code VARCHAR"]
         seconds = ["seconds DOUBLE"] if schema == "interval" else []
@@ -66,6 +72,15 @@ def _meta() -> dict[str, str]:
             name: ", ".join(f"{c} {kind}" for c, kind in zip(r.columns, r.types, strict=True))
             for name, r in found.items()
         }
+
+
+def _columns(found: Layout, field: Field, schema: str) -> Iterator[str]:
+    """A field as a store's view shows it: with its named bits, and a TOD clock with its time."""
+    yield f"{field.name} {_type(field, schema)}"
+    if field.type is Type.TOD and schema == "monitor":
+        yield f"{field.name}_at TIMESTAMP"
+    for bit in found.bits_of(field):
+        yield f"{bit.name} {'BOOLEAN' if bit.is_boolean else 'BIGINT'}"
 
 
 def _type(field: Field, schema: str) -> str:
@@ -106,7 +121,7 @@ def lab() -> duckdb.DuckDBPyConnection:
 
     Minute 0 is the first sample (no deltas), minutes 1 and 2 end measured intervals of 60 and 30
     seconds of CPU time each: unequal lengths, so that a mean of means shows. Run R1 is minutes 1
-    and 2.
+    and 2. Rows that only some reports need come from `fill` of the modules lab_*.py.
     """
     con = empty_catalogue()
     for n, seconds in enumerate((None, 60.0, 30.0)):
@@ -174,6 +189,8 @@ def lab() -> duckdb.DuckDBPyConnection:
         },
     )
     _samples(con)
+    for file in sorted(Path(__file__).parent.glob("lab_*.py")):
+        import_module(f"tests.reduce.{file.stem}").fill(con)
     return con
 
 
