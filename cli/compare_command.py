@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .options import listing_option, output_options, store_option
+from .options import FORMATS, listing_option, store_option
 from .output import deliver
 
 
@@ -21,25 +21,70 @@ def _tables() -> Iterator[str]:
 @click.command("compare")
 @click.argument("table", required=False)
 @store_option
+@click.option("--base", metavar="RUN", help="Without TABLE: the run that others are compared with.")
+@click.option("--run", "runs", multiple=True, metavar="RUN", help="Without TABLE: a run; again.")
 @listing_option("Name the shipped tables.", _tables)
-@output_options
-def command(table: str | None, store: Path, form: str, output: Path | None) -> None:
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice((*FORMATS, "html")),
+    default="table",
+    show_default=True,
+    help="How to print the result.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write there instead of standard output (- is standard output).",
+)
+def command(
+    table: str | None,
+    store: Path,
+    base: str | None,
+    runs: tuple[str, ...],
+    form: str,
+    output: Path | None,
+) -> None:
     """Print the comparison TABLE: values a run, then ratios to the base run.
 
     TABLE is a shipped one or a TOML file of your own (docs/reports.md). csv holds one printed cell
     a line: table, run_id, row_label, value_as_printed, source_tag.
 
+    Without TABLE, --run and --base compare runs on the standard metrics, and tell for each by a
+    t-test of the intervals of both steady states whether it changed or is noise. The base run is
+    by default the one that the runs name themselves. csv holds one metric a line, unrounded.
+
     \b
     Examples:
       cpmon compare timer_t1 --store perf/
-      cpmon compare my-table.toml --store perf/ --format markdown -o my-table.md
+      cpmon compare my-table.toml --store perf/ --format html -o my-table.html
+      cpmon compare --base 2600NP --run 3600NP1 --store perf/
     """
-    from ..reduce import compare, load_spec, reductions, render_comparison, spec_names
+    if table is None and not runs:
+        from ..reduce import spec_names
+
+        raise click.UsageError(
+            f"which table? One of {', '.join(spec_names())}, or a TOML file; "
+            "or runs with --base and --run"
+        )
+    if table is not None and (runs or base):
+        raise click.UsageError("a table names its runs: leave out TABLE, or --base and --run")
+    deliver(_compared(table, store, base, runs, form), output, form)
+
+
+def _compared(
+    table: str | None, store: Path, base: str | None, runs: tuple[str, ...], form: str
+) -> bytes:
+    """The comparison, rendered."""
+    from ..reduce import compare, load_spec, reductions, render_comparison
+    from ..reduce.two_runs import compare_runs
+    from ..reduce.two_runs_text import render_runs
     from ..store import Store, connect
 
-    if table is None:
-        raise click.UsageError(f"which table? One of {', '.join(spec_names())}, or a TOML file")
-    spec = load_spec(table)
+    spec = load_spec(table) if table is not None else None
     with connect(Store(store), reductions()) as connection:
-        found = compare(connection, spec)
-    deliver(render_comparison(found, form), output, form)
+        if spec is None:
+            return render_runs(compare_runs(connection, runs, base), form)
+        return render_comparison(compare(connection, spec), form)
