@@ -1,0 +1,93 @@
+-- DIAGNOSEs by code, one row per system, interval and code that the system has
+-- ever used (D5R12). DIAGNOSE X'44' also has a fast path, on which CP does not
+-- count it with the others: row '44 fast', from CP 5.2.0 on.
+CREATE OR REPLACE VIEW diagnoses_by_time (
+  -- System.
+  system,
+  -- End of the interval, UTC.
+  interval_end,
+  -- Code in hexadecimal; user for those that the installation defined; 44 fast
+  -- for what is told of the fast path of 44.
+  code,
+  -- Elapsed seconds T, mean over the processors. NULL at a first sample.
+  seconds,
+  -- Uses per second, all processors. Of the fast path it is an upper bound, as
+  -- the field counts entries into guests by any fast path (SYTPRP_CALFSTPH).
+  -- NULL without a delta of PRCDIA or SYTPRP.
+  diagnose_rate,
+  -- Uses. NULL without a delta of PRCDIA or SYTPRP.
+  diagnoses
+) AS
+WITH used AS (
+  -- Most of the 193 codes are never used: without them there is little to do.
+  SELECT system, entry
+  FROM monitor.prcdia_diagnose
+  GROUP BY system, entry
+  HAVING MAX(diagnoses) > 0
+),
+sampled AS (
+  SELECT d.system,
+         d.dump,
+         d.interval_end,
+         d.pfxcpuad,
+         d.code,
+         CAST(d.diagnoses AS BIGINT) AS diagnoses,
+         LAG(CAST(d.diagnoses AS BIGINT)) OVER (
+           PARTITION BY d.system, d.pfxcpuad, d.entry
+           ORDER BY d.interval_end, d.dump
+         ) AS before
+  FROM monitor.prcdia_diagnose AS d
+  JOIN used AS u
+    ON u.system = d.system
+    AND u.entry = d.entry
+  WHERE d.interval_end IS NOT NULL
+),
+grown AS (
+  -- That the sample before is the one directly before, the record itself says;
+  -- its counters have 32 bits.
+  SELECT s.system,
+         s.interval_end,
+         s.code,
+         r.pfxcpuad AS cpu,
+         r.seconds,
+         CASE WHEN r.seconds IS NULL THEN NULL
+              WHEN s.diagnoses >= s.before THEN s.diagnoses - s.before
+              ELSE s.diagnoses + 4294967296 - s.before
+         END AS diagnoses
+  FROM sampled AS s
+  JOIN interval.prcdia AS r
+    ON r.system = s.system
+    AND r.dump = s.dump
+    AND r.interval_end = s.interval_end
+    AND r.pfxcpuad = s.pfxcpuad
+),
+coded AS (
+  SELECT system,
+         interval_end,
+         code,
+         AVG(seconds) AS seconds,
+         CAST(SUM(diagnoses) AS BIGINT) AS diagnoses
+  FROM grown
+  GROUP BY system, interval_end, code
+  UNION ALL
+  SELECT p.system,
+         p.interval_end,
+         '44 fast' AS code,
+         p.seconds,
+         p.fast_entries AS diagnoses
+  FROM _processor_totals AS p
+  JOIN _system_configuration AS c
+    ON c.system = p.system
+    AND c.valid_from <= p.interval_end
+    AND (c.valid_until IS NULL OR c.valid_until > p.interval_end)
+  WHERE c.cp_level >= '0502'
+    -- A level that does not begin with digits says nothing.
+    AND c.cp_level < ':'
+)
+SELECT system,
+       interval_end,
+       code,
+       seconds,
+       diagnoses / nullif(seconds, 0) AS diagnose_rate,
+       diagnoses
+FROM coded;
