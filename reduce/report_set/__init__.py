@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from ..report_shape import Report
-from . import system
+from . import (
+    dasd,
+    processors,
+    system,
+)
 
-REPORTS: dict[str, Report] = {report.name: report for report in (*system.REPORTS,)}
+REPORTS: dict[str, Report] = {
+    report.name: report
+    for group in (
+        dasd,
+        system,
+        processors,
+    )
+    for report in group.REPORTS
+}
 """Every report by its name."""

@@ -29,7 +29,13 @@ START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001  (the catalogue has UTC wi
 TOD_SECOND = 4_096_000_000
 """TOD units in a second."""
 
-META = tuple(f"meta.{name}" for name in ("interval", "run", *TABLES))
+READ = {name for reduction in reductions() for name in reduction.reads if "." in name}
+META = tuple(
+    sorted(
+        {f"meta.{name}" for name in ("interval", "run", *TABLES)}
+        | {name for name in READ if name.startswith("meta.")}
+    )
+)
 WINDOW = ("since", "until")
 COMMON = "system VARCHAR, dump VARCHAR, tod TIMESTAMP, tod_us BIGINT, interval_end TIMESTAMP"
 WIDTHS = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER", 8: "UBIGINT"}
@@ -45,8 +51,7 @@ def empty_catalogue() -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     statements = [f"CREATE SCHEMA {schema}" for schema in ("monitor", "interval", "meta")]
     statements += [f"CREATE TABLE {name} ({columns})" for name, columns in _meta().items()]
-    read = {name for reduction in reductions() for name in reduction.reads if "." in name}
-    for name in sorted(read - set(META)):
+    for name in sorted(READ - set(META)):
         schema, record = name.split(".")
         found = layout(record)
         fields = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from cpmon.reduce import Reduction, reductions
@@ -28,7 +29,8 @@ def fusion(duck: duckdb.DuckDBPyConnection) -> Any:
         columns = "* EXCLUDE (attributes)" if name == "meta.run" else "*"
         rows = duck.sql(f"SELECT {columns} FROM {name}").to_arrow_table()
         held = name.replace(".", "_")
-        context.register_record_batches(held, [rows.to_batches()])
+        empty = pa.RecordBatch.from_pylist([], schema=rows.schema)
+        context.register_record_batches(held, [rows.to_batches() or [empty]])
         context.sql(f"CREATE VIEW {name} AS SELECT * FROM {held}")
     for reduction in reductions():
         context.sql(f"CREATE VIEW {reduction.name} AS {reduction.select}")

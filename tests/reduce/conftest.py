@@ -1,0 +1,24 @@
+"""The rows of `lab` for tests that may change them: one catalogue, put back after each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from tests.reduce.catalogue import lab
+
+
+@pytest.fixture(scope="session")
+def laboratory() -> duckdb.DuckDBPyConnection:
+    """What `lab` makes; to be read only."""
+    return lab()
+
+
+@pytest.fixture
+def con(laboratory: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The same in a transaction that is taken back when the test is over."""
+    laboratory.begin()
+    yield laboratory
+    laboratory.rollback()

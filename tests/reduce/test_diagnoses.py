@@ -1,0 +1,71 @@
+"""Every column of DIAGNOSE_RATES, worked out by hand on the rows of `lab`."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from cpmon.reduce import report
+from tests.reduce.catalogue import close, insert, minute
+from tests.reduce.rows import rows
+
+
+def by_code(con: duckdb.DuckDBPyConnection, n: int) -> dict[str, dict[str, object]]:
+    found = rows(con, "diagnoses_by_time", "interval_end = ?", [minute(n)])
+    return {str(row["code"]): row for row in found}
+
+
+def test_a_code_of_all_processors(con: duckdb.DuckDBPyConnection) -> None:
+    want = {
+        "system": "LAB",
+        "interval_end": minute(1),
+        "code": "08",
+        "seconds": 60,
+        "diagnose_rate": (120 + 60) / 60,
+        "diagnoses": 180,
+    }
+    close(by_code(con, 1)["08"], want)
+
+
+def test_a_counter_of_32_bits_that_wraps_goes_on(con: duckdb.DuckDBPyConnection) -> None:
+    assert by_code(con, 1)["44"]["diagnoses"] == 60 + 90
+    assert by_code(con, 2)["44"]["diagnoses"] == 30 + 30
+
+
+def test_codes_that_were_never_used_have_no_line(con: duckdb.DuckDBPyConnection) -> None:
+    assert set(by_code(con, 1)) == {"08", "44", "44 fast"}
+
+
+def test_a_first_sample_has_no_rates(con: duckdb.DuckDBPyConnection) -> None:
+    first = by_code(con, 0)["08"]
+    assert (first["seconds"], first["diagnose_rate"], first["diagnoses"]) == (None, None, None)
+
+
+def test_the_fast_path_counts_from_5_2_on(con: duckdb.DuckDBPyConnection) -> None:
+    want = {"diagnoses": 2 * 1800, "diagnose_rate": 3600 / 30, "seconds": 30}
+    key = {"system": "LAB", "interval_end": minute(2), "code": "44 fast"}
+    close(by_code(con, 2)["44 fast"], {**key, **want})
+    con.execute("UPDATE monitor.mtrsys SET hcpcpeid = '05010001'")
+    assert "44 fast" not in by_code(con, 2)
+
+
+def test_a_record_without_the_one_before_it_has_no_growth(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("UPDATE interval.prcdia SET seconds = NULL WHERE interval_end = ?", [minute(2)])
+    assert by_code(con, 2)["08"]["diagnoses"] is None
+
+
+def test_an_interval_that_two_dumps_hold_counts_once(con: duckdb.DuckDBPyConnection) -> None:
+    once = by_code(con, 2)["44"]
+    for n, count in ((1, 70), (2, 100)):
+        key = {"system": "LAB", "dump": "b", "interval_end": minute(n), "pfxcpuad": 0}
+        insert(con, "interval.prcdia", key)
+        code = {"entry": 17, "code": "44", "diagnoses": count}
+        insert(con, "monitor.prcdia_diagnose", {**key, **code})
+    assert by_code(con, 2)["44"] == once
+
+
+def test_codes_are_sorted_by_rate_over_the_span(con: duckdb.DuckDBPyConnection) -> None:
+    found = report(con, "DIAGNOSE_RATES").table.to_pylist()
+    assert [line["code"] for line in found] == ["44 fast", "44", "08"]
+    assert found[1]["diagnoses"] == 150 + 60
+    assert found[1]["diagnose_rate"] == pytest.approx(210 / 90)
