@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ..schemas.arrow import FINDING
+from .classes import FILE, OTHER
 from .companions import TABLES, Columns
 from .views import PLACE, Documented, describe, landed_rows, name, text
 
@@ -85,6 +86,16 @@ STEADY = {
     "steady_until": ("TIMESTAMP", "Its steady state ends here; until, where none was named."),
 }
 
+USER_CLASS = {
+    "userid": ("VARCHAR", "User id: of every user that some record is about."),
+    "class": ("VARCHAR", f"Class by the store's {FILE}; {OTHER} if no pattern matches."),
+}
+USERIDS = {
+    **dict.fromkeys(("useact", "useint", "uselon", "uselof", "mtrusr"), "vmduser"),
+    "aplsdt": "userid",
+}
+"""Tables that tell which users there are -> the column that does."""
+
 
 def meta_views() -> list[Documented]:
     """The views of schema `meta`."""
@@ -105,6 +116,7 @@ def meta_views() -> list[Documented]:
             PLACE | {f.name: describe(f) for f in FINDING},
         ),
         _runs(),
+        _user_class(),
         *(_companions(kind, columns) for kind, columns in TABLES.items()),
     ]
 
@@ -152,6 +164,19 @@ def _runs() -> Documented:
     select = f"SELECT {_names(RUN)}, {steady}, {columns} FROM {landed_rows('run.json')}"
     docs = _docs(RUN) | _docs(STEADY) | _docs(ATTRIBUTES)
     return Documented("meta.run", select, "Every run.", docs)
+
+
+def _user_class() -> Documented:
+    """Every user with its class: that of the first rule which matches."""
+    users = " UNION ".join(
+        f"SELECT {column} AS userid FROM {landed_rows(table)}" for table, column in USERIDS.items()
+    )
+    select = f"""
+      SELECT u.userid, coalesce(arg_min(r."class", r.position), {text(OTHER)}) AS "class"
+      FROM ({users}) AS u
+      LEFT JOIN {landed_rows(FILE)} AS r ON u.userid LIKE r.like_pattern ESCAPE '^'
+      WHERE u.userid IS NOT NULL GROUP BY u.userid"""
+    return Documented("meta.user_class", select, "Every user and its class.", _docs(USER_CLASS))
 
 
 def _companions(kind: str, columns: Columns) -> Documented:

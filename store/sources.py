@@ -6,13 +6,14 @@ another one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from ..schemas.arrow import FINDING, schemas
 from ..schemas.registry import fingerprint
+from .classes import FILE, RULE, ClassRule, class_rules
 from .companions import Columns
 from .entries import Entry
 from .meta import DUMP, INTERVAL, run_columns
@@ -35,6 +36,7 @@ def sources(store: Store, present: set[str]) -> Iterator[Entry]:
     yield _macro("dump.json", _json(dumps, DUMP, bool(present)))
     any_run = any(store.runs.glob("*.json"))
     yield _macro("run.json", _json(store.runs / "*.json", run_columns(), any_run))
+    yield _macro(FILE, _rules(class_rules(store)))
 
 
 def _macro(table: str, rows: str) -> Entry:
@@ -71,6 +73,18 @@ def _json(files: Path, columns: Columns, present: bool) -> str:
     return (
         f"read_json({text(str(files.absolute()))}, columns = {{{types}}}, format = 'unstructured')"
     )
+
+
+def _rules(rules: Sequence[ClassRule]) -> str:
+    """The rules of the user classes: few, so they stand in the text itself."""
+    if not rules:
+        return _empty(RULE)
+    rows = ", ".join(
+        f"({rule.position}, {text(rule.name)}, {text(rule.pattern)}, {text(rule.like)})"
+        for rule in rules
+    )
+    typed = ", ".join(f"CAST({name(n)} AS {kind}) AS {name(n)}" for n, (kind, _) in RULE.items())
+    return f"(SELECT {typed} FROM (VALUES {rows}) AS rule({', '.join(map(name, RULE))}))"
 
 
 def _empty(columns: Columns) -> str:

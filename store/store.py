@@ -4,6 +4,7 @@ STORE/
   store.json         what this folder is
   records/system=VMSYS1/date=2001-12-18/dump=3f1c9a.../sytrsp.parquet ... dump.json
   runs/2600NP.json   named measurements, with their companion figures
+  classes.txt        which users belong together, if anybody said so
   catalog.duckdb     views over all of it; a cache
   sizes/             an empty file for each size of file landed: what is new needs no look
   staging/           half-written dumps; safe to delete

@@ -7,6 +7,7 @@ from . import (
     dasd,
     processors,
     system,
+    users,
 )
 
 REPORTS: dict[str, Report] = {
@@ -15,6 +16,7 @@ REPORTS: dict[str, Report] = {
         dasd,
         system,
         processors,
+        users,
     )
     for report in group.REPORTS
 }

@@ -1,0 +1,323 @@
+-- What Linux guests tell of themselves through application data (D10R2,
+-- APLSDT), one row per system, interval and guest. Shares are of one processor
+-- over T, summed over the processors of the guest; rates are per second; levels
+-- are those of the latest block that the guest wrote. A guest writes its blocks
+-- at intervals of its own. The columns from busy_ticks on are the sums behind
+-- them.
+CREATE OR REPLACE VIEW linux_guests_by_time (
+  -- System.
+  system,
+  -- End of the interval, UTC.
+  interval_end,
+  -- User id of the guest.
+  userid,
+  -- Elapsed seconds T: the longest of a block. NULL at a first sample.
+  seconds,
+  -- Virtual processors that the guest runs on. NULL without an operating system
+  -- block.
+  processors,
+  -- Share of one processor in user mode, the kernel and interrupts, as the
+  -- guest sees it, 0 to its processors. NULL without deltas of the operating
+  -- system block.
+  cpu_util,
+  -- Share of one processor spent in user mode, 0 to the guest's processors.
+  -- NULL without deltas of the operating system block.
+  user_util,
+  -- Share of one processor spent in user mode at low priority, 0 to the guest's
+  -- processors. NULL without deltas of the operating system block.
+  nice_util,
+  -- Share of one processor spent in the kernel, 0 to the guest's processors.
+  -- NULL without deltas of the operating system block.
+  system_util,
+  -- Share of one processor spent in interrupts, 0 to the guest's processors.
+  -- NULL without deltas of the operating system block.
+  irq_util,
+  -- Share of one processor spent in soft interrupts, 0 to the guest's
+  -- processors. NULL without deltas of the operating system block.
+  softirq_util,
+  -- Share of one processor spent idling with I/O outstanding, 0 to the guest's
+  -- processors. NULL without deltas of the operating system block.
+  iowait_util,
+  -- Share of one processor spent wanting a processor that the hypervisor gave
+  -- to others, 0 to the guest's processors. NULL without deltas of the
+  -- operating system block.
+  steal_util,
+  -- Share of one processor spent idling, 0 to the guest's processors. NULL
+  -- without deltas of the operating system block.
+  idle_util,
+  -- Runnable threads. NULL without an operating system block.
+  runnable,
+  -- Threads. NULL without an operating system block.
+  threads,
+  -- Threads that wait for I/O. NULL without an operating system block.
+  io_waiting,
+  -- Load average over 1 minute. NULL without an operating system block.
+  load_1,
+  -- Load average over 5 minutes. NULL without an operating system block.
+  load_5,
+  -- Load average over 15 minutes. NULL without an operating system block.
+  load_15,
+  -- Memory in all, MiB. NULL without a memory block.
+  memory_mib,
+  -- Free memory, MiB. NULL without a memory block.
+  free_mib,
+  -- Memory of block buffers, MiB. NULL without a memory block.
+  buffer_mib,
+  -- Page cache, MiB. NULL without a memory block.
+  cache_mib,
+  -- Memory that is neither free nor holds buffers or page cache, MiB. NULL
+  -- without a memory block.
+  used_mib,
+  -- Swap space in all, MiB. NULL without a memory block.
+  swap_mib,
+  -- Swap space used, MiB. NULL without a memory block.
+  swap_used_mib,
+  -- Pages swapped in per second. NULL without deltas of the memory block.
+  swap_in_rate,
+  -- Pages swapped out per second. NULL without deltas of the memory block.
+  swap_out_rate,
+  -- KiB read from disks per second. NULL without deltas of the memory block.
+  disk_read_kib_rate,
+  -- KiB written to disks per second. NULL without deltas of the memory block.
+  disk_write_kib_rate,
+  -- Page faults per second. NULL without deltas of the memory block.
+  fault_rate,
+  -- Page faults that needed I/O per second. NULL without deltas of the memory
+  -- block.
+  major_fault_rate,
+  -- KiB received per second. NULL without deltas of the network block.
+  received_kib_rate,
+  -- KiB sent per second. NULL without deltas of the network block.
+  sent_kib_rate,
+  -- Packets received per second. NULL without deltas of the network block.
+  received_packet_rate,
+  -- Packets sent per second. NULL without deltas of the network block.
+  sent_packet_rate,
+  -- Packets with errors or dropped per second. NULL without deltas of the
+  -- network block.
+  network_error_rate,
+  -- Time in user mode, the kernel and interrupts, 10 ms units. NULL without
+  -- deltas of the operating system block.
+  busy_ticks,
+  -- Time in user mode, 10 ms units. NULL without deltas of the operating system
+  -- block.
+  user_ticks,
+  -- Time in user mode at low priority, 10 ms units. NULL without deltas of the
+  -- operating system block.
+  nice_ticks,
+  -- Time in the kernel, 10 ms units. NULL without deltas of the operating
+  -- system block.
+  system_ticks,
+  -- Time in interrupts, 10 ms units. NULL without deltas of the operating
+  -- system block.
+  irq_ticks,
+  -- Time in soft interrupts, 10 ms units. NULL without deltas of the operating
+  -- system block.
+  softirq_ticks,
+  -- Time idling with I/O outstanding, 10 ms units. NULL without deltas of the
+  -- operating system block.
+  iowait_ticks,
+  -- Time wanting a processor that the hypervisor gave to others, 10 ms units.
+  -- NULL without deltas of the operating system block.
+  steal_ticks,
+  -- Time idling, 10 ms units. NULL without deltas of the operating system
+  -- block.
+  idle_ticks,
+  -- Elapsed seconds of the operating system block. NULL without deltas of the
+  -- operating system block.
+  cpu_seconds,
+  -- Pages swapped in. NULL without deltas of the memory block.
+  swap_ins,
+  -- Pages swapped out. NULL without deltas of the memory block.
+  swap_outs,
+  -- KiB read from disks. NULL without deltas of the memory block.
+  disk_reads_kib,
+  -- KiB written to disks. NULL without deltas of the memory block.
+  disk_writes_kib,
+  -- Page faults. NULL without deltas of the memory block.
+  faults,
+  -- Page faults that needed I/O. NULL without deltas of the memory block.
+  major_faults,
+  -- Elapsed seconds of the memory block. NULL without deltas of the memory
+  -- block.
+  memory_seconds,
+  -- Bytes received. NULL without deltas of the network block.
+  received_bytes,
+  -- Bytes sent. NULL without deltas of the network block.
+  sent_bytes,
+  -- Packets received. NULL without deltas of the network block.
+  received_packets,
+  -- Packets sent. NULL without deltas of the network block.
+  sent_packets,
+  -- Packets with errors or dropped. NULL without deltas of the network block.
+  network_errors,
+  -- Elapsed seconds of the network block. NULL without deltas of the network
+  -- block.
+  network_seconds
+) AS
+WITH processors AS (
+  SELECT system,
+         interval_end,
+         userid,
+         MAX(seconds) AS cpu_seconds,
+         CAST(SUM(per_cpu_user) AS BIGINT) AS user_ticks,
+         CAST(SUM(per_cpu_nice) AS BIGINT) AS nice_ticks,
+         CAST(SUM(per_cpu_system) AS BIGINT) AS system_ticks,
+         CAST(SUM(per_cpu_irq) AS BIGINT) AS irq_ticks,
+         CAST(SUM(per_cpu_softirq) AS BIGINT) AS softirq_ticks,
+         CAST(SUM(per_cpu_iowait) AS BIGINT) AS iowait_ticks,
+         CAST(SUM(per_cpu_steal) AS BIGINT) AS steal_ticks,
+         CAST(SUM(per_cpu_idle) AS BIGINT) AS idle_ticks
+  FROM interval.aplsdt_os_cpu
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end, userid
+),
+queues AS (
+  SELECT system,
+         interval_end,
+         userid,
+         MAX(CAST(nr_cpus AS BIGINT)) AS processors,
+         MAX(CAST(nr_running AS BIGINT)) AS runnable,
+         MAX(CAST(nr_threads AS BIGINT)) AS threads,
+         MAX(CAST(nr_iowait AS BIGINT)) AS io_waiting,
+         MAX(CAST(avenrun_1 AS DOUBLE)) / 2048 AS load_1,
+         MAX(CAST(avenrun_5 AS DOUBLE)) / 2048 AS load_5,
+         MAX(CAST(avenrun_15 AS DOUBLE)) / 2048 AS load_15
+  FROM monitor.aplsdt_os
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end, userid
+),
+memory AS (
+  SELECT system,
+         interval_end,
+         userid,
+         MAX(seconds) AS memory_seconds,
+         MAX(CAST(totalram AS DOUBLE)) / 1024 AS memory_mib,
+         MAX(CAST(freeram AS DOUBLE)) / 1024 AS free_mib,
+         MAX(CAST(bufferram AS DOUBLE)) / 1024 AS buffer_mib,
+         MAX(CAST(cached AS DOUBLE)) / 1024 AS cache_mib,
+         MAX(CAST(totalswap AS DOUBLE)) / 1024 AS swap_mib,
+         MAX(CAST(freeswap AS DOUBLE)) / 1024 AS swap_free_mib,
+         MAX(pswpin) AS swap_ins,
+         MAX(pswpout) AS swap_outs,
+         MAX(pgpgin) AS disk_reads_kib,
+         MAX(pgpgout) AS disk_writes_kib,
+         MAX(pgfault) AS faults,
+         MAX(pgmajfault) AS major_faults
+  FROM interval.aplsdt_memory
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end, userid
+),
+network AS (
+  SELECT system,
+         interval_end,
+         userid,
+         MAX(seconds) AS network_seconds,
+         MAX(rx_bytes)
+           AS received_bytes,
+         MAX(tx_bytes)
+           AS sent_bytes,
+         MAX(rx_packets)
+           AS received_packets,
+         MAX(tx_packets)
+           AS sent_packets,
+         MAX(rx_errors + tx_errors + rx_dropped + tx_dropped)
+           AS network_errors
+  FROM interval.aplsdt_net
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end, userid
+),
+guests AS (
+  SELECT system, interval_end, userid FROM processors
+  UNION
+  SELECT system, interval_end, userid FROM queues
+  UNION
+  SELECT system, interval_end, userid FROM memory
+  UNION
+  SELECT system, interval_end, userid FROM network
+)
+SELECT g.system,
+       g.interval_end,
+       g.userid,
+       COALESCE(p.cpu_seconds, m.memory_seconds, n.network_seconds) AS seconds,
+       q.processors,
+       (p.user_ticks + p.nice_ticks + p.system_ticks + p.irq_ticks
+        + p.softirq_ticks) / nullif(p.cpu_seconds * 100, 0) AS cpu_util,
+       p.user_ticks / nullif(p.cpu_seconds * 100, 0) AS user_util,
+       p.nice_ticks / nullif(p.cpu_seconds * 100, 0) AS nice_util,
+       p.system_ticks / nullif(p.cpu_seconds * 100, 0) AS system_util,
+       p.irq_ticks / nullif(p.cpu_seconds * 100, 0) AS irq_util,
+       p.softirq_ticks / nullif(p.cpu_seconds * 100, 0) AS softirq_util,
+       p.iowait_ticks / nullif(p.cpu_seconds * 100, 0) AS iowait_util,
+       p.steal_ticks / nullif(p.cpu_seconds * 100, 0) AS steal_util,
+       p.idle_ticks / nullif(p.cpu_seconds * 100, 0) AS idle_util,
+       q.runnable,
+       q.threads,
+       q.io_waiting,
+       q.load_1,
+       q.load_5,
+       q.load_15,
+       m.memory_mib,
+       m.free_mib,
+       m.buffer_mib,
+       m.cache_mib,
+       m.memory_mib - m.free_mib - m.buffer_mib - m.cache_mib AS used_mib,
+       m.swap_mib,
+       m.swap_mib - m.swap_free_mib AS swap_used_mib,
+       m.swap_ins / nullif(m.memory_seconds, 0) AS swap_in_rate,
+       m.swap_outs / nullif(m.memory_seconds, 0) AS swap_out_rate,
+       m.disk_reads_kib / nullif(m.memory_seconds, 0) AS disk_read_kib_rate,
+       m.disk_writes_kib / nullif(m.memory_seconds, 0) AS disk_write_kib_rate,
+       m.faults / nullif(m.memory_seconds, 0) AS fault_rate,
+       m.major_faults / nullif(m.memory_seconds, 0) AS major_fault_rate,
+       n.received_bytes / 1024.0 / nullif(n.network_seconds, 0)
+         AS received_kib_rate,
+       n.sent_bytes / 1024.0 / nullif(n.network_seconds, 0)
+         AS sent_kib_rate,
+       n.received_packets / nullif(n.network_seconds, 0)
+         AS received_packet_rate,
+       n.sent_packets / nullif(n.network_seconds, 0)
+         AS sent_packet_rate,
+       n.network_errors / nullif(n.network_seconds, 0)
+         AS network_error_rate,
+       p.user_ticks + p.nice_ticks + p.system_ticks + p.irq_ticks
+         + p.softirq_ticks AS busy_ticks,
+       p.user_ticks,
+       p.nice_ticks,
+       p.system_ticks,
+       p.irq_ticks,
+       p.softirq_ticks,
+       p.iowait_ticks,
+       p.steal_ticks,
+       p.idle_ticks,
+       p.cpu_seconds,
+       m.swap_ins,
+       m.swap_outs,
+       m.disk_reads_kib,
+       m.disk_writes_kib,
+       m.faults,
+       m.major_faults,
+       m.memory_seconds,
+       n.received_bytes,
+       n.sent_bytes,
+       n.received_packets,
+       n.sent_packets,
+       n.network_errors,
+       n.network_seconds
+FROM guests AS g
+LEFT JOIN processors AS p
+  ON p.system = g.system
+  AND p.interval_end = g.interval_end
+  AND p.userid = g.userid
+LEFT JOIN queues AS q
+  ON q.system = g.system
+  AND q.interval_end = g.interval_end
+  AND q.userid = g.userid
+LEFT JOIN memory AS m
+  ON m.system = g.system
+  AND m.interval_end = g.interval_end
+  AND m.userid = g.userid
+LEFT JOIN network AS n
+  ON n.system = g.system
+  AND n.interval_end = g.interval_end
+  AND n.userid = g.userid;
