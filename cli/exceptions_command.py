@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from pathlib import Path
 
@@ -74,14 +75,15 @@ def command(
     from ..reduce.reductions import reductions
     from ..reduce.rule import Severity
     from ..reduce.rule_file import load_rules
-    from ..reduce.settings import read_settings
+    from ..reduce.settings import FILE, VARIABLE, read_settings
     from ..reduce.shifts import find_zone
     from ..store import Store, connect
     from .main import Status
 
     place, settings = Store(store), read_settings(store, config)
     printed = find_zone(zone or settings.timezone).key
-    known = load_rules(settings.exceptions, rules)
+    written = str(config or os.environ.get(VARIABLE) or store / FILE)
+    known = load_rules(settings.exceptions, rules, place=written)
     if listing:
         least = Severity(severity).rank
         deliver(render_rules([r for r in known if r.severity.rank >= least], form), output, form)

@@ -203,7 +203,7 @@ def _episodes(
     where, values = scope.where(shift)
     try:
         columns = _columns(con, rule) if rule.sql else []
-        system = scope.system or (_only_system(con, rule) if "system" not in columns else None)
+        system = _only_system(con, rule) if rule.sql and "system" not in columns else None
         sql = episodes_sql(rule, values_sql(rule, columns, system), where)
         found = con.sql(sql, params=values).to_arrow_table()
     except duckdb.Error as error:
@@ -251,8 +251,6 @@ def _columns(con: duckdb.DuckDBPyConnection, rule: Rule) -> list[str]:
 
 def _only_system(con: duckdb.DuckDBPyConnection, rule: Rule) -> str | None:
     """The system whose values an SQL without that column yields: the only one of the store."""
-    if not rule.sql:
-        return None
     rows = con.execute("SELECT DISTINCT system FROM meta.interval").fetchall()
     if len(rows) > 1:
         raise rule.wrong(

@@ -14,6 +14,7 @@ from ..schemas.errors import CpmonError
 from .exceptions import Exceptions
 from .render import render
 from .rule import Comparison, Rule
+from .rule_provenance import inferred_behind
 
 _TIME = "%Y-%m-%d %H:%M:%S"
 _WIDTH = 100
@@ -72,12 +73,11 @@ def _text(found: Exceptions, zone: ZoneInfo) -> str:
     lines = [*_heading(found, zone), ""]
     if found.table.num_rows:
         shown = pa.table(_columns(found, zone))
-        lines += [render(shown, "table").decode().rstrip(), "", *_meanings(found)]
+        lines += [render(shown, "table").decode().rstrip(), ""]
     else:
         lines.append("No exceptions.")
-    for rule, systems in found.unseen:
-        of = "" if found.scope.system else f" of {', '.join(systems)}"
-        note = f"{rule.id}: not known, since the store has no figures for it{of} in this span."
+    notes = [*_meanings(found), *_unseen(found)]
+    for note in notes:
         lines += textwrap.wrap(note, _WIDTH, initial_indent="* ", subsequent_indent="  ")
     return "\n".join(lines) + "\n"
 
@@ -117,16 +117,32 @@ def _columns(found: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def _meanings(found: Exceptions) -> list[str]:
-    """What the rules that were met say, with how long it must last."""
-    met = set(found.table.column("rule").to_pylist())
-    lines: list[str] = []
-    for rule in (rule for rule in found.rules if rule.id in met):
+    """What the rules that were met say, with how long it must last, and what they rest on."""
+    ids = set(found.table.column("rule").to_pylist())
+    met = [rule for rule in found.rules if rule.id in ids]
+    notes: list[str] = []
+    for rule in met:
         lasting = f" for {_number(rule.for_minutes)} minutes" if rule.for_minutes else ""
         shift = f", shift {rule.shift}" if rule.shift else ""
         limit = f" ({limit_of(rule)}{lasting}{shift})" if rule.limit is not None else ""
-        said = f"{rule.id}: {rule.title}{limit}."
-        lines += textwrap.wrap(said, _WIDTH, initial_indent="* ", subsequent_indent="  ")
-    return lines
+        notes.append(f"{rule.id}: {rule.title}{limit}.")
+    records = inferred_behind(met)
+    if records:
+        whose, are = ("layout", "is") if len(records) == 1 else ("layouts", "are")
+        said = f"The {whose} of {', '.join(records)}, on which this rests, {are} inferred."
+        notes.append(said)
+    return notes
+
+
+def _unseen(found: Exceptions) -> list[str]:
+    """Which rules could not be looked at, so that nothing found is not taken for good news."""
+    notes = []
+    for rule, systems in found.unseen:
+        of = "" if found.scope.system else f" of {', '.join(systems)}"
+        notes.append(
+            f"{rule.id}: not known, since the store has no figures for it{of} in this span."
+        )
+    return notes
 
 
 def _limit(row: dict[str, Any]) -> str:

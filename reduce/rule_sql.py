@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import duckdb
+
 from ..store.views import name, text
 from .report_sql import TIME
 from .rule import KEY, Comparison, Rule
@@ -20,6 +22,7 @@ ENOUGH = 0.99
 
 SQL_NEEDS = ("interval_end", "object", "value")
 PLACE = ("dump", "record_offset")
+OPERATOR = duckdb.token_type.operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +135,11 @@ _CLOCK = f"""closed AS (
 
 
 def inner(rule: Rule) -> str:
-    """The SQL of a rule so that it can stand in parentheses."""
-    return f"\n{rule.sql.rstrip().rstrip(';')}\n"
+    """The SQL of a rule so that it can stand in parentheses: without the semicolon at its end."""
+    data = rule.sql.encode()  # tokens are told by bytes
+    operators = [at for at, kind in duckdb.tokenize(rule.sql) if kind == OPERATOR]
+    end = next((at for at in operators if data[at : at + 1] == b";"), len(data))
+    return f"\n{data[:end].decode()}\n"
 
 
 def _object(rule: Rule) -> str:
@@ -142,9 +148,10 @@ def _object(rule: Rule) -> str:
     for match in KEY.finditer(rule.object_name):
         column = name(match[1])
         shown = f"printf('%04X', CAST({column} AS BIGINT))" if match[2] else column
-        parts += [text(rule.object_name[at : match.start()]), f"CAST({shown} AS VARCHAR)"]
+        parts += [text(rule.object_name[at : match.start()]), shown]
         at = match.end()
-    return " || ".join([*parts, text(rule.object_name[at:])])
+    # A key without a value leaves its place empty, as concat does.
+    return f"trim(concat({', '.join([*parts, text(rule.object_name[at:])])}))"
 
 
 def _placed(rule: Rule, keys: list[str]) -> str:
