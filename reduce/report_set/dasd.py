@@ -21,9 +21,9 @@ from .columns import (
 _DEVICE = ReportColumn("device", "Dev", width=4, base=HEX)
 
 
-def _per_io(name: str, label: str, over: str) -> ReportColumn:
+def _per_io(name: str, label: str, over: str, under: str = "starts") -> ReportColumn:
     """Milliseconds of an I/O, from seconds over I/Os."""
-    return ReportColumn(name, label, "ms", 6, TENTHS, mean=Sums(over, "starts", 1000))
+    return ReportColumn(name, label, "ms", 6, TENTHS, mean=Sums(over, under, 1000))
 
 
 def _slots(name: str, label: str) -> ReportColumn:
@@ -75,11 +75,11 @@ _CONTROL_UNIT = Report(
         key("paths", "Channel|paths"),
         level("devices", "Dev-|ices"),
         rate("ssch_rate", "SSCH+|RSCH", "starts", form=TENTHS),
-        _per_io("pending_ms", "Pend", "pending_seconds"),
-        _per_io("disconnect_ms", "Disc", "disconnect_seconds"),
-        _per_io("connect_ms", "Conn", "connect_seconds"),
-        _per_io("service_ms", "Serv", "busy_seconds"),
-        _per_io("unit_queue_ms", "CU|queue", "unit_queue_seconds"),
+        _per_io("pending_ms", "Pend", "pending_seconds", "timed_starts"),
+        _per_io("disconnect_ms", "Disc", "disconnect_seconds", "timed_starts"),
+        _per_io("connect_ms", "Conn", "connect_seconds", "timed_starts"),
+        _per_io("service_ms", "Serv", "busy_seconds", "timed_starts"),
+        _per_io("unit_queue_ms", "CU|queue", "unit_queue_seconds", "timed_starts"),
         percent("busy_util", "Busy/|dev", "busy_seconds", "device_seconds"),
     ),
     lines=Lines.OBJECT,

@@ -14,6 +14,14 @@ CREATE OR REPLACE VIEW dasd_by_activity (
   -- Type and model, such as 3390-3. NULL while MTRDEV and IODVON records do not
   -- say.
   device_type,
+  -- Type and hexadecimal model of the control unit, such as 3990-6. NULL while
+  -- MTRDEV and IODVON records do not say.
+  control_unit,
+  -- Ids of the channel paths, such as 1A 2A. NULL while MTRDEV and IODVON
+  -- records do not say.
+  paths,
+  -- Subchannel number.
+  subchannel,
   -- Elapsed seconds T of the device. NULL at a first sample.
   seconds,
   -- Start and resume subchannels per second. NULL without an IODDEV delta.
@@ -51,6 +59,9 @@ CREATE OR REPLACE VIEW dasd_by_activity (
   connect_seconds,
   -- Pending, disconnected and connected, seconds. NULL without timed I/Os.
   busy_seconds,
+  -- Queued in the control unit, seconds, part of these. NULL without timed
+  -- I/Os, and where IODDEV records end before SCMCQTIM.
+  unit_queue_seconds,
   -- Busy and queued, seconds of I/Os. NULL without timed I/Os and
   -- high-frequency samples.
   response_seconds,
@@ -64,6 +75,7 @@ WITH busy AS (
   SELECT system,
          interval_end,
          device,
+         subchannel,
          volser,
          seconds,
          starts,
@@ -72,6 +84,7 @@ WITH busy AS (
          disconnect_seconds,
          connect_seconds,
          pending_seconds + disconnect_seconds + connect_seconds AS busy_seconds,
+         unit_queue_seconds,
          CAST(queued_samples AS DOUBLE) / nullif(queue_samples, 0)
            AS queue_length,
          queued_samples,
@@ -83,6 +96,9 @@ SELECT d.system,
        d.device,
        d.volser,
        c.device_type,
+       c.control_unit,
+       c.paths,
+       d.subchannel,
        d.seconds,
        d.starts / nullif(d.seconds, 0) AS ssch_rate,
        d.avoided / nullif(d.seconds, 0) AS avoided_rate,
@@ -100,6 +116,7 @@ SELECT d.system,
        d.disconnect_seconds,
        d.connect_seconds,
        d.busy_seconds,
+       d.unit_queue_seconds,
        d.busy_seconds + d.queue_length * d.seconds AS response_seconds,
        d.queued_samples,
        d.queue_samples

@@ -42,6 +42,9 @@ CREATE OR REPLACE VIEW dasd_by_control_unit (
   busy_util,
   -- Start and resume subchannels. NULL without IODDEV deltas.
   starts,
+  -- Start and resume subchannels of the devices whose I/Os were timed. NULL
+  -- without IODDEV deltas.
+  timed_starts,
   -- Function pending, seconds. NULL without timed I/Os.
   pending_seconds,
   -- Disconnected, seconds. NULL without timed I/Os.
@@ -53,7 +56,8 @@ CREATE OR REPLACE VIEW dasd_by_control_unit (
   -- Queued in the control unit, seconds. NULL without timed I/Os, and where
   -- IODDEV records end before SCMCQTIM.
   unit_queue_seconds,
-  -- Elapsed seconds summed over the devices. NULL without IODDEV deltas.
+  -- Elapsed seconds summed over the devices, less those whose I/Os were not
+  -- timed. NULL without IODDEV deltas.
   device_seconds
 ) AS
 WITH cached AS (
@@ -68,29 +72,27 @@ WITH cached AS (
 unit AS (
   SELECT d.system,
          d.interval_end,
-         c.control_unit,
+         d.control_unit,
          k.ssid,
-         c.paths,
+         d.paths,
          AVG(d.seconds) AS seconds,
          COUNT(d.device) AS devices,
          CAST(SUM(d.starts) AS BIGINT) AS starts,
          SUM(d.pending_seconds) AS pending_seconds,
          SUM(d.disconnect_seconds) AS disconnect_seconds,
          SUM(d.connect_seconds) AS connect_seconds,
+         SUM(d.busy_seconds) AS busy_seconds,
          SUM(d.unit_queue_seconds) AS unit_queue_seconds,
-         SUM(d.seconds) AS device_seconds
-  FROM _device_interval AS d
-  LEFT JOIN _device_configuration AS c
-    ON c.system = d.system
-    AND c.device = d.device
-    AND c.valid_from <= d.interval_end
-    AND (c.valid_until IS NULL OR c.valid_until > d.interval_end)
+         CAST(SUM(CASE WHEN d.busy_seconds IS NOT NULL THEN d.starts END)
+              AS BIGINT) AS timed_starts,
+         SUM(CASE WHEN d.busy_seconds IS NOT NULL THEN d.seconds END)
+           AS device_seconds
+  FROM dasd_by_activity AS d
   LEFT JOIN cached AS k
     ON k.system = d.system
     AND k.interval_end = d.interval_end
     AND k.subchannel = d.subchannel
-  WHERE c.device_class IS NULL OR c.device_class <> 2
-  GROUP BY d.system, d.interval_end, c.control_unit, k.ssid, c.paths
+  GROUP BY d.system, d.interval_end, d.control_unit, k.ssid, d.paths
 )
 SELECT system,
        interval_end,
@@ -100,19 +102,19 @@ SELECT system,
        seconds,
        devices,
        starts / nullif(seconds, 0) AS ssch_rate,
-       1e3 * pending_seconds / nullif(starts, 0) AS pending_ms,
-       1e3 * disconnect_seconds / nullif(starts, 0) AS disconnect_ms,
-       1e3 * connect_seconds / nullif(starts, 0) AS connect_ms,
-       1e3 * (pending_seconds + disconnect_seconds + connect_seconds)
-         / nullif(starts, 0) AS service_ms,
-       1e3 * unit_queue_seconds / nullif(starts, 0) AS unit_queue_ms,
-       (pending_seconds + disconnect_seconds + connect_seconds)
-         / nullif(device_seconds, 0) AS busy_util,
+       1e3 * pending_seconds / nullif(timed_starts, 0) AS pending_ms,
+       1e3 * disconnect_seconds / nullif(timed_starts, 0) AS disconnect_ms,
+       1e3 * connect_seconds / nullif(timed_starts, 0) AS connect_ms,
+       1e3 * busy_seconds / nullif(timed_starts, 0) AS service_ms,
+       1e3 * unit_queue_seconds / nullif(timed_starts, 0)
+         AS unit_queue_ms,
+       busy_seconds / nullif(device_seconds, 0) AS busy_util,
        starts,
+       timed_starts,
        pending_seconds,
        disconnect_seconds,
        connect_seconds,
-       pending_seconds + disconnect_seconds + connect_seconds AS busy_seconds,
+       busy_seconds,
        unit_queue_seconds,
        device_seconds
 FROM unit;
