@@ -95,7 +95,7 @@ def episodes_sql(rule: Rule, values: str, where: str) -> str:
     return f"""
       WITH looked AS MATERIALIZED (
         SELECT * FROM ({values}
-        ) WHERE value IS NOT NULL AND object IS NOT NULL AND {where}),
+        ) WHERE isfinite(value) AND object IS NOT NULL AND {where}),
       {_CLOCK},
       beyond AS (
         SELECT system, object, {TIME}, first(value {order}) AS value,

@@ -242,6 +242,15 @@ def test_sql_without_a_limit_is_an_exception_in_every_row(con: duckdb.DuckDBPyCo
     assert (row["intervals"], row["dump"], row["record_offset"]) == (3, None, None)
 
 
+def test_a_value_that_is_no_number_is_no_exception(con: duckdb.DuckDBPyConnection) -> None:
+    intervals(con, 3)
+    for value in ("NULL", "CAST('nan' AS DOUBLE)", "CAST('inf' AS DOUBLE)"):
+        sql = f"SELECT interval_end, 'x' AS object, {value} AS value FROM meta.interval"
+        got = found(con, asked(sql, limit=1.0))
+        assert got.table.num_rows == 0
+        assert [systems for _, systems in got.unseen] == [("LAB",)]
+
+
 def test_sql_about_several_systems_must_name_them(con: duckdb.DuckDBPyConnection) -> None:
     intervals(con, 2)
     intervals(con, 2, system="OTHER")

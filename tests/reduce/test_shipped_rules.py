@@ -15,12 +15,14 @@ from tests.reduce.rules import catalogue, intervals, shares
 
 RULES = {rule.id: rule for rule in load_rules()}
 HOUR = 61
-Case = Callable[[duckdb.DuckDBPyConnection], tuple[str, float, int, tuple[str | None, int | None]]]
+Want = tuple[str, float, int, tuple[str, int]]
+"""Object, worst value, intervals, and the place of the record."""
+Case = Callable[[duckdb.DuckDBPyConnection], Want]
 CASES: dict[str, Case] = {}
 
 
 def case(rule: str) -> Callable[[Case], Case]:
-    """The rows that meet a rule; returns object, worst value, intervals, place."""
+    """A function that inserts the rows by which a rule is met."""
 
     def add(fill: Case) -> Case:
         CASES[rule] = fill
@@ -41,14 +43,14 @@ def at(n: int) -> dict[str, Any]:
 
 
 @case("processor-busy")
-def processor(con: duckdb.DuckDBPyConnection):
+def processor(con: duckdb.DuckDBPyConnection) -> Want:
     shares(con, [None, 0.95, 0.95, 0.95, 0.96, 0.95, 0.5])
     shares(con, [None, 0.95, 0.95, 0.95, 0.95, 0.5], cpu=1)
     return "CPU 0", 96.0, 5, ("a", 4000)
 
 
 @case("spin-time")
-def spinning(con: duckdb.DuckDBPyConnection):
+def spinning(con: duckdb.DuckDBPyConnection) -> Want:
     """Two processors: 12 and 3 of 60 s spinning are 12.5 %; then 6 s each, which is 10 %."""
     for n in range(1, 8):
         for cpu, seconds in ((0, 12), (1, 3)) if n < 6 else ((0, 6), (1, 6)):
@@ -58,7 +60,7 @@ def spinning(con: duckdb.DuckDBPyConnection):
 
 
 @case("page-volume-busy")
-def paging(con: duckdb.DuckDBPyConnection):
+def paging(con: duckdb.DuckDBPyConnection) -> Want:
     """25 of 60 s in use is 41.7 %, on a volume with page slots; one without is left alone."""
     for n in range(1, 6):
         for device, slots in ((0x200, 500), (0x300, 0)):
@@ -70,7 +72,7 @@ def paging(con: duckdb.DuckDBPyConnection):
 
 
 @case("available-list-empty")
-def frames(con: duckdb.DuckDBPyConnection):
+def frames(con: duckdb.DuckDBPyConnection) -> Want:
     """Empty twice on one processor and once on the other; the list above 2 GB is not known."""
     for n, times in ((1, (0, 0)), (2, (2, 1)), (3, (0, 0))):
         for cpu, empty in enumerate(times):
@@ -80,7 +82,7 @@ def frames(con: duckdb.DuckDBPyConnection):
 
 
 @case("device-response")
-def device(con: duckdb.DuckDBPyConnection):
+def device(con: duckdb.DuckDBPyConnection) -> Want:
     """600 I/Os a minute of 20 ms, and 0.2 in the queue at 10 a second: 20 more."""
     for n in range(1, 6):
         for number, starts in ((0x321, 600), (0x322, 6)):
@@ -92,7 +94,7 @@ def device(con: duckdb.DuckDBPyConnection):
 
 
 @case("user-looping")
-def loop(con: duckdb.DuckDBPyConnection):
+def loop(con: duckdb.DuckDBPyConnection) -> Want:
     """One virtual processor of two runs 57 of 60 s for an hour."""
     for n in range(1, HOUR):
         for cpu, seconds in ((0, 6), (1, 57)):
@@ -102,7 +104,7 @@ def loop(con: duckdb.DuckDBPyConnection):
 
 
 @case("monitor-data-lost")
-def damage(con: duckdb.DuckDBPyConnection):
+def damage(con: duckdb.DuckDBPyConnection) -> Want:
     """A finding between the ends of the intervals 1 and 2; another one loses nothing."""
     for n in (1, 2):
         insert(con, "monitor.mtrend", at(n))
@@ -115,13 +117,13 @@ def damage(con: duckdb.DuckDBPyConnection):
 
 
 @case("monitor-events-lost")
-def events(con: duckdb.DuckDBPyConnection):
+def events(con: duckdb.DuckDBPyConnection) -> Want:
     insert(con, "monitor.mtrsus", {**at(3), "lostrcct": 12})
     return "event records", 12.0, 1, ("a", 3000)
 
 
 @case("monitor-gap")
-def gap(con: duckdb.DuckDBPyConnection):
+def gap(con: duckdb.DuckDBPyConnection) -> Want:
     """Four minutes are missing in front of interval 5; two days between dumps are a pause."""
     con.execute(
         "UPDATE meta.interval SET gap = true, seconds = 240 WHERE interval_end = ?", [minute(5)]
