@@ -11,7 +11,7 @@ from .render import markdown_row, render
 from .tables import Cell, ComparisonTable
 
 SCHEMA_VERSION = 1
-FORMATS = ("text", "table", "csv", "json", "jsonl", "markdown", "parquet")
+FORMATS = ("text", "table", "csv", "json", "jsonl", "markdown", "parquet", "html")
 LETTERED = frozenset({"t", "h", "v", "m"})
 _GAP = 3
 _HEADINGS = {"cp_level": "CP level"}
@@ -36,6 +36,10 @@ def render_comparison(table: ComparisonTable, format: str = "text") -> bytes:
             return (json.dumps(_document(table), indent=2, ensure_ascii=False) + "\n").encode()
         case "csv" | "jsonl" | "parquet":
             return render(table.to_arrow(), format)
+        case "html":
+            from .table_html import table_page
+
+            return table_page(table)
     raise CpmonError(
         "a comparison cannot be printed in that format",
         expected=", ".join(FORMATS),
@@ -73,7 +77,7 @@ def heading(key: str) -> str:
     return _HEADINGS.get(key, key.replace("_", " ").capitalize())
 
 
-def _blocks(table: ComparisonTable) -> tuple[Grid, list[Grid], list[Grid]]:
+def blocks(table: ComparisonTable) -> tuple[Grid, list[Grid], list[Grid]]:
     """Header lines, and the groups of the absolute and of the ratio block, as texts."""
     runs = table.spec.columns
     header = [["Run", *runs]]
@@ -108,16 +112,22 @@ def _cell(cell: Cell, marks: dict[str, str]) -> str:
     return cell.text or marks.get(cell.reason, "")
 
 
-def _claim_lines(table: ComparisonTable) -> list[str]:
-    """Claims and steps as sentences: label, runs compared, text."""
-    blocks = {c.table for c in table.spec.claims} | {s.table for s in table.spec.steps}
-    shown = [c for c in table.cells if c.table in blocks]
+def claims(table: ComparisonTable) -> Grid:
+    """Claims and steps: label, runs compared, what is said of them."""
+    wanted = {c.table for c in table.spec.claims} | {s.table for s in table.spec.steps}
     return [
-        f"{c.row_label}, {c.run_id.replace('|', ' to ')}: {c.text or 'not known'}" for c in shown
+        [c.row_label, c.run_id.replace("|", " to "), c.text or "not known"]
+        for c in table.cells
+        if c.table in wanted
     ]
 
 
-def _computed_lines(table: ComparisonTable) -> list[str]:
+def _claim_lines(table: ComparisonTable) -> list[str]:
+    """Claims and steps as sentences."""
+    return [f"{label}, {runs}: {text}" for label, runs, text in claims(table)]
+
+
+def computed_lines(table: ComparisonTable) -> list[str]:
     """What the columns are that no run was measured for."""
     named = table.spec.name_of
     return [
@@ -129,17 +139,19 @@ def _computed_lines(table: ComparisonTable) -> list[str]:
     ]
 
 
-def _footnotes(table: ComparisonTable) -> list[str]:
+def footnotes(table: ComparisonTable) -> list[str]:
+    """Why cells are empty, each with the mark that stands there."""
     return [f"({n}) {reason}" for n, reason in enumerate(table.reasons(), start=1)]
 
 
-def _bases_line(table: ComparisonTable) -> list[str]:
+def bases_line(table: ComparisonTable) -> list[str]:
+    """The run that each column is compared with."""
     return ["Base run", *(run.base_run_id for run in table.runs)]
 
 
 def _text(table: ComparisonTable) -> str:
-    header, groups, ratios = _blocks(table)
-    base = [_bases_line(table)] if ratios else []
+    header, groups, ratios = blocks(table)
+    base = [bases_line(table)] if ratios else []
     lines = [line for grid in (header, *groups, *ratios, base) for line in grid]
     widths = [max(len(line[n]) for line in lines) for n in range(len(lines[0]))]
     out = [f"{table.spec.name}: {table.spec.title}", ""]
@@ -150,7 +162,7 @@ def _text(table: ComparisonTable) -> str:
         out += ["", "Ratio to base run", *_aligned(base, widths)]
     for group in ratios:
         out += ["", *_aligned(group, widths)]
-    for extra in (_computed_lines(table), _claim_lines(table), _footnotes(table)):
+    for extra in (computed_lines(table), _claim_lines(table), footnotes(table)):
         out += ["", *extra] if extra else []
     return "\n".join(out) + "\n"
 
@@ -167,16 +179,16 @@ def _aligned(grid: Grid, widths: Sequence[int]) -> list[str]:
 
 
 def _markdown(table: ComparisonTable) -> str:
-    header, groups, ratios = _blocks(table)
+    header, groups, ratios = blocks(table)
     rule = "|" + "|".join([":--", *("--:" for _ in table.spec.runs)]) + "|"
     out = [f"## {table.spec.name}: {table.spec.title}", "", markdown_row(header[0]), rule]
     out += [markdown_row(line) for line in header[1:]]
     out += [markdown_row(line) for group in groups for line in group]
     if ratios:
         out += ["", "### Ratio to base run", "", markdown_row(header[0]), rule]
-        out.append(markdown_row(_bases_line(table)))
+        out.append(markdown_row(bases_line(table)))
         out += [markdown_row(line) for group in ratios for line in group]
-    for extra in (_computed_lines(table), _claim_lines(table), _footnotes(table)):
+    for extra in (computed_lines(table), _claim_lines(table), footnotes(table)):
         for line in extra:
             out += ["", line]
     return "\n".join(out) + "\n"

@@ -390,7 +390,7 @@ def _row(base: RunFacts, line: MetricLine) -> dict[str, Any]:
         "base_value": before,
         "value": after,
         "difference": difference,
-        "change_percent": 100 * difference / abs(before) if difference and before else None,
+        "change_percent": _percent(difference, before),
         "confidence": line.confidence or None,
         "p": line.p,
         "p_adjusted": line.p_adjusted,
@@ -400,3 +400,7 @@ def _row(base: RunFacts, line: MetricLine) -> dict[str, Any]:
         "effective": of_run and of_run.effective,
         "reason": line.reason or None,
     }
+
+
+def _percent(difference: float | None, base: float | None) -> float | None:
+    return None if difference is None or not base else 100 * difference / abs(base)

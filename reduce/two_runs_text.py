@@ -97,7 +97,8 @@ def marks(found: RunComparison) -> dict[str, str]:
     return {reason: f"({n})" for n, reason in enumerate(found.reasons(), start=1)}
 
 
-def _headings(found: RunComparison, run: str) -> list[str]:
+def headings(found: RunComparison, run: str) -> list[str]:
+    """HEADINGS with the names of the runs in place of Base and Run."""
     names = {"Base": found.base.run_id, "Run": run}
     return [names.get(name, name) for name in HEADINGS]
 
@@ -116,7 +117,7 @@ def _text(found: RunComparison) -> str:
     for run in found.runs:
         parts = sections(found, run.run_id)
         grids = [[cells(line, noted) for line in lines] for _, lines in parts]
-        top = _headings(found, run.run_id)
+        top = headings(found, run.run_id)
         lines = iter(_aligned([top, *itertools.chain.from_iterable(grids)], left=2))
         out += ["", next(lines)]
         for (name, _), grid in zip(parts, grids, strict=True):
@@ -149,7 +150,7 @@ def _markdown(found: RunComparison) -> str:
     for run in found.runs:
         for name, lines in sections(found, run.run_id):
             out += ["", f"### {_plain(run.run_id)}: {name}", ""]
-            out += [_row(_headings(found, run.run_id)), _rule(len(HEADINGS), left=2)]
+            out += [_row(headings(found, run.run_id)), _rule(len(HEADINGS), left=2)]
             out += [_row(cells(line, noted)) for line in lines]
     for line in (*(f"{mark} {reason}" for reason, mark in noted.items()), *found.notes()):
         out += ["", _plain(line)]

@@ -1,0 +1,141 @@
+"""Comparisons as one self-contained HTML page: `comparison.html` filled in, every text escaped.
+
+The page has no script and asks for nothing: it reads from disk, in light and dark, and prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from .row import SOURCES
+from .table_text import LETTERED, Grid, bases_line, blocks, claims, computed_lines, footnotes
+from .tables import ComparisonTable
+from .two_runs import RunComparison, Verdict
+from .two_runs_text import cells, head, headings, marks, sections, title
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+TEMPLATE = "comparison.html"
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlCell:
+    """A text, and why there is no value where it is but the mark of a footnote."""
+
+    text: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlRow:
+    """A line of a table; `changed` sets it off."""
+
+    cells: tuple[HtmlCell, ...]
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlBody:
+    """Lines that stand together, under a name or none; `about` says that they are no figures."""
+
+    rows: tuple[HtmlRow, ...]
+    name: str = ""
+    about: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlTable:
+    """A table of the page. The first `texts` columns hold texts, and break lines if it `wraps`."""
+
+    head: Sequence[str]
+    bodies: tuple[HtmlBody, ...]
+    heading: str = ""
+    texts: int = 1
+    wraps: bool = False
+
+
+def table_page(table: ComparisonTable) -> bytes:
+    """A comparison table as a page, UTF-8: values, ratios, claims, notes."""
+    head, *about = (lines := blocks(table))[0]
+    why = dict(zip(_numbers(table.reasons()), table.reasons(), strict=True))
+    bodies = [_body(about, about=True), *(_body(group, why) for group in lines[1])]
+    tables = [HtmlTable(head, tuple(body for body in bodies if body.rows))]
+    if lines[2]:
+        base = _body([bases_line(table)], about=True)
+        ratios = (base, *(_body(group, why) for group in lines[2]))
+        tables.append(HtmlTable(head, ratios, "Ratio to base run"))
+    if said := claims(table):
+        parts = (_body(said),)
+        tables.append(HtmlTable(("Claim", "Runs", "Value"), parts, "Claims", texts=3, wraps=True))
+    notes = [*computed_lines(table), *_sources(table), *footnotes(table)]
+    return _page(table.spec.title, table.spec.name, tables, notes)
+
+
+def runs_page(found: RunComparison) -> bytes:
+    """Runs beside a base run as a page, UTF-8: what is known of them, then a table for each."""
+    noted = marks(found)
+    why = {mark: reason for reason, mark in noted.items()}
+    first, *about = head(found)
+    tables = [HtmlTable(first, (_body(about),))]
+    for run in found.runs:
+        bodies = [
+            HtmlBody(
+                tuple(
+                    HtmlRow(_cells(cells(line, noted), why), line.verdict is Verdict.CHANGE)
+                    for line in lines
+                ),
+                name,
+            )
+            for name, lines in sections(found, run.run_id)
+        ]
+        top = headings(found, run.run_id)
+        tables.append(HtmlTable(top, tuple(bodies), run.run_id, texts=2))
+    notes = [*(f"{mark} {reason}" for reason, mark in noted.items()), *found.notes()]
+    return _page(title(found), "", tables, notes)
+
+
+def _page(title: str, subtitle: str, tables: Sequence[HtmlTable], notes: Sequence[str]) -> bytes:
+    text = _template().render(
+        title=title, subtitle="" if subtitle == title else subtitle, tables=tables, notes=notes
+    )
+    return text.encode()
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    text = (files(__package__) / TEMPLATE).read_text(encoding="utf-8")
+    return environment.from_string(text)
+
+
+def _body(grid: Grid, why: Mapping[str, str] | None = None, *, about: bool = False) -> HtmlBody:
+    return HtmlBody(tuple(HtmlRow(_cells(line, why or {})) for line in grid), about=about)
+
+
+def _cells(line: Iterable[str], why: Mapping[str, str]) -> tuple[HtmlCell, ...]:
+    return tuple(HtmlCell(text, why.get(text, "")) for text in line)
+
+
+def _numbers(reasons: Sequence[str]) -> list[str]:
+    return [f"({n})" for n in range(1, len(reasons) + 1)]
+
+
+def _sources(table: ComparisonTable) -> list[str]:
+    """What the letters behind the labels mean."""
+    used = [source for source in SOURCES if source in LETTERED]
+    found = {row.source for row in table.spec.rows}
+    said = [f"({source}) {SOURCES[source]}" for source in used if source in found]
+    return ["; ".join(said)] if said else []

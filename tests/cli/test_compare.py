@@ -1,0 +1,51 @@
+"""`cpmon compare` without a table, and as a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cpmon.cli.main import Status
+from tests.cli.answer import Cpmon
+
+
+def test_two_runs_are_compared_without_a_table(cpmon: Cpmon, perf: Path):
+    answer = cpmon(
+        *("compare", "--base", "2600NP", "--run", "3600P1", "--store", perf, "--format", "json")
+    )
+    found = json.loads(answer.text)
+    (total,) = (m for m in found["metrics"] if m["measure"] == "total_util")
+    assert (round(total["base_value"], 1), round(total["value"], 1)) == (47.8, 4.6)
+    assert total["reason"].startswith("3 intervals of the steady state of 2600NP have a value")
+
+
+@pytest.mark.parametrize("words", [["timer_t1"], ["--base", "2600NP", "--run", "3600P1"]])
+def test_a_comparison_is_written_as_a_page(
+    cpmon: Cpmon, perf: Path, tmp_path: Path, words: list[str]
+):
+    page = tmp_path / "page.html"
+    answer = cpmon("compare", *words, "--store", perf, "--format", "html", "-o", page)
+    assert (answer.status, answer.text) == (Status.DONE, "")
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "or runs with --base and --run"),
+        (["--base", "2600NP"], "or runs with --base and --run"),
+        (["timer_t1", "--run", "3600P1"], "a table names its runs"),
+    ],
+)
+def test_a_table_and_runs_exclude_each_other(cpmon: Cpmon, perf: Path, words: list[str], said: str):
+    answer = cpmon("compare", *words, "--store", perf)
+    assert answer.status is Status.USAGE
+    assert said in answer.err
+
+
+def test_an_unknown_run_is_named(cpmon: Cpmon, perf: Path):
+    answer = cpmon("compare", "--base", "2600NP", "--run", "3600P2", "--store", perf)
+    assert "there is no run 3600P2" in answer.err
+    assert "3600P1" in answer.err
