@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .devices import path_ids
 from .measurement import SCM_PER_S
 from .model import Model, Sample
 from .noise import F64, I64
@@ -22,10 +21,11 @@ def _sytcpc_rows(model: Model) -> int:
 
 def path_use(sample: Sample) -> F64:
     """(256,) share of an interval in which each was busy: devices spread their I/Os over theirs."""
-    ids = path_ids(sample.model.volumes)
-    there = ids > 0
-    each = sample.volumes.connect / np.maximum(there.sum(axis=1), 1)
-    moved = np.bincount(ids[there], weights=(each[:, None] * there)[there], minlength=PATHS)
+    ids = sample.model.volumes.path_ids
+    each = sample.volumes.connect / np.maximum((ids > 0).sum(axis=1), 1)
+    weights = np.repeat(each, ids.shape[1])
+    moved = np.bincount(ids.reshape(-1), weights=weights, minlength=PATHS)
+    moved[0] = 0.0  # no path has the number 0: it stands where there is none
     span = float(sample.model.timeline.seconds[sample.interval] * SCM_PER_S)
     use: F64 = np.minimum(moved / span, 1.0)
     return use

@@ -51,7 +51,7 @@ def _filled(sample: Sample) -> Filled:
 
 
 def _online(sample: Sample) -> Bool | None:
-    online = sample.model.volumes.online(sample.interval)[_cached(sample.model)]
+    online = sample.volumes_online[_cached(sample.model)]
     return None if online.all() else online
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..schemas.lookup import nearest
 from .damage import CUT_COMPRESSED, KINDS, Kind, Spot
+from .files import Chunk
 from .noise import stream
 from .tape import DamageError, Tape
 
@@ -62,8 +63,8 @@ def parse_damage(text: str) -> Damage:
 
 
 def damaged(
-    dump: Iterable[bytes], damages: Sequence[Damage], seed: int, size: int | None = None
-) -> Iterator[bytes]:
+    dump: Iterable[Chunk], damages: Sequence[Damage], seed: int, size: int | None = None
+) -> Iterator[Chunk]:
     """A dump with damages, in pieces, each done to what the one before left.
 
     What is done to the compressed file is left out; see `cut_file`.

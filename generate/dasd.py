@@ -15,6 +15,9 @@ from .noise import F64, I64, around_one, partition
 from .storage import Flows, Levels
 from .timeline import Bool
 
+MOST_PATHS = 8
+"""Channel paths to a device."""
+
 _NEVER_FULLER = 0.98
 """A volume that would be busier answers later, and fewer I/Os are started."""
 
@@ -27,6 +30,7 @@ class Volumes:
         serials, devices, cylinders, pages_per_cylinder, is_page, is_spool, slots: (volumes,).
         control_units, unit: (volumes,) number of the control unit of each; its place among them.
         paths, path_count: (volumes,) 8 channel path ids; how many there are.
+        path_ids: (volumes, 8) the same one by one, 0 where there is no further one.
         hit_share, avoided_rate: (volumes,) share of the I/Os that a cache answers; I/Os a second
             that the minidisk cache saves at load 1.
         pages_per_io, service, parts: (volumes,) of an I/O: pages; 128 us; (3, volumes) shares of
@@ -46,6 +50,7 @@ class Volumes:
     hit_share: F64
     avoided_rate: F64
     paths: npt.NDArray[np.uint64]
+    path_ids: I64
     cylinders: I64
     pages_per_cylinder: I64
     is_page: I64
@@ -83,6 +88,10 @@ class Volumes:
         )
         service = times.sum(axis=1)
         parts = times / np.maximum(service, 1e-9)[:, None]
+        paths = np.repeat(
+            np.array([int(g.channel_paths.ljust(16, "0"), 16) for g in groups], dtype=np.uint64),
+            counts,
+        )
         ios, control_units = _ios(measurement, course, demand), _control_units(groups)
         return cls(
             measurement=measurement,
@@ -95,12 +104,8 @@ class Volumes:
             path_count=whole([len(g.channel_paths) // 2 for g in groups]),
             hit_share=each([g.cache_hit_share for g in groups]),
             avoided_rate=each([g.avoided_per_s for g in groups]),
-            paths=np.repeat(
-                np.array(
-                    [int(g.channel_paths.ljust(16, "0"), 16) for g in groups], dtype=np.uint64
-                ),
-                counts,
-            ),
+            paths=paths,
+            path_ids=_path_ids(paths),
             cylinders=cylinders,
             pages_per_cylinder=per_cylinder,
             is_page=is_page,
@@ -164,14 +169,16 @@ class VolumeWork:
     queue: F64
 
     @classmethod
-    def of(cls, volumes: Volumes, flows: Flows, interval: int, span_scm: float) -> VolumeWork:
+    def of(
+        cls, volumes: Volumes, flows: Flows, interval: int, span_scm: float, online: Bool
+    ) -> VolumeWork:
         """The work of an interval.
 
         Args:
             span_scm: length of the interval, units of 128 us.
+            online: (volumes,) which are.
         """
         rng = volumes.measurement.rng(f"volumes in interval {interval}")
-        online = volumes.online(interval)
         varied = volumes.lasting * around_one(rng, len(online), 0.03) * online
         paging = volumes.slots * volumes.is_page * varied
         others = (volumes.is_page | volumes.is_spool) == 0
@@ -273,6 +280,13 @@ def device_numbers(groups: tuple[VolumeGroup, ...]) -> I64:
     """(volumes,) device numbers."""
     ranges = [np.arange(g.count, dtype=np.int64) + int(g.first_device, 16) for g in groups]
     return np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
+
+
+def _path_ids(paths: npt.NDArray[np.uint64]) -> I64:
+    """(volumes, 8) channel path ids, each a byte of the number that they make up."""
+    shifts = np.arange(MOST_PATHS - 1, -1, -1, dtype=np.uint64) * np.uint64(8)
+    ids: I64 = (paths[:, None] >> shifts & np.uint64(0xFF)).astype(np.int64)
+    return ids
 
 
 def _control_units(groups: tuple[VolumeGroup, ...]) -> I64:

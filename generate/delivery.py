@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .event_data import EventBatch, event_domains, event_frames
+from .files import Chunk
 from .monwrite import (
     EVENT_FLAG,
     FRAME,
@@ -47,7 +48,7 @@ class Delivery:
 
     def interval(
         self, blocks: Sequence[Block], events: Sequence[EventBatch], end_tod: int
-    ) -> Iterator[bytes]:
+    ) -> Iterator[Chunk]:
         """Control records, each followed by the data of its entries.
 
         Args:
@@ -70,7 +71,7 @@ class Delivery:
         yield self._control(entries)
         for part in parts[-1:]:
             yield event_block(part)
-        yield frames.tobytes()
+        yield frames.reshape(-1).data
 
     def _events(self, part: U8, domains: frozenset[int]) -> Entry:
         start = self._segment.take_events(len(part))

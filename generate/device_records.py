@@ -128,11 +128,11 @@ def _came_online(sample: Sample) -> I64:
     """(volumes,) 1 for a device that was varied on in the interval: it presents an interrupt."""
     volumes, earlier = sample.model.volumes, max(sample.number - 1, 0)
     before = volumes.online(sample.model.timeline.interval_of(earlier))
-    return (volumes.online(sample.interval) & ~before).astype(np.int64)
+    return (sample.volumes_online & ~before).astype(np.int64)
 
 
 def _online(sample: Sample) -> Bool | None:
-    online = sample.model.volumes.online(sample.interval)
+    online = sample.volumes_online
     return None if online.all() else online
 
 

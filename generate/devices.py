@@ -6,13 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .counters import Values, ebcdic
-from .dasd import Volumes
+from .dasd import MOST_PATHS, Volumes
 from .noise import I64
 
 ECKD = 0x04
 """RDEVCLAS of disks."""
-
-MOST_PATHS = 8
 
 
 def device_identity(volumes: Volumes, chosen: I64) -> Values:
@@ -46,17 +44,9 @@ def model_of(name: str) -> tuple[str, str]:
 
 def path_masks(volumes: Volumes) -> I64:
     """(volumes,) a bit for each channel path, from the left."""
-    paths = path_ids(volumes)
     bits = 0x80 >> np.arange(MOST_PATHS)
-    masks: I64 = ((paths > 0) * bits).sum(axis=1)
+    masks: I64 = ((volumes.path_ids > 0) * bits).sum(axis=1)
     return masks
-
-
-def path_ids(volumes: Volumes) -> I64:
-    """(volumes, 8) channel path ids, 0 where there is no further one."""
-    shifts = np.arange(MOST_PATHS - 1, -1, -1, dtype=np.uint64) * np.uint64(8)
-    ids: I64 = (volumes.paths[:, None] >> shifts & np.uint64(0xFF)).astype(np.int64)
-    return ids
 
 
 def _packed(numbers: list[str]) -> npt.NDArray[np.void]:

@@ -13,11 +13,14 @@ import pyarrow as pa
 Compression = Literal["none", "gzip", "zstd"]
 SUFFIXES: dict[Compression, str] = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 
+Chunk = bytes | memoryview
+"""A piece of a dump; a large one is a view of the array that it was made in, not a copy."""
+
 
 class Sink(Protocol):
     """What takes the bytes of a dump."""
 
-    def write(self, data: bytes, /) -> Any:
+    def write(self, data: Chunk, /) -> Any:
         """Take some more of them."""
 
 
@@ -62,7 +65,7 @@ class _Zstd:
         self._raw = raw
         self._codec = pa.Codec("zstd", compression_level=9)
 
-    def write(self, data: bytes, /) -> None:
+    def write(self, data: Chunk, /) -> None:
         self._raw.write(self._codec.compress(data, asbytes=True))
 
 

@@ -6,6 +6,7 @@ processors were busy for the virtual time that CP gave it, its memory is its vir
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,8 @@ _PACKETS = np.array([5, 4])
 _PACKET_BYTES = np.array([420.0, 610.0])
 """Received and sent, for a network I/O."""
 
+_NOBODY = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
+
 _SWAP_CHURN_PER_S = 0.002
 
 
@@ -57,6 +60,8 @@ class Linux:
         modes: (5, guests) shares of the busy time: user, nice, system, irq, softirq.
         cached, packet: (guests,) share of the used memory that caches files; size of packets, as a
             factor.
+        alike: by number of virtual processors: (chosen,) places of the guests that have so many,
+            and (chosen, processors) indices of these.
         threads: (guests,) when it is quiet.
         lag: (guests,) TOD units from the time a block is written to the sample.
         averages: (3, intervals, groups) load averaged over 1, 5, 15 minutes, in relation to now.
@@ -64,6 +69,7 @@ class Linux:
 
     owner: I64
     processors: I64
+    alike: Mapping[int, tuple[I64, I64]]
     memory: I64
     swap: I64
     wanted: I64
@@ -84,9 +90,15 @@ class Linux:
         kib = users.each([g.storage_mib << 10 for g in groups])[owner]
         n = len(owner)
         modes = _BUSY_SHARES[:, None] * (1.0 + 0.15 * bell(rng, (len(_BUSY), n)))
+        processors = users.each([g.virtual_processors for g in groups])[owner]
+        alike = {}
+        for count in np.unique(processors).tolist():
+            chosen = np.flatnonzero(processors == count)
+            alike[count] = (chosen, users.base[owner[chosen], None] + np.arange(count))
         return cls(
             owner=owner,
-            processors=users.each([g.virtual_processors for g in groups])[owner],
+            processors=processors,
+            alike=alike,
             # The kernel itself and its page tables are not part of what it counts.
             memory=np.maximum(kib - kib // 64 - 4096, kib // 2),
             swap=kib // 2,
@@ -155,7 +167,7 @@ class Linux:
 
     def having(self, processors: int) -> I64:
         """Places of the guests with so many virtual processors."""
-        return np.flatnonzero(self.processors == processors)
+        return self.alike.get(processors, _NOBODY)[0]
 
     def times(self, sample: Sample, chosen: I64, elapsed: I64) -> Figures:
         """Jiffies of each processor by use; what is neither busy nor waiting is idle.
@@ -169,7 +181,7 @@ class Linux:
         Returns:
             (chosen, processors) each.
         """
-        at = self._virtual_processors(sample, chosen)
+        at = self._virtual_processors(chosen)
         states, span = sample.states, elapsed[:, None].astype(np.float64)
         names = (*_BUSY, "steal", "iowait", "idle")
         spent = np.empty((len(names), *at.shape))
@@ -188,7 +200,7 @@ class Linux:
 
     def queue(self, sample: Sample, chosen: I64) -> Figures:
         """Threads of each guest at the sample, and its load averages."""
-        states, at = sample.states, self._virtual_processors(sample, chosen)
+        states, at = sample.states, self._virtual_processors(chosen)
         rng = sample.model.measurement.rng(
             f"{at.shape[1]} queues of linux at sample {sample.number}"
         )
@@ -209,11 +221,9 @@ class Linux:
             "avenrun_15": fifteen,
         }
 
-    def _virtual_processors(self, sample: Sample, chosen: I64) -> I64:
+    def _virtual_processors(self, chosen: I64) -> I64:
         """(chosen, processors) index of each one's virtual processors."""
-        base = sample.model.users.base[self.owner[chosen]]
-        count = int(self.processors[chosen[0]]) if len(chosen) else 0
-        return base[:, None] + np.arange(count)
+        return self.alike[int(self.processors[chosen[0]])][1] if len(chosen) else _NOBODY[1]
 
     def _swapped(self) -> I64:
         """(guests,) KiB in swap: what does not fit into memory."""

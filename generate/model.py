@@ -172,6 +172,16 @@ class Sample:
         return self.model.processors.at(self.interval)
 
     @cached_property
+    def all_online(self) -> bool:
+        """Whether all processors were online in the interval."""
+        return bool(self.times.online.all())
+
+    @cached_property
+    def volumes_online(self) -> Bool:
+        """(volumes,) which were online in the interval."""
+        return self.model.volumes.online(self.interval)
+
+    @cached_property
     def dispatched(self) -> Dispatched:
         """For how long the machine dispatched the processors of its partitions."""
         return Dispatched.of(self)
@@ -202,7 +212,7 @@ class Sample:
         """What the volumes did in the interval."""
         model = self.model
         scm = float(model.timeline.seconds[self.interval] * SCM_PER_S)
-        return VolumeWork.of(model.volumes, model.flows, self.interval, scm)
+        return VolumeWork.of(model.volumes, model.flows, self.interval, scm, self.volumes_online)
 
     @cached_property
     def disks(self) -> DiskWork:

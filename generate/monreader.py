@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
+from .files import Chunk
 from .monwrite import CONTROL_AREA, ENTRY, FRAME
 
 Container = Literal["monwrite", "monreader"]
@@ -18,7 +19,7 @@ Container = Literal["monwrite", "monreader"]
 _SPAN = struct.Struct(">4xII")
 
 
-def captured(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def captured(chunks: Iterable[Chunk]) -> Iterator[bytes]:
     """The chunks of a MONWRITE file as the stream has them.
 
     Args:
@@ -26,7 +27,7 @@ def captured(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """
     waiting = iter(chunks)
     for control in waiting:
-        entries = control[CONTROL_AREA:FRAME]
+        entries = bytes(control[CONTROL_AREA:FRAME])
         for at in range(0, len(entries), ENTRY.size):
             element = entries[at : at + ENTRY.size]
             if not any(element):

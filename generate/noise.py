@@ -74,7 +74,7 @@ def partition(total: Any, weights: F64) -> I64:
     if not weights.shape[-1]:
         return np.zeros(weights.shape, dtype=np.int64)
     climbing = np.add.accumulate(weights, axis=-1, dtype=np.float64)
-    if not climbing[..., -1].all():
+    if not (climbing[-1] if climbing.ndim == 1 else climbing[..., -1].all()):
         some = climbing[..., -1:] > 0
         climbing = np.add.accumulate(np.where(some, weights, 1.0), axis=-1)
     climbing /= climbing[..., -1:].copy()

@@ -68,7 +68,7 @@ def processors(model: Model) -> int:
 
 def online(sample: Sample) -> Bool | None:
     """(processors,) which have records: those that are online."""
-    return None if sample.times.online.all() else sample.times.online
+    return None if sample.all_online else sample.times.online
 
 
 def one(model: Model) -> int:

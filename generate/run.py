@@ -9,7 +9,7 @@ from pathlib import Path
 from .companions import companions
 from .damaging import Damage, check_compressed, cut_file, damaged, parse_damage
 from .delivery import Delivery
-from .files import SUFFIXES, Compression, dump_file, write_text
+from .files import SUFFIXES, Chunk, Compression, dump_file, write_text
 from .measurement import Measurement
 from .model import Model
 from .monreader import Container, captured
@@ -31,8 +31,8 @@ class WrittenRun:
 
 def dump_frames(
     scenario: Scenario, run_id: str, *, intervals: int | None = None, seed: int | None = None
-) -> Iterator[bytes]:
-    """The dump of a run as chunks, one control record or set at a time.
+) -> Iterator[Chunk]:
+    """The dump of a run as chunks of bytes, one control record or set at a time.
 
     Args:
         intervals: number of deltas: the dump has one sample more. The scenario's by default.
@@ -96,10 +96,10 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
 
 def _damaged_chunks(
     model: Model, container: Container, damage: Sequence[Damage], seed: int
-) -> Iterator[bytes]:
+) -> Iterator[Chunk]:
     """What is written: the chunks in their container, and what happened to them there."""
 
-    def whole() -> Iterator[bytes]:
+    def whole() -> Iterator[Chunk]:
         chunks = _chunks(model)
         return captured(chunks) if container == "monreader" else chunks
 
@@ -107,7 +107,7 @@ def _damaged_chunks(
     return damaged(whole(), damage, seed, sum(map(len, whole())) if counted else None)
 
 
-def _chunks(model: Model) -> Iterator[bytes]:
+def _chunks(model: Model) -> Iterator[Chunk]:
     """Control records and data of every interval, and the end of data."""
     measurement, samples = model.measurement, Sampler(model)
     size = measurement.scenario.monitor.segment_mib << 20

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 import numpy as np
 
 from ..schemas.errors import CpmonError
+from .files import Chunk
 from .landmarks import Mask, hold_records, record_starts
 from .monwrite import FRAME, U8
 
@@ -25,7 +26,7 @@ class Tape:
     these bytes: `yield from tape.rest()`.
     """
 
-    def __init__(self, chunks: Iterable[bytes]) -> None:
+    def __init__(self, chunks: Iterable[Chunk]) -> None:
         self.offset = 0
         self._chunks = iter(chunks)
         self._held = b""
@@ -113,7 +114,7 @@ class Tape:
         """Have that many bytes at hand, as far as there are any; returns how many there are."""
         have = len(self._held) - self._at
         if have < size:
-            parts = [self._held[self._at :]]
+            parts: list[Chunk] = [self._held[self._at :]]
             while have < size and (chunk := next(self._chunks, None)) is not None:
                 parts.append(chunk)
                 have += len(chunk)

@@ -52,8 +52,12 @@ class TransactionClasses:
             QUICK if g.guest == "server" else MULTI if g.virtual_processors > 1 else UNI
             for g in users.groups
         ]
-        weights, kind = ending_weights(sample), users.each(of_group)
-        each = np.zeros(len(weights), dtype=np.int64)
+        kind = users.each(of_group)
+        each = np.zeros(len(kind), dtype=np.int64)
+        if not work.count[k]:
+            none = np.zeros(_CLASSES, dtype=np.int64)
+            return cls(each, kind, none, none, none, none)
+        weights = ending_weights(sample)
         if weights.any():
             each = partition(int(work.count[k]), weights)
         count = np.bincount(kind, weights=each, minlength=_CLASSES).astype(np.int64)
