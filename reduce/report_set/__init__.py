@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..report_shape import Report
 from . import (
     dasd,
+    events,
     processors,
     system,
     users,
@@ -16,6 +17,7 @@ REPORTS: dict[str, Report] = {
         dasd,
         system,
         processors,
+        events,
         users,
     )
     for report in group.REPORTS

@@ -24,7 +24,7 @@ CREATE OR REPLACE VIEW spin_locks_by_time (
   -- Spins per second for exclusive use. NULL before CP 5.3.0, which does not
   -- tell them apart.
   exclusive_rate,
-  -- Length of a spin for exclusive use, microseconds. NULL before CP 5.3.0 and
+  -- Length of a spin for exclusive use, microseconds. NULL before CP 5.3.0 or
   -- without such spins.
   exclusive_us,
   -- Share of a processor spent in these, 0 or more. NULL before CP 5.3.0.
@@ -32,7 +32,7 @@ CREATE OR REPLACE VIEW spin_locks_by_time (
   -- Spins per second for shared use. NULL before CP 5.3.0, which does not tell
   -- them apart.
   shared_rate,
-  -- Length of a spin for shared use, microseconds. NULL before CP 5.3.0 and
+  -- Length of a spin for shared use, microseconds. NULL before CP 5.3.0 or
   -- without such spins.
   shared_us,
   -- Share of a processor spent in these, 0 or more. NULL before CP 5.3.0.
