@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -74,7 +75,7 @@ def set_(store: Path, file: Path) -> None:
     from ..store.classes import read_text
 
     piped = str(file) == "-"
-    text = click.get_text_stream("stdin").read() if piped else read_text(file)
+    text = sys.stdin.read() if piped else read_text(file)
     rules = save_classes(Store(store), text, "standard input" if piped else str(file))
     click.echo(f"classes: {len({rule.name for rule in rules})}, patterns: {len(rules)}")
 

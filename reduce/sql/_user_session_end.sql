@@ -39,14 +39,9 @@ CREATE OR REPLACE VIEW _user_session_end (
   steals
 ) AS
 WITH closed AS (
-  SELECT system,
-         interval_end,
-         previous_end,
-         MAX(interval_end_us) AS end_us,
-         MAX(seconds) AS seconds
+  SELECT DISTINCT system, interval_end, previous_end
   FROM meta.interval
   WHERE previous_end IS NOT NULL
-  GROUP BY system, interval_end, previous_end
 ),
 ended AS (
   SELECT l.system,
@@ -55,7 +50,7 @@ ended AS (
          l.vmduser,
          l.vmdcpuad,
          l.tod_us,
-         c.end_us - c.seconds * 1e6 AS previous_us,
+         MAX(l.caltodon_at) AS logon_at,
          MAX(CAST(l.caltodon AS DOUBLE)) / 4096 - 2208988800000000 AS logon_us,
          MAX(CAST(l.vmdttime AS BIGINT)) AS vmdttime,
          MAX(CAST(l.vmdvtime AS BIGINT)) AS vmdvtime,
@@ -76,7 +71,7 @@ ended AS (
     AND l.tod > c.previous_end
     AND l.tod <= c.interval_end
   GROUP BY l.system, c.interval_end, c.previous_end, l.vmduser, l.vmdcpuad,
-           l.tod_us, c.end_us, c.seconds
+           l.tod_us
 ),
 grown AS (
   SELECT e.system,
@@ -115,8 +110,8 @@ grown AS (
     AND u.vmduser = e.vmduser
     AND u.vmdcpuad = e.vmdcpuad
     AND u.interval_end = e.previous_end
-    AND e.logon_us <= e.previous_us
-  WHERE u.vmduser IS NOT NULL OR e.logon_us > e.previous_us
+    AND (e.logon_at IS NULL OR e.logon_at <= e.previous_end)
+  WHERE u.vmduser IS NOT NULL OR e.logon_at > e.previous_end
   GROUP BY e.system, e.interval_end, e.vmduser, e.vmdcpuad, e.tod_us
 ),
 of_session AS (
