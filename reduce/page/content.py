@@ -1,0 +1,250 @@
+"""What stands on the page of a window, before it is laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from types import ModuleType
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import duckdb
+
+from ...schemas import CpmonError
+from .. import report_set
+from ..exceptions import Exceptions, exceptions
+from ..reductions import reduction
+from ..report import ReportResult, report
+from ..report_set import REPORTS
+from ..report_shape import Lines, Report
+from ..settings import Settings
+from .chart import Chart, known
+from .chart_set import CHARTS
+from .drawing import over_time, svg
+from .hover import hover_values
+from .listing import Listing, listing
+from .points import read_points
+from .tiles import TILES, Shown, shown_tiles
+from .window import STEPS, Window
+
+MOST_LINES = 400
+"""Lines of a table of times or objects: more are the business of `cpmon report`."""
+MOST_ROWS = 1000
+"""Lines of a log."""
+TITLES = {
+    "system": "System",
+    "processors": "Processors",
+    "users": "Users",
+    "dasd": "Disks and storage",
+    "events": "Events",
+    "configuration": "Configuration",
+}
+"""What the modules of reports are called, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart as it stands on a page; without `svg` there was nothing to draw."""
+
+    chart: Chart
+    svg: str
+    hover: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The reports of one module."""
+
+    name: str
+    title: str
+    listings: tuple[Listing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Everything on a page.
+
+    Attributes:
+        episodes: of exceptions, rows of `exceptions.SCHEMA`. unseen: titles of rules that had no
+            value to look at.
+        facts: settings and their values. dumps, findings: rows of the store's tables.
+        thinned: length of the points of the charts; None: each interval is one.
+    """
+
+    window: Window
+    tiles: tuple[Shown, ...]
+    episodes: tuple[Mapping[str, Any], ...]
+    unseen: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
+    dumps: tuple[Mapping[str, Any], ...]
+    findings: tuple[Mapping[str, Any], ...]
+    figures: tuple[Figure, ...]
+    groups: tuple[Group, ...]
+    thinned: timedelta | None
+
+
+def read_content(
+    con: duckdb.DuckDBPyConnection, window: Window, zone: ZoneInfo, settings: Settings
+) -> Content:
+    """Read what the page of a window shows.
+
+    Args:
+        con: a connection on which the reductions are views.
+        zone: in which times are printed.
+    """
+    by = window.step()
+    asked = _Asked(con, window, zone, settings)
+    found = _exceptions(asked)
+    limits = {rule.id: rule.limit for rule in found.rules if rule.limit is not None}
+    return Content(
+        window,
+        tuple(shown_tiles(_for_tiles(asked), limits, zone)),
+        tuple(found.table.slice(0, MOST_ROWS).to_pylist()),
+        tuple(rule.title for rule, _ in found.unseen),
+        tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
+        tuple(_rows(con, _DUMPS, window)),
+        tuple(_rows(con, _FINDINGS, window)),
+        tuple(_figures(con, window, zone, by, limits)),
+        tuple(_groups(asked)),
+        by,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How every report of a page is asked for."""
+
+    con: duckdb.DuckDBPyConnection
+    window: Window
+    zone: ZoneInfo
+    settings: Settings
+
+    def read(self, name: str, by: timedelta | None = None, top: int | None = None) -> ReportResult:
+        """A report over the window.
+
+        Raises:
+            CpmonError: there is nothing to report.
+        """
+        return report(
+            self.con,
+            name,
+            run=self.window.run_id,
+            system=self.window.system,
+            since=self.window.since,
+            until=self.window.until,
+            by=by,
+            top=top,
+            zone=self.zone.key,
+            settings=self.settings,
+        )
+
+
+def _exceptions(asked: _Asked) -> Exceptions:
+    window = asked.window
+    return exceptions(
+        asked.con,
+        run=window.run_id,
+        system=window.system,
+        since=window.since,
+        until=window.until,
+        settings=asked.settings,
+    )
+
+
+def _for_tiles(asked: _Asked) -> dict[str, ReportResult]:
+    """The reports that tiles are taken from, interval by interval."""
+    found = {}
+    for name in dict.fromkeys(tile.report for tile in TILES if tile.report in REPORTS):
+        try:
+            found[name] = asked.read(name)
+        except CpmonError:
+            continue  # its table says that there is nothing
+    return found
+
+
+def _figures(
+    con: duckdb.DuckDBPyConnection,
+    window: Window,
+    zone: ZoneInfo,
+    by: timedelta | None,
+    limits: Mapping[str, float],
+) -> list[Figure]:
+    drawn = []
+    for chart in CHARTS:
+        if not any(known(series) for series in chart.series):
+            continue
+        points = read_points(con, chart, window.span, by)
+        if points.is_empty:
+            drawn.append(Figure(chart, "", {}))
+            continue
+        spec = over_time(chart, points, zone, limit=limits.get(chart.rule))
+        picture = svg(spec, chart.title, chart.about, chart.name)
+        drawn.append(Figure(chart, picture, hover_values(points, zone)))
+    return drawn
+
+
+def _groups(asked: _Asked) -> list[Group]:
+    found = {
+        name: module.REPORTS
+        for name, module in vars(report_set).items()
+        if isinstance(module, ModuleType) and hasattr(module, "REPORTS")
+    }
+    order = [name for name in TITLES if name in found]
+    return [
+        Group(name, TITLES.get(name, name.capitalize()), _listings(asked, found[name]))
+        for name in [*order, *(name for name in found if name not in TITLES)]
+    ]
+
+
+def _listings(asked: _Asked, wanted: Sequence[Report]) -> tuple[Listing, ...]:
+    return tuple(_listing(asked, one) for one in wanted)
+
+
+def _listing(asked: _Asked, wanted: Report) -> Listing:
+    try:
+        result = _short(asked, wanted)
+    except CpmonError as error:
+        return Listing(wanted.name, wanted.title, missing=str(error))
+    docs = {column.name: column.doc for column in reduction(wanted.reduction).columns}
+    return listing(result, docs)
+
+
+def _short(asked: _Asked, wanted: Report) -> ReportResult:
+    """A report with at most so many lines as a page can bear."""
+    if wanted.lines is Lines.ROW:
+        return asked.read(wanted.name, top=MOST_ROWS)
+    if wanted.lines is Lines.OBJECT:
+        return asked.read(wanted.name, top=MOST_LINES)
+    by = asked.window.step(MOST_LINES)
+    result = asked.read(wanted.name, by)
+    longer = [step for step in STEPS if by is None or step > by]
+    while result.table.num_rows > MOST_LINES and longer:
+        excess = result.table.num_rows / MOST_LINES
+        length = (asked.window.last - asked.window.first) / MOST_LINES * excess
+        result = asked.read(wanted.name, next((s for s in longer if s >= length), longer[-1]))
+        longer = longer[1:]
+    return replace(result, table=result.table.slice(0, MOST_LINES * 4))
+
+
+def _rows(con: duckdb.DuckDBPyConnection, sql: str, window: Window) -> list[dict[str, Any]]:
+    given = [window.system, window.first, window.last]
+    found: list[dict[str, Any]] = con.sql(sql, params=given).to_arrow_table().to_pylist()
+    return found
+
+
+_DUMPS = """
+SELECT dump[:12] AS dump, source, release, first_tod, last_tod, intervals
+FROM meta.dump
+WHERE system = ? AND last_tod > ? AND first_tod <= ?
+ORDER BY first_tod, dump
+"""
+_FINDINGS = """
+SELECT f.severity, f.code, CAST(sum(f.count) AS BIGINT) AS count,
+       any_value(f.meaning) AS meaning, any_value(f.remedy) AS remedy
+FROM meta.finding AS f
+JOIN meta.dump AS d ON d.dump = f.dump
+WHERE d.system = ? AND d.last_tod > ? AND d.first_tod <= ?
+GROUP BY f.severity, f.code
+ORDER BY f.severity, f.code
+"""

@@ -1,0 +1,274 @@
+"""Points to SVG and PNG by Vega-Lite, at the time of writing: what is written needs no script.
+
+An SVG carries the colours of paper. A page repaints them by their values (`COLORS`), so that the
+same drawing reads on a dark screen.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from ..report_sql import TIME
+from .chart import Chart, Kind
+from .points import Points
+
+COLORS = {
+    "c1": "#2a78d6",
+    "c2": "#d9581f",
+    "c3": "#149467",
+    "c4": "#b97a00",
+    "c5": "#c9548a",
+    "c6": "#4a3aa7",
+    "c7": "#2b7a2b",
+    "c8": "#d03b3b",
+    "rest": "#c9c8c0",
+    "ink-2": "#52514e",
+    "ink-3": "#6f6e69",
+    "grid": "#e4e3dc",
+    "line": "#c3c2b7",
+    "bad": "#b42525",
+    "surface": "#fdfdfc",
+}
+"""The colours of a drawing by the names that the pages' style has for them; all differ."""
+PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+WIDTH, HEIGHT = 640, 200
+LARGE = 10_000
+"""From here on an axis says 10k."""
+CLOCK = {
+    "seconds": "%H:%M:%S",
+    "minutes": "%H:%M",
+    "hours": "%H:%M",
+    "date": "%b %d",
+    "week": "%b %d",
+    "month": "%b %Y",
+}
+"""How an axis of times writes its ticks, by what begins with them."""
+CONFIG: dict[str, Any] = {
+    "font": FONT,
+    "padding": 6,
+    "view": {"stroke": None},
+    "axis": {
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "labelColor": COLORS["ink-3"],
+        "titleColor": COLORS["ink-2"],
+        "gridColor": COLORS["grid"],
+        "domainColor": COLORS["line"],
+        "tickColor": COLORS["line"],
+    },
+    "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
+    "legend": {
+        "labelFontSize": 11.5,
+        "labelColor": COLORS["ink-2"],
+        "labelLimit": 260,
+        "offset": 6,
+    },
+}
+
+_SIZE = re.compile(r'^<svg\b[^>]*?\bwidth="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"[^>]*>')
+_NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+
+
+def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
+    """A drawing that scales, with its title and description for readers who do not see it.
+
+    Args:
+        name: begins the ids inside, which must differ between drawings of one page.
+    """
+    import vl_convert
+
+    drawn: str = vl_convert.vegalite_to_svg(spec)
+    found = _SIZE.match(drawn)
+    assert found, drawn[:200]
+    width, height = found["width"], found["height"]
+    head = (
+        f'<svg {_NAMESPACES} viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        f' role="img" aria-labelledby="{name}-title {name}-desc">'
+        f'<title id="{name}-title">{_escaped(title)}</title>'
+        f'<desc id="{name}-desc">{_escaped(about)}</desc>'
+    )
+    body = drawn[found.end() :]
+    return head + re.sub(r'(\bid="|url\(#)(?=\w)', rf"\g<1>{name}-", body)
+
+
+def png(spec: dict[str, Any], scale: float = 2) -> bytes:
+    """A drawing as pixels, `scale` to the unit of the SVG."""
+    import vl_convert
+
+    drawn: bytes = vl_convert.vegalite_to_png(spec, scale=scale)
+    return drawn
+
+
+def over_time(
+    chart: Chart,
+    points: Points,
+    zone: ZoneInfo,
+    *,
+    limit: float | None = None,
+    background: bool = False,
+) -> dict[str, Any]:
+    """The Vega-Lite specification of a chart over time.
+
+    Args:
+        limit: a line that values should stay below, if they come near it.
+        background: paint one, for drawings that stand alone.
+    """
+    import altair as alt
+
+    rows = _rows(points.table, zone)
+    order, colors = list(points.order), _colors(chart, points.order)
+    scale = alt.Scale(domainMin=0, domainMax=_end(chart, points))
+    y = alt.Y(
+        "value:Q",
+        title=chart.unit,
+        scale=scale,
+        stack="zero" if chart.kind is Kind.STACK else None,
+        axis=alt.Axis(tickCount=5, format="~s" if _greatest(points) >= LARGE else alt.Undefined),
+    )
+    symbol = "square" if chart.kind is Kind.STACK else "stroke"
+    legend = alt.Legend(orient="top", title=None, symbolType=symbol)
+    base = alt.Chart(_data(rows), width=WIDTH, height=HEIGHT).encode(
+        x=alt.X(
+            "time:T",
+            title=None,
+            # Times are local already: the drawing must not move them again.
+            scale=alt.Scale(type="utc", nice=False),
+            axis=alt.Axis(tickCount=8, labelOverlap=True, grid=False, format=CLOCK),
+        ),
+        y=y,
+        color=alt.Color(
+            "series:N", scale=alt.Scale(domain=order, range=colors), sort=order, legend=legend
+        ),
+        order=alt.Order("place:Q"),
+    )
+    if chart.kind is Kind.STACK:
+        drawn = base.mark_area()
+    else:
+        drawn = base.mark_line(strokeWidth=1.8).encode(order=alt.Order("time:T"))
+    layers = [drawn, *([_limit(limit)] if limit and _near(points, limit) else [])]
+    return _finished(alt.layer(*layers), background)
+
+
+def bars(chart: Chart, points: Points, *, background: bool = False) -> dict[str, Any]:
+    """The specification of a chart with a group of bars for each object.
+
+    `points.table` has the objects in place of times, in the order of their bars.
+    """
+    import altair as alt
+
+    rows = points.table.to_pylist()
+    order, colors = list(points.order), _colors(chart, points.order)
+    objects = list(dict.fromkeys(row["object"] for row in rows))
+    drawn = (
+        alt.Chart(_data(rows), width=WIDTH, height=HEIGHT)
+        .mark_bar(cornerRadiusEnd=2)
+        .encode(
+            x=alt.X("object:N", sort=objects, title=None, axis=alt.Axis(labelAngle=_tilt(objects))),
+            xOffset=alt.XOffset("series:N", sort=order),
+            y=alt.Y("value:Q", title=chart.unit, axis=alt.Axis(tickCount=5)),
+            color=alt.Color(
+                "series:N",
+                scale=alt.Scale(domain=order, range=colors),
+                sort=order,
+                legend=alt.Legend(orient="top", title=None) if len(order) > 1 else None,
+            ),
+        )
+    )
+    return _finished(drawn, background)
+
+
+def stacked(specs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Several specifications below each other, each with its own axes and colours."""
+    first = specs[0]
+    if len(specs) == 1:
+        return first
+    shared = ("config", "background", "$schema")
+    panels = [{k: v for k, v in spec.items() if k not in shared} for spec in specs]
+    return {
+        **{k: first[k] for k in shared if k in first},
+        "vconcat": panels,
+        "resolve": {"scale": {"color": "independent"}},
+    }
+
+
+def _rows(table: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
+    places = {name: n for n, name in enumerate(dict.fromkeys(table["series"].to_pylist()))}
+    times = [local_text(time, zone) for time in table[TIME].to_pylist()]
+    both = zip(times, table["series"].to_pylist(), table["value"].to_pylist(), strict=True)
+    return [
+        {"time": time, "series": series, "value": value, "place": places[series]}
+        for time, series, value in both
+    ]
+
+
+def local_text(time: datetime, zone: ZoneInfo) -> str:
+    """A UTC time as the clocks of a zone show it, marked as UTC so that it is taken as it is."""
+    from datetime import UTC
+
+    local = time.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None)
+    return local.isoformat(timespec="seconds") + "Z"
+
+
+def _colors(chart: Chart, order: tuple[str, ...]) -> list[str]:
+    named = {drawn.label: drawn.color for drawn in chart.series if drawn.color}
+    free = [name for name in PALETTE if name not in named.values()]
+    picked = [named.get(series) or free[n % len(free)] for n, series in enumerate(order)]
+    return [COLORS[name] for name in picked]
+
+
+def _greatest(points: Points) -> float:
+    import pyarrow.compute as pc
+
+    return float(pc.max(points.table["value"]).as_py() or 0)
+
+
+def _data(rows: list[dict[str, Any]]) -> Any:
+    import altair as alt
+
+    return alt.InlineData(values=rows)
+
+
+def _end(chart: Chart, points: Points) -> Any:
+    """Where the axis of values ends, if that is not left to the values."""
+    import altair as alt
+
+    greatest = _greatest(points)
+    if greatest <= 0:
+        return 1
+    # A sum of shares may be over the whole by a rounding.
+    return chart.whole if chart.whole and greatest <= chart.whole * 1.005 else alt.Undefined
+
+
+def _near(points: Points, limit: float) -> bool:
+    """Whether a limit is worth the room: it would not press the values to the ground."""
+    return _greatest(points) >= limit / 2
+
+
+def _limit(value: float) -> Any:
+    import altair as alt
+
+    rule = alt.Chart(_data([{"limit": value}]))
+    return rule.mark_rule(color=COLORS["bad"], strokeDash=[5, 4]).encode(y="limit:Q")
+
+
+def _tilt(objects: list[str]) -> int:
+    return 0 if sum(map(len, objects)) < 60 else -40
+
+
+def _finished(drawn: Any, background: bool) -> dict[str, Any]:
+    spec: dict[str, Any] = drawn.to_dict()
+    spec["config"] = CONFIG | {"background": COLORS["surface"] if background else "transparent"}
+    return spec
+
+
+def _escaped(text: str) -> str:
+    from html import escape
+
+    return escape(text)

@@ -1,0 +1,140 @@
+"""Pages as files: one for each run or system, and `index.html`, which lists them.
+
+A page is one file without references to others but the links between pages: style, script and
+drawings are inside, and its policy forbids the browser to fetch anything.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import jinja2
+from markupsafe import Markup
+
+from ..settings import Settings
+from ..shifts import find_zone
+from .cells import clock
+from .content import read_content
+from .drawing import COLORS
+from .figure import runs_figure
+from .index import MEASURES, Line, read_lines
+from .window import file_names, windows
+
+Write = Callable[[Path, bytes], None]
+
+
+def write_pages(  # noqa: PLR0913 - each is an option of the command
+    con: duckdb.DuckDBPyConnection,
+    folder: Path,
+    write: Write,
+    *,
+    run: str | None = None,
+    system: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    zone: str | None = None,
+    settings: Settings | None = None,
+) -> list[Path]:
+    """Write a page for each run, and for each system without runs, and the index.
+
+    Args:
+        con: a connection on which the reductions are views.
+        folder: where the pages go.
+        write: writes a file as a whole.
+        run, system: limit to that one.
+        since, until: narrow every window, UTC without zone.
+        zone: time zone of the printed times; the settings' by default.
+
+    Returns:
+        The files, the index last.
+
+    Raises:
+        CpmonError: there is no such run or system, nothing to show, or a file cannot be written.
+    """
+    asked = settings or Settings()
+    hours = find_zone(zone or asked.timezone)
+    found = windows(con, run, system, since, until)
+    names = file_names(found)
+    written = []
+    for window, name in zip(found, names, strict=True):
+        content = read_content(con, window, hours, asked)
+        written.append(folder / name)
+        write(written[-1], _rendered("page.html", content=content, zone=hours))
+    lines = read_lines(con, found, names)
+    written.append(folder / "index.html")
+    write(
+        written[-1],
+        _rendered("index.html", measures=MEASURES, groups=_systems(con, lines), zone=hours),
+    )
+    return written
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """The pages of a system, and the figure that compares its runs; empty with a single one."""
+
+    system: str
+    lines: Sequence[Line]
+    figure: str
+
+
+def _systems(con: duckdb.DuckDBPyConnection, lines: Sequence[Line]) -> list[_System]:
+    found = []
+    for number, (system, same) in enumerate(groupby(lines, lambda line: line.window.system)):
+        mine = list(same)
+        runs = [line.window.run_id for line in mine if line.window.run_id]
+        figure = runs_figure(con, runs, f"runs-{number}") if len(runs) > 1 else ""
+        found.append(_System(system, mine, figure))
+    return found
+
+
+def _rendered(template: str, **values: Any) -> bytes:
+    return _environment().get_template(template).render(**values).encode()
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    place = files(__package__).joinpath("templates")
+
+    def read(name: str) -> str:
+        return place.joinpath(name).read_text(encoding="utf-8")
+
+    made = jinja2.Environment(
+        loader=jinja2.FunctionLoader(read),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters |= {"clock": clock, "in_words": _in_words, "drawing": Markup}
+    made.globals |= {
+        "style": Markup(read("style.css") + _repainted()),
+        "script": Markup(read("page.js")),
+    }
+    return made
+
+
+def _repainted() -> str:
+    """Rules that give the colours of drawings the values of the page's properties."""
+    return "".join(
+        f'svg [{part}="{value}"]{{{part}:var(--{name})}}\n'
+        for name, value in COLORS.items()
+        for part in ("fill", "stroke")
+    )
+
+
+def _in_words(length: timedelta) -> str:
+    """A length of time in words."""
+    minutes = int(length.total_seconds()) // 60
+    for unit, size in (("days", 1440), ("hours", 60)):
+        if minutes >= size and minutes % size == 0:
+            return f"{minutes // size} {unit}"
+    return f"{minutes} minutes"

@@ -1,0 +1,146 @@
+"""The values that a chart draws, read through the columns of the reports they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import groupby
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..report_set import REPORTS
+from ..report_set.columns import TIME as END
+from ..report_shape import Lines, Report, ReportColumn
+from ..report_sql import TIME, Span, lines_sql
+from .cells import cell_text
+from .chart import Chart, Drawn, column_of, known
+
+POINTS = pa.schema([(TIME, pa.timestamp("us")), ("series", pa.string()), ("value", pa.float64())])
+"""One row a point; a time without value is NULL and breaks the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What a chart draws: `table` has the columns of POINTS, `order` the names of its series."""
+
+    table: pa.Table
+    order: tuple[str, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no value to draw."""
+        values = self.table.column("value")
+        return bool(values.null_count == len(values))
+
+
+def read_points(
+    con: duckdb.DuckDBPyConnection, chart: Chart, span: Span, by: timedelta | None
+) -> Points:
+    """The points of a chart over a span.
+
+    Args:
+        con: a connection on which the reductions are views.
+        by: a point covers the intervals of such a length; None: each interval is one.
+    """
+    drawn = [d for d in chart.series if known(d)]
+    if chart.top:
+        read = [_top(con, d, chart.top, span, by) for d in drawn[:1]]
+    else:
+        read = [_together(con, name, list(same), span, by) for name, same in _by_report(drawn)]
+    tables = [with_gaps(table) for points in read for table in points]
+    table = pa.concat_tables([POINTS.empty_table(), *tables])
+    return Points(table, tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables)))
+
+
+def _by_report(drawn: Sequence[Drawn]) -> Iterator[tuple[str, Iterator[Drawn]]]:
+    return groupby(drawn, lambda one: one.report)
+
+
+def _together(
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    drawn: Sequence[Drawn],
+    span: Span,
+    by: timedelta | None,
+) -> list[pa.Table]:
+    """Columns of a report over time, all of its objects together; a table for each."""
+    report = REPORTS[name]
+    columns = {d.label: column_of(report, d.column) for d in drawn}
+    wanted = _over_time(report, tuple(columns.values()), ())
+    sql, values = lines_sql(wanted, span, by=by, over_time=True, top=None)
+    lines = con.sql(sql, params=values).to_arrow_table()
+    return [_series(lines, column, label) for label, column in columns.items() if len(lines)]
+
+
+def _top(
+    con: duckdb.DuckDBPyConnection, drawn: Drawn, top: int, span: Span, by: timedelta | None
+) -> list[pa.Table]:
+    """A column of the greatest objects over time; a table for each, the greatest first."""
+    report = REPORTS[drawn.report]
+    column, keys = column_of(report, drawn.column), [column_of(report, k) for k in report.keys]
+    ranked = replace(
+        report, columns=(*keys, column), lines=Lines.OBJECT, sort=report.sort or column.name
+    )
+    if ranked.sort != column.name:
+        ranked = replace(ranked, columns=(*ranked.columns, column_of(report, ranked.sort)))
+    sql, values = lines_sql(ranked, span, by=None, over_time=False, top=top)
+    greatest = con.sql(sql, params=values).to_arrow_table().select(list(report.keys))
+    wanted = _over_time(report, (*keys, column), report.keys)
+    sql, values = lines_sql(wanted, span, by=by, over_time=True, top=None)
+    names = ", ".join(report.keys)
+    con.register("_greatest", greatest)
+    try:
+        lines = con.sql(
+            f"SELECT l.* FROM ({sql}) AS l SEMI JOIN _greatest AS g USING ({names})"
+            f" ORDER BY {TIME}",
+            params=values,
+        ).to_arrow_table()
+    finally:
+        con.unregister("_greatest")
+    return [_object(lines, row, keys, column) for row in greatest.to_pylist()]
+
+
+def _object(
+    lines: pa.Table, row: dict[str, Any], keys: Sequence[ReportColumn], column: ReportColumn
+) -> pa.Table:
+    """The lines of one object."""
+    for key in keys:
+        lines = lines.filter(pc.equal(lines.column(key.name), pa.scalar(row[key.name])))
+    return _series(lines, column, " ".join(cell_text(key, row[key.name]) for key in keys))
+
+
+def _over_time(report: Report, columns: tuple[ReportColumn, ...], keys: tuple[str, ...]) -> Report:
+    return replace(report, columns=(END, *columns), lines=Lines.TIME, keys=keys)
+
+
+def _series(lines: pa.Table, column: ReportColumn, label: str) -> pa.Table:
+    """One column of lines as points, in the unit that is printed."""
+    values = pc.multiply(lines.column(column.name).cast(pa.float64()), float(column.scale))
+    labels = pa.array([label], pa.string()).take(pa.array(np.zeros(len(lines), np.int64)))
+    times = lines.column(TIME).cast(pa.timestamp("us"))
+    return pa.table([times, labels, values], schema=POINTS)
+
+
+def with_gaps(points: pa.Table) -> pa.Table:
+    """The points of one series with an empty one inside every gap, so that no line crosses it.
+
+    A gap is more than 1.9 times the usual distance of two points.
+    """
+    if len(points) < 3:
+        return points
+    micros = points.column(TIME).cast(pa.int64()).to_numpy()
+    steps = np.diff(micros)
+    usual = np.median(steps)
+    behind = np.flatnonzero(steps > 1.9 * usual)
+    if not len(behind):
+        return points
+    missing = pa.array(micros[behind] + int(usual)).cast(pa.timestamp("us"))
+    label = points.column("series").slice(0, 1).combine_chunks()
+    labels = label.take(pa.array(np.zeros(len(behind), np.int64)))
+    empty = pa.table([missing, labels, pa.nulls(len(behind), pa.float64())], schema=POINTS)
+    return pa.concat_tables([points, empty]).sort_by(TIME)

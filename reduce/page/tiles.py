@@ -1,0 +1,124 @@
+"""The figures at the head of a page, against what they should stay below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow.compute as pc
+
+from ..report import ReportResult
+from ..report_shape import Lines, ReportColumn
+from ..report_sql import TIME
+from .cells import UTC_ZONE, cell_text, clock
+from .chart import column_of
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A figure of a report.
+
+    `rule` is one of the exceptions, whose limit it is held against. Of a report by time the mean
+    is shown and the intervals over the limit are counted, of one by object the greatest and the
+    objects over it.
+    """
+
+    label: str
+    report: str
+    column: str
+    unit: str
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A tile as it stands on a page. `state` is good, bad or empty without a limit."""
+
+    label: str
+    value: str
+    unit: str
+    detail: str
+    state: str
+    verdict: str
+
+
+TILES = (
+    Tile("Processor utilization", "SYSTEM_SUMMARY_BY_TIME", "total_util", "%", "processor-busy"),
+    Tile("Master processor", "SYSTEM_SUMMARY2_BY_TIME", "master_total_util", "%", "processor-busy"),
+    Tile("Time spinning", "SYSTEM_SUMMARY2_BY_TIME", "pct_spin", "%", "spin-time"),
+    Tile("T/V ratio", "SYSTEM_SUMMARY_BY_TIME", "tv_ratio", ""),
+    Tile("Users logged on", "SYSTEM_SUMMARY_BY_TIME", "users_logged_on", ""),
+    Tile("In eligible list", "SYSTEM_SUMMARY_BY_TIME", "eligible_list_users", "users"),
+    Tile("Paging to DASD", "SYSTEM_SUMMARY_BY_TIME", "dasd_page_rate", "pages/s"),
+    Tile("Paging to Xstor", "SYSTEM_SUMMARY_BY_TIME", "xstor_page_rate", "pages/s"),
+    Tile("I/O", "SYSTEM_SUMMARY_BY_TIME", "ssch_rate", "SSCH/s"),
+    Tile("Transactions", "SYSTEM_SUMMARY_BY_TIME", "transaction_rate", "/s"),
+    Tile("Slowest device", "DASD_BY_ACTIVITY", "response_ms", "ms", "device-response"),
+    Tile("Top user", "USER_RESOURCE_UTIL", "cpu_util", "% of a processor"),
+    Tile("Page space used", "AUX_STORAGE_BY_TIME", "page_used_share", "%"),
+    Tile("Response time", "SYSTEM_SUMMARY_BY_TIME", "response_s", "s"),
+)
+
+
+def shown_tiles(
+    results: Mapping[str, ReportResult],
+    limits: Mapping[str, float],
+    zone: ZoneInfo = UTC_ZONE,
+) -> list[Shown]:
+    """The tiles whose reports have the figure, in order.
+
+    Args:
+        results: report name -> its lines, not thinned; a maximum is one of intervals.
+        limits: of the rules of exceptions that are switched on, by id, in the printed unit.
+    """
+    have = [tile for tile in TILES if tile.report in results]
+    made = [_shown(tile, results[tile.report], limits.get(tile.rule), zone) for tile in have]
+    return [tile for tile in made if tile is not None]
+
+
+def _shown(tile: Tile, result: ReportResult, limit: float | None, zone: ZoneInfo) -> Shown | None:
+    names = [column.name for column in result.report.columns]
+    if tile.column not in names:
+        return None
+    column, values = column_of(result.report, tile.column), result.table.column(tile.column)
+    greatest = pc.max(values).as_py()
+    if greatest is None:
+        return None
+    over_time = result.lines is Lines.TIME
+    value = result.mean.get(tile.column) if over_time else greatest
+    where = result.table.slice(pc.index(values, greatest).as_py(), 1).to_pylist()[0]
+    detail = _highest(result, column, where, zone) if over_time else _object(result, where)
+    noun = "intervals" if over_time else "objects"
+    state, verdict = _verdict(limit, tile.unit, column.scale, values, noun)
+    return Shown(tile.label, cell_text(column, value, zone), tile.unit, detail, state, verdict)
+
+
+def _highest(
+    result: ReportResult, column: ReportColumn, line: dict[str, Any], zone: ZoneInfo
+) -> str:
+    """The greatest value and when it was; the day only where there are several."""
+    text, when = cell_text(column, line[column.name]), clock(line[TIME], zone)
+    if pc.min(result.table.column(column.name)).as_py() == line[column.name]:
+        return "all the time"
+    return f"highest {text} at {when if result.ends - result.starts > DAY else when[11:]}"
+
+
+def _object(result: ReportResult, line: dict[str, Any]) -> str:
+    """The names of the object of a line."""
+    keys = [column_of(result.report, key) for key in result.report.keys]
+    return " ".join(cell_text(key, line[key.name]) for key in keys)
+
+
+def _verdict(limit: float | None, unit: str, scale: int, values: Any, noun: str) -> tuple[str, str]:
+    if limit is None:
+        return "", ""
+    said = f"{limit:g} {unit}".strip()
+    over = pc.sum(pc.greater(values, limit / scale)).as_py() or 0
+    if not over:
+        return "good", f"never over {said}"
+    return "bad", f"over {said} in {over} of {len(values)} {noun}"

@@ -1,0 +1,147 @@
+"""What a page is about: a run, or all intervals of a system that has no runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import duckdb
+
+from ...schemas import CpmonError
+from ...schemas.lookup import unknown
+from ..report_sql import Span
+
+MOST_POINTS = 400
+"""Points of a series: more than a chart has pixels for help nobody."""
+STEPS = tuple(
+    timedelta(minutes=m) for m in (1, 2, 5, 10, 15, 30, 60, 180, 360, 720, 1440, 7 * 1440)
+)
+"""Lengths of the lines of a thinned report, on the hour."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A system and a span of it.
+
+    Attributes:
+        run_id: the run that names the span, if one does.
+        since, until: UTC without zone; None has no bound.
+        attributes: what its run file says.
+        intervals: measured ones inside. first, last: begin and end of what they cover, UTC.
+    """
+
+    system: str
+    run_id: str | None
+    since: datetime | None
+    until: datetime | None
+    intervals: int
+    first: datetime
+    last: datetime
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What the page is called."""
+        return f"Run {self.run_id}" if self.run_id else f"System {self.system}"
+
+    @property
+    def span(self) -> Span:
+        """Its rows in a reduction."""
+        return Span(self.system, self.run_id, self.since, self.until)
+
+    def step(self, most: int = MOST_POINTS) -> timedelta | None:
+        """The shortest line by which a series has at most so many points; None: the intervals."""
+        if self.intervals <= most:
+            return None
+        length = self.last - self.first
+        return next((step for step in STEPS if length <= step * most), STEPS[-1])
+
+
+def windows(
+    con: duckdb.DuckDBPyConnection,
+    run: str | None = None,
+    system: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[Window]:
+    """The runs of a store, by system and time, and the systems that have none.
+
+    Args:
+        con: a connection on which the reductions are views.
+        run, system: limit to that one.
+        since, until: narrow each of them; UTC without zone. One that is empty then is left out.
+
+    Raises:
+        CpmonError: there is no such run or system, or no measured interval.
+    """
+    known = _names(con, "SELECT DISTINCT run_id FROM meta.run ORDER BY run_id")
+    if run is not None and run not in known:
+        raise unknown("run", run, known)
+    systems = _names(con, "SELECT DISTINCT system FROM meta.interval ORDER BY system")
+    if system is not None and system not in systems:
+        raise unknown("system", system, systems)
+    rows = con.execute(_WINDOWS, [since, until, run, run, system, system]).fetchall()
+    found = [Window(*row[:-1], attributes=dict(row[-1] or {})) for row in rows]
+    if not found:
+        raise CpmonError(
+            "no measured interval is in that span",
+            found=", ".join(systems) or "no system in the store",
+            effect="there is nothing to show; a first sample alone has no rates",
+            remedy="ask for another span, or ingest a dump first",
+        )
+    return found
+
+
+def _names(con: duckdb.DuckDBPyConnection, sql: str) -> list[str]:
+    return [str(name) for (name,) in con.execute(sql).fetchall()]
+
+
+def file_names(found: list[Window]) -> list[str]:
+    """A file name for each: of its run or system, as far as files can be called so, told apart."""
+    names: list[str] = []
+    for window in found:
+        plain = _UNSAFE.sub("-", window.run_id or window.system).strip("-.") or "page"
+        wanted = f"{'run' if window.run_id else 'system'}-{plain}"
+        name, n = wanted, 1
+        # Some file systems do not tell upper from lower case.
+        while name.lower() in {taken.lower() for taken in names}:
+            n += 1
+            name = f"{wanted}-{n}"
+        names.append(name)
+    return [f"{name}.html" for name in names]
+
+
+_WINDOWS = """
+WITH asked AS (SELECT CAST(? AS TIMESTAMP) AS since, CAST(? AS TIMESTAMP) AS until),
+     named AS (
+  SELECT system, run_id, since, until, attributes FROM meta.run
+  UNION ALL
+  SELECT DISTINCT system, NULL, NULL, NULL, NULL FROM meta.interval
+  WHERE system NOT IN (SELECT system FROM meta.run)
+),
+     span AS (
+  SELECT n.system, n.run_id, n.attributes,
+         greatest(n.since, a.since) AS since,
+         least(n.until, a.until) AS until
+  FROM named AS n CROSS JOIN asked AS a
+)
+SELECT s.system, s.run_id, s.since, s.until,
+       count(DISTINCT i.interval_end) AS intervals,
+       min(i.previous_end) AS first,
+       max(i.interval_end) AS last,
+       any_value(s.attributes) AS attributes
+FROM span AS s
+JOIN meta.interval AS i
+  ON i.system = s.system
+  AND i.previous_end IS NOT NULL
+  AND (s.since IS NULL OR i.interval_end > s.since)
+  AND (s.until IS NULL OR i.interval_end <= s.until)
+WHERE (CAST(? AS VARCHAR) IS NULL OR s.run_id = ?)
+  AND (CAST(? AS VARCHAR) IS NULL OR s.system = ?)
+GROUP BY s.system, s.run_id, s.since, s.until
+ORDER BY s.system, first, s.run_id
+"""
