@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import click
@@ -12,24 +11,26 @@ from .options import store_option
 
 @click.command("reduce")
 @store_option
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The settings (shifts); without it CPMON_CONFIG or the store's cpmon.toml.",
+)
 @click.argument("names", nargs=-1, metavar="[REDUCTION]...")
-def command(store: Path, names: tuple[str, ...]) -> None:
+def command(store: Path, config: Path | None, names: tuple[str, ...]) -> None:
     """Compute the reductions of a store (or only those named) and keep the results.
 
-    A report computes what is not kept; a result that new dumps made outdated is never shown.
+    Only days that new dumps have a say in are computed. Beside the intervals stand roll-ups of
+    15 minutes, hours and days, over all time and by shift. A report computes what is not kept; a
+    result that new dumps made outdated is never shown.
 
     \b
     Example:
       cpmon reduce --store perf/
     """
-    from ..reduce import reduction, reductions
-    from ..store import Store, connect
-    from ..store.reduced import keep
+    from ..reduce.reducing import reduce
+    from ..reduce.settings import read_settings
+    from ..store import Store
 
-    place, views = Store(store), reductions()
-    wanted = [reduction(name) for name in names] or [v for v in views if not v.is_private]
-    with connect(place, views) as connection:
-        for view in wanted:
-            started = time.perf_counter()
-            rows = keep(place, connection, views, view.name)
-            click.echo(f"{view.name}: {rows:,} rows in {time.perf_counter() - started:.1f} s")
+    for done in reduce(Store(store), names, read_settings(store, config)):
+        click.echo(str(done))

@@ -17,11 +17,12 @@ import pyarrow as pa
 
 from ..schemas import CpmonError
 from ..schemas.lookup import fold, unknown
+from .levels import source_of
 from .provenance import inferred_records
 from .reductions import reduction
 from .report_set import REPORTS
 from .report_shape import Lines, Report
-from .report_sql import TIME, Span, lines_sql, mean_sql
+from .report_sql import TIME, Source, Span, lines_sql, mean_sql
 from .settings import Settings
 from .shifts import find_zone
 
@@ -211,23 +212,25 @@ def _read(
 ) -> ReportResult:
     over_time = wanted.lines is Lines.TIME or _is_one(wanted, span) or wanted.keys == ()
     shown = _shown(wanted, over_time)
-    sql, values = lines_sql(shown, span, by=by, over_time=over_time, top=top)
+    source, said = source_of(con, wanted, span)
+    sql, values = lines_sql(shown, span, by=by, over_time=over_time, top=top, source=source)
     table = con.sql(sql, params=values).to_arrow_table()
     if not table.num_rows:
-        raise _nothing(con, wanted, span)
-    first, last, intervals, seconds, mean = _over_all(con, shown, span, over_time)
+        raise _nothing(con, wanted, span, said)
+    starts, ends, intervals, mean = _over_all(con, shown, source, span, over_time)
     return ReportResult(
         report=shown,
         system=span.system,
         run_id=span.run_id,
-        starts=first - timedelta(seconds=seconds or 0),
-        ends=last,
+        starts=starts,
+        ends=ends,
         intervals=intervals,
         lines=Lines.TIME if over_time and wanted.lines is not Lines.ROW else wanted.lines,
         table=table,
         mean=mean,
         notes=(
-            *_unmeasured(con, wanted, span),
+            *said,
+            *([] if source.is_rolled else _unmeasured(con, wanted, span)),
             *_missing(shown, table),
             *_inferred(wanted),
             *wanted.notes,
@@ -250,23 +253,27 @@ def _shown(wanted: Report, over_time: bool) -> Report:
 
 
 def _over_all(
-    con: duckdb.DuckDBPyConnection, shown: Report, span: Span, over_time: bool
-) -> tuple[datetime, datetime, int, float | None, dict[str, float | None]]:
-    """First and last interval end, intervals, length of the first; values of the mean line."""
-    where, values = span.where()
+    con: duckdb.DuckDBPyConnection, shown: Report, source: Source, span: Span, over_time: bool
+) -> tuple[datetime, datetime, int, dict[str, float | None]]:
+    """Begin and end of what is covered, intervals; values of the mean line."""
+    where, values = source.where(span)
     averaged = [c for c in shown.columns if c.mean is not None] if over_time else []
-    expressions = "".join(f", {mean_sql(column)}" for column in averaged)
-    measured = " AND seconds IS NOT NULL" if shown.lines is not Lines.ROW else ""
-    length = f"arg_min(seconds, {TIME})" if shown.lines is not Lines.ROW else "NULL"
+    expressions = [mean_sql(column, rolled=source.is_rolled) for column in averaged]
+    measured = "" if shown.lines is Lines.ROW or source.is_rolled else " AND seconds IS NOT NULL"
+    covered = ", ".join([*source.covered(timed=shown.lines is not Lines.ROW), *expressions])
     ((first, last, intervals, seconds, *means),) = con.execute(
-        f"SELECT min({TIME}), max({TIME}), count(DISTINCT {TIME}), {length}{expressions}"
-        f" FROM {shown.reduction} WHERE {where}{measured}",
-        values,
+        f"SELECT {covered} FROM {source.relation} WHERE {where}{measured}", values
     ).fetchall()
+    if source.is_rolled:  # objects that came later cover fewer intervals of a span than others
+        ((intervals,),) = con.execute(
+            f"SELECT CAST(sum(most) AS BIGINT) FROM (SELECT max(intervals) AS most"
+            f" FROM {source.relation} WHERE {where} GROUP BY {TIME})",
+            values,
+        ).fetchall()
     names = [column.name for column in averaged]
     found = dict(zip(names, means, strict=True))
     numbers = {name: value for name, value in found.items() if not isinstance(value, str)}
-    return first, last, intervals, seconds, numbers
+    return first - timedelta(seconds=seconds or 0), last, intervals, numbers
 
 
 def _said(span: Span, by: timedelta | None, top: int | None, table: pa.Table) -> tuple[str, ...]:
@@ -281,7 +288,9 @@ def _said(span: Span, by: timedelta | None, top: int | None, table: pa.Table) ->
     return tuple(found)
 
 
-def _nothing(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> CpmonError:
+def _nothing(
+    con: duckdb.DuckDBPyConnection, wanted: Report, span: Span, said: tuple[str, ...]
+) -> CpmonError:
     whose = " ".join(f"{column} {value}" for column, value in span.objects)
     where, values = replace(span, since=None, until=None, shift=None).where()
     measured = " AND seconds IS NOT NULL" if wanted.lines is not Lines.ROW else ""
@@ -294,7 +303,7 @@ def _nothing(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> Cpmo
         f"no measured interval of {whose or f'system {span.system}'} is in that span",
         expected=f"intervals that end from {first} to {last} UTC" if count else None,
         found=f"{count} measured intervals of it in all",
-        effect="there is nothing to report; a first sample alone has no rates",
+        effect=" ".join(("there is nothing to report; a first sample alone has no rates", *said)),
     )
 
 

@@ -22,19 +22,23 @@ import duckdb
 from ..schemas.arrow import schemas
 from ..schemas.errors import CpmonError, StoreError
 from ..schemas.registry import fingerprint
+from .classes import classes_text
 from .dictionary import COLUMNS, create_sql
 from .entries import Entry, bring_up, stamp_of, view
+from .kept_views import SCHEMA as ROLLUP
+from .kept_views import coverage, reduction_entries, rollup_entries
 from .meta import meta_views
-from .reduced import kept
+from .reduced import Kept, kept
 from .sources import sources
 from .store import Store
 from .template import keep_as_template, load, save, template
-from .views import LANDED, interval_views, landed_rows, monitor_view, name, text
+from .views import LANDED, interval_views, landed_rows, monitor_view, text
 
 FILE = "catalog.duckdb"
-SCHEMAS = ("monitor", "interval", "meta", LANDED)
+SCHEMAS = ("monitor", "interval", "meta", ROLLUP, LANDED)
 OWN_TEXT = (
-    *("catalogue.py", "views.py", "meta.py", "sources.py", "dictionary.py", "entries.py"),
+    *("catalogue.py", "views.py", "meta.py", "sources.py", "classes.py"),
+    *("dictionary.py", "entries.py", "kept_views.py"),
     "companions/tables.py",
 )
 
@@ -89,6 +93,15 @@ def connect(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnecti
     return _sealed(connection, store)
 
 
+def live_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyConnection:
+    """A catalogue in memory in which nothing kept is read; its owner may change it.
+
+    Raises:
+        StoreError: the catalogue cannot be built.
+    """
+    return _build(store, _plan(store, views, live=True))
+
+
 def select_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     """Refuse SQL that is anything but one query.
 
@@ -139,20 +152,20 @@ def _sealed(connection: duckdb.DuckDBPyConnection, store: Store) -> duckdb.DuckD
 class _Plan:
     """What goes into a catalogue, and a stamp that changes whenever it would come out differently.
 
-    `reduced`: the file of each reduction whose result is kept and up to date.
+    `reduced`: what is kept of each reduction, as far as it is up to date.
     """
 
     present: set[str]
     views: Sequence[View]
-    reduced: dict[str, Path]
+    reduced: dict[str, Kept]
     stamp: str
 
 
-def _plan(store: Store, views: Sequence[View]) -> _Plan:
-    present, reduced = store.tables(), kept(store, views)
+def _plan(store: Store, views: Sequence[View], *, live: bool = False) -> _Plan:
+    present, reduced = store.tables(), {} if live else kept(store, views)
     said = [str(store.root.absolute()), fingerprint(), duckdb.__version__, *sorted(present)]
-    said += [view.sql for view in views] + [file.name for file in reduced.values()]
-    said += [str(any(store.runs.glob("*.json"))), _own_text()]
+    said += [view.sql for view in views] + [found.said for found in reduced.values()]
+    said += [str(any(store.runs.glob("*.json"))), classes_text(store), _own_text()]
     stamp = hashlib.blake2b("\0".join(said).encode(), digest_size=16).hexdigest()
     return _Plan(present, views, reduced, stamp)
 
@@ -224,17 +237,8 @@ def _views(plan: _Plan) -> Iterator[Entry]:
         yield view(monitor_view(table, schema, landed_rows(table)))
     yield from map(view, interval_views())
     for reduction in plan.views:
-        said = {column.name: column.doc for column in reduction.columns}
-        create = _reduction_sql(reduction, plan.reduced.get(reduction.name))
-        yield Entry("VIEW", name(reduction.name), create, reduction.doc, said)
+        yield from reduction_entries(reduction, plan.reduced.get(reduction.name))
+    yield from rollup_entries(plan.reduced)
+    yield coverage(plan.reduced)
     said = {column: doc for column, (_, doc) in COLUMNS.items()}
     yield Entry("TABLE", "meta.dictionary", create_sql(), "Every field of every layout.", said)
-
-
-def _reduction_sql(reduction: View, file: Path | None) -> str:
-    """The view of a reduction: over its kept result where that is up to date, else live."""
-    if file is None:
-        return reduction.sql
-    columns = ", ".join(name(column.name) for column in reduction.columns)
-    source = f"read_parquet({text(str(file.absolute()))})"
-    return f"CREATE VIEW {name(reduction.name)} AS SELECT {columns} FROM {source}"

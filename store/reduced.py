@@ -1,47 +1,196 @@
 """Results of reductions that are kept: computed once, read by every report until data changes.
 
-A kept result is one Parquet file whose name carries a stamp of all it was made from. With
-another dump, run, layout or SQL the stamp changes, the file is no longer read, and the reduction
-is computed live again: an outdated result is never shown.
+    reduced/processors_by_time/level=hour/system=VMSYS1/2001-12-18-<stamp>.<shifts>.parquet
+    reduced/run_summary-<stamp>.parquet
+
+Rows of intervals are kept in a piece a day, with roll-ups of it beside it; anything else in one
+file. A name carries a stamp of all that a result was made from: with another dump of that time,
+run, layout, user class or SQL the stamp changes, the file is no longer read, and the reduction is
+computed live again. An outdated result is never shown, but for one case: where the samples of a
+day were pruned, what was made of them is all there is.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
 
 import duckdb
 import pyarrow as pa
 
-from ..schemas.registry import fingerprint
+from .days import Held, days_of, held
 from .parquet import write_table
+from .stamps import Basis, bases, days_stamps, definition, joined, whole
 from .store import Store
 
 if TYPE_CHECKING:
     from .catalogue import View
 
+INTERVAL = "interval"
+LEVELS = (INTERVAL, "15m", "hour", "day")
+"""From the finest to the coarsest."""
 
-def kept(store: Store, views: Sequence[View]) -> dict[str, Path]:
-    """The up-to-date result file of each reduction that has one."""
-    folder = store.root / "reduced"
-    if not folder.exists():
+Day = tuple[str, date]
+"""A system and a day, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The file of a day at one level; `shifts` tells which hours its roll-ups are of."""
+
+    level: str
+    system: str
+    day: date
+    stamp: str
+    shifts: str
+    path: Path
+
+
+@dataclass(slots=True)
+class ByDay:
+    """How far a reduction by time is kept.
+
+    Attributes:
+        expected: the stamp of each day that is in the store.
+        pieces: what may be read of each day, by level.
+        outdated: files that nobody reads any more.
+        pruned: days whose samples are gone, at least in part.
+    """
+
+    name: str
+    expected: dict[Day, str]
+    pieces: dict[Day, dict[str, Piece]] = field(default_factory=dict)
+    outdated: list[Path] = field(default_factory=list)
+    pruned: set[Day] = field(default_factory=set)
+
+    @property
+    def open(self) -> list[Day]:
+        """Days of which nothing is kept, and which can be computed."""
+        return [day for day in self.expected if day not in self.pieces and day not in self.pruned]
+
+    def of_level(self, level: str) -> dict[Day, Piece]:
+        """The pieces of one level."""
+        return {day: found[level] for day, found in self.pieces.items() if level in found}
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the catalogue reads instead of computing it.
+
+    Attributes:
+        files: results of intervals; if it is open, only those of closed days.
+        is_open: days are missing, so that it must be computed live, but for closed days.
+        closed: days whose samples are gone, or of which only roll-ups are wanted.
+        days: what is kept of each day, for reductions by time.
+    """
+
+    files: tuple[Path, ...]
+    is_open: bool = False
+    closed: tuple[Day, ...] = ()
+    days: ByDay | None = None
+
+    @property
+    def said(self) -> str:
+        """Changes with anything that a reader would notice."""
+        files = [path.name for path in (*self.files, *self.rollups)]
+        return "\0".join([*files, str(self.is_open), *map(str, self.closed)])
+
+    @property
+    def rollups(self) -> list[Path]:
+        """The files of all levels but the finest."""
+        if self.days is None:
+            return []
+        of_days = (self.days.of_level(level).values() for level in LEVELS[1:])
+        return sorted(piece.path for pieces in of_days for piece in pieces)
+
+
+def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
+    """What can be read of each reduction that has kept results."""
+    if not (store.root / "reduced").exists():
         return {}
-    stamp = _stamp(store, views)
-    found = {view.name: _file(store, view.name, stamp) for view in views}
-    return {name: file for name, file in found.items() if file.exists()}
+    dumps, found = held(store), {}
+    for basis in bases(views):
+        if basis.by_time and basis.public:
+            state = by_day(store, basis, dumps)
+            if state.pieces:
+                found[basis.name] = _kept(state)
+        elif (file := whole_file(store, basis, dumps)).exists():
+            found[basis.name] = Kept((file,))
+    return found
+
+
+def by_day(store: Store, basis: Basis, dumps: Sequence[Held]) -> ByDay:
+    """How far a reduction by time is kept."""
+    said = definition(store, basis)
+    state = ByDay(basis.name, {})
+    for system in dict.fromkeys(one.system for one in dumps):
+        of_system = [one for one in dumps if one.system == system]
+        for day, stamp in days_stamps(of_system).items():
+            state.expected[system, day] = joined(said, stamp)
+        state.pruned |= {(system, day) for day in days_of(d for d in of_system if d.pruned)}
+    others: list[Piece] = []
+    for piece in pieces_of(store, basis.name):
+        where = (piece.system, piece.day)
+        if state.expected.get(where) == piece.stamp:
+            state.pieces.setdefault(where, {})[piece.level] = piece
+        else:
+            others.append(piece)
+    settled = set(state.pieces)
+    for piece in others:
+        where = (piece.system, piece.day)
+        if where in state.pruned and where not in settled:
+            state.pieces.setdefault(where, {})[piece.level] = piece
+        else:
+            state.outdated.append(piece.path)
+    return state
+
+
+def pieces_of(store: Store, name: str) -> Iterator[Piece]:
+    """All pieces of a reduction, up to date or not."""
+    for path in (store.root / "reduced" / name).glob("level=*/system=*/*.parquet"):
+        day, _, rest = path.stem.rpartition("-")
+        stamp, _, shifts = rest.partition(".")
+        level = path.parent.parent.name.partition("=")[2]
+        system = unquote(path.parent.name.partition("=")[2])
+        if level in LEVELS and not path.name.startswith("."):
+            yield Piece(level, system, date.fromisoformat(day), stamp, shifts, path)
+
+
+def piece_path(store: Store, name: str, level: str, where: Day, stamp: str) -> Path:
+    """Where the piece of a day belongs. `stamp`: with that of the shifts, behind a dot."""
+    system, day = where
+    folder = store.root / "reduced" / name / f"level={level}" / f"system={quote(system, safe='')}"
+    return folder / f"{day}-{stamp}.parquet"
+
+
+def publish(scratch: Path, path: Path) -> None:
+    """Make a finished piece the only one of its day and level."""
+    scratch.replace(path)
+    day = path.name[: len("2001-12-18")]
+    for old in path.parent.glob(f"{day}-*.parquet"):
+        if old != path:
+            old.unlink(missing_ok=True)
+
+
+def whole_file(store: Store, basis: Basis, dumps: Sequence[Held]) -> Path:
+    """Where the result of a reduction that is not by time belongs."""
+    return store.root / "reduced" / f"{basis.name}-{whole(store, basis, dumps)}.parquet"
 
 
 def keep(
     store: Store, connection: duckdb.DuckDBPyConnection, views: Sequence[View], name: str
 ) -> int:
-    """Compute a reduction and keep its result; returns its rows.
+    """Compute a reduction that is not by time and keep its result; returns its rows.
 
     Args:
         connection: to the store, with all `views`.
     """
-    file = _file(store, name, _stamp(store, views))
+    (basis,) = (one for one in bases(views) if one.name == name)
+    file = whole_file(store, basis, held(store))
     file.parent.mkdir(exist_ok=True)
     result: pa.Table = connection.sql(f'SELECT * FROM "{name}"').to_arrow_table()
     scratch = file.with_name(f".{file.name}")
@@ -53,13 +202,8 @@ def keep(
     return len(result)
 
 
-def _file(store: Store, name: str, stamp: str) -> Path:
-    return store.root / "reduced" / f"{name}-{stamp}.parquet"
-
-
-def _stamp(store: Store, views: Sequence[View]) -> str:
-    """Changes with the dumps, the runs, the layouts and the SQL that a result rests on."""
-    said = [fingerprint(), *(view.sql for view in views)]
-    said += sorted(folder.name for folder in store.records.glob("system=*/date=*/dump=*"))
-    said += [run.read_text(encoding="utf-8") for run in sorted(store.runs.glob("*.json"))]
-    return hashlib.blake2b("\0".join(said).encode(), digest_size=8).hexdigest()
+def _kept(state: ByDay) -> Kept:
+    fine, is_open = state.of_level(INTERVAL), bool(state.open)
+    closed = {*state.pieces.keys() - fine.keys(), *state.pruned}
+    files = (piece.path for day, piece in fine.items() if day in closed or not is_open)
+    return Kept(tuple(sorted(files)), is_open, tuple(sorted(closed)), state)

@@ -295,7 +295,7 @@ def test_kept_reductions_answer_as_computed_ones(
     words = ["report", "SYSTEM_SUMMARY2_BY_TIME", "--run", "2600NP", "--store"]
     answer = cpmon("reduce", "--store", store, "system_summary2_by_time")
     assert answer.text.startswith("system_summary2_by_time: 4 rows in ")
-    assert [f.name.partition("-")[0] for f in (store / "reduced").iterdir()] == [
+    assert [f.name for f in (store / "reduced").iterdir() if f.is_dir()] == [
         "system_summary2_by_time"
     ]
     assert cpmon(*words, store).out == cpmon(*words, perf).out

@@ -1,0 +1,226 @@
+"""What `cpmon reduce` does: which days are missing, and in which order they are computed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from ..store import Store, connect
+from ..store.days import Held, days_of, held
+from ..store.kept_views import DAY
+from ..store.parquet import write_table
+from ..store.reduced import (
+    INTERVAL,
+    ByDay,
+    Day,
+    by_day,
+    keep,
+    piece_path,
+    publish,
+    whole_file,
+)
+from ..store.stamps import Basis, bases
+from ..store.views import text
+from ..store.workbench import Batch, Workbench, batches
+from .reductions import reduction, reductions
+from .report_sql import TIME, bucket
+from .rollups import FEW, LEVELS, Rollup, hours_of, rollup_of
+from .settings import Settings
+from .shifts import Shift
+
+MOST_DAYS = 7
+"""Days of a system that are computed at once, where so many are missing."""
+
+
+@dataclass(slots=True)
+class Done:
+    """What was done for a reduction.
+
+    Attributes:
+        rows: of intervals that were computed. days: that were added, or rolled up again.
+        seconds: that it took, without what it shares with others.
+    """
+
+    name: str
+    rows: int = 0
+    days: int = 0
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        if not self.days:
+            return f"{self.name}: up to date"
+        return f"{self.name}: {self.rows:,} rows in {self.seconds:.1f} s"
+
+
+@dataclass(slots=True)
+class _Work:
+    """A reduction by time: what is kept of it, and which days are missing."""
+
+    basis: Basis
+    state: ByDay
+    rollup: Rollup | None
+    done: Done
+    missing: set[Day] = field(default_factory=set)
+    unrolled: set[Day] = field(default_factory=set)
+
+
+def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]:
+    """Compute what is missing of the reductions, or of those named, and keep it.
+
+    Raises:
+        CpmonError: a name is not known.
+    """
+    views = reductions()
+    wanted = [reduction(name) for name in names] or [v for v in views if not v.is_private]
+    folder = store.root / "reduced"
+    folder.mkdir(exist_ok=True)
+    dumps, known = held(store), {basis.name: basis for basis in bases(views)}
+    chosen = [known[view.name] for view in wanted]
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".") as scratch:
+        reducer = _Reducer(store, settings, dumps, Path(scratch))
+        done = {found.name: found for found in reducer.run(chosen)}
+    connect(store, views).close()  # the next reader finds the catalogue ready
+    return [done[basis.name] for basis in chosen]
+
+
+class _Reducer:
+    """One call of `reduce`: the bench is built when something is missing."""
+
+    def __init__(
+        self, store: Store, settings: Settings, dumps: Sequence[Held], scratch: Path
+    ) -> None:
+        self.store, self.dumps, self.scratch = store, dumps, scratch
+        self.shifts: list[Shift] = sorted(settings.shifts.values(), key=lambda shift: shift.name)
+        said = hours_of(self.shifts).encode()
+        self.hours = hashlib.blake2b(said, digest_size=4).hexdigest()
+        self._bench: Workbench | None = None
+
+    @property
+    def bench(self) -> Workbench:
+        if self._bench is None:
+            self._bench = Workbench(self.store, reductions(), self.scratch)
+        return self._bench
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        return self.bench.connection
+
+    def run(self, chosen: Sequence[Basis]) -> Iterator[Done]:
+        """Compute what is missing; yields in any order."""
+        works = [self._work(basis) for basis in chosen if basis.by_time]
+        for system in dict.fromkeys(one.system for one in self.dumps):
+            of_system = [one for one in self.dumps if one.system == system]
+            missing = {day for work in works for of, day in work.missing if of == system}
+            for batch in batches(of_system, days_of(of_system), sorted(missing), MOST_DAYS):
+                self._compute(works, batch)
+        for work in works:
+            self._roll_up_again(work)
+            for path in work.state.outdated:
+                path.unlink(missing_ok=True)
+            yield work.done
+        rest = [basis for basis in chosen if not basis.by_time]
+        yield from self._whole([basis for basis in rest if basis.of_runs], of_runs=True)
+        yield from self._whole([basis for basis in rest if not basis.of_runs], of_runs=False)
+
+    def _work(self, basis: Basis) -> _Work:
+        state, rollup = by_day(self.store, basis, self.dumps), rollup_of(basis.name)
+        work = _Work(basis, state, rollup, Done(basis.name), set(state.open))
+        for day in state.of_level(INTERVAL) if rollup else ():
+            found = state.pieces[day]
+            if any(level not in found or found[level].shifts != self.hours for level in LEVELS):
+                work.unrolled.add(day)
+        return work
+
+    def _compute(self, works: Sequence[_Work], batch: Batch) -> None:
+        days = {(batch.system, day) for day in batch.days}
+        these = [work for work in works if work.missing & days]
+        self.bench.narrow(batch, [work.basis for work in these])
+        for work in these:
+            started = time.perf_counter()
+            self.connection.execute(
+                f'CREATE TABLE _rows AS SELECT * FROM "{work.basis.name}" WHERE {batch.where()}'
+            )
+            for where in sorted(days & work.missing):
+                day = f"SELECT * FROM _rows WHERE {DAY} = DATE '{where[1]}'"
+                self._keep_day(work, where, day)
+            self.connection.execute("DROP TABLE _rows")
+            work.done.seconds += time.perf_counter() - started
+
+    def _keep_day(self, work: _Work, where: Day, day: str) -> None:
+        """The interval level is published first: roll-ups without it were left by a prune."""
+        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW _day AS {day}")
+        fine = self.scratch / INTERVAL
+        copied = self.connection.execute(
+            f"COPY (FROM _day) TO {text(str(fine))} (FORMAT parquet, COMPRESSION zstd)"
+        ).fetchall()
+        with fine.open("rb") as written:
+            os.fsync(written.fileno())
+        work.done.rows += copied[0][0]
+        work.done.days += 1
+        stamp = work.state.expected[where]
+        self._publish(fine, piece_path(self.store, work.basis.name, INTERVAL, where, stamp))
+        self._roll_up(work, where)
+
+    def _roll_up(self, work: _Work, where: Day) -> None:
+        """The roll-ups of the rows that `_day` has."""
+        if work.rollup is None:
+            return
+        kept = work.state.pieces.get(where, {})
+        stamp = kept[INTERVAL].stamp if INTERVAL in kept else work.state.expected[where]
+        for level in LEVELS:
+            table = self._rolled(work.rollup, level)
+            scratch = self.scratch / level
+            write_table(scratch, table)
+            named = f"{stamp}.{self.hours}"
+            self._publish(scratch, piece_path(self.store, work.basis.name, level, where, named))
+
+    def _rolled(self, rollup: Rollup, level: str) -> pa.Table:
+        ((most,),) = self.connection.execute(
+            f"SELECT coalesce(max(n), 0) FROM (SELECT count(DISTINCT {TIME}) AS n FROM _day"
+            f" GROUP BY {bucket(LEVELS[level])})"
+        ).fetchall()
+        parts = []
+        for shift in (None, *self.shifts):
+            sql, values = rollup.sql("_day", level, shift, few=most <= FEW)
+            parts.append(self.connection.sql(sql, params=values).to_arrow_table())
+        docs = rollup.docs()
+        whole = pa.concat_tables(parts)
+        said = [f.with_metadata({"meaning": docs[f.name]}) for f in whole.schema]
+        return whole.cast(pa.schema(said))
+
+    def _roll_up_again(self, work: _Work) -> None:
+        """Where only roll-ups are missing, or are by other shifts, the intervals are at hand."""
+        started = time.perf_counter()
+        for where in sorted(work.unrolled):
+            piece = work.state.pieces[where][INTERVAL]
+            rows = f"SELECT * FROM read_parquet({text(str(piece.path))}, hive_partitioning = false)"
+            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW _day AS {rows}")
+            self._roll_up(work, where)
+            work.done.days += 1
+        work.done.seconds += time.perf_counter() - started
+
+    def _whole(self, chosen: Sequence[Basis], *, of_runs: bool) -> Iterator[Done]:
+        """Reductions that are kept in one file."""
+        todo = [b for b in chosen if not whole_file(self.store, b, self.dumps).exists()]
+        if todo:
+            see = self.bench.narrow_to_runs if of_runs else self.bench.widen
+            see(todo)
+        for basis in chosen:
+            done = Done(basis.name)
+            if basis in todo:
+                started = time.perf_counter()
+                done.rows = keep(self.store, self.connection, reductions(), basis.name)
+                done.days, done.seconds = 1, time.perf_counter() - started
+            yield done
+
+    def _publish(self, scratch: Path, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        publish(scratch, path)

@@ -1,0 +1,128 @@
+"""What the catalogue shows of kept results: reductions read instead of computed, and roll-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+
+from .entries import Entry
+from .reduced import LEVELS, ByDay, Day, Kept
+from .views import LANDED, name, text
+
+if TYPE_CHECKING:
+    from .catalogue import View
+
+SCHEMA = "rollup"
+COVERAGE = "meta.reduced"
+DAY = "CAST(interval_end - to_microseconds(1) AS DATE)"
+"""The day that an interval belongs to: one that ends at midnight ends the day."""
+
+_COVERED = {
+    "reduction": ("VARCHAR", "Reduction by time that has kept results."),
+    "system": ("VARCHAR", "System that they are of."),
+    "level": ("VARCHAR", f"What a row covers: {', '.join(LEVELS)}."),
+    "first_day": ("DATE", "The first of days in a row that are kept, UTC."),
+    "last_day": ("DATE", "The last of them."),
+    "days": ("BIGINT", "How many of them hold intervals."),
+}
+
+
+def reduction_entries(reduction: View, found: Kept | None) -> Iterator[Entry]:
+    """The view of a reduction: over what is kept of it where that is up to date, else live."""
+    said = {column.name: column.doc for column in reduction.columns}
+    create = reduction.sql
+    if found is not None and not (found.is_open and not found.closed):
+        columns = ", ".join(name(column.name) for column in reduction.columns)
+        live = f"{LANDED}.{name(f'live_{reduction.name}')}"
+        if found.is_open or found.closed:
+            sql = reduction.sql.replace(f"VIEW {reduction.name} (", f"VIEW {live} (", 1)
+            yield Entry("VIEW", live, sql, f"{reduction.name}, computed.", said)
+        create = f"CREATE VIEW {name(reduction.name)} AS SELECT {columns} FROM {_rows(found, live)}"
+    yield Entry("VIEW", name(reduction.name), create, reduction.doc, said)
+
+
+def rollup_entries(reduced: Mapping[str, Kept]) -> Iterator[Entry]:
+    """`rollup.X` for every reduction that has roll-ups, of all levels."""
+    for reduction, found in sorted(reduced.items()):
+        files = found.rollups
+        if not files:
+            continue
+        schema = pq.read_schema(max(files, key=lambda file: (file.stat().st_mtime_ns, file)))
+        said = {
+            field.name: (field.metadata or {}).get(b"meaning", b"Meaning not known.").decode()
+            for field in schema
+        }
+        columns = ", ".join(map(name, said))
+        said = {"level": "Length of what a row covers: 15m, hour, day.", **said}
+        create = f"CREATE VIEW {SCHEMA}.{name(reduction)} AS SELECT level, {columns}"
+        create += f" FROM {_parquet(files, hive=True)}"
+        title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
+        yield Entry("VIEW", f"{SCHEMA}.{name(reduction)}", create, title, said)
+
+
+def coverage(reduced: Mapping[str, Kept]) -> Entry:
+    """`meta.reduced`: which days are kept at which level."""
+    rows = [
+        f"({text(reduction)}, {text(system)}, {text(level)}, '{first}', '{last}', {days})"
+        for reduction, found in sorted(reduced.items())
+        if found.days is not None
+        for level in LEVELS
+        for system, first, last, days in ranges(found.days, level)
+    ]
+    casts = ", ".join(f"CAST({n} AS {kind}) AS {n}" for n, (kind, _) in _COVERED.items())
+    source = f"(VALUES {', '.join(rows) or _NONE}) AS kept({', '.join(_COVERED)})"
+    create = f"CREATE VIEW {COVERAGE} AS SELECT {casts} FROM {source}"
+    create += "" if rows else " WHERE false"
+    said = {column: doc for column, (_, doc) in _COVERED.items()}
+    return Entry("VIEW", COVERAGE, create, "Days of which results of reductions are kept.", said)
+
+
+_NONE = f"({', '.join('NULL' for _ in _COVERED)})"
+
+
+def ranges(state: ByDay, level: str) -> list[tuple[str, date, date, int]]:
+    """System, first day, last day and number of days that are kept without one missing between."""
+    found: list[tuple[str, date, date, int]] = []
+    is_open = False
+    there = state.of_level(level)
+    for system, day in sorted(state.expected.keys() | state.pieces.keys()):
+        if (system, day) not in there:
+            is_open = False
+        elif is_open and found[-1][0] == system:
+            found[-1] = (system, found[-1][1], day, found[-1][3] + 1)
+        else:
+            found.append((system, day, day, 1))
+            is_open = True
+    return found
+
+
+def _rows(found: Kept, live: str) -> str:
+    """The rows of a reduction, of which some or all are kept."""
+    if not found.closed:
+        return _parquet(found.files)
+    # The live view also tells the columns: results of another version may lack some.
+    condition = f"NOT {_is_one_of(found.closed)}" if found.is_open else "false"
+    rows = f"SELECT * FROM {live} WHERE {condition}"
+    if found.files:
+        rows += f" UNION ALL BY NAME SELECT * FROM {_parquet(found.files, union=True)}"
+    return f"({rows})"
+
+
+def _is_one_of(days: Sequence[Day]) -> str:
+    """A condition on system and interval end."""
+    listed = ", ".join(f"({text(system)}, DATE '{day}')" for system, day in days)
+    return f"((system, {DAY}) IN ({listed}))"
+
+
+def _parquet(files: Sequence[Path], *, hive: bool = False, union: bool = False) -> str:
+    """A relation over files. `hive`: the level is in their path; `union`: columns may differ."""
+    listed = ", ".join(text(str(file.absolute())) for file in files)
+    types = ", hive_types = {'level': VARCHAR, 'system': VARCHAR}" if hive else ""
+    return (
+        f"read_parquet([{listed}], union_by_name = {hive or union}, "
+        f"hive_partitioning = {hive}{types})"
+    )

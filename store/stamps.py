@@ -1,0 +1,137 @@
+"""What a kept result was made from, as a stamp: it changes with anything that could change it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from ..schemas.registry import fingerprint
+from .classes import classes_text
+from .companions import TABLES
+from .days import Held, days_of
+from .store import Store
+
+if TYPE_CHECKING:
+    from .catalogue import View
+
+BY_TIME = {"system", "interval_end", "seconds"}
+"""A reduction with these columns has rows of intervals: it is kept day by day."""
+_OF_RUNS = {"meta.run", *(f"meta.{kind}" for kind in TABLES)}
+_CODE = ("views.py", "meta.py", "sql/deltas.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The SQL that a reduction rests on, itself included.
+
+    Attributes:
+        by_time: each of its days rests on the dumps that begin up to that day, and on no run.
+        of_runs: it reads runs, and of samples those of runs.
+        public: readers may know it.
+        names: of all reductions that it reads, and its own; in the order of the views.
+        sql: their texts.
+    """
+
+    name: str
+    by_time: bool
+    of_runs: bool
+    public: bool
+    names: tuple[str, ...]
+    sql: tuple[str, ...]
+
+    def tables(self) -> set[str]:
+        """The relations of other schemas that it reads: {"interval.useact", ...}."""
+        return {word for sql in self.sql for word in _words(sql) if "." in word}
+
+
+def bases(views: Sequence[View]) -> list[Basis]:
+    """What each reduction rests on."""
+    said = tuple((view.name, view.sql, frozenset(c.name for c in view.columns)) for view in views)
+    return list(_bases(said))
+
+
+def definition(store: Store, basis: Basis) -> str:
+    """Changes with the layouts, the code, the SQL of a reduction, and classes of users in it."""
+    said = [fingerprint(), _code(), *basis.sql]
+    if "meta.user_class" in basis.tables():
+        said.append(classes_text(store))
+    return _digest(said)
+
+
+def whole(store: Store, basis: Basis, dumps: Sequence[Held]) -> str:
+    """The stamp of a result that rests on all dumps and runs."""
+    said = [definition(store, basis), *(one.folder.name for one in dumps)]
+    said += [run.read_text(encoding="utf-8") for run in sorted(store.runs.glob("*.json"))]
+    return _digest(said)
+
+
+def basis_of(dumps: Sequence[Held], day: date) -> list[Held]:
+    """The dumps of a system that its intervals up to a day rest on.
+
+    Where an interval does not say how long it should be, the usual length is that of all.
+    """
+    if not all(one.nominal for one in dumps):
+        return list(dumps)
+    return [one for one in dumps if one.begins <= day]
+
+
+def days_stamps(dumps: Sequence[Held]) -> dict[date, str]:
+    """Day -> stamp of the dumps of one system that it rests on.
+
+    Args:
+        dumps: of the system, by begin.
+    """
+    if not all(one.nominal for one in dumps):
+        of_all = _digest([one.dump for one in dumps])
+        return dict.fromkeys(days_of(dumps), of_all)
+    found, grown, rest = {}, hashlib.blake2b(digest_size=8), list(dumps)
+    for day in days_of(dumps):
+        while rest and rest[0].begins <= day:
+            grown.update(f"{rest.pop(0).dump}\0".encode())
+        found[day] = grown.hexdigest()
+    return found
+
+
+def joined(*stamps: str) -> str:
+    """One stamp of several."""
+    return _digest(stamps)
+
+
+@functools.lru_cache(maxsize=8)
+def _bases(views: tuple[tuple[str, str, frozenset[str]], ...]) -> tuple[Basis, ...]:
+    texts = {name: sql for name, sql, _ in views}
+    reads = {name: (_words(sql) & texts.keys()) - {name} for name, sql in texts.items()}
+    found = []
+    for name, _, columns in views:
+        below, rest = {name}, [name]
+        while rest:
+            rest += (more := reads[rest.pop()] - below)
+            below |= more
+        names = tuple(known for known in texts if known in below)
+        sql = tuple(texts[known] for known in names)
+        of_runs = any(_words(text) & _OF_RUNS for text in sql)
+        by_time = columns >= BY_TIME and not of_runs
+        found.append(Basis(name, by_time, of_runs, not name.startswith("_"), names, sql))
+    return tuple(found)
+
+
+def _words(sql: str) -> set[str]:
+    """Names, with schema where they have one; of the code alone, without comments."""
+    code = re.sub(r"--[^\n]*", "", sql).lower()
+    return set(re.findall(r"[a-z_]\w*(?:\.[a-z_]\w*)?", code))
+
+
+@functools.cache
+def _code() -> str:
+    own = files(__package__)
+    return "".join((own / file).read_text(encoding="utf-8") for file in _CODE)
+
+
+def _digest(said: Sequence[str]) -> str:
+    return hashlib.blake2b("\0".join(said).encode(), digest_size=8).hexdigest()
