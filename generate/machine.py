@@ -20,8 +20,10 @@ _SUSPENDED = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Processors:
-    """Times in TOD units, (intervals, processors); processor 0 is the master.
+class Times:
+    """What processors spend their time on, TOD units; processor 0 is the master.
+
+    (processors,) of one interval, or (intervals, processors) of a run.
 
     Busy time is emulation + charged + system; what is left of an interval is wait, apart from
     `suspended` time, in which the processor itself was given to another partition. Spinning is
@@ -29,7 +31,6 @@ class Processors:
 
     Attributes:
         online: whether each took part in an interval.
-        shortage: (intervals,) work wanted over work done, 1 where all was done.
     """
 
     online: Bool
@@ -39,6 +40,26 @@ class Processors:
     suspended: I64
     spins: I64
     spin_time: I64
+
+    @property
+    def busy(self) -> I64:
+        """Everything but wait and suspension."""
+        return self.emulation + self.charged + self.system
+
+    @property
+    def cp(self) -> F64:
+        """CP time: where CP's work is done."""
+        return (self.charged + self.system).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Processors(Times):
+    """The processors of a run.
+
+    Attributes:
+        shortage: (intervals,) work wanted over work done, 1 where all was done.
+    """
+
     shortage: F64
 
     @classmethod
@@ -69,38 +90,10 @@ class Processors:
             shortage=use.shortage,
         )
 
-    @property
-    def busy(self) -> I64:
-        """Everything but wait and suspension."""
-        return self.emulation + self.charged + self.system
-
     def at(self, interval: int) -> Times:
         """What they did in one interval."""
         names = Times.__dataclass_fields__
         return Times(**{name: getattr(self, name)[interval] for name in names})
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """The processors in one interval, (processors,) each: see `Processors`."""
-
-    online: Bool
-    emulation: I64
-    charged: I64
-    system: I64
-    suspended: I64
-    spins: I64
-    spin_time: I64
-
-    @property
-    def busy(self) -> I64:
-        """Everything but wait and suspension."""
-        return self.emulation + self.charged + self.system
-
-    @property
-    def cp(self) -> F64:
-        """CP time: where CP's work is done."""
-        return (self.charged + self.system).astype(np.float64)
 
 
 def _online(measurement: Measurement, timeline: Timeline) -> Bool:

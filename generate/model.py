@@ -25,7 +25,7 @@ from .roster import Roster
 from .scheduler import Lists, stretch
 from .services import Mixes, Services
 from .states import States
-from .storage import Flows, Levels, Paging
+from .storage import Flows, Levels, Moved
 from .timeline import Bool, Timeline
 from .transaction_classes import TransactionClasses
 from .transactions import Transactions
@@ -197,10 +197,10 @@ class Sample:
         return Services.of(self)
 
     @cached_property
-    def paging(self) -> Paging:
+    def paging(self) -> Moved:
         """Pages moved in the interval, by processor."""
         rng = self.model.measurement.rng(f"paging in interval {self.interval}")
-        return Paging.of(self.model.flows, self.interval, self.times.cp, rng)
+        return self.model.flows.at(self.interval, self.times.cp, rng)
 
     @cached_property
     def activity(self) -> Activity:

@@ -83,8 +83,8 @@ def _listed(rng: np.random.Generator, mean: float, free: I64, intervals: int) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Flows:
-    """Pages moved in each interval, (intervals,). `stolen` frames made room for what came in."""
+class Moved:
+    """Pages that moved: (intervals,) of a run, or (processors,) of one interval."""
 
     fast_in: I64
     slow_in: I64
@@ -93,6 +93,16 @@ class Flows:
     dasd_in: I64
     dasd_out: I64
     moved_below_2g: I64
+
+    @property
+    def stolen(self) -> I64:
+        """Every page that comes in takes a frame that was taken from somebody."""
+        return self.fast_in + self.slow_in + self.dasd_in
+
+
+@dataclass(frozen=True, slots=True)
+class Flows(Moved):
+    """Pages that moved in each interval of a run, (intervals,)."""
 
     @classmethod
     def of(cls, measurement: Measurement, course: Course, demand: Demand) -> Flows:
@@ -125,37 +135,12 @@ class Flows:
             moved_below_2g=flow("moves below", demand.moved_below_2g, targets.move_2g_rate),
         )
 
-    @property
-    def stolen(self) -> I64:
-        """Every page that comes in takes a frame that was taken from somebody."""
-        return self.fast_in + self.slow_in + self.dasd_in
-
-
-@dataclass(frozen=True, slots=True)
-class Paging:
-    """The flows of one interval by the processor that did it, (processors,)."""
-
-    fast_in: I64
-    slow_in: I64
-    out: I64
-    migrated: I64
-    dasd_in: I64
-    dasd_out: I64
-    moved_below_2g: I64
-
-    @classmethod
-    def of(cls, flows: Flows, interval: int, weights: F64, rng: np.random.Generator) -> Paging:
-        """The flows of an interval, where CP's work was done.
+    def at(self, interval: int, weights: F64, rng: np.random.Generator) -> Moved:
+        """Those of one interval by the processor that did it, (processors,).
 
         Args:
             weights: (processors,) CP time of each.
         """
-        names = cls.__dataclass_fields__
-        totals = np.array([getattr(flows, name)[interval] for name in names])
+        totals = np.array([getattr(self, name)[interval] for name in Moved.__dataclass_fields__])
         shape = (len(totals), len(weights))
-        return cls(*partition(totals, weights * around_one(rng, shape, 0.01)))
-
-    @property
-    def stolen(self) -> I64:
-        """Frames taken from users."""
-        return self.fast_in + self.slow_in + self.dasd_in
+        return Moved(*partition(totals, weights * around_one(rng, shape, 0.01)))
