@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from .options import Device, Length, listing_option, output_options, span_options, store_option
-from .output import deliver
+from .output import deliver, write_file
 
 
 def _reports() -> Iterator[str]:
@@ -32,6 +32,18 @@ def _reports() -> Iterator[str]:
 @click.option("--shift", metavar="NAME", help="Only the hours of this shift of the settings.")
 @click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")
 @click.option(
+    "--html",
+    is_flag=True,
+    help="Write pages with charts and all reports into the folder -o, one for each run.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a chart of the report instead: FILE.svg or FILE.png.",
+)
+@click.option("--columns", metavar="NAMES", help="What the chart shows, as total_util,emul_util.")
+@click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
     help="The settings; without it CPMON_CONFIG or the store's cpmon.toml.",
@@ -51,6 +63,9 @@ def command(
     top: int | None,
     shift: str | None,
     zone: str | None,
+    html: bool,
+    plot: Path | None,
+    columns: str | None,
     config: Path | None,
     since: datetime | None,
     until: datetime | None,
@@ -63,6 +78,9 @@ def command(
     span. The others have a line for each object over the whole span, the greatest first; with
     --user, --device or --cpu they follow one of them over time.
 
+    With --html no NAME is given: a page for each run (or system without runs) has them all, and
+    index.html lists the pages. They need no network. Run cpmon reduce before, it is faster then.
+
     Upper or lower case, dashes or underscores: all the same. Formats other than table carry the
     unrounded values, times in UTC.
 
@@ -72,12 +90,24 @@ def command(
       cpmon report processors-by-time --store perf/ --system VMPROD --cpu 0 --format csv
       cpmon report user_resource_util --store perf/ --top 10 --shift prime
       cpmon report user_resource_util --store perf/ --user LINUX001 --by 15m
+      cpmon report --html --store perf/ --run 2600NP -o pages/
+      cpmon report paging_by_time --store perf/ --run 2600NP --plot paging.png
     """
     from ..reduce import find_report, render_report, report, report_names
     from ..reduce.reductions import reductions
     from ..reduce.settings import read_settings
     from ..store import Store, connect
 
+    if html:
+        narrowed = (name, cpu, user, device, by, top, shift, plot, columns)
+        if any(given is not None for given in narrowed):
+            raise click.UsageError(
+                "--html takes --run, --system, --since, --until and --tz: a page has all reports"
+            )
+        _write_pages(store, output, config, run, system, since, until, zone)
+        return
+    if columns is not None and plot is None:
+        raise click.UsageError("--columns chooses what --plot FILE draws")
     if name is None:
         raise click.UsageError(f"which report? One of {', '.join(report_names())}")
     find_report(name)
@@ -97,4 +127,44 @@ def command(
             zone=zone,
             settings=read_settings(store, config),
         )
-    deliver(render_report(found, form), output, form)
+    if plot is None:
+        deliver(render_report(found, form), output, form)
+        return
+    from ..reduce.page.plot import plot_report
+
+    wanted = [part.strip() for part in columns.split(",")] if columns else []
+    write_file(plot, plot_report(found, plot.suffix.lower().lstrip("."), wanted))
+
+
+def _write_pages(
+    store: Path,
+    output: Path | None,
+    config: Path | None,
+    run: str | None,
+    system: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    zone: str | None,
+) -> None:
+    """Write the pages, and say where they are."""
+    from ..reduce.page.page import write_pages
+    from ..reduce.reductions import reductions
+    from ..reduce.settings import read_settings
+    from ..store import Store, connect
+
+    if output is None or str(output) == "-":
+        raise click.UsageError("--html writes several files: name their folder with -o DIR")
+    with connect(Store(store), reductions()) as connection:
+        written = write_pages(
+            connection,
+            output,
+            write_file,
+            run=run,
+            system=system,
+            since=since,
+            until=until,
+            zone=zone,
+            settings=read_settings(store, config),
+        )
+    for file in written:
+        click.echo(f"{file}: {file.stat().st_size / 1e6:.1f} MB", err=True)

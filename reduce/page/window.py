@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import duckdb
 
@@ -73,7 +74,8 @@ def windows(
     Args:
         con: a connection on which the reductions are views.
         run, system: limit to that one.
-        since, until: narrow each of them; UTC without zone. One that is empty then is left out.
+        since, until: narrow each of them; UTC where they name no zone. One that is empty then is
+            left out.
 
     Raises:
         CpmonError: there is no such run or system, or no measured interval.
@@ -84,8 +86,9 @@ def windows(
     systems = _names(con, "SELECT DISTINCT system FROM meta.interval ORDER BY system")
     if system is not None and system not in systems:
         raise unknown("system", system, systems)
-    rows = con.execute(_WINDOWS, [since, until, run, run, system, system]).fetchall()
-    found = [Window(*row[:-1], attributes=dict(row[-1] or {})) for row in rows]
+    given = [_utc(since), _utc(until), run, run, system, system]
+    rows = con.sql(_WINDOWS, params=given).to_arrow_table().to_pylist()
+    found = [_window(row) for row in rows]
     if not found:
         raise CpmonError(
             "no measured interval is in that span",
@@ -94,6 +97,17 @@ def windows(
             remedy="ask for another span, or ingest a dump first",
         )
     return found
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    """A time as the catalogue has it: UTC without zone."""
+    return (
+        time if time is None or time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
+    )
+
+
+def _window(row: dict[str, Any]) -> Window:
+    return Window(**row | {"attributes": dict(row["attributes"] or [])})
 
 
 def _names(con: duckdb.DuckDBPyConnection, sql: str) -> list[str]:

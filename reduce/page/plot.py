@@ -1,0 +1,172 @@
+"""A chart of any report, as SVG or PNG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...schemas import CpmonError
+from ...schemas.lookup import unknown
+from ..report import ReportResult
+from ..report_shape import Elapsed, Latest, Lines, ReportColumn
+from ..report_sql import TIME
+from .cells import cell_text, clock
+from .chart import Chart, Kind, column_of
+from .drawing import bars, over_time, png, stacked, svg
+from .points import POINTS, Points, with_gaps
+
+FORMATS = ("svg", "png")
+MOST_OBJECTS = 20
+"""Bars, and lines of objects: more cannot be told apart."""
+
+
+def plot_report(result: ReportResult, format: str, columns: Sequence[str] = ()) -> bytes:
+    """A report as a chart: lines over time, or bars of the greatest objects.
+
+    Columns of one unit share a panel. Of a report by time and object each column has its own, with
+    a line for each object.
+
+    Args:
+        format: one of FORMATS.
+        columns: names of columns of the reduction; by default the one that a report by object is
+            sorted by, else the first figure and those of its unit.
+
+    Raises:
+        CpmonError: no such format or column, or nothing in the report that can be drawn.
+    """
+    if format not in FORMATS:
+        raise CpmonError(
+            "a chart cannot be written in that format",
+            expected=" or ".join(f".{known}" for known in FORMATS),
+            found=format or "a name without ending",
+        )
+    panels = [_panel(result, group) for group in _grouped(result, _columns(result, columns))]
+    spec = stacked(panels)
+    spec["title"] = {"text": f"{result.report.title}", "subtitle": _about(result)} | _TITLE
+    if format == "png":
+        return png(spec)
+    return svg(spec, result.report.title, _about(result), result.report.name.lower()).encode()
+
+
+_TITLE = {"anchor": "start", "fontSize": 13, "subtitleFontSize": 11, "offset": 12}
+
+
+def _about(result: ReportResult) -> str:
+    """What the chart covers."""
+    first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
+    run = f", run {result.run_id}" if result.run_id else ""
+    told = "".join(f", {said}" for said in result.said)
+    return (
+        f"{result.report.name}, system {result.system}{run}{told},"
+        f" {first} to {last} {result.zone.key}"
+    )
+
+
+def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
+    """What is drawn."""
+    report = result.report
+    figures = [column for column in report.columns if _is_figure(result, column)]
+    known = {column.name: column for column in figures}
+    for name in names:
+        if name not in known:
+            raise unknown("figure", name, known, place=report.name)
+    if names:
+        return [known[name] for name in names]
+    if not figures:
+        raise CpmonError(
+            f"{report.name} has no figures to draw", remedy="print it, or name another report"
+        )
+    if result.lines is Lines.OBJECT and report.sort in known:
+        return [known[report.sort]]
+    return [column for column in figures if column.unit == figures[0].unit]
+
+
+def _is_figure(result: ReportResult, column: ReportColumn) -> bool:
+    """Whether a column has numbers that mean something side by side."""
+    kind = result.table.schema.field(column.name).type
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return (
+        bool(number) and column.mean is not None and not isinstance(column.mean, Elapsed | Latest)
+    )
+
+
+def _grouped(result: ReportResult, columns: list[ReportColumn]) -> list[list[ReportColumn]]:
+    """The columns of each panel."""
+    if _is_split(result):
+        return [[column] for column in columns]
+    ordered = sorted(columns, key=lambda column: [c.unit for c in columns].index(column.unit))
+    return [list(same) for _, same in groupby(ordered, lambda column: column.unit)]
+
+
+def _is_split(result: ReportResult) -> bool:
+    """Whether there are several objects at each time."""
+    if result.lines is not Lines.TIME or not result.report.keys:
+        return False
+    times = result.table.column(TIME)
+    return len(pc.unique(times)) < len(times)
+
+
+def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
+    """One panel; its axis says the unit, and of a single column what it is."""
+    first = columns[0]
+    single = len(columns) == 1
+    axis = f"{first.heading} {first.unit}".strip() if single else first.unit
+    kind = Kind.BARS if result.lines is Lines.OBJECT else Kind.LINES
+    chart = Chart(first.name, result.report.title, "", axis, (), kind)
+    if result.lines is Lines.OBJECT:
+        return bars(chart, _objects(result, columns), background=True)
+    points = _split(result, first) if _is_split(result) else _times(result, columns)
+    return over_time(chart, points, result.zone, background=True)
+
+
+def _times(result: ReportResult, columns: list[ReportColumn]) -> Points:
+    """Columns over time."""
+    tables = [_series(result.table, column, column.heading) for column in columns]
+    return Points(pa.concat_tables(tables), tuple(column.heading for column in columns))
+
+
+def _split(result: ReportResult, column: ReportColumn) -> Points:
+    """A column of each object over time, the first objects by name."""
+    keys = list(result.report.keys)
+    objects = result.table.group_by(keys).aggregate([]).sort_by([(k, "ascending") for k in keys])
+    tables, names = [], []
+    for row in objects.slice(0, MOST_OBJECTS).to_pylist():
+        lines = result.table
+        for key in keys:
+            lines = lines.filter(pc.equal(lines.column(key), pa.scalar(row[key])))
+        names.append(_name(result, row))
+        tables.append(_series(lines, column, names[-1]))
+    return Points(pa.concat_tables(tables), tuple(names))
+
+
+def _name(result: ReportResult, row: dict[str, Any]) -> str:
+    """An object with what its keys are: CPU 0, Userid MAINT."""
+    keys = [column_of(result.report, key) for key in result.report.keys]
+    return " ".join(f"{key.heading} {cell_text(key, row[key.name])}" for key in keys)
+
+
+def _series(lines: pa.Table, column: ReportColumn, label: str) -> pa.Table:
+    values = pc.multiply(lines.column(column.name).cast(pa.float64()), float(column.scale))
+    labels = pa.array([label] * len(lines), pa.string())
+    times = lines.column(TIME).cast(pa.timestamp("us"))
+    return with_gaps(pa.table([times, labels, values], schema=POINTS))
+
+
+def _objects(result: ReportResult, columns: list[ReportColumn]) -> Points:
+    """The greatest objects of a report, in its order."""
+    shown = result.table.slice(0, MOST_OBJECTS)
+    keys = [column_of(result.report, key) for key in result.report.keys]
+    rows = [
+        {
+            "object": " ".join(cell_text(key, line[key.name]) for key in keys),
+            "series": column.heading,
+            "value": None if line[column.name] is None else line[column.name] * column.scale,
+        }
+        for line in shown.to_pylist()
+        for column in columns
+    ]
+    return Points(pa.Table.from_pylist(rows), tuple(column.heading for column in columns))
