@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..report_shape import Report
 from . import (
+    configuration,
     dasd,
     events,
     processors,
@@ -14,6 +15,7 @@ from . import (
 REPORTS: dict[str, Report] = {
     report.name: report
     for group in (
+        configuration,
         dasd,
         system,
         processors,

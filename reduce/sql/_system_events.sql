@@ -90,9 +90,9 @@ SELECT system,
        tod AS event_at,
        'storage' AS kind,
        'standby '
-         || CAST(CAST(sysgstby / 1048576e0 AS BIGINT) AS VARCHAR)
+         || CAST(CAST(ROUND(sysgstby / 1048576e0) AS BIGINT) AS VARCHAR)
          || ' MB, reserved '
-         || CAST(CAST(sysgstrs / 1048576e0 AS BIGINT) AS VARCHAR) || ' MB'
+         || CAST(CAST(ROUND(sysgstrs / 1048576e0) AS BIGINT) AS VARCHAR) || ' MB'
          AS event_text
 FROM monitor.mtrmcc
 WHERE sysgstby IS NOT NULL

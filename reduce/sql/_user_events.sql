@@ -63,7 +63,7 @@ logon AS (
          vmduser,
          MIN(event_at) AS event_at,
          COUNT(*) AS processors,
-         CAST(MAX(mib) AS BIGINT) AS mib,
+         CAST(ROUND(MAX(mib)) AS BIGINT) AS mib,
          MAX(relative_share) AS relative_share,
          MAX(absolute_share) AS absolute_share
   FROM joined_session

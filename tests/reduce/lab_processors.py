@@ -17,11 +17,6 @@ CLOCK = 13_000_000_000 * TOD_SECOND // 4
 
 def fill(con: duckdb.DuckDBPyConnection) -> None:
     """Add the rows."""
-    insert(
-        con,
-        "monitor.mtrsys",
-        {"system": "LAB", "tod": minute(-0.1), "hcpcpeid": "05020000"},
-    )
     ends = 0.0
     for n, seconds in enumerate((None, 60.0, 30.0)):
         ends += seconds or 0
