@@ -38,7 +38,7 @@ def main() -> None:
 
     if wanted[0] == "ingest":
         import cpmon.ingest
-        import cpmon.store  # noqa: F401
+        import cpmon.store
     else:
         import cpmon.generate  # noqa: F401
     started = time.perf_counter()

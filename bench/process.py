@@ -1,0 +1,56 @@
+"""What one command of cpmon took in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .machine import MEGA
+
+
+@dataclass(frozen=True)
+class Process:
+    """Bytes of the dump that it read or wrote, its seconds, and its peak of resident memory."""
+
+    size_bytes: int
+    seconds: float
+    peak_bytes: int
+
+    @property
+    def speed(self) -> float:
+        """MB a second."""
+        return self.size_bytes / MEGA / self.seconds
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """For a row of a table."""
+        return {"peak MB": self.peak_bytes / MEGA, "s": self.seconds, "MB/s": self.speed}
+
+    @classmethod
+    def best(cls, runs: Sequence[Process]) -> Process:
+        """Of several runs the shortest time and the highest peak."""
+        seconds, peak = min(r.seconds for r in runs), max(r.peak_bytes for r in runs)
+        return cls(runs[0].size_bytes, seconds, peak)
+
+
+def command(*words: str) -> tuple[float, int]:
+    """Run a command in a new process; its seconds and the peak of its memory in bytes.
+
+    Raises:
+        AssertionError: it did not end with status 0.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.peak", *words],
+        cwd=Path(__file__).parent.parent,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    told = json.loads(done.stdout.splitlines()[-1])
+    if told["status"] != 0:
+        raise AssertionError(f"cpmon {' '.join(words)} ended with {told['status']}")
+    return told["seconds"], told["peak_bytes"]
