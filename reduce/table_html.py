@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 TEMPLATE = "comparison.html"
+UPRIGHT = 7
+"""So many columns fit a sheet of paper upright; with more the page is printed across."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,11 @@ def runs_page(found: RunComparison) -> bytes:
 
 def _page(title: str, subtitle: str, tables: Sequence[HtmlTable], notes: Sequence[str]) -> bytes:
     text = _template().render(
-        title=title, subtitle="" if subtitle == title else subtitle, tables=tables, notes=notes
+        title=title,
+        subtitle="" if subtitle == title else subtitle,
+        tables=tables,
+        notes=notes,
+        wide=max(len(table.head) for table in tables) > UPRIGHT,
     )
     return text.encode()
 

@@ -192,6 +192,17 @@ def test_a_page_is_made_for_light_dark_and_paper(runs: RunComparison) -> None:
     assert '<html lang="en">' in text and '<meta charset="utf-8">' in text
 
 
+def test_many_columns_are_printed_across(runs: RunComparison) -> None:
+    assert "size: landscape" not in render_runs(runs, "html").decode()
+    found = compare_one()
+    names = tuple(f"R{n}" for n in range(1, 9))
+    spec = replace(found.spec, runs=names)
+    cells = tuple(replace(found.cells[0], run_id=name) for name in names)
+    heads = tuple(replace(found.runs[0], run_id=name) for name in names)
+    many = replace(found, spec=spec, runs=heads, cells=cells)
+    assert "size: landscape" in render_comparison(many, "html").decode()
+
+
 def test_other_names_than_those_of_runs_head_the_columns() -> None:
     con = lab()
     insert(
