@@ -92,7 +92,8 @@ SELECT system,
        'standby '
          || CAST(CAST(ROUND(sysgstby / 1048576e0) AS BIGINT) AS VARCHAR)
          || ' MB, reserved '
-         || CAST(CAST(ROUND(sysgstrs / 1048576e0) AS BIGINT) AS VARCHAR) || ' MB'
+         || CAST(CAST(ROUND(sysgstrs / 1048576e0) AS BIGINT) AS VARCHAR)
+         || ' MB'
          AS event_text
 FROM monitor.mtrmcc
 WHERE sysgstby IS NOT NULL

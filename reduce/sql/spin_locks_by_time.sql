@@ -20,7 +20,7 @@ CREATE OR REPLACE VIEW spin_locks_by_time (
   spin_us,
   -- Time spent spinning, as a share of one processor, 0 or more. NULL without a
   -- delta of SYTLCK or SYTSCG.
-  spin_util,
+  spin_busy,
   -- Spins per second for exclusive use. NULL before CP 5.3.0, which does not
   -- tell them apart.
   exclusive_rate,
@@ -28,7 +28,7 @@ CREATE OR REPLACE VIEW spin_locks_by_time (
   -- without such spins.
   exclusive_us,
   -- Share of a processor spent in these, 0 or more. NULL before CP 5.3.0.
-  exclusive_util,
+  exclusive_busy,
   -- Spins per second for shared use. NULL before CP 5.3.0, which does not tell
   -- them apart.
   shared_rate,
@@ -36,7 +36,7 @@ CREATE OR REPLACE VIEW spin_locks_by_time (
   -- without such spins.
   shared_us,
   -- Share of a processor spent in these, 0 or more. NULL before CP 5.3.0.
-  shared_util,
+  shared_busy,
   -- Spins. NULL without a delta of SYTLCK or SYTSCG.
   spins,
   -- Time spent spinning, TOD units of 1/4096 microsecond. NULL without a delta
@@ -124,13 +124,13 @@ SELECT system,
        seconds,
        spins / nullif(seconds, 0) AS spin_rate,
        spin_tod / nullif(spins * 4096e0, 0) AS spin_us,
-       spin_tod / nullif(seconds * 4096e6, 0) AS spin_util,
+       spin_tod / nullif(seconds * 4096e6, 0) AS spin_busy,
        exclusive_spins / nullif(seconds, 0) AS exclusive_rate,
        exclusive_tod / nullif(exclusive_spins * 4096e0, 0) AS exclusive_us,
-       exclusive_tod / nullif(seconds * 4096e6, 0) AS exclusive_util,
+       exclusive_tod / nullif(seconds * 4096e6, 0) AS exclusive_busy,
        shared_spins / nullif(seconds, 0) AS shared_rate,
        shared_tod / nullif(shared_spins * 4096e0, 0) AS shared_us,
-       shared_tod / nullif(seconds * 4096e6, 0) AS shared_util,
+       shared_tod / nullif(seconds * 4096e6, 0) AS shared_busy,
        spins,
        spin_tod,
        exclusive_spins,

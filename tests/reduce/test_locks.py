@@ -25,13 +25,13 @@ def test_a_lock_for_exclusive_and_shared_use(con: duckdb.DuckDBPyConnection) -> 
         "seconds": 60,
         "spin_rate": 900 / 60,
         "spin_us": 750_000 / 900,
-        "spin_util": 0.75 / 60,
+        "spin_busy": 0.75 / 60,
         "exclusive_rate": 600 / 60,
         "exclusive_us": 1000,
-        "exclusive_util": 0.6 / 60,
+        "exclusive_busy": 0.6 / 60,
         "shared_rate": 300 / 60,
         "shared_us": 500,
-        "shared_util": 0.15 / 60,
+        "shared_busy": 0.15 / 60,
         "spins": 900,
         "spin_tod": round(0.75 * TOD_SECOND),
         "exclusive_spins": 600,
@@ -64,13 +64,13 @@ def test_before_5_3_two_locks_are_known_without_telling_how_they_were_used(
     unknown = dict.fromkeys(
         f"{use}_{figure}"
         for use in ("exclusive", "shared")
-        for figure in ("rate", "us", "util", "spins", "tod")
+        for figure in ("rate", "us", "busy", "spins", "tod")
     )
     key = {"system": "LAB", "interval_end": minute(2), "seconds": 30}
-    scheduler = {"spin_rate": 4, "spin_us": 500, "spin_util": 0.002, "spins": 120}
+    scheduler = {"spin_rate": 4, "spin_us": 500, "spin_busy": 0.002, "spins": 120}
     want = {"lock": "SRMSLOCK", **key, **scheduler, "spin_tod": round(0.06 * TOD_SECOND)}
     close(lock(con, "SRMSLOCK", 2), {**want, **unknown})
-    timer = {"spin_rate": 1, "spin_us": 100, "spin_util": 0.0001, "spins": 30}
+    timer = {"spin_rate": 1, "spin_us": 100, "spin_busy": 0.0001, "spins": 30}
     want = {"lock": "HCPTRQLK", **key, **timer, "spin_tod": round(0.003 * TOD_SECOND)}
     close(lock(con, "HCPTRQLK", 2), {**want, **unknown})
 
@@ -96,5 +96,5 @@ def test_locks_are_sorted_by_the_time_spent_in_them_over_the_span(
     lines = report(con, "SPIN_LOCKS", top=1).table.to_pylist()
     assert [line["lock"] for line in lines] == ["SRMSLOCK"]
     assert lines[0]["spin_rate"] == pytest.approx(1800 / 90)
-    assert lines[0]["spin_util"] == pytest.approx(1.5 / 90)
+    assert lines[0]["spin_busy"] == pytest.approx(1.5 / 90)
     assert lines[0]["shared_us"] == pytest.approx(500)
