@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Print the comparison TABLE: values a run, then ratios to the base run.
 
-    TABLE is a shipped one or a TOML file of your own (docs/reports.md). csv holds one printed cell
-    a line: table, run_id, row_label, value_as_printed, source_tag.
+    TABLE is a shipped one or a TOML file of your own (docs/comparisons.md). csv holds one printed
+    cell a line: table, run_id, row_label, value_as_printed, source_tag.
 
     Without TABLE, --run and --base compare runs on the standard metrics, and tell for each by a
     t-test of the intervals of both steady states whether it changed or is noise. The base run is

@@ -1,6 +1,6 @@
 """Comparison tables as data: the TOML specs of `tables/` and those that users write.
 
-Format: `docs/reports.md`. Everything a spec can get wrong is said with file, key, value and what
+Format: `docs/comparisons.md`. Everything a spec can get wrong is said with file, key, value and what
 would be allowed.
 """
 

@@ -1,8 +1,9 @@
 """Write the generated pages of docs/: `python -m tools.make_docs`, run by `make docs`.
 
 docs/dictionary.md comes from the Arrow schemas of the landed tables, docs/cli-reference.md from
-the help texts of the commands, docs/findings.md from the catalogue of findings. With
-`--check` nothing is written; pages that are not current are named, and the exit status is 1.
+the help texts of the commands, docs/findings.md from the catalogue of findings, docs/reports.md
+from reports and reductions. With `--check` nothing is written; pages that are not current are
+named, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import pyarrow as pa
 from cpmon.ingest.findings import Code, Severity
 from cpmon.schemas import HEADER, layouts
 from cpmon.schemas.arrow import ROW, TAIL, schemas
+
+from .report_pages import report_page
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = "<!-- Written by `make docs`; changes belong into what it is made from. -->"
@@ -139,6 +142,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/dictionary.md": dictionary,
     "docs/cli-reference.md": cli_reference,
     "docs/findings.md": findings,
+    "docs/reports.md": lambda: report_page(GENERATED),
 }
 
 

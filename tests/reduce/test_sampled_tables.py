@@ -363,7 +363,7 @@ def test_the_text_says_what_computed_columns_are(con: duckdb.DuckDBPyConnection)
     assert "UP is the change from OFF to ONCE, percent\n" in render_comparison(changed).decode()
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "comparisons.md").read_text(encoding="utf-8")
 
 
 def test_the_page_of_reports_shows_specs_that_can_be_read():

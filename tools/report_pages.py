@@ -1,0 +1,201 @@
+"""docs/reports.md: every report with its columns, from the reductions; part of `make docs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+
+from sqlglot import exp
+from sqlglot.lineage import Node, lineage
+
+from cpmon.reduce.printing import Style
+from cpmon.reduce.reductions import Reduction, reduction, reductions
+from cpmon.reduce.report_set import REPORTS
+from cpmon.reduce.report_shape import (
+    Elapsed,
+    Latest,
+    Level,
+    Lines,
+    Report,
+    ReportColumn,
+    Sums,
+    Total,
+)
+from cpmon.schemas.registry import record_of, tables
+
+OWN = ("seconds", "interval_end", "system", "dump", "tod", "tod_us")
+"""Columns of landed tables that are cpmon's: they name no field."""
+
+LINES = {
+    Lines.TIME: "a line each interval, then the mean",
+    Lines.OBJECT: "a line each object over the whole span",
+    Lines.ROW: "a line each row",
+}
+
+INTRODUCTION = """\
+`cpmon report NAME --store S` prints a report; `cpmon report --list` names them all.
+
+| option | effect |
+|---|---|
+| `--run R`, `--system S` | the system and window of a run; a system, where the store has several |
+| `--since T`, `--until T` | only intervals that end behind the one and not behind the other |
+| `--shift NAME` | only intervals that end in the hours of a shift |
+| `--by 15m` | reports by time: a line for all intervals of such a span, counted from midnight UTC |
+| `--top N` | reports of objects: only the greatest |
+| `--user`, `--device`, `--cpu` | follows one object; reports of objects then have lines by time |
+| `--tz ZONE` | time zone of the printed times |
+| `--format`, `-o` | text, or the unrounded values as CSV, JSON, Parquet, Markdown |
+
+Every figure of a line, of the mean line and of a line over several intervals is computed from
+sums: growth over elapsed seconds, never a mean of means. A level is the mean of the samples. What
+is not known is blank, with the reason below the report, and never zero.
+
+Time zone and shifts come from a file, `cpmon.toml` in the store, or the one that `CPMON_CONFIG` or
+`--config` names:
+
+    timezone = "Europe/Vienna"
+
+    [shifts.prime]
+    days = "mon-fri"
+    from = "08:00"
+    to = "18:00"
+
+    [shifts.night]
+    days = "sun-thu"
+    from = "22:00"
+    to = "06:00"
+
+In the tables below, *formula* is how a line is computed from the columns of the reduction, *fields*
+are the monitor fields behind it, and *layout* says how sure the places of these fields are: the
+least sure of them counts.
+"""
+
+
+def report_page(note: str) -> str:
+    """The page.
+
+    Args:
+        note: the line that says where it comes from.
+    """
+    return "\n".join(_page(note)) + "\n"
+
+
+def _page(note: str) -> Iterator[str]:
+    yield from ("# Reports", "", note, "", INTRODUCTION)
+    yield from ("| report | lines | what it tells |", "|---|---|---|")
+    for report in REPORTS.values():
+        anchor = report.name.lower()
+        yield f"| [{report.name}](#{anchor}) | {LINES[report.lines]} | {report.title} |"
+    for report in REPORTS.values():
+        yield from _report(report)
+
+
+def _report(report: Report) -> Iterator[str]:
+    view = reduction(report.reduction)
+    yield from ("", f"## {report.name}", "", f"{report.title}: {LINES[report.lines]}.")
+    if report.follows:
+        options = " or ".join(f"`--{option}`" for option in report.follows)
+        yield f"It can follow one with {options}."
+    yield from ("", f"From `{view.name}`. {view.doc}", "")
+    yield "| column | unit | digits | formula | what it is | fields | layout |"
+    yield "|---|---|---|---|---|---|---|"
+    origin = _fields(view)
+    for column in report.columns:
+        fields = origin.get(column.name, ())
+        cells = (
+            column.heading,
+            column.unit,
+            _digits(column),
+            _formula(column, report),
+            view.column(column.name).doc,
+            _listed(fields),
+            _provenance(fields),
+        )
+        yield (
+            "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+        )
+    for said in report.notes:
+        yield from ("", said)
+
+
+def _digits(column: ReportColumn) -> str:
+    if column.form.style is Style.FIXED:
+        return str(column.form.digits) if column.mean not in (None, Latest()) else ""
+    return "5 characters" if column.form.style is Style.KEPT else "0, `101k`"
+
+
+def _formula(column: ReportColumn, report: Report) -> str:
+    match column.mean:
+        case _ if report.lines is Lines.ROW:
+            return ""
+        case Sums(over, under):
+            return f"Σ `{over}` / Σ `{under}`"
+        case Total(of):
+            return f"Σ `{of}`"
+        case Level():
+            return f"mean of `{column.name}`"
+        case Elapsed():
+            return f"Σ `{column.name}`"
+        case Latest():
+            return "the latest"
+    return ""
+
+
+@cache
+def _selects() -> dict[str, str]:
+    return {known.name: known.select for known in reductions()}
+
+
+@cache
+def _fields(view: Reduction) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Column -> (table, field) of all that it comes from."""
+    nodes = lineage(None, view.select, {}, sources=_selects(), dialect="duckdb")
+    if isinstance(nodes, Node):
+        raise TypeError("sqlglot gave the lineage of one column, not of all")
+    names = [column.name for column in view.columns]
+    return {
+        name: tuple(sorted(set(_leaves(node))))
+        for name, node in zip(names, nodes.values(), strict=True)
+    }
+
+
+def _leaves(node: Node) -> Iterator[tuple[str, str]]:
+    if node.downstream:
+        for below in node.downstream:
+            yield from _leaves(below)
+        return
+    field = node.name.rpartition(".")[2]
+    table = _table(node)
+    if table in tables() and field not in OWN:
+        yield table, field
+
+
+def _table(node: Node) -> str:
+    """The landed table that a leaf reads, without its schema."""
+    found = node.source if isinstance(node.source, exp.Table) else node.source.find(exp.Table)
+    return found.name if found is not None else ""
+
+
+def _listed(fields: tuple[tuple[str, str], ...]) -> str:
+    """Fields as analysts write them: SYTPRP_PFXUTIME, of one record one after the other."""
+    parts = []
+    for table, of_table in groupby(fields, key=lambda pair: pair[0]):
+        names = ", ".join(field.upper() for _, field in of_table)
+        parts.append(f"{table.upper()}: {names}")
+    return "; ".join(parts)
+
+
+def _provenance(fields: tuple[tuple[str, str], ...]) -> str:
+    """The least sure of the layouts of some fields."""
+    order = ("inferred", "derived", "published")
+    known = {
+        field: tables()[table].field(field) for table, field in fields if _is_field(table, field)
+    }
+    told = {str(field.provenance) for field in known.values()}
+    told |= {str(record_of(tables()[table]).provenance) for table, _ in fields if table in tables()}
+    return next((word for word in order if word in told), "")
+
+
+def _is_field(table: str, field: str) -> bool:
+    return table in tables() and field in {known.name for known in tables()[table].columns}
