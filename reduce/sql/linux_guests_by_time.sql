@@ -11,7 +11,8 @@ CREATE OR REPLACE VIEW linux_guests_by_time (
   interval_end,
   -- User id of the guest.
   userid,
-  -- Elapsed seconds T: the longest of a block. NULL at a first sample.
+  -- Elapsed seconds T, of the operating system block where there is one. NULL
+  -- at a first sample.
   seconds,
   -- Virtual processors that the guest runs on. NULL without an operating system
   -- block.
@@ -57,20 +58,20 @@ CREATE OR REPLACE VIEW linux_guests_by_time (
   load_5,
   -- Load average over 15 minutes. NULL without an operating system block.
   load_15,
-  -- Memory in all, MiB. NULL without a memory block.
+  -- Memory in all, MiB. NULL without deltas of the memory block.
   memory_mib,
-  -- Free memory, MiB. NULL without a memory block.
+  -- Free memory, MiB. NULL without deltas of the memory block.
   free_mib,
-  -- Memory of block buffers, MiB. NULL without a memory block.
+  -- Memory of block buffers, MiB. NULL without deltas of the memory block.
   buffer_mib,
-  -- Page cache, MiB. NULL without a memory block.
+  -- Page cache, MiB. NULL without deltas of the memory block.
   cache_mib,
   -- Memory that is neither free nor holds buffers or page cache, MiB. NULL
-  -- without a memory block.
+  -- without deltas of the memory block.
   used_mib,
-  -- Swap space in all, MiB. NULL without a memory block.
+  -- Swap space in all, MiB. NULL without deltas of the memory block.
   swap_mib,
-  -- Swap space used, MiB. NULL without a memory block.
+  -- Swap space used, MiB. NULL without deltas of the memory block.
   swap_used_mib,
   -- Pages swapped in per second. NULL without deltas of the memory block.
   swap_in_rate,
@@ -191,133 +192,161 @@ memory AS (
   SELECT system,
          interval_end,
          userid,
-         MAX(seconds) AS memory_seconds,
-         MAX(CAST(totalram AS DOUBLE)) / 1024 AS memory_mib,
-         MAX(CAST(freeram AS DOUBLE)) / 1024 AS free_mib,
-         MAX(CAST(bufferram AS DOUBLE)) / 1024 AS buffer_mib,
-         MAX(CAST(cached AS DOUBLE)) / 1024 AS cache_mib,
-         MAX(CAST(totalswap AS DOUBLE)) / 1024 AS swap_mib,
-         MAX(CAST(freeswap AS DOUBLE)) / 1024 AS swap_free_mib,
-         MAX(pswpin) AS swap_ins,
-         MAX(pswpout) AS swap_outs,
-         MAX(pgpgin) AS disk_reads_kib,
-         MAX(pgpgout) AS disk_writes_kib,
-         MAX(pgfault) AS faults,
-         MAX(pgmajfault) AS major_faults
+         seconds AS memory_seconds,
+         CAST(totalram AS DOUBLE) / 1024 AS memory_mib,
+         CAST(freeram AS DOUBLE) / 1024 AS free_mib,
+         CAST(bufferram AS DOUBLE) / 1024 AS buffer_mib,
+         CAST(cached AS DOUBLE) / 1024 AS cache_mib,
+         CAST(totalswap AS DOUBLE) / 1024 AS swap_mib,
+         CAST(freeswap AS DOUBLE) / 1024 AS swap_free_mib,
+         pswpin AS swap_ins,
+         pswpout AS swap_outs,
+         pgpgin AS disk_reads_kib,
+         pgpgout AS disk_writes_kib,
+         pgfault AS faults,
+         pgmajfault AS major_faults
   FROM interval.aplsdt_memory
-  WHERE interval_end IS NOT NULL
-  GROUP BY system, interval_end, userid
+  WHERE interval_end IS NOT NULL AND seconds IS NOT NULL
 ),
 network AS (
   SELECT system,
          interval_end,
          userid,
-         MAX(seconds) AS network_seconds,
-         MAX(rx_bytes)
-           AS received_bytes,
-         MAX(tx_bytes)
-           AS sent_bytes,
-         MAX(rx_packets)
-           AS received_packets,
-         MAX(tx_packets)
-           AS sent_packets,
-         MAX(rx_errors + tx_errors + rx_dropped + tx_dropped)
+         seconds AS network_seconds,
+         rx_bytes AS received_bytes,
+         tx_bytes AS sent_bytes,
+         rx_packets AS received_packets,
+         tx_packets AS sent_packets,
+         rx_errors + tx_errors + rx_dropped + tx_dropped
            AS network_errors
   FROM interval.aplsdt_net
-  WHERE interval_end IS NOT NULL
-  GROUP BY system, interval_end, userid
+  WHERE interval_end IS NOT NULL AND seconds IS NOT NULL
 ),
-guests AS (
-  SELECT system, interval_end, userid FROM processors
-  UNION
-  SELECT system, interval_end, userid FROM queues
-  UNION
-  SELECT system, interval_end, userid FROM memory
-  UNION
-  SELECT system, interval_end, userid FROM network
+of_system AS (
+  SELECT COALESCE(p.system, q.system) AS system,
+         COALESCE(p.interval_end, q.interval_end) AS interval_end,
+         COALESCE(p.userid, q.userid) AS userid,
+         p.cpu_seconds,
+         p.user_ticks,
+         p.nice_ticks,
+         p.system_ticks,
+         p.irq_ticks,
+         p.softirq_ticks,
+         p.iowait_ticks,
+         p.steal_ticks,
+         p.idle_ticks,
+         q.processors,
+         q.runnable,
+         q.threads,
+         q.io_waiting,
+         q.load_1,
+         q.load_5,
+         q.load_15
+  FROM processors AS p
+  FULL JOIN queues AS q
+    ON q.system = p.system
+    AND q.interval_end = p.interval_end
+    AND q.userid = p.userid
+),
+of_kernel AS (
+  SELECT COALESCE(m.system, n.system) AS system,
+         COALESCE(m.interval_end, n.interval_end) AS interval_end,
+         COALESCE(m.userid, n.userid) AS userid,
+         m.memory_seconds,
+         m.memory_mib,
+         m.free_mib,
+         m.buffer_mib,
+         m.cache_mib,
+         m.swap_mib,
+         m.swap_free_mib,
+         m.swap_ins,
+         m.swap_outs,
+         m.disk_reads_kib,
+         m.disk_writes_kib,
+         m.faults,
+         m.major_faults,
+         n.network_seconds,
+         n.received_bytes,
+         n.sent_bytes,
+         n.received_packets,
+         n.sent_packets,
+         n.network_errors
+  FROM memory AS m
+  FULL JOIN network AS n
+    ON n.system = m.system
+    AND n.interval_end = m.interval_end
+    AND n.userid = m.userid
 )
-SELECT g.system,
-       g.interval_end,
-       g.userid,
-       COALESCE(p.cpu_seconds, m.memory_seconds, n.network_seconds) AS seconds,
-       q.processors,
-       (p.user_ticks + p.nice_ticks + p.system_ticks + p.irq_ticks
-        + p.softirq_ticks) / nullif(p.cpu_seconds * 100, 0) AS cpu_util,
-       p.user_ticks / nullif(p.cpu_seconds * 100, 0) AS user_util,
-       p.nice_ticks / nullif(p.cpu_seconds * 100, 0) AS nice_util,
-       p.system_ticks / nullif(p.cpu_seconds * 100, 0) AS system_util,
-       p.irq_ticks / nullif(p.cpu_seconds * 100, 0) AS irq_util,
-       p.softirq_ticks / nullif(p.cpu_seconds * 100, 0) AS softirq_util,
-       p.iowait_ticks / nullif(p.cpu_seconds * 100, 0) AS iowait_util,
-       p.steal_ticks / nullif(p.cpu_seconds * 100, 0) AS steal_util,
-       p.idle_ticks / nullif(p.cpu_seconds * 100, 0) AS idle_util,
-       q.runnable,
-       q.threads,
-       q.io_waiting,
-       q.load_1,
-       q.load_5,
-       q.load_15,
-       m.memory_mib,
-       m.free_mib,
-       m.buffer_mib,
-       m.cache_mib,
-       m.memory_mib - m.free_mib - m.buffer_mib - m.cache_mib AS used_mib,
-       m.swap_mib,
-       m.swap_mib - m.swap_free_mib AS swap_used_mib,
-       m.swap_ins / nullif(m.memory_seconds, 0) AS swap_in_rate,
-       m.swap_outs / nullif(m.memory_seconds, 0) AS swap_out_rate,
-       m.disk_reads_kib / nullif(m.memory_seconds, 0) AS disk_read_kib_rate,
-       m.disk_writes_kib / nullif(m.memory_seconds, 0) AS disk_write_kib_rate,
-       m.faults / nullif(m.memory_seconds, 0) AS fault_rate,
-       m.major_faults / nullif(m.memory_seconds, 0) AS major_fault_rate,
-       n.received_bytes / 1024.0 / nullif(n.network_seconds, 0)
+SELECT COALESCE(s.system, k.system) AS system,
+       COALESCE(s.interval_end, k.interval_end) AS interval_end,
+       COALESCE(s.userid, k.userid) AS userid,
+       COALESCE(s.cpu_seconds, k.memory_seconds, k.network_seconds) AS seconds,
+       s.processors,
+       (s.user_ticks + s.nice_ticks + s.system_ticks + s.irq_ticks
+        + s.softirq_ticks) / nullif(s.cpu_seconds * 100, 0) AS cpu_util,
+       s.user_ticks / nullif(s.cpu_seconds * 100, 0) AS user_util,
+       s.nice_ticks / nullif(s.cpu_seconds * 100, 0) AS nice_util,
+       s.system_ticks / nullif(s.cpu_seconds * 100, 0) AS system_util,
+       s.irq_ticks / nullif(s.cpu_seconds * 100, 0) AS irq_util,
+       s.softirq_ticks / nullif(s.cpu_seconds * 100, 0) AS softirq_util,
+       s.iowait_ticks / nullif(s.cpu_seconds * 100, 0) AS iowait_util,
+       s.steal_ticks / nullif(s.cpu_seconds * 100, 0) AS steal_util,
+       s.idle_ticks / nullif(s.cpu_seconds * 100, 0) AS idle_util,
+       s.runnable,
+       s.threads,
+       s.io_waiting,
+       s.load_1,
+       s.load_5,
+       s.load_15,
+       k.memory_mib,
+       k.free_mib,
+       k.buffer_mib,
+       k.cache_mib,
+       k.memory_mib - k.free_mib - k.buffer_mib - k.cache_mib AS used_mib,
+       k.swap_mib,
+       k.swap_mib - k.swap_free_mib AS swap_used_mib,
+       k.swap_ins / nullif(k.memory_seconds, 0) AS swap_in_rate,
+       k.swap_outs / nullif(k.memory_seconds, 0) AS swap_out_rate,
+       k.disk_reads_kib / nullif(k.memory_seconds, 0) AS disk_read_kib_rate,
+       k.disk_writes_kib / nullif(k.memory_seconds, 0) AS disk_write_kib_rate,
+       k.faults / nullif(k.memory_seconds, 0) AS fault_rate,
+       k.major_faults / nullif(k.memory_seconds, 0) AS major_fault_rate,
+       k.received_bytes / 1024.0 / nullif(k.network_seconds, 0)
          AS received_kib_rate,
-       n.sent_bytes / 1024.0 / nullif(n.network_seconds, 0)
+       k.sent_bytes / 1024.0 / nullif(k.network_seconds, 0)
          AS sent_kib_rate,
-       n.received_packets / nullif(n.network_seconds, 0)
+       k.received_packets / nullif(k.network_seconds, 0)
          AS received_packet_rate,
-       n.sent_packets / nullif(n.network_seconds, 0)
+       k.sent_packets / nullif(k.network_seconds, 0)
          AS sent_packet_rate,
-       n.network_errors / nullif(n.network_seconds, 0)
+       k.network_errors / nullif(k.network_seconds, 0)
          AS network_error_rate,
-       p.user_ticks + p.nice_ticks + p.system_ticks + p.irq_ticks
-         + p.softirq_ticks AS busy_ticks,
-       p.user_ticks,
-       p.nice_ticks,
-       p.system_ticks,
-       p.irq_ticks,
-       p.softirq_ticks,
-       p.iowait_ticks,
-       p.steal_ticks,
-       p.idle_ticks,
-       p.cpu_seconds,
-       m.swap_ins,
-       m.swap_outs,
-       m.disk_reads_kib,
-       m.disk_writes_kib,
-       m.faults,
-       m.major_faults,
-       m.memory_seconds,
-       n.received_bytes,
-       n.sent_bytes,
-       n.received_packets,
-       n.sent_packets,
-       n.network_errors,
-       n.network_seconds
-FROM guests AS g
-LEFT JOIN processors AS p
-  ON p.system = g.system
-  AND p.interval_end = g.interval_end
-  AND p.userid = g.userid
-LEFT JOIN queues AS q
-  ON q.system = g.system
-  AND q.interval_end = g.interval_end
-  AND q.userid = g.userid
-LEFT JOIN memory AS m
-  ON m.system = g.system
-  AND m.interval_end = g.interval_end
-  AND m.userid = g.userid
-LEFT JOIN network AS n
-  ON n.system = g.system
-  AND n.interval_end = g.interval_end
-  AND n.userid = g.userid;
+       s.user_ticks + s.nice_ticks + s.system_ticks + s.irq_ticks
+         + s.softirq_ticks AS busy_ticks,
+       s.user_ticks,
+       s.nice_ticks,
+       s.system_ticks,
+       s.irq_ticks,
+       s.softirq_ticks,
+       s.iowait_ticks,
+       s.steal_ticks,
+       s.idle_ticks,
+       s.cpu_seconds,
+       k.swap_ins,
+       k.swap_outs,
+       k.disk_reads_kib,
+       k.disk_writes_kib,
+       k.faults,
+       k.major_faults,
+       k.memory_seconds,
+       k.received_bytes,
+       k.sent_bytes,
+       k.received_packets,
+       k.sent_packets,
+       k.network_errors,
+       k.network_seconds
+FROM of_system AS s
+FULL JOIN of_kernel AS k
+  ON k.system = s.system
+  AND k.interval_end = s.interval_end
+  AND k.userid = s.userid;

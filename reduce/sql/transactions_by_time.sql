@@ -17,31 +17,31 @@ CREATE OR REPLACE VIEW transactions_by_time (
   -- SYTUSR deltas.
   trivial_uni_rate,
   -- Mean time of trivial transactions of guests with one processor, seconds.
-  -- NULL without such.
+  -- NULL without transactions of that kind.
   trivial_uni_response_s,
   -- Non-trivial transactions of guests with one processor per second. NULL
   -- without SYTUSR deltas.
   nontrivial_uni_rate,
   -- Mean time of non-trivial transactions of guests with one processor,
-  -- seconds. NULL without such.
+  -- seconds. NULL without transactions of that kind.
   nontrivial_uni_response_s,
   -- Trivial transactions of guests with several processors per second. NULL
   -- without SYTUSR deltas.
   trivial_multi_rate,
   -- Mean time of trivial transactions of guests with several processors,
-  -- seconds. NULL without such.
+  -- seconds. NULL without transactions of that kind.
   trivial_multi_response_s,
   -- Non-trivial transactions of guests with several processors per second. NULL
   -- without SYTUSR deltas.
   nontrivial_multi_rate,
   -- Mean time of non-trivial transactions of guests with several processors,
-  -- seconds. NULL without such.
+  -- seconds. NULL without transactions of that kind.
   nontrivial_multi_response_s,
   -- Transactions of quick-dispatch users per second. NULL without SYTUSR
   -- deltas.
   quick_rate,
   -- Mean time of transactions of quick-dispatch users, seconds. NULL without
-  -- such.
+  -- transactions of that kind.
   quick_response_s,
   -- Time of transactions of all kinds, TOD units of 1/4096 microsecond. NULL
   -- without SYTUSR deltas.
