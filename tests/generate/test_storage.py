@@ -88,9 +88,11 @@ def test_stolen_frames_are_counted_by_list_and_return_to_the_available_lists():
 
 
 def test_a_short_available_list_is_found_empty():
-    short = office("NEW", ("available_below_frames = 1000", "available_below_frames = 40"))
+    held = ("[run.OLD]", "[run.NEW.targets]\nresident_pages_per_user = 4000\n\n[run.OLD]")
+    list_of = "available_below_frames = "
+    short = office("NEW", (list_of + "1000", list_of + "40"), held)
     assert min(short.growth(0, 4, CPU, 36)) > 0
-    long = office("NEW", ("available_below_frames = 1000", "available_below_frames = 20000"))
+    long = office("NEW", (list_of + "1000", list_of + "20000"), held)
     assert long.growth(0, 4, CPU, 36) == [0] * INTERVALS
 
 

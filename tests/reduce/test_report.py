@@ -71,11 +71,30 @@ def test_a_run_narrows_the_span_and_a_span_narrows_the_run(con: duckdb.DuckDBPyC
 
 def test_names_are_found_in_any_case_with_dashes() -> None:
     assert find_report("processors-by-time").name == "PROCESSORS_BY_TIME"
-    assert report_names() == [
-        "PROCESSORS_BY_TIME",
-        "SYSTEM_SUMMARY2_BY_TIME",
-        "SYSTEM_SUMMARY_BY_TIME",
-    ]
+    assert report_names() == sorted(
+        [
+            "SYSTEM_CONFIG",
+            "SYSTEM_SUMMARY_BY_TIME",
+            "SYSTEM_SUMMARY2_BY_TIME",
+            "PROCESSORS_BY_TIME",
+            "LPAR",
+            "DASD_BY_ACTIVITY",
+            "DASD_BY_CONTROL_UNIT",
+            "DASD_SYSTEM_AREAS_BY_TYPE",
+            "AUX_STORAGE_BY_TIME",
+            "PAGING_BY_TIME",
+            "USER_RESOURCE_UTIL",
+            "UCLASS_RESOURCE_UTIL",
+            "USER_PAGING",
+            "USER_STATES",
+            "SPIN_LOCKS",
+            "MINIDISK_CACHE_BY_TIME",
+            "LINUX_GUESTS",
+            "TRANSACTIONS",
+            "DIAGNOSE_RATES",
+            "EVENTS",
+        ]
+    )
 
 
 def test_an_unknown_name_suggests_the_nearest(con: duckdb.DuckDBPyConnection) -> None:
@@ -189,7 +208,9 @@ def test_the_text_has_heading_lines_mean_and_notes(con: duckdb.DuckDBPyConnectio
 
 
 def test_machine_formats_hold_the_reduction_unrounded(con: duckdb.DuckDBPyConnection) -> None:
-    out = render_report(report(con, "PROCESSORS_BY_TIME", run="R1", objects={"cpu": 0}), "csv").decode()
+    out = render_report(
+        report(con, "PROCESSORS_BY_TIME", run="R1", objects={"cpu": 0}), "csv"
+    ).decode()
     head, first, *_ = out.splitlines()
     assert head.startswith("interval_end,cpu,cpu_type,seconds,total_util")
     assert first.startswith("2001-11-13T10:01:00.000000Z,0,,60.0,0.6,0.2,")
