@@ -69,32 +69,33 @@ def test_a_run_narrows_the_span_and_a_span_narrows_the_run(con: duckdb.DuckDBPyC
     assert both.intervals == 1
 
 
+EXPECTED = (
+    "SYSTEM_CONFIG",
+    "SYSTEM_SUMMARY_BY_TIME",
+    "SYSTEM_SUMMARY2_BY_TIME",
+    "PROCESSORS_BY_TIME",
+    "LPAR",
+    "DASD_BY_ACTIVITY",
+    "DASD_BY_CONTROL_UNIT",
+    "DASD_SYSTEM_AREAS_BY_TYPE",
+    "AUX_STORAGE_BY_TIME",
+    "PAGING_BY_TIME",
+    "USER_RESOURCE_UTIL",
+    "UCLASS_RESOURCE_UTIL",
+    "USER_PAGING",
+    "USER_STATES",
+    "SPIN_LOCKS",
+    "MINIDISK_CACHE_BY_TIME",
+    "LINUX_GUESTS",
+    "TRANSACTIONS",
+    "DIAGNOSE_RATES",
+    "EVENTS",
+)
+
+
 def test_names_are_found_in_any_case_with_dashes() -> None:
     assert find_report("processors-by-time").name == "PROCESSORS_BY_TIME"
-    assert report_names() == sorted(
-        [
-            "SYSTEM_CONFIG",
-            "SYSTEM_SUMMARY_BY_TIME",
-            "SYSTEM_SUMMARY2_BY_TIME",
-            "PROCESSORS_BY_TIME",
-            "LPAR",
-            "DASD_BY_ACTIVITY",
-            "DASD_BY_CONTROL_UNIT",
-            "DASD_SYSTEM_AREAS_BY_TYPE",
-            "AUX_STORAGE_BY_TIME",
-            "PAGING_BY_TIME",
-            "USER_RESOURCE_UTIL",
-            "UCLASS_RESOURCE_UTIL",
-            "USER_PAGING",
-            "USER_STATES",
-            "SPIN_LOCKS",
-            "MINIDISK_CACHE_BY_TIME",
-            "LINUX_GUESTS",
-            "TRANSACTIONS",
-            "DIAGNOSE_RATES",
-            "EVENTS",
-        ]
-    )
+    assert report_names() == sorted(EXPECTED)
 
 
 def test_an_unknown_name_suggests_the_nearest(con: duckdb.DuckDBPyConnection) -> None:
