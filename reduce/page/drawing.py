@@ -133,8 +133,8 @@ def over_time(
         axis=alt.Axis(tickCount=5, format="~s" if _greatest(points) >= LARGE else alt.Undefined),
     )
     symbol = "square" if chart.kind is Kind.STACK else "stroke"
-    legend = alt.Legend(orient="top", title=None, symbolType=symbol)
-    base = alt.Chart(_data(rows), width=WIDTH, height=HEIGHT).encode(
+    legend = alt.Legend(orient="top", title=None, symbolType=symbol) if len(order) > 1 else None
+    base = alt.Chart(_named(chart.name), width=WIDTH, height=HEIGHT).encode(
         x=alt.X(
             "time:T",
             title=None,
@@ -153,7 +153,7 @@ def over_time(
     else:
         drawn = base.mark_line(strokeWidth=1.8).encode(order=alt.Order("time:T"))
     layers = [drawn, *([_limit(limit)] if limit and _near(points, limit) else [])]
-    return _finished(alt.layer(*layers), background)
+    return _finished(alt.layer(*layers), {chart.name: rows}, background)
 
 
 def bars(chart: Chart, points: Points, *, background: bool = False) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def bars(chart: Chart, points: Points, *, background: bool = False) -> dict[str,
     order, colors = list(points.order), _colors(chart, points.order)
     objects = list(dict.fromkeys(row["object"] for row in rows))
     drawn = (
-        alt.Chart(_data(rows), width=WIDTH, height=HEIGHT)
+        alt.Chart(_named(chart.name), width=WIDTH, height=HEIGHT)
         .mark_bar(cornerRadiusEnd=2)
         .encode(
             x=alt.X("object:N", sort=objects, title=None, axis=alt.Axis(labelAngle=_tilt(objects))),
@@ -181,7 +181,7 @@ def bars(chart: Chart, points: Points, *, background: bool = False) -> dict[str,
             ),
         )
     )
-    return _finished(drawn, background)
+    return _finished(drawn, {chart.name: rows}, background)
 
 
 def stacked(specs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -189,12 +189,13 @@ def stacked(specs: list[dict[str, Any]]) -> dict[str, Any]:
     first = specs[0]
     if len(specs) == 1:
         return first
-    shared = ("config", "background", "$schema")
+    shared = ("config", "background", "$schema", "datasets")
     panels = [{k: v for k, v in spec.items() if k not in shared} for spec in specs]
     return {
         **{k: first[k] for k in shared if k in first},
+        "datasets": {k: v for spec in specs for k, v in spec.get("datasets", {}).items()},
         "vconcat": panels,
-        "resolve": {"scale": {"color": "independent"}},
+        "resolve": {"scale": {"color": "independent", "xOffset": "independent"}},
     }
 
 
@@ -229,10 +230,11 @@ def _greatest(points: Points) -> float:
     return float(pc.max(points.table["value"]).as_py() or 0)
 
 
-def _data(rows: list[dict[str, Any]]) -> Any:
+def _named(name: str) -> Any:
+    """Data that the specification has under `datasets`: thousands of rows need no validation."""
     import altair as alt
 
-    return alt.InlineData(values=rows)
+    return alt.NamedData(name=name)
 
 
 def _end(chart: Chart, points: Points) -> Any:
@@ -254,7 +256,7 @@ def _near(points: Points, limit: float) -> bool:
 def _limit(value: float) -> Any:
     import altair as alt
 
-    rule = alt.Chart(_data([{"limit": value}]))
+    rule = alt.Chart(alt.InlineData(values=[{"limit": value}]))
     return rule.mark_rule(color=COLORS["bad"], strokeDash=[5, 4]).encode(y="limit:Q")
 
 
@@ -262,8 +264,9 @@ def _tilt(objects: list[str]) -> int:
     return 0 if sum(map(len, objects)) < 60 else -40
 
 
-def _finished(drawn: Any, background: bool) -> dict[str, Any]:
+def _finished(drawn: Any, data: dict[str, Any], background: bool) -> dict[str, Any]:
     spec: dict[str, Any] = drawn.to_dict()
+    spec["datasets"] = {**spec.get("datasets", {}), **data}
     spec["config"] = CONFIG | {"background": COLORS["surface"] if background else "transparent"}
     return spec
 

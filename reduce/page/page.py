@@ -67,12 +67,12 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     for window, name in zip(found, names, strict=True):
         content = read_content(con, window, hours, asked)
         written.append(folder / name)
-        write(written[-1], _rendered("page.html", content=content, zone=hours))
+        write(written[-1], rendered("page.html", content=content, zone=hours))
     lines = read_lines(con, found, names)
     written.append(folder / "index.html")
     write(
         written[-1],
-        _rendered("index.html", measures=MEASURES, groups=_systems(con, lines), zone=hours),
+        rendered("index.html", measures=MEASURES, groups=_systems(con, lines), zone=hours),
     )
     return written
 
@@ -96,7 +96,8 @@ def _systems(con: duckdb.DuckDBPyConnection, lines: Sequence[Line]) -> list[_Sys
     return found
 
 
-def _rendered(template: str, **values: Any) -> bytes:
+def rendered(template: str, **values: Any) -> bytes:
+    """A template of `templates/` filled in, every text escaped."""
     return _environment().get_template(template).render(**values).encode()
 
 

@@ -114,7 +114,8 @@ def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
     """One panel; its axis says the unit, and of a single column what it is."""
     first = columns[0]
     single = len(columns) == 1
-    axis = f"{first.heading} {first.unit}".strip() if single else first.unit
+    named = f"{first.heading} {first.unit}".strip() if first.unit not in first.heading else ""
+    axis = (named or first.heading) if single else first.unit
     kind = Kind.BARS if result.lines is Lines.OBJECT else Kind.LINES
     chart = Chart(first.name, result.report.title, "", axis, (), kind)
     if result.lines is Lines.OBJECT:

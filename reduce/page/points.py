@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..levels import source_of
 from ..report_set import REPORTS
 from ..report_set.columns import TIME as END
 from ..report_shape import Lines, Report, ReportColumn
@@ -72,7 +73,8 @@ def _together(
     report = REPORTS[name]
     columns = {d.label: column_of(report, d.column) for d in drawn}
     wanted = _over_time(report, tuple(columns.values()), ())
-    sql, values = lines_sql(wanted, span, by=by, over_time=True, top=None)
+    source, _ = source_of(con, report, span)
+    sql, values = lines_sql(wanted, span, by=by, over_time=True, top=None, source=source)
     lines = con.sql(sql, params=values).to_arrow_table()
     return [_series(lines, column, label) for label, column in columns.items() if len(lines)]
 
@@ -88,10 +90,11 @@ def _top(
     )
     if ranked.sort != column.name:
         ranked = replace(ranked, columns=(*ranked.columns, column_of(report, ranked.sort)))
-    sql, values = lines_sql(ranked, span, by=None, over_time=False, top=top)
+    source, _ = source_of(con, report, span)
+    sql, values = lines_sql(ranked, span, by=None, over_time=False, top=top, source=source)
     greatest = con.sql(sql, params=values).to_arrow_table().select(list(report.keys))
     wanted = _over_time(report, (*keys, column), report.keys)
-    sql, values = lines_sql(wanted, span, by=by, over_time=True, top=None)
+    sql, values = lines_sql(wanted, span, by=by, over_time=True, top=None, source=source)
     names = ", ".join(report.keys)
     con.register("_greatest", greatest)
     try:

@@ -1,0 +1,146 @@
+"""A headless Chromium that opens files and answers questions, over its DevTools pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+SECONDS = 60
+"""How long an answer may take before the test fails."""
+
+# Chromium reads commands from descriptor 3 and writes answers to 4, each ended by a zero byte.
+_PIPED = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4);"
+    "os.execvp(sys.argv[3], sys.argv[3:])"
+)
+
+
+def find_chromium() -> str | None:
+    """The program, if it is installed."""
+    return next((found for found in map(shutil.which, NAMES) if found), None)
+
+
+class Tab:
+    """One page of a browser.
+
+    Attributes:
+        complaints: errors of scripts and of the console, in the order in which they came.
+        requested: addresses that were asked for.
+    """
+
+    def __init__(self, commands: int, answers: int) -> None:
+        self._commands, self._answers, self._rest = commands, answers, b""
+        self._session: str | None = None
+        self._number = 0
+        self.complaints: list[str] = []
+        self.requested: list[str] = []
+        self._loaded = False
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(f"{domain}.enable")
+
+    def send(self, method: str, **values: Any) -> dict[str, Any]:
+        """One command, and its answer; what happens meanwhile is noted."""
+        self._number += 1
+        said: dict[str, Any] = {"id": self._number, "method": method, "params": values}
+        if self._session:
+            said["sessionId"] = self._session
+        os.write(self._commands, json.dumps(said).encode() + b"\0")
+        for told in self._told():
+            if told.get("id") == self._number:
+                assert "error" not in told, (method, told["error"])
+                answer: dict[str, Any] = told["result"]
+                return answer
+            self._note(told)
+        raise AssertionError(f"Chromium ended before it answered {method}")
+
+    def open(self, file: Path) -> float:
+        """Open a file; returns the seconds until it was loaded and its script had run."""
+        self._loaded = False
+        self.send("Page.navigate", url=file.as_uri())
+        if not self._loaded:
+            for told in self._told():
+                self._note(told)
+                if self._loaded:
+                    break
+        entry = "performance.getEntriesByType('navigation')[0]"
+        return float(self.ask(f"{entry}.loadEventEnd || {entry}.duration")) / 1000
+
+    def ask(self, expression: str) -> Any:
+        """The value of a JavaScript expression."""
+        answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def look(self, **media: str) -> None:
+        """Emulate media: media="print", or features as prefers_color_scheme="dark"."""
+        kind = media.pop("media", "")
+        features = [{"name": k.replace("_", "-"), "value": v} for k, v in media.items()]
+        self.send("Emulation.setEmulatedMedia", media=kind, features=features)
+
+    def _note(self, told: dict[str, Any]) -> None:
+        about = told.get("params", {})
+        match told.get("method"):
+            case "Page.loadEventFired":
+                self._loaded = True
+            case "Runtime.exceptionThrown":
+                self.complaints.append(json.dumps(about["exceptionDetails"]))
+            case "Runtime.consoleAPICalled" if about["type"] in {"error", "warning", "assert"}:
+                self.complaints.append(json.dumps(about["args"]))
+            case "Log.entryAdded" if about["entry"]["level"] in {"error", "warning"}:
+                self.complaints.append(about["entry"]["text"])
+            case "Network.requestWillBeSent":
+                self.requested.append(about["request"]["url"])
+
+    def _told(self) -> Iterator[dict[str, Any]]:
+        """What Chromium says, message by message."""
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            message, zero, rest = self._rest.partition(b"\0")
+            if zero:
+                self._rest = rest
+                yield json.loads(message)
+                continue
+            more = os.read(self._answers, 1 << 20)
+            if not more:
+                return
+            self._rest += more
+
+
+@contextmanager
+def chromium(program: str, profile: Path, *options: str) -> Iterator[Tab]:
+    """A tab of a new browser, which ends with the block."""
+    read_commands, commands = os.pipe()
+    answers, write_answers = os.pipe()
+    arguments = [
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+        *("--no-first-run", "--disable-background-networking", "--remote-debugging-pipe"),
+        *(f"--user-data-dir={profile}", "--window-size=1400,1000", *options, "about:blank"),
+    ]
+    ends = [str(read_commands), str(write_answers)]
+    with subprocess.Popen(
+        [sys.executable, "-c", _PIPED, *ends, program, *arguments],
+        pass_fds=(read_commands, write_answers),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as running:
+        os.close(read_commands)
+        os.close(write_answers)
+        try:
+            yield Tab(commands, answers)
+        finally:
+            running.terminate()
+            running.wait()
+            os.close(commands)
+            os.close(answers)

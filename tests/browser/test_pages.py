@@ -1,0 +1,160 @@
+"""Pages as a browser shows them: nothing fetched, nothing wrong, and everything works."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cpmon.cli.output import write_file
+from cpmon.ingest import ingest
+from cpmon.reduce import reductions
+from cpmon.reduce.page.page import write_pages
+from cpmon.reduce.reducing import reduce
+from cpmon.reduce.settings import Settings
+from cpmon.store import Store, connect
+from tests.browser.chromium import Tab, chromium, find_chromium
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = "<script>document.title='broken'</script>"
+TABLE = "document.querySelector('#t-PROCESSORS_BY_TIME')"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of the two timer runs, and of a dump whose run and system are called like code."""
+    folder = tmp_path_factory.mktemp("pages")
+    store = Store(folder / "store", create=True)
+    for dump in sorted((ROOT / "sample-data" / "timer").glob("*.mon.zst")):
+        ingest(dump, store)
+    lab = ROOT / "sample-data" / "small-lab" / "LAB.mon.zst"
+    ingest(lab, store, system=f'"{SCRIPT}&', run_id=f"{SCRIPT}'\n&amp;")
+    reduce(store, [], Settings())
+    with connect(store, reductions()) as connection:
+        write_pages(connection, folder, write_file)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    program = find_chromium()
+    if program is None and not os.environ.get("CI"):
+        pytest.skip("no Chromium on the PATH (Debian: apt-get install chromium)")
+    assert program, "no Chromium on the PATH; .ci/run installs it"
+    with chromium(program, tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(tab: Tab, pages: Path) -> Tab:
+    """The page of a run, open."""
+    tab.complaints.clear()
+    tab.requested.clear()
+    tab.look()
+    tab.open(pages / "run-2600NP.html")
+    return tab
+
+
+def test_a_page_asks_for_nothing_but_itself_and_complains_of_nothing(run: Tab, pages: Path):
+    assert run.complaints == []
+    assert [url for url in run.requested if not url.startswith("data:")] == [
+        (pages / "run-2600NP.html").as_uri()
+    ]
+    assert run.ask("document.documentElement.dataset.ready") == "yes"
+
+
+def test_every_chart_is_drawn_with_marks_that_have_a_size(run: Tab):
+    marks = run.ask(
+        "[...document.querySelectorAll('figure.card svg')].map(svg =>"
+        " [...svg.querySelectorAll('.mark-line path, .mark-area path')]"
+        ".some(path => path.getBoundingClientRect().width > 100))"
+    )
+    assert len(marks) >= 10
+    assert all(marks)
+
+
+def test_a_filter_leaves_the_lines_that_have_all_words(run: Tab):
+    shown = f"[...{TABLE}.tBodies[0].rows].filter(row => !row.hidden)"
+    everything = run.ask(f"{shown}.length")
+    run.ask(
+        "(() => { const input = document.querySelector("
+        "'input[aria-controls=\"t-PROCESSORS_BY_TIME\"]'); input.value = '14:01 91';"
+        "input.dispatchEvent(new Event('input')); })()"
+    )
+    texts = run.ask(f"{shown}.map(row => row.textContent)")
+    assert 0 < len(texts) < everything
+    assert all("14:01" in text and "91" in text for text in texts)
+    count = f"{TABLE}.closest('.report').querySelector('output').textContent"
+    assert run.ask(count) == f"{len(texts)} of {everything} lines"
+
+
+def test_a_click_on_a_heading_sorts_by_number_and_a_second_one_turns_the_order(run: Tab):
+    column = run.ask(
+        f"[...{TABLE}.tHead.rows[0].cells].findIndex(c => c.textContent.trim().startsWith('SIE'))"
+    )
+    click = f"{TABLE}.tHead.rows[0].cells[{column}].querySelector('button').click()"
+    values = f"[...{TABLE}.tBodies[0].rows].map(row => Number(row.cells[{column}].textContent))"
+    before = run.ask(values)
+    run.ask(click)
+    assert run.ask(values) == sorted(before, reverse=True)
+    run.ask(click)
+    assert run.ask(values) == sorted(before)
+    assert len(set(before)) > 1
+
+
+def test_the_pointer_shows_the_values_of_the_nearest_time(run: Tab):
+    shown = run.ask(
+        "(() => { const card = document.querySelector('#c-utilization');"
+        "card.scrollIntoView();"
+        "const box = card.querySelector('.role-frame path.background').getBoundingClientRect();"
+        "card.dispatchEvent(new PointerEvent('pointermove',"
+        " {clientX: box.right - 1, clientY: box.top + 20}));"
+        "return card.querySelector('.tip').textContent; })()"
+    )
+    assert "2001-11-13 14:03:00" in shown
+    assert "Emulation" in shown and "Wait" in shown
+
+
+def test_charts_are_repainted_for_a_dark_screen_and_printed_as_on_paper(run: Tab):
+    colors = (
+        "[getComputedStyle(document.body).backgroundColor,"
+        " getComputedStyle(document.querySelector('#c-xstor-paging .mark-line path')).stroke]"
+    )
+    run.look(prefers_color_scheme="light")
+    light = run.ask(colors)
+    run.look(prefers_color_scheme="dark")
+    dark = run.ask(colors)
+    run.look(media="print", prefers_color_scheme="dark")
+    printed = run.ask(colors)
+    run.look()
+    assert light == ["rgb(246, 246, 243)", "rgb(42, 120, 214)"]
+    assert dark == ["rgb(15, 15, 14)", "rgb(90, 156, 240)"]
+    assert printed == ["rgb(255, 255, 255)", "rgb(42, 120, 214)"]
+
+
+def test_names_that_look_like_code_are_shown_as_they_are(tab: Tab, pages: Path):
+    tab.complaints.clear()
+    [strange] = [file for file in pages.glob("*.html") if "script" in file.name]
+    tab.open(strange)
+    assert tab.complaints == []
+    assert tab.ask("document.querySelector('h1').textContent") == f"Run {SCRIPT}'\n&amp;"
+    assert f'"{SCRIPT}&' in tab.ask("document.querySelector('header p').textContent")
+    assert tab.ask("document.title") != "broken"
+
+
+def test_the_index_leads_to_the_pages_and_compares_the_runs_of_a_system(tab: Tab, pages: Path):
+    tab.complaints.clear()
+    tab.open(pages / "index.html")
+    assert tab.complaints == []
+    links = tab.ask("[...document.querySelectorAll('td a')].map(a => decodeURI(a.href))")
+    assert {Path(link.removeprefix("file://")) for link in links} == set(pages.glob("run-*.html"))
+    assert tab.ask("document.querySelectorAll('svg .mark-rect path').length") == 4
+
+
+def test_a_page_is_loaded_in_less_than_two_seconds(tab: Tab, pages: Path):
+    fastest = min(tab.open(pages / "run-2600NP.html") for _ in range(3))
+    assert fastest < 2

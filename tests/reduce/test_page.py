@@ -1,0 +1,351 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from cpmon.cli.output import write_file
+from cpmon.reduce import ReportResult, report
+from cpmon.reduce.page.cells import cell_text
+from cpmon.reduce.page.chart import Chart, Drawn, known
+from cpmon.reduce.page.chart_set import CHARTS
+from cpmon.reduce.page.content import Content, Figure, Group
+from cpmon.reduce.page.drawing import COLORS, over_time, svg
+from cpmon.reduce.page.figure import runs_figure, runs_points
+from cpmon.reduce.page.hover import hover_values
+from cpmon.reduce.page.listing import Cell, listing
+from cpmon.reduce.page.page import rendered
+from cpmon.reduce.page.plot import plot_report
+from cpmon.reduce.page.points import POINTS, Points, read_points, with_gaps
+from cpmon.reduce.page.tiles import TILES, shown_tiles
+from cpmon.reduce.page.window import Window, file_names, windows
+from cpmon.reduce.printing import Format, Style
+from cpmon.reduce.report_set import REPORTS
+from cpmon.reduce.report_shape import HEX, ReportColumn
+from cpmon.schemas import CpmonError
+from tests.reduce.catalogue import insert, lab, minute
+
+UTC = ZoneInfo("UTC")
+VIENNA = ZoneInfo("Europe/Vienna")
+STRANGE = "<b>&\"'\nx"
+
+
+@pytest.fixture
+def con() -> duckdb.DuckDBPyConnection:
+    """System LAB: minutes 1 (60 s) and 2 (30 s) are measured; the run R1 is both."""
+    return lab()
+
+
+@pytest.fixture
+def window(con: duckdb.DuckDBPyConnection) -> Window:
+    [found] = windows(con)
+    return found
+
+
+def by_time(con: duckdb.DuckDBPyConnection) -> ReportResult:
+    return report(con, "SYSTEM_SUMMARY_BY_TIME", run="R1")
+
+
+def series(points: Points, name: str) -> list[float | None]:
+    rows = points.table.to_pylist()
+    return [row["value"] for row in rows if row["series"] == name]
+
+
+def test_every_chart_and_tile_draws_on_columns_that_reports_have():
+    missing = [d for chart in CHARTS for d in chart.series if not known(d)]
+    assert missing == []
+    assert [t for t in TILES if not known(Drawn(t.report, t.column, ""))] == []
+
+
+def test_a_run_is_a_window_of_its_measured_intervals(window: Window):
+    assert (window.system, window.run_id, window.intervals) == ("LAB", "R1", 2)
+    assert (window.first, window.last) == (minute(0), minute(2))
+    assert window.title == "Run R1"
+
+
+def test_a_system_without_runs_is_a_window_too(con: duckdb.DuckDBPyConnection):
+    insert(
+        con,
+        "meta.interval",
+        {"system": "A", "interval_end": minute(9), "previous_end": minute(8), "seconds": 60.0},
+    )
+    assert [w.title for w in windows(con)] == ["System A", "Run R1"]
+    assert [w.title for w in windows(con, system="A")] == ["System A"]
+
+
+def test_a_window_is_narrowed_and_one_that_is_empty_then_is_an_error(
+    con: duckdb.DuckDBPyConnection,
+):
+    [late] = windows(con, since=minute(1))
+    assert (late.first, late.last, late.intervals) == (minute(1), minute(2), 1)
+    with pytest.raises(CpmonError, match="no measured interval"):
+        windows(con, since=minute(2))
+    with pytest.raises(CpmonError, match="R2"):
+        windows(con, run="R2")
+    with pytest.raises(CpmonError, match="LOB"):
+        windows(con, system="LOB")
+
+
+@pytest.mark.parametrize(
+    ("hours", "intervals", "step"),
+    [(6, 360, None), (24, 1440, 5), (24 * 7, 10_080, 30), (24 * 30, 43_200, 180)],
+)
+def test_points_are_thinned_to_at_most_400(hours: int, intervals: int, step: int | None):
+    begin = datetime(2006, 10, 16)  # noqa: DTZ001  (the catalogue has UTC without zone)
+    long = Window("S", None, None, None, intervals, begin, begin + timedelta(hours=hours))
+    assert long.step() == (timedelta(minutes=step) if step else None)
+    if step:
+        assert hours * 60 / step <= 400
+
+
+def test_files_are_named_for_runs_as_far_as_files_can_be(window: Window):
+    names = ["a/b", "A-b", "..", "<x>"]
+    assert file_names([replace(window, run_id=name) for name in names]) == [
+        "run-a-b.html",
+        "run-A-b-2.html",
+        "run-page.html",
+        "run-x.html",
+    ]
+
+
+def test_a_chart_of_processors_shows_all_of_them_by_sums(
+    con: duckdb.DuckDBPyConnection, window: Window
+):
+    chart = next(chart for chart in CHARTS if chart.name == "utilization")
+    points = read_points(con, chart, window.span, None)
+    assert points.order == ("Emulation", "CP for users", "CP for the system", "Wait")
+    # Minute 1: 12 + 30 of 2 x 60 s under SIE; minute 2: 1.5 + 6 of 2 x 30 s.
+    assert series(points, "Emulation") == pytest.approx([35.0, 12.5])
+    assert series(points, "Wait") == pytest.approx([25.0, 70.0])
+    together = read_points(con, chart, window.span, timedelta(minutes=15))
+    assert series(together, "Emulation") == pytest.approx([100 * 49.5 / 180])
+
+
+def test_a_chart_of_the_greatest_objects_has_a_line_for_each_by_rank(
+    con: duckdb.DuckDBPyConnection, window: Window
+):
+    chart = Chart("top", "", "", "%", (Drawn("PROCESSORS_BY_TIME", "total_util", ""),), top=1)
+    points = read_points(con, chart, window.span, None)
+    # Processor 1 ran for 54 of 60 and 15 of 30 s, processor 0 for 36 and 3.
+    assert points.order == ("1",)
+    assert series(points, "1") == pytest.approx([90.0, 50.0])
+
+
+def test_no_line_crosses_a_gap():
+    times = [minute(n) for n in (1, 2, 3, 7, 8)]
+    made = pa.table([times, ["a"] * 5, [1.0, 2, 3, 7, 8]], schema=POINTS)
+    assert with_gaps(made).column("value").to_pylist() == [1, 2, 3, None, 7, 8]
+
+
+def test_the_pointer_is_told_times_of_the_zone_and_what_is_not_known():
+    times = [minute(1), minute(2), minute(2)]
+    made = pa.table([times, ["a", "a", "b"], [1.23456, 2.0, 3.0]], schema=POINTS)
+    told = hover_values(Points(made, ("a", "b")), VIENNA)
+    # 10:01 and 10:02 UTC on 2001-11-13 are 11:01 and 11:02 in Vienna.
+    assert told["times"] == [1005649260000, 1005649320000]
+    assert told["names"] == ["a", "b"]
+    assert told["values"] == [[1.235, 2.0], [None, 3.0]]
+
+
+def test_a_drawing_has_title_and_description_and_its_names_are_escaped():
+    columns = [[minute(1), minute(2)] * 2, [STRANGE, STRANGE, "b", "b"], [1.0, 2, 3, 4]]
+    points = Points(pa.table(columns, schema=POINTS), (STRANGE, "b"))
+    drawn = svg(over_time(Chart("c", "", "", "%", ()), points, UTC), STRANGE, "about", "c")
+    assert '<title id="c-title">&lt;b&gt;&amp;' in drawn
+    assert '<desc id="c-desc">about</desc>' in drawn
+    assert "<b>" not in drawn
+    assert COLORS["c1"] in drawn and COLORS["c2"] in drawn
+    assert "http" not in drawn.replace("http://www.w3.org/", "")
+
+
+def test_a_limit_is_drawn_where_values_come_near_it():
+    made = pa.table([[minute(1), minute(2)], ["a", "a"], [40.0, 60.0]], schema=POINTS)
+    points, chart = Points(made, ("a",)), Chart("c", "", "", "%", ())
+    assert len(over_time(chart, points, UTC, limit=90)["layer"]) == 2
+    assert len(over_time(chart, points, UTC, limit=900)["layer"]) == 1
+
+
+def test_a_tile_has_the_mean_the_worst_interval_and_a_verdict(con: duckdb.DuckDBPyConnection):
+    results = {"SYSTEM_SUMMARY_BY_TIME": by_time(con)}
+    tile, *_ = shown_tiles(results, {"processor-busy": 70.0}, VIENNA)
+    # 36 + 54 of 120 s and 3 + 15 of 60 s: 75 %, 30 %, together 60 %.
+    assert (tile.label, tile.value, tile.unit) == ("Processor utilization", "60.0", "%")
+    assert tile.detail == "highest 75.0 at 11:01:00"
+    assert (tile.state, tile.verdict) == ("bad", "over 70 % in 1 of 2 intervals")
+    tile, *_ = shown_tiles(results, {"processor-busy": 90.0})
+    assert (tile.state, tile.verdict) == ("good", "never over 90 %")
+    tile, *_ = shown_tiles(results, {})
+    assert (tile.state, tile.verdict) == ("", "")
+
+
+def test_a_table_has_the_texts_of_the_report_and_numbers_to_sort_by(
+    con: duckdb.DuckDBPyConnection,
+):
+    made = listing(by_time(con), {"total_util": "Share of processor time."})
+    assert made.covers == "2001-11-13 10:00:00 to 2001-11-13 10:02:00 UTC, 2 intervals"
+    assert [row[2] for row in made.rows] == [Cell("75.0"), Cell("30.0")]
+    assert made.mean[0] == Cell("Mean") and made.mean[2] == Cell("60.0")
+    assert made.heads[2].about == "Share of processor time."
+    assert made.heads[0].is_text and not made.heads[2].is_text
+
+
+def test_a_text_that_abbreviates_carries_its_number(con: duckdb.DuckDBPyConnection):
+    found = by_time(con)
+    table = found.table.set_column(
+        found.table.column_names.index("xstor_page_rate"),
+        "xstor_page_rate",
+        pa.array([101_234.5, None]),
+    )
+    column = found.table.column_names.index("xstor_page_rate")
+    made = listing(replace(found, table=table), {})
+    assert [row[column] for row in made.rows] == [Cell("101k", "101234.5"), Cell("")]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "text"),
+    [
+        (ReportColumn("d", "D", base=HEX), 0x1A2F, "1A2F"),
+        (ReportColumn("d", "D", form=Format(1), scale=100), 0.1234, "12.3"),
+        (ReportColumn("d", "D", form=Format(style=Style.KEPT)), 7.2541, "7.254"),
+        (ReportColumn("d", "D"), True, "yes"),
+        (ReportColumn("d", "D"), minute(1), "2001-11-13 11:01:00"),
+        (ReportColumn("d", "D"), STRANGE, STRANGE),
+        (ReportColumn("d", "D"), None, ""),
+    ],
+)
+def test_cells_are_printed_by_their_column(column: ReportColumn, value: object, text: str):
+    assert cell_text(column, value, VIENNA) == text
+
+
+def test_the_figure_of_runs_sets_master_beside_average(con: duckdb.DuckDBPyConnection):
+    rows = runs_points(con, ["R1", "NONE"]).table.to_pylist()
+    # The master, processor 1, ran for 69 of 90 s, both for 108 of 180.
+    assert [(r["object"], r["series"], round(r["value"], 6)) for r in rows] == [
+        ("R1", "Master processor", 76.666667),
+        ("R1", "Average", 60.0),
+    ]
+    assert runs_figure(con, ["R1"]).count('aria-roledescription="bar"') == 2
+    assert runs_figure(con, ["NONE"]) == ""
+
+
+def page(window: Window, **parts: object) -> str:
+    """The page of a content of which only some parts are given."""
+    empty = Content(window, (), (), (), (), (), (), (), (), None)
+    return rendered("page.html", content=replace(empty, **parts), zone=UTC).decode()
+
+
+def test_names_from_data_are_escaped_wherever_they_stand(window: Window):
+    shown = listing_of_one(STRANGE)
+    text = page(
+        replace(window, run_id=STRANGE, system=STRANGE),
+        facts=((STRANGE, STRANGE),),
+        groups=(Group("users", "Users", (shown,)),),
+        figures=(Figure(CHARTS[0], "<svg></svg>", {"names": [STRANGE + "</script>"]}),),
+        dumps=(
+            {
+                "dump": "d",
+                "source": STRANGE,
+                "release": STRANGE,
+                "intervals": 1,
+                "first_tod": minute(0),
+                "last_tod": minute(1),
+            },
+        ),
+        findings=({"severity": "info", "code": "X", "count": 1, "meaning": STRANGE, "remedy": ""},),
+        episodes=(
+            {
+                "severity": "warning",
+                "title": STRANGE,
+                "object": STRANGE,
+                "intervals": 1,
+                "first_interval": minute(0),
+                "last_interval": None,
+                "value": 1.0,
+                "limit": None,
+                "unit": STRANGE,
+            },
+        ),
+        unseen=(STRANGE,),
+    )
+    assert "<b>" not in re.sub(r"<b>(?:info)</b>", "", text)
+    assert text.count("&lt;b&gt;&amp;") >= 10
+    assert "\\u003c/script\\u003e" in text
+
+
+def listing_of_one(text: str) -> object:
+    con = lab()
+    found = by_time(con)
+    table = found.table.slice(0, 1).append_column("userid", pa.array([text]))
+    columns = (ReportColumn("userid", text),)
+    shown = replace(found, report=replace(found.report, columns=columns), table=table, mean={})
+    return listing(replace(shown, notes=(text,)), {"userid": text})
+
+
+def test_a_page_says_where_there_is_nothing_to_show(window: Window):
+    from cpmon.reduce.page.listing import Listing
+
+    text = page(
+        window,
+        figures=(Figure(CHARTS[0], "", {}),),
+        groups=(Group("users", "Users", (Listing("X", "Title", missing="no records"),)),),
+    )
+    assert "Nothing was measured." in text
+    assert "Nothing to show: no records" in text
+
+
+def test_a_page_refers_to_nothing_outside(window: Window):
+    text = page(window)
+    assert re.findall(r'(?:src|href)="(?!#|index\.html|data:)[^"]*"', text) == []
+    assert "@import" not in text and "url(" not in text
+    assert "default-src 'none'" in text
+
+
+def test_a_report_is_plotted_with_a_panel_for_each_unit(con: duckdb.DuckDBPyConnection):
+    drawn = plot_report(by_time(con), "svg", ["total_util", "emul_util", "ssch_rate"]).decode()
+    assert drawn.startswith("<svg ")
+    assert "Total Util/ Proc" in drawn and "SSCH+ RSCH /s" in drawn
+    assert drawn.count('aria-roledescription="line mark container"') >= 3
+
+
+def test_a_report_by_time_and_object_is_plotted_with_a_line_for_each_object(
+    con: duckdb.DuckDBPyConnection,
+):
+    found = report(con, "PROCESSORS_BY_TIME", run="R1")
+    drawn = plot_report(found, "svg", ["total_util"]).decode()
+    assert "CPU 0" in drawn and "CPU 1" in drawn
+    png = plot_report(found, "png", ["total_util"])
+    assert png.startswith(b"\x89PNG") and len(png) > 5_000
+
+
+def test_a_plot_of_what_is_not_there_says_what_is(con: duckdb.DuckDBPyConnection):
+    with pytest.raises(CpmonError, match="nothing_util") as error:
+        plot_report(by_time(con), "svg", ["nothing_util"])
+    assert "SYSTEM_SUMMARY_BY_TIME" in str(error.value)
+    with pytest.raises(CpmonError, match="format") as error:
+        plot_report(by_time(con), "gif")
+    assert ".svg or .png" in str(error.value)
+
+
+def test_every_report_has_a_place_on_the_page(tmp_path: Path):
+    """Pages of a real store, small as it is: all reports, whether or not they have lines."""
+    from cpmon.ingest import ingest
+    from cpmon.reduce import reductions
+    from cpmon.reduce.page.page import write_pages
+    from cpmon.store import Store, connect
+
+    samples = Path(__file__).resolve().parents[2] / "sample-data"
+    store = Store(tmp_path / "store", create=True)
+    ingest(samples / "small-lab" / "LAB.mon.zst", store)
+    with connect(store, reductions()) as connection:
+        written = write_pages(connection, tmp_path / "pages", write_file)
+    assert [file.name for file in written] == ["run-LAB.html", "index.html"]
+    text = written[0].read_text(encoding="utf-8")
+    assert [name for name in REPORTS if f'id="r-{name}"' not in text] == []
+    assert text.count("<figure") == len(CHARTS)
+    assert written[0].stat().st_size < 5_000_000
