@@ -43,15 +43,10 @@ CREATE OR REPLACE VIEW linux_guests_by_time (
   -- to others, 0 to the guest's processors. NULL without deltas of the
   -- operating system block.
   steal_util,
-  -- Share of one processor spent idling, 0 to the guest's processors. NULL
-  -- without deltas of the operating system block.
-  idle_util,
   -- Runnable threads. NULL without an operating system block.
   runnable,
   -- Threads. NULL without an operating system block.
   threads,
-  -- Threads that wait for I/O. NULL without an operating system block.
-  io_waiting,
   -- Load average over 1 minute. NULL without an operating system block.
   load_1,
   -- Load average over 5 minutes. NULL without an operating system block.
@@ -69,8 +64,6 @@ CREATE OR REPLACE VIEW linux_guests_by_time (
   -- Memory that is neither free nor holds buffers or page cache, MiB. NULL
   -- without deltas of the memory block.
   used_mib,
-  -- Swap space in all, MiB. NULL without deltas of the memory block.
-  swap_mib,
   -- Swap space used, MiB. NULL without deltas of the memory block.
   swap_used_mib,
   -- Pages swapped in per second. NULL without deltas of the memory block.
@@ -121,9 +114,6 @@ CREATE OR REPLACE VIEW linux_guests_by_time (
   -- Time wanting a processor that the hypervisor gave to others, 10 ms units.
   -- NULL without deltas of the operating system block.
   steal_ticks,
-  -- Time idling, 10 ms units. NULL without deltas of the operating system
-  -- block.
-  idle_ticks,
   -- Elapsed seconds of the operating system block. NULL without deltas of the
   -- operating system block.
   cpu_seconds,
@@ -167,8 +157,7 @@ WITH processors AS (
          CAST(SUM(per_cpu_irq) AS BIGINT) AS irq_ticks,
          CAST(SUM(per_cpu_softirq) AS BIGINT) AS softirq_ticks,
          CAST(SUM(per_cpu_iowait) AS BIGINT) AS iowait_ticks,
-         CAST(SUM(per_cpu_steal) AS BIGINT) AS steal_ticks,
-         CAST(SUM(per_cpu_idle) AS BIGINT) AS idle_ticks
+         CAST(SUM(per_cpu_steal) AS BIGINT) AS steal_ticks
   FROM interval.aplsdt_os_cpu
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, userid
@@ -180,7 +169,6 @@ queues AS (
          MAX(CAST(nr_cpus AS BIGINT)) AS processors,
          MAX(CAST(nr_running AS BIGINT)) AS runnable,
          MAX(CAST(nr_threads AS BIGINT)) AS threads,
-         MAX(CAST(nr_iowait AS BIGINT)) AS io_waiting,
          MAX(CAST(avenrun_1 AS DOUBLE)) / 2048 AS load_1,
          MAX(CAST(avenrun_5 AS DOUBLE)) / 2048 AS load_5,
          MAX(CAST(avenrun_15 AS DOUBLE)) / 2048 AS load_15
@@ -234,11 +222,9 @@ of_system AS (
          p.softirq_ticks,
          p.iowait_ticks,
          p.steal_ticks,
-         p.idle_ticks,
          q.processors,
          q.runnable,
          q.threads,
-         q.io_waiting,
          q.load_1,
          q.load_5,
          q.load_15
@@ -291,10 +277,8 @@ SELECT COALESCE(s.system, k.system) AS system,
        s.softirq_ticks / nullif(s.cpu_seconds * 100, 0) AS softirq_util,
        s.iowait_ticks / nullif(s.cpu_seconds * 100, 0) AS iowait_util,
        s.steal_ticks / nullif(s.cpu_seconds * 100, 0) AS steal_util,
-       s.idle_ticks / nullif(s.cpu_seconds * 100, 0) AS idle_util,
        s.runnable,
        s.threads,
-       s.io_waiting,
        s.load_1,
        s.load_5,
        s.load_15,
@@ -303,7 +287,6 @@ SELECT COALESCE(s.system, k.system) AS system,
        k.buffer_mib,
        k.cache_mib,
        k.memory_mib - k.free_mib - k.buffer_mib - k.cache_mib AS used_mib,
-       k.swap_mib,
        k.swap_mib - k.swap_free_mib AS swap_used_mib,
        k.swap_ins / nullif(k.memory_seconds, 0) AS swap_in_rate,
        k.swap_outs / nullif(k.memory_seconds, 0) AS swap_out_rate,
@@ -330,7 +313,6 @@ SELECT COALESCE(s.system, k.system) AS system,
        s.softirq_ticks,
        s.iowait_ticks,
        s.steal_ticks,
-       s.idle_ticks,
        s.cpu_seconds,
        k.swap_ins,
        k.swap_outs,

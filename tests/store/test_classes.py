@@ -8,9 +8,12 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
+from cpmon.reduce.reducing import reduce
+from cpmon.reduce.settings import Settings
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, class_rules, connect, deciding_rule, save_classes
 from cpmon.store.classes import parse_classes
+from cpmon.store.reduced import kept
 from tests.dumps import dump, fields, interval
 from tests.scenarios import CONFIG
 
@@ -88,6 +91,23 @@ def test_other_classes_show_at_once(store: Store, tmp_path: Path):
         save_classes(store, text, "f")
         with connect(store, reductions()) as con:
             assert [name for (name,) in con.sql(classes).fetchall()] == want
+
+
+def test_results_kept_with_other_classes_are_not_read(store: Store, tmp_path: Path):
+    (tmp_path / "a.mon").write_bytes(users("ANNA", "BERT"))
+    ingest(tmp_path / "a.mon", store)
+    save_classes(store, "X *", "f")
+    for name in ("user_classes_by_time", "users_by_time"):
+        reduce(store, [name], Settings())
+    assert {"user_classes_by_time", "users_by_time"} <= kept(store, reductions()).keys()
+
+    save_classes(store, "Y *", "f")
+
+    found = kept(store, reductions())
+    assert "user_classes_by_time" not in found
+    assert "users_by_time" in found  # classes have nothing to do with it
+    with connect(store, reductions()) as con:
+        assert con.sql("SELECT DISTINCT class FROM user_classes_by_time").fetchall() == [("Y",)]
 
 
 @pytest.mark.parametrize(
