@@ -14,10 +14,11 @@ CREATE OR REPLACE VIEW user_classes_by_time (
   seconds,
   -- Members with a sample. 0 where the last one has just logged off.
   members,
-  -- Processors used by all members, virtual and CP time: 1 is one processor.
-  -- NULL without USEACT deltas.
+  -- Processors used by all members, virtual and CP time, 0 or more: 1 is one
+  -- processor. NULL without USEACT deltas.
   cpu_util,
-  -- Share of one processor that a member used. NULL without USEACT deltas.
+  -- Share of one processor that a member used, 0 to its virtual processors. NULL
+  -- without USEACT deltas.
   cpu_util_per_member,
   -- Processor time of all members, seconds. NULL without USEACT deltas.
   cpu_s,
