@@ -28,7 +28,7 @@ from .points import read_points
 from .tiles import TILES, Shown, shown_tiles
 from .window import STEPS, Window
 
-MOST_LINES = 400
+MOST_LINES = 500
 """Lines of a table of times or objects: more are the business of `cpmon report`."""
 MOST_ROWS = 1000
 """Lines of a log."""

@@ -59,7 +59,7 @@ TILES = (
     Tile("I/O", "SYSTEM_SUMMARY_BY_TIME", "ssch_rate", "SSCH/s"),
     Tile("Transactions", "SYSTEM_SUMMARY_BY_TIME", "transaction_rate", "/s"),
     Tile("Slowest device", "DASD_BY_ACTIVITY", "response_ms", "ms", "device-response"),
-    Tile("Top user", "USER_RESOURCE_UTIL", "cpu_util", "% of a processor"),
+    Tile("Top user", "USER_RESOURCE_UTIL", "cpu_util", "%"),
     Tile("Page space used", "AUX_STORAGE_BY_TIME", "page_used_share", "%"),
     Tile("Response time", "SYSTEM_SUMMARY_BY_TIME", "response_s", "s"),
 )

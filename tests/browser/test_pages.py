@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = Store(folder / "store", create=True)
     for dump in sorted((ROOT / "sample-data" / "timer").glob("*.mon.zst")):
         ingest(dump, store)
-    lab = ROOT / "sample-data" / "small-lab" / "LAB.mon.zst"
+    # Away from its run file, which would name the system.
+    lab = shutil.copy(ROOT / "sample-data" / "small-lab" / "LAB.mon.zst", folder)
     ingest(lab, store, system=f'"{SCRIPT}&', run_id=f"{SCRIPT}'\n&amp;")
     reduce(store, [], Settings())
     with connect(store, reductions()) as connection:
