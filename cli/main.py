@@ -54,6 +54,7 @@ COMMANDS = {
     "report": "Print a report by time.",
     "exceptions": "Look for what should not be: rules, and where they are met.",
     "compare": "Print a comparison table of runs, with its ratios.",
+    "store": "See what a store holds, keep it in order.",
     "query": "Ask a store by SQL, or by the name of a shipped query.",
     "schema": "Look up records and fields; bring in IBM's pages of them.",
 }

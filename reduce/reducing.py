@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -12,27 +12,30 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from ..store import Store, connect
 from ..store.days import Held, days_of, held
 from ..store.kept_views import DAY
-from ..store.parquet import write_table
+from ..store.parquet import write_result
 from ..store.reduced import (
     INTERVAL,
     ByDay,
     Day,
     by_day,
+    docs_path,
     keep,
     piece_path,
     publish,
     whole_file,
 )
 from ..store.stamps import Basis, bases
-from ..store.views import text
+from ..store.store import replace_durably
 from ..store.workbench import Batch, Workbench, batches
 from .reductions import reduction, reductions
-from .report_sql import TIME, bucket
-from .rollups import FEW, LEVELS, Rollup, hours_of, rollup_of
+from .report_sql import TIME
+from .rollups import LEVELS, Rollup, hours_of, read_columns, rollup_of
 from .settings import Settings
 from .shifts import Shift
 
@@ -149,61 +152,59 @@ class _Reducer:
                 f'CREATE TABLE _rows AS SELECT * FROM "{work.basis.name}" WHERE {batch.where()}'
             )
             for where in sorted(days & work.missing):
-                day = f"SELECT * FROM _rows WHERE {DAY} = DATE '{where[1]}'"
-                self._keep_day(work, where, day)
+                self._keep_day(work, where, f"{DAY} = DATE '{where[1]}'")
             self.connection.execute("DROP TABLE _rows")
             work.done.seconds += time.perf_counter() - started
 
-    def _keep_day(self, work: _Work, where: Day, day: str) -> None:
+    def _keep_day(self, work: _Work, where: Day, condition: str) -> None:
         """The interval level is published first: roll-ups without it were left by a prune."""
-        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW _day AS {day}")
-        fine = self.scratch / INTERVAL
-        copied = self.connection.execute(
-            f"COPY (FROM _day) TO {text(str(fine))} (FORMAT parquet, COMPRESSION zstd)"
-        ).fetchall()
-        with fine.open("rb") as written:
-            os.fsync(written.fileno())
-        work.done.rows += copied[0][0]
-        work.done.days += 1
+        rows = self.connection.sql(f"SELECT * FROM _rows WHERE {condition}").to_arrow_table()
         stamp = work.state.expected[where]
-        self._publish(fine, piece_path(self.store, work.basis.name, INTERVAL, where, stamp))
-        self._roll_up(work, where)
+        self._publish(rows, work, INTERVAL, where, stamp)
+        work.done.rows += len(rows)
+        work.done.days += 1
+        self._roll_up(work, where, rows, stamp)
 
-    def _roll_up(self, work: _Work, where: Day) -> None:
-        """The roll-ups of the rows that `_day` has."""
+    def _roll_up(self, work: _Work, where: Day, rows: pa.Table, stamp: str) -> None:
+        """The roll-ups of a day, from its rows."""
         if work.rollup is None:
             return
-        kept = work.state.pieces.get(where, {})
-        stamp = kept[INTERVAL].stamp if INTERVAL in kept else work.state.expected[where]
+        self._describe(work.rollup)
+        measured = rows.select(read_columns(work.rollup)).filter(pc.field("seconds").is_valid())
+        parts = [
+            work.rollup.tables(self._of_shift(measured, shift), shift)
+            for shift in (None, *self.shifts)
+        ]
         for level in LEVELS:
-            table = self._rolled(work.rollup, level)
-            scratch = self.scratch / level
-            write_table(scratch, table)
-            named = f"{stamp}.{self.hours}"
-            self._publish(scratch, piece_path(self.store, work.basis.name, level, where, named))
+            rolled = pa.concat_tables([part[level] for part in parts])
+            self._publish(rolled, work, level, where, f"{stamp}.{self.hours}")
 
-    def _rolled(self, rollup: Rollup, level: str) -> pa.Table:
-        ((most,),) = self.connection.execute(
-            f"SELECT coalesce(max(n), 0) FROM (SELECT count(DISTINCT {TIME}) AS n FROM _day"
-            f" GROUP BY {bucket(LEVELS[level])})"
-        ).fetchall()
-        parts = []
-        for shift in (None, *self.shifts):
-            sql, values = rollup.sql("_day", level, shift, few=most <= FEW)
-            parts.append(self.connection.sql(sql, params=values).to_arrow_table())
-        docs = rollup.docs()
-        whole = pa.concat_tables(parts)
-        said = [f.with_metadata({"meaning": docs[f.name]}) for f in whole.schema]
-        return whole.cast(pa.schema(said))
+    def _of_shift(self, rows: pa.Table, shift: Shift | None) -> pa.Table:
+        """The rows of its hours."""
+        if shift is None:
+            return rows
+        ends = pa.table({TIME: rows.column(TIME).unique()})
+        text, values = shift.where(TIME)
+        self.connection.register("_ends", ends)
+        within = self.connection.sql(f"SELECT {TIME} FROM _ends WHERE {text}", params=values)
+        chosen = within.to_arrow_table().column(TIME).combine_chunks()
+        self.connection.unregister("_ends")
+        return rows.filter(pc.is_in(rows.column(TIME), chosen))
+
+    def _describe(self, rollup: Rollup) -> None:
+        """What the columns of roll-ups say stands beside them, for the catalogue."""
+        file = docs_path(self.store, rollup.reduction)
+        said = json.dumps(rollup.docs(), indent=1)
+        if not file.exists() or file.read_text(encoding="utf-8") != said:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            replace_durably(file, said)
 
     def _roll_up_again(self, work: _Work) -> None:
         """Where only roll-ups are missing, or are by other shifts, the intervals are at hand."""
         started = time.perf_counter()
         for where in sorted(work.unrolled):
             piece = work.state.pieces[where][INTERVAL]
-            rows = f"SELECT * FROM read_parquet({text(str(piece.path))}, hive_partitioning = false)"
-            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW _day AS {rows}")
-            self._roll_up(work, where)
+            self._roll_up(work, where, pq.ParquetFile(piece.path).read(), piece.stamp)
             work.done.days += 1
         work.done.seconds += time.perf_counter() - started
 
@@ -221,6 +222,8 @@ class _Reducer:
                 done.days, done.seconds = 1, time.perf_counter() - started
             yield done
 
-    def _publish(self, scratch: Path, path: Path) -> None:
+    def _publish(self, table: pa.Table, work: _Work, level: str, where: Day, stamp: str) -> None:
+        path = piece_path(self.store, work.basis.name, level, where, stamp)
         path.parent.mkdir(parents=True, exist_ok=True)
-        publish(scratch, path)
+        write_result(self.scratch / level, table)
+        publish(self.scratch / level, path)

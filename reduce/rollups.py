@@ -8,25 +8,25 @@ percentile of the intervals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from .reductions import reduction as find_reduction
 from .report_set import REPORTS
-from .report_shape import Latest, Level, Lines, ReportColumn, Sums, Total
-from .report_sql import TIME, bucket, count_of, line_sql, sum_of, time_of
+from .report_shape import Elapsed, Latest, Level, Lines, ReportColumn, Sums, Total
+from .report_sql import TIME, count_of, sum_of, time_of
 from .shifts import Shift
+from .spans import Floats, Ordered, Spans
 
 LEVELS = {"15m": timedelta(minutes=15), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 """The levels of roll-ups and what a row of each covers, from the finest."""
 
 EVER = ""
 """The shift of rows that cover all of their time."""
-
-FEW = 19
-"""Of so many values the 95th percentile, by nearest rank, is the greatest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,55 +35,59 @@ class Rollup:
 
     Attributes:
         keys: tell the objects apart.
-        columns: name -> expression over the rows of a span, and what it says.
-        metrics: of which the greatest value and the 95th percentile are kept as well.
+        shown: the columns of reports that come to something over several intervals.
     """
 
     reduction: str
     keys: tuple[str, ...]
-    columns: Mapping[str, tuple[str, str]]
-    metrics: Mapping[str, str]
+    shown: tuple[ReportColumn, ...]
 
-    def sql(
-        self, source: str, level: str, shift: Shift | None = None, *, few: bool = False
-    ) -> tuple[str, list[Any]]:
-        """The roll-up of some rows, and the values of its marks.
+    def tables(self, rows: pa.Table, shift: Shift | None = None) -> dict[str, pa.Table]:
+        """Level -> the roll-up of some rows of one system.
 
         Args:
-            source: relation with the columns of the reduction.
-            shift: only its hours; all of them without one.
-            few: no row covers more than `FEW` intervals.
+            rows: of the reduction, in any order, only those with `seconds`.
+            shift: whose hours they are; without one they are all.
         """
-        text, values = shift.where(TIME) if shift else ("true", [])
-        end = bucket(LEVELS[level])
-        made = {"system": "system", TIME: end, **{key: _quoted(key) for key in self.keys}}
-        made |= {name: expression for name, (expression, _) in self.columns.items()}
-        for name in self.metrics:
-            made[f"{name}_max"] = f"max({_quoted(name)})"
-            rank = f"quantile_disc({_quoted(name)}, 0.95)"
-            made[f"{name}_p95"] = made[f"{name}_max"] if few else rank
-        shown = ", ".join(f"{expression} AS {_quoted(name)}" for name, expression in made.items())
-        groups = ", ".join(("system", end, *map(_quoted, self.keys)))
-        return (
-            f"SELECT CAST(? AS VARCHAR) AS shift, CAST(? AS VARCHAR) AS hours, {shown}"
-            f" FROM {source} WHERE seconds IS NOT NULL AND {text} GROUP BY {groups}"
-            f" ORDER BY {', '.join((_quoted(TIME), *map(_quoted, self.keys)))}",
-            [shift.name if shift else EVER, hours(shift) if shift else "", *values],
-        )
+        ordered = Ordered(rows, TIME, self.keys)
+        levels = {level: Spans(ordered, length) for level, length in LEVELS.items()}
+        found = {level: self._frame(spans, shift) for level, spans in levels.items()}
+        for column in self.shown:
+            for level, spans in levels.items():
+                found[level] |= dict(_columns(column, spans))
+            ordered.forget()
+        return {level: pa.table(columns) for level, columns in found.items()}
+
+    def _frame(self, spans: Spans, shift: Shift | None) -> dict[str, pa.Array]:
+        """What every roll-up has."""
+        return {
+            "shift": pa.repeat(shift.name if shift else EVER, len(spans)),
+            "hours": pa.repeat(hours(shift) if shift else "", len(spans)),
+            "system": spans.first("system"),
+            TIME: spans.ends,
+            **{key: spans.first(key) for key in self.keys},
+            "intervals": pa.array(spans.sizes),
+            "begins": spans.begins("seconds"),
+            "ends": spans.last(TIME),
+            "seconds": _column(spans.sum("seconds")),
+        }
 
     def docs(self) -> dict[str, str]:
         """What each column says."""
+        docs = {column.name: column.doc for column in find_reduction(self.reduction).columns}
         found = {
             "shift": "Shift of the settings that it covers; empty: all of its time.",
             "hours": "Days and hours of the shift when it was rolled up; empty: all.",
             "system": "System.",
             TIME: "End of the span, UTC.",
+            **{key: docs[key] for key in self.keys},
+            "intervals": "Intervals that it covers.",
+            "begins": "Begin of the first of them, UTC.",
+            "ends": "End of the last of them, UTC.",
+            "seconds": "Seconds of them in all.",
         }
-        found |= {key: find_reduction(self.reduction).column(key).doc for key in self.keys}
-        found |= {name: doc for name, (_, doc) in self.columns.items()}
-        for name, doc in self.metrics.items():
-            found[f"{name}_max"] = f"The greatest of the intervals. {doc}"
-            found[f"{name}_p95"] = f"95th percentile of the intervals, by nearest rank. {doc}"
+        for column in self.shown:
+            found |= dict(_docs(column, docs))
         return found
 
 
@@ -96,22 +100,13 @@ def rollup_of(reduction: str) -> Rollup | None:
     ]
     if not reports or len({report.keys for report in reports}) > 1:
         return None
-    shown = {c.name: c for report in reports for c in report.columns if c.mean is not None}
-    docs = {column.name: column.doc for column in find_reduction(reduction).columns}
-    columns = {
-        "intervals": ("count(*)", "Intervals that it covers."),
-        "begins": (f"min({TIME} - {_SECONDS})", "Begin of the first of them, UTC."),
-        "ends": (f"max({TIME})", "End of the last of them, UTC."),
-        "seconds": ("sum(seconds)", "Seconds of them in all."),
+    shown = {
+        column.name: column
+        for report in reports
+        for column in report.columns
+        if column.mean is not None and not isinstance(column.mean, Elapsed)
     }
-    for column in shown.values():
-        columns |= dict(_columns(column, docs))
-    metrics = {name: docs[name] for name, c in shown.items() if isinstance(c.mean, _METRICS)}
-    return Rollup(reduction, reports[0].keys, columns, metrics)
-
-
-_METRICS = (Sums, Total, Level)
-_SECONDS = "to_microseconds(CAST(seconds * 1e6 AS BIGINT))"
+    return Rollup(reduction, reports[0].keys, tuple(shown.values()))
 
 
 def hours(shift: Shift) -> str:
@@ -125,35 +120,68 @@ def hours_of(shifts: Iterable[Shift]) -> str:
     return "; ".join(sorted(f"{shift.name}: {hours(shift)}" for shift in shifts))
 
 
-def _columns(
-    column: ReportColumn, docs: Mapping[str, str]
-) -> Iterator[tuple[str, tuple[str, str]]]:
+def read_columns(rollup: Rollup) -> Sequence[str]:
+    """The columns of a reduction that its roll-up is made of."""
+    found = ["system", TIME, "seconds", *rollup.keys]
+    for column in rollup.shown:
+        found.append(column.name)
+        match column.mean:
+            case Sums(over, under):
+                found += [over, under]
+            case Total(of):
+                found.append(of)
+    return list(dict.fromkeys(found))
+
+
+def _columns(column: ReportColumn, spans: Spans) -> Iterator[tuple[str, pa.Array]]:
     """What is kept of one column of a report: its value, and the sums behind it."""
     name = column.name
     match column.mean:
-        case Sums(over, under):
-            yield name, (line_sql(column), f"Mean, by sums. {docs[name]}")
-            yield sum_of(over), (_sum(over), f"Sum. {docs[over]}")
-            divisor = f"sum({_double(under)}) FILTER (WHERE {_quoted(over)} IS NOT NULL)"
-            yield time_of(over, under), (divisor, f"Sum where {over} is known. {docs[under]}")
-        case Total(of):
-            yield name, (line_sql(column), f"Sum. {docs[name]}")
-            yield sum_of(of), (_sum(of), f"Sum. {docs[of]}")
+        case Sums(over, under, factor):
+            above, below = spans.sum(over), spans.sum(under, where=over)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                yield name, _column(np.where(below == 0, np.nan, above * factor / below))
+            yield sum_of(over), _column(above)
+            yield time_of(over, under), _column(below)
+        case Total(of, factor):
+            yield name, _column(spans.sum(of) * factor)
+            yield sum_of(of), _column(spans.sum(of))
         case Level():
-            yield name, (line_sql(column), f"Mean of the samples. {docs[name]}")
-            yield sum_of(name), (_sum(name), f"Sum of the samples. {docs[name]}")
-            yield count_of(name), (f"count({_quoted(name)})", f"Samples that {name} is known of.")
+            known = spans.count(name)
+            with np.errstate(invalid="ignore"):
+                yield name, _column(spans.sum(name) / known)
+            yield sum_of(name), _column(spans.sum(name))
+            yield count_of(name), pa.array(known)
         case Latest():
-            yield name, (line_sql(column), f"As of the last interval. {docs[name]}")
+            yield name, spans.last(name)
+            return
+    greatest, high = spans.high(name)
+    yield f"{name}_max", _column(greatest)
+    yield f"{name}_p95", _column(high)
 
 
-def _sum(name: str) -> str:
-    return f"sum({_double(name)})"
+def _docs(column: ReportColumn, docs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What these columns say."""
+    name = column.name
+    match column.mean:
+        case Sums(over, under):
+            yield name, f"Mean, by sums. {docs[name]}"
+            yield sum_of(over), f"Sum. {docs[over]}"
+            yield time_of(over, under), f"Sum where {over} is known. {docs[under]}"
+        case Total(of):
+            yield name, f"Sum. {docs[name]}"
+            yield sum_of(of), f"Sum. {docs[of]}"
+        case Level():
+            yield name, f"Mean of the samples. {docs[name]}"
+            yield sum_of(name), f"Sum of the samples. {docs[name]}"
+            yield count_of(name), f"Samples that {name} is known of."
+        case Latest():
+            yield name, f"As of the last interval. {docs[name]}"
+            return
+    yield f"{name}_max", f"The greatest of the intervals. {docs[name]}"
+    yield f"{name}_p95", f"95th percentile of the intervals, by nearest rank. {docs[name]}"
 
 
-def _double(name: str) -> str:
-    return f"CAST({_quoted(name)} AS DOUBLE)"
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'
+def _column(values: Floats) -> pa.Array:
+    """Numbers with NaN for what is not known as a column with NULL for it."""
+    return pa.array(values, from_pandas=True)

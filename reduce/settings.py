@@ -15,7 +15,7 @@ from .shifts import Shift, find_zone, read_shifts
 
 FILE = "cpmon.toml"
 VARIABLE = "CPMON_CONFIG"
-KEYS = ("timezone", "shifts", "exceptions")
+KEYS = ("timezone", "shifts", "exceptions", "retention")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,13 @@ class Settings:
         timezone: in which times are printed and shifts counted.
         shifts: by name.
         exceptions: the table of that name, for `exceptions`.
+        retention: level -> how long it is kept, for `cpmon store prune`.
     """
 
     timezone: str = "UTC"
     shifts: Mapping[str, Shift] = field(default_factory=dict)
     exceptions: Mapping[str, Any] = field(default_factory=dict)
+    retention: Mapping[str, str] = field(default_factory=dict)
 
     def shift(self, name: str) -> Shift:
         """The shift of that name.
@@ -65,4 +67,5 @@ def read_settings(store: Path, file: Path | None = None) -> Settings:
     zone = str(top.get("timezone", "UTC"))
     find_zone(zone)
     shifts = read_shifts(top.get("shifts", {}), zone, f"{place}: shifts")
-    return Settings(zone, shifts, top.get("exceptions", {}))
+    kept = {level: str(length) for level, length in top.get("retention", {}).items()}
+    return Settings(zone, shifts, top.get("exceptions", {}), kept)

@@ -102,6 +102,19 @@ def live_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyConnec
     return _build(store, _plan(store, views, live=True))
 
 
+def rebuild(store: Store, views: Sequence[View]) -> int:
+    """Make the catalogue of a store again, from nothing; returns the number of its views.
+
+    Raises:
+        StoreError: the catalogue cannot be built.
+    """
+    for file in filter(None, (store.root / FILE, template())):
+        file.unlink(missing_ok=True)
+    with connect(store, views) as connection:
+        counted = connection.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal")
+        return int(counted.fetchall()[0][0])
+
+
 def select_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     """Refuse SQL that is anything but one query.
 
@@ -192,7 +205,7 @@ def _opened(file: Path, stamp: str) -> duckdb.DuckDBPyConnection | None:
 
 def _build(store: Store, plan: _Plan) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory, made from one at hand if that is of any use, else from nothing."""
-    entries = [*sources(store, plan.present), *_views(plan)]
+    entries = [*sources(store, plan.present), *_views(store, plan)]
     for base in (template(), store.root / FILE):
         if base is not None and base.exists():
             with suppress(duckdb.Error):
@@ -230,7 +243,7 @@ def _built(
     return connection
 
 
-def _views(plan: _Plan) -> Iterator[Entry]:
+def _views(store: Store, plan: _Plan) -> Iterator[Entry]:
     """What a reader finds, each behind what it reads."""
     yield from map(view, meta_views())
     for table, schema in schemas().items():
@@ -238,7 +251,7 @@ def _views(plan: _Plan) -> Iterator[Entry]:
     yield from map(view, interval_views())
     for reduction in plan.views:
         yield from reduction_entries(reduction, plan.reduced.get(reduction.name))
-    yield from rollup_entries(plan.reduced)
+    yield from rollup_entries(store, plan.reduced)
     yield coverage(plan.reduced)
     said = {column: doc for column, (_, doc) in COLUMNS.items()}
     yield Entry("TABLE", "meta.dictionary", create_sql(), "Every field of every layout.", said)

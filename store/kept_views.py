@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from .entries import Entry
-from .reduced import LEVELS, ByDay, Day, Kept
+from .reduced import LEVELS, ByDay, Day, Kept, docs_path
+from .store import Store
 from .views import LANDED, name, text
 
 if TYPE_CHECKING:
@@ -45,23 +47,29 @@ def reduction_entries(reduction: View, found: Kept | None) -> Iterator[Entry]:
     yield Entry("VIEW", name(reduction.name), create, reduction.doc, said)
 
 
-def rollup_entries(reduced: Mapping[str, Kept]) -> Iterator[Entry]:
+def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]:
     """`rollup.X` for every reduction that has roll-ups, of all levels."""
     for reduction, found in sorted(reduced.items()):
         files = found.rollups
         if not files:
             continue
         schema = pq.read_schema(max(files, key=lambda file: (file.stat().st_mtime_ns, file)))
-        said = {
-            field.name: (field.metadata or {}).get(b"meaning", b"Meaning not known.").decode()
-            for field in schema
-        }
+        docs = _docs(docs_path(store, reduction))
+        said = {column: docs.get(column, "Meaning not known.") for column in schema.names}
         columns = ", ".join(map(name, said))
         said = {"level": "Length of what a row covers: 15m, hour, day.", **said}
         create = f"CREATE VIEW {SCHEMA}.{name(reduction)} AS SELECT level, {columns}"
         create += f" FROM {_parquet(files, hive=True)}"
         title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
         yield Entry("VIEW", f"{SCHEMA}.{name(reduction)}", create, title, said)
+
+
+def _docs(file: Path) -> dict[str, str]:
+    """What columns say; nothing where nobody wrote it."""
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
 
 
 def coverage(reduced: Mapping[str, Kept]) -> Entry:

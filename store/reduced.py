@@ -167,6 +167,11 @@ def piece_path(store: Store, name: str, level: str, where: Day, stamp: str) -> P
     return folder / f"{day}-{stamp}.parquet"
 
 
+def docs_path(store: Store, name: str) -> Path:
+    """Where it stands what the columns of a reduction's roll-ups say."""
+    return store.root / "reduced" / name / "columns.json"
+
+
 def publish(scratch: Path, path: Path) -> None:
     """Make a finished piece the only one of its day and level."""
     scratch.replace(path)

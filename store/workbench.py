@@ -6,6 +6,7 @@ store already.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -19,10 +20,19 @@ from ..schemas.registry import record_of, tables
 from .catalogue import View, live_catalogue
 from .days import Held
 from .entries import Entry
+from .entries import view as entry_of
+from .meta import meta_views
 from .sources import sources
 from .stamps import Basis, basis_of
 from .store import Store
-from .views import landed_rows, name, text
+from .views import interval_view, landed_rows, name, text
+
+_SAME = (
+    ("PARTITION BY r.system ORDER", "ORDER"),
+    ("PARTITION BY r.system, ", "PARTITION BY "),
+    ("ORDER BY r.interval_end, r.dump)", "ORDER BY r.interval_end)"),
+)
+"""How the growth of counters is told among rows of one system that are in one dump only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +89,7 @@ class Workbench:
         self.connection.execute(f"SET temp_directory = {text(str(scratch))}; SET TimeZone = 'UTC'")
         self._macros = {entry.name: entry for entry in sources(store, store.tables())}
         self._views = {view.name: view for view in views}
-        self._tables: list[tuple[str, str]] = []
+        self._replaced: list[tuple[str, str, str]] = []
 
     def narrow(self, batch: Batch, wanted: Sequence[Basis]) -> None:
         """Let the reductions see a batch and what it rests on."""
@@ -117,7 +127,28 @@ class Workbench:
         for table in schemas():
             is_sample = table in layouts and record_of(layouts[table]).kind is Kind.SAMPLE
             self._open(table, samples if is_sample else basis)
+        self._hasten(wanted)
         self._share(wanted)
+
+    def _hasten(self, wanted: Sequence[Basis]) -> None:
+        """Leave out of the growth of counters what is the same for all rows that are seen.
+
+        Of one system, and where no two dumps hold the same interval, objects alone tell rows
+        apart: ordering by texts that are all the same takes a third of the time.
+        """
+        ((systems, ends, dumps),) = self.connection.execute(
+            "SELECT count(DISTINCT system), count(DISTINCT (system, interval_end)), count(*)"
+            " FROM meta.interval"
+        ).fetchall()
+        interval = next(v for v in meta_views() if v.name == "meta.interval")
+        self._make_table(interval.name, entry_of(interval).create)
+        read = {table for one in wanted for table in one.tables()}
+        for layout in tables().values() if systems <= 1 and ends == dumps else ():
+            if f"interval.{layout.name}" in read:
+                made = interval_view(layout)
+                select = functools.reduce(lambda sql, pair: sql.replace(*pair), _SAME, made.select)
+                self.connection.execute(f"CREATE OR REPLACE VIEW {made.name} AS {select}")
+                self._replaced.append(("VIEW", made.name, entry_of(made).create))
 
     def _open(self, table: str, condition: str) -> None:
         """Let the rows of a landed table be seen that meet a condition."""
@@ -133,18 +164,19 @@ class Workbench:
                 continue
             readers = sum(known in one.names and known != one.name for one in wanted)
             if readers > 1:
-                self._replace(name(known), f"SELECT * FROM {name(known)}", view.sql)
+                self._make_table(name(known), view.sql)
 
-    def _replace(self, relation: str, select: str, restore: str) -> None:
-        """A table in the place of a view, until `_restore`."""
-        self.connection.execute(f"CREATE TABLE _made AS {select}")
-        self.connection.execute(f"DROP VIEW {relation}; ALTER TABLE _made RENAME TO {relation}")
-        self._tables.append((relation, restore))
+    def _make_table(self, relation: str, create: str) -> None:
+        """A table in the place of a view, which `create` makes again."""
+        self.connection.execute(f"CREATE TABLE _made AS SELECT * FROM {relation}")
+        self.connection.execute(f"DROP VIEW {relation}")
+        self.connection.execute(f"CREATE TABLE {relation} AS SELECT * FROM _made; DROP TABLE _made")
+        self._replaced.append(("TABLE", relation, create))
 
     def _restore(self) -> None:
-        for relation, create in self._tables:
-            self.connection.execute(f"DROP TABLE {relation}; {create}")
-        self._tables.clear()
+        for kind, relation, create in self._replaced:
+            self.connection.execute(f"DROP {kind} {relation}; {create}")
+        self._replaced.clear()
 
 
 def batches(
