@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from types import ModuleType
 from typing import Any
@@ -17,7 +17,7 @@ from ..exceptions import Exceptions, exceptions
 from ..reductions import reduction
 from ..report import ReportResult, report
 from ..report_set import REPORTS
-from ..report_shape import Lines, Report
+from ..report_shape import Report
 from ..settings import Settings
 from .chart import Chart, known
 from .chart_set import CHARTS
@@ -25,13 +25,12 @@ from .drawing import over_time, svg
 from .hover import hover_values
 from .listing import Listing, listing
 from .points import read_points
+from .short import short_report
 from .tiles import TILES, Shown, shown_tiles
-from .window import STEPS, Window
+from .window import Window
 
-MOST_LINES = 500
-"""Lines of a table of times or objects: more are the business of `cpmon report`."""
-MOST_ROWS = 1000
-"""Lines of a log."""
+MOST_EPISODES = 500
+"""Lines of the exceptions."""
 TITLES = {
     "system": "System",
     "processors": "Processors",
@@ -100,7 +99,7 @@ def read_content(
     return Content(
         window,
         tuple(shown_tiles(_for_tiles(asked), limits, zone)),
-        tuple(found.table.slice(0, MOST_ROWS).to_pylist()),
+        tuple(found.table.slice(0, MOST_EPISODES).to_pylist()),
         tuple(rule.title for rule, _ in found.unseen),
         tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
         tuple(_rows(con, _DUMPS, window)),
@@ -203,28 +202,11 @@ def _listings(asked: _Asked, wanted: Sequence[Report]) -> tuple[Listing, ...]:
 
 def _listing(asked: _Asked, wanted: Report) -> Listing:
     try:
-        result = _short(asked, wanted)
+        result = short_report(asked.read, asked.window, wanted)
     except CpmonError as error:
         return Listing(wanted.name, wanted.title, missing=str(error))
     docs = {column.name: column.doc for column in reduction(wanted.reduction).columns}
     return listing(result, docs)
-
-
-def _short(asked: _Asked, wanted: Report) -> ReportResult:
-    """A report with at most so many lines as a page can bear."""
-    if wanted.lines is Lines.ROW:
-        return asked.read(wanted.name, top=MOST_ROWS)
-    if wanted.lines is Lines.OBJECT:
-        return asked.read(wanted.name, top=MOST_LINES)
-    by = asked.window.step(MOST_LINES)
-    result = asked.read(wanted.name, by)
-    longer = [step for step in STEPS if by is None or step > by]
-    while result.table.num_rows > MOST_LINES and longer:
-        excess = result.table.num_rows / MOST_LINES
-        length = (asked.window.last - asked.window.first) / MOST_LINES * excess
-        result = asked.read(wanted.name, next((s for s in longer if s >= length), longer[-1]))
-        longer = longer[1:]
-    return replace(result, table=result.table.slice(0, MOST_LINES * 4))
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str, window: Window) -> list[dict[str, Any]]:

@@ -19,10 +19,11 @@ from cpmon.reduce.page.content import Content, Figure, Group
 from cpmon.reduce.page.drawing import COLORS, over_time, svg
 from cpmon.reduce.page.figure import runs_figure, runs_points
 from cpmon.reduce.page.hover import hover_values
-from cpmon.reduce.page.listing import Cell, listing
+from cpmon.reduce.page.listing import Cell, Listing, listing
 from cpmon.reduce.page.page import rendered
 from cpmon.reduce.page.plot import plot_report
 from cpmon.reduce.page.points import POINTS, Points, read_points, with_gaps
+from cpmon.reduce.page.short import short_report
 from cpmon.reduce.page.tiles import TILES, shown_tiles
 from cpmon.reduce.page.window import Window, file_names, windows
 from cpmon.reduce.printing import Format, Style
@@ -240,6 +241,25 @@ def page(window: Window, **parts: object) -> str:
     return rendered("page.html", content=replace(empty, **parts), zone=UTC).decode()
 
 
+def test_a_report_with_too_many_lines_is_thinned_and_then_cut_with_a_note(
+    con: duckdb.DuckDBPyConnection, window: Window
+):
+    def processors(most: int) -> ReportResult:
+        def read(name: str, by: timedelta | None, top: int | None) -> ReportResult:
+            return report(con, name, run="R1", by=by, top=top)
+
+        return short_report(read, window, REPORTS["PROCESSORS_BY_TIME"], most)
+
+    assert processors(4).table.num_rows == 4  # two intervals, two processors
+    assert processors(3).said == ("by 2 min",)
+    # 36 and 3, 54 and 15 of 90 seconds.
+    utilization = processors(3).table.column("total_util").to_pylist()
+    assert utilization == pytest.approx([39 / 90, 69 / 90])
+    cut = processors(1)
+    assert cut.table.num_rows == 1
+    assert cut.notes[0] == "Only the first 1 of 2 lines; cpmon report has all."
+
+
 def test_names_from_data_are_escaped_wherever_they_stand(window: Window):
     shown = listing_of_one(STRANGE)
     text = page(
@@ -278,7 +298,7 @@ def test_names_from_data_are_escaped_wherever_they_stand(window: Window):
     assert "\\u003c/script\\u003e" in text
 
 
-def listing_of_one(text: str) -> object:
+def listing_of_one(text: str) -> Listing:
     con = lab()
     found = by_time(con)
     table = found.table.slice(0, 1).append_column("userid", pa.array([text]))
@@ -288,8 +308,6 @@ def listing_of_one(text: str) -> object:
 
 
 def test_a_page_says_where_there_is_nothing_to_show(window: Window):
-    from cpmon.reduce.page.listing import Listing
-
     text = page(
         window,
         figures=(Figure(CHARTS[0], "", {}),),

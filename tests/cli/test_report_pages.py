@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cpmon.cli.main import Status
+from tests.cli.answer import Cpmon
+
+
+def test_pages_of_a_run_are_written_with_their_index(cpmon: Cpmon, perf: Path, tmp_path: Path):
+    answer = cpmon("report", "--html", "--store", perf, "--run", "2600NP", "-o", tmp_path / "p")
+    assert answer.status == Status.DONE
+    assert answer.out == b""
+    written = [line.split(": ")[0] for line in answer.err.splitlines()]
+    assert [Path(name).name for name in written] == ["run-2600NP.html", "index.html"]
+    assert all(Path(name).stat().st_size > 10_000 for name in written)
+
+
+def test_pages_need_a_folder_and_have_all_reports(cpmon: Cpmon, perf: Path, tmp_path: Path):
+    answer = cpmon("report", "--html", "--store", perf)
+    assert answer.status == Status.USAGE
+    assert "-o DIR" in answer.err
+    answer = cpmon("report", "processors_by_time", "--html", "--store", perf, "-o", tmp_path)
+    assert answer.status == Status.USAGE
+    assert "a page has all reports" in answer.err
+
+
+@pytest.mark.parametrize(("name", "begins"), [("a.svg", b"<svg "), ("a.PNG", b"\x89PNG")])
+def test_a_report_is_plotted_into_a_file(
+    cpmon: Cpmon, perf: Path, tmp_path: Path, name: str, begins: bytes
+):
+    report = ("report", "processors-by-time", "--store", perf, "--run", "2600NP")
+    answer = cpmon(*report, "--columns", "total_util,spin_util", "--plot", tmp_path / name)
+    assert answer.status == Status.DONE, answer.err
+    assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+def test_what_cannot_be_plotted_is_told_and_leaves_no_file(
+    cpmon: Cpmon, perf: Path, tmp_path: Path
+):
+    report = ("report", "processors-by-time", "--store", perf, "--run", "2600NP")
+    answer = cpmon(*report, "--plot", tmp_path / "a.gif")
+    assert answer.status == Status.USAGE
+    assert ".svg or .png" in answer.err
+    answer = cpmon(*report, "--columns", "total_util")
+    assert answer.status == Status.USAGE
+    assert "--plot FILE" in answer.err
+    assert list(tmp_path.iterdir()) == []
