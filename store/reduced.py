@@ -116,7 +116,7 @@ def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
     for basis in bases(views):
         if basis.by_time and basis.public:
             state = by_day(store, basis, dumps)
-            if state.pieces:
+            if state.pieces or state.pruned:
                 found[basis.name] = _kept(state)
         elif (file := whole_file(store, basis, dumps)).exists():
             found[basis.name] = Kept((file,))

@@ -174,11 +174,13 @@ def _going(
             if (one.system, day) not in state.pieces
         ]
         run = next((name for name, *span in runs if _needs(span, one, last)), None)
-        if unreduced:
+        if not one.days:
+            stays[one.dump] = "it closes no interval, so nothing was reduced from it"
+        elif unreduced:
             day, name = unreduced[0]
             stays[one.dump] = f"{name} has no result of {day}: cpmon reduce first"
         elif run is not None:
-            stays[one.dump] = f"run {run} is measured on it"
+            stays[one.dump] = f"run {run} is measured on its days"
         else:
             going.append(one)
     return _without_company(going, dumps, stays)

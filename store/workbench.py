@@ -31,6 +31,7 @@ _SAME = (
     ("PARTITION BY r.system ORDER", "ORDER"),
     ("PARTITION BY r.system, ", "PARTITION BY "),
     ("ORDER BY r.interval_end, r.dump)", "ORDER BY r.interval_end)"),
+    ("USING (system, dump, interval_end)", "USING (interval_end)"),
 )
 """How the growth of counters is told among rows of one system that are in one dump only."""
 

@@ -1,0 +1,218 @@
+"""Roll-ups: figures worked out by hand, and reports that read them as they read intervals."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from cpmon.generate import load_scenario, write_run
+from cpmon.ingest import ingest
+from cpmon.reduce import reductions, report, report_names
+from cpmon.reduce.reducing import reduce
+from cpmon.reduce.report_set import REPORTS
+from cpmon.reduce.report_shape import Latest, Level, Lines, ReportColumn, Sums, Total
+from cpmon.reduce.rollups import Rollup, read_columns, rollup_of
+from cpmon.reduce.settings import Settings
+from cpmon.reduce.shifts import read_shifts
+from cpmon.reduce.spans import Ordered, Spans
+from cpmon.schemas import CpmonError
+from cpmon.store import Store, connect
+from cpmon.store.retention import Retention, plan, prune
+from tests.reduce.catalogue import minute
+
+COLUMNS = (
+    ReportColumn("io_rate", "I/O", mean=Sums("ios", "seconds", 2.0)),
+    ReportColumn("pages", "Pages", mean=Level()),
+    ReportColumn("logons", "Logons", mean=Total("logons")),
+    ReportColumn("volser", "Volume", mean=Latest()),
+)
+ROLLUP = Rollup("made_up", ("device",), COLUMNS)
+
+SHIFTS = read_shifts({"late": {"from": "08:15", "to": "08:30"}}, "UTC", "here")
+
+
+def rows(*given: tuple[float, int, float, float | None, int | None, int, str | None]) -> pa.Table:
+    """Minute, device, seconds, ios, pages, logons, volume; the rate is twice ios over seconds."""
+    names = ("interval_end", "device", "seconds", "ios", "pages", "logons", "volser")
+    found = [dict(zip(names, row, strict=True)) for row in given]
+    for row in found:
+        row["interval_end"] = minute(row["interval_end"])
+        row["system"] = "LAB"
+        ios: Any = row["ios"]
+        row["io_rate"] = None if ios is None else 2 * ios / row["seconds"]
+    return pa.Table.from_pylist(found).cast(
+        pa.schema(
+            [
+                ("interval_end", pa.timestamp("us")),
+                ("device", pa.int64()),
+                ("seconds", pa.float64()),
+                ("ios", pa.float64()),
+                ("pages", pa.int64()),
+                ("logons", pa.int64()),
+                ("volser", pa.string()),
+                ("system", pa.string()),
+                ("io_rate", pa.float64()),
+            ]
+        )
+    )
+
+
+LITERAL = rows(
+    (16, 2, 60, 600, 7, 1, "B"),
+    (5, 1, 60, 60, 10, 1, "A"),
+    (15, 1, 30, 300, 30, 2, None),  # ends on the dot: of the quarter that ends there
+    (20, 1, 60, None, None, 4, "C"),  # a record without the counter: its time is not its time
+    (30, 1, 60, 120, 50, 8, None),
+)
+
+
+def lines(table: pa.Table, *columns: str) -> list[tuple[Any, ...]]:
+    found = sorted(table.to_pylist(), key=lambda row: (row["device"], row["interval_end"]))
+    return [tuple(row[column] for column in columns) for row in found]
+
+
+def test_a_quarter_has_sums_of_its_intervals():
+    table = ROLLUP.tables(LITERAL)["15m"]
+    assert lines(table, "device", "interval_end", "intervals", "seconds") == [
+        (1, minute(15), 2, 90.0),
+        (1, minute(30), 2, 120.0),
+        (2, minute(30), 1, 60.0),
+    ]
+    assert lines(table, "io_rate", "ios_sum", "seconds_of_ios") == [
+        (2 * 360 / 90, 360.0, 90.0),  # the mean of the intervals would be 11
+        (2 * 120 / 60, 120.0, 60.0),
+        (2 * 600 / 60, 600.0, 60.0),
+    ]
+    assert lines(table, "pages", "pages_sum", "pages_n") == [
+        (20.0, 40.0, 2),
+        (50.0, 50.0, 1),
+        (7.0, 7.0, 1),
+    ]
+    assert lines(table, "logons", "logons_sum") == [(3.0, 3.0), (12.0, 12.0), (1.0, 1.0)]
+    assert lines(table, "volser") == [("A",), ("C",), ("B",)]
+    assert lines(table, "io_rate_max", "pages_max") == [(20.0, 30.0), (4.0, 50.0), (20.0, 7.0)]
+    assert lines(table, "begins", "ends") == [
+        (minute(4), minute(15)),
+        (minute(19), minute(30)),
+        (minute(15), minute(16)),
+    ]
+
+
+def test_what_is_never_known_is_null_and_not_zero():
+    table = ROLLUP.tables(rows((1, 1, 60, None, None, 0, None)))["hour"]
+    (row,) = table.to_pylist()
+    unknown = ("io_rate", "ios_sum", "io_rate_max", "io_rate_p95", "pages", "pages_sum", "volser")
+    assert {name: row[name] for name in unknown} == dict.fromkeys(unknown)
+    assert (row["pages_n"], row["logons"]) == (0, 0.0)
+
+
+def test_the_95th_percentile_is_that_of_the_nearest_rank():
+    many = rows(*((n + 1, 1, 60, 30.0 * (n + 1), n, 0, None) for n in range(40)))
+    few = rows(*((n + 1, 1, 60, 30.0 * (n + 1), n, 0, None) for n in range(19)))
+
+    assert lines(ROLLUP.tables(many)["hour"], "io_rate_max", "io_rate_p95") == [(40.0, 38.0)]
+    assert lines(ROLLUP.tables(few)["hour"], "io_rate_max", "io_rate_p95") == [(19.0, 19.0)]
+
+
+def test_percentiles_of_spans_of_many_sizes_are_told_apart():
+    sizes = range(20, 45)
+    table = rows(*((n + 1, device, 60, 0.0, n, 0, None) for device in sizes for n in range(device)))
+    found = lines(ROLLUP.tables(table)["hour"], "device", "pages_p95")
+    assert found == [(size, float(-(-size * 95 // 100) - 1)) for size in sizes]
+
+
+def test_no_rows_are_no_spans():
+    assert [len(table) for table in ROLLUP.tables(LITERAL.slice(0, 0)).values()] == [0, 0, 0]
+
+
+def test_an_object_without_a_name_is_an_object():
+    table = pa.table({"end": pa.array([minute(1)] * 2), "key": pa.array([None, "A"])})
+    assert len(Spans(Ordered(table, "end", ("key",)), timedelta(hours=1))) == 2
+
+
+@pytest.mark.parametrize("name", sorted({r.reduction for r in REPORTS.values()}))
+def test_every_report_of_lines_can_be_rolled_up(name: str):
+    kinds = {report.lines for report in REPORTS.values() if report.reduction == name}
+    rollup = rollup_of(name)
+    assert (rollup is None) == (kinds == {Lines.ROW})
+    if rollup is not None:
+        known = {column.name for r in reductions() if r.name == name for column in r.columns}
+        assert set(read_columns(rollup)) <= known
+        assert all(rollup.docs().values())
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A reduced store of 40 minutes, and the same with neither samples nor intervals."""
+    folder = tmp_path_factory.mktemp("rolled")
+    write_run(load_scenario("small-lab"), "LAB52", folder, intervals=40)
+    found = []
+    for name in ("fine", "coarse"):
+        store = Store(folder / name, create=True)
+        ingest(folder / "LAB52.mon", store)
+        for run in store.runs.glob("*.json"):
+            run.unlink()
+        reduce(store, (), Settings(shifts=SHIFTS))
+        found.append(store)
+    gone = plan(found[1], reductions(), Retention({"interval": 1}, raw=1), date(2030, 1, 1))
+    prune(found[1], gone)
+    return found[0].root, found[1].root
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in report_names() if REPORTS[name].lines is not Lines.ROW]
+)
+def test_a_report_of_quarters_is_the_same_from_roll_ups(stores: tuple[Path, Path], name: str):
+    wanted = REPORTS[name]
+    by = timedelta(minutes=15) if wanted.lines is Lines.TIME else None
+    results = []
+    for root in stores:
+        with connect(Store(root), reductions()) as con:
+            results.append(report(con, name, by=by))
+    fine, coarse = results
+
+    assert "this rests on roll-ups, each of 15 minutes" in coarse.notes[0]
+    assert abs(coarse.starts - fine.starts) < timedelta(milliseconds=1)  # objects differ in T
+    assert (coarse.ends, coarse.intervals) == (fine.ends, fine.intervals)
+    key = ["interval_end"] * (wanted.lines is Lines.TIME) + list(wanted.keys)
+    _same(_by(fine.table, key), _by(coarse.table, key))
+    _same({(): fine.mean}, {(): coarse.mean})
+
+
+def _by(table: pa.Table, key: list[str]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    shown = [name for name in key if name in table.column_names]  # a key may be hidden: a rank
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in table.to_pylist():
+        several = tuple(row[name] for name in shown)
+        found[*several, sum(several == known[:-1] for known in found)] = row
+    return found
+
+
+def _same(fine: dict[Any, dict[str, Any]], coarse: dict[Any, dict[str, Any]]) -> None:
+    assert fine.keys() == coarse.keys()
+    for key, row in fine.items():
+        for name, value in row.items():
+            near = pytest.approx(value, rel=1e-9, abs=1e-12) if isinstance(value, float) else value
+            assert coarse[key][name] == near, (key, name)
+
+
+def test_a_shift_that_was_rolled_up_is_read(stores: tuple[Path, Path]):
+    settings, means = Settings(shifts=SHIFTS), []
+    for root in stores:
+        with connect(Store(root), reductions()) as con:
+            found = report(con, "SYSTEM_SUMMARY_BY_TIME", shift="late", settings=settings)
+            assert found.intervals == 15
+            means.append(found.mean)
+    _same({(): means[0]}, {(): means[1]})
+
+
+def test_a_shift_that_was_not_rolled_up_is_refused(stores: tuple[Path, Path]):
+    other = read_shifts({"late": {"from": "08:00", "to": "08:30"}}, "UTC", "here")
+    refused = pytest.raises(CpmonError, match="not rolled up by shift late")
+    with connect(Store(stores[1]), reductions()) as con, refused as caught:
+        report(con, "USER_PAGING", shift="late", settings=Settings(shifts=other))
+    assert caught.value.found == "late: days 1 2 3 4 5 6 7 from 08:15 to 08:30 UTC"

@@ -1,0 +1,333 @@
+"""Kept results by day: what a new dump adds, what is never shown, what a prune may take away."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from cpmon.ingest import ingest
+from cpmon.reduce import reductions, report
+from cpmon.reduce.reducing import reduce
+from cpmon.reduce.settings import Settings
+from cpmon.reduce.shifts import Shift, read_shifts
+from cpmon.schemas import CpmonError
+from cpmon.store import Run, Store, connect, save_classes, save_run
+from cpmon.store.days import held
+from cpmon.store.reduced import LEVELS
+from cpmon.store.retention import Prune, Retention, plan, prune, retention
+from cpmon.store.usage import usage
+from tests.dumps import dump, fields, interval
+
+HOUR = 3600
+TOD_SECOND = 4_096_000_000
+NAME = "processors_by_time"
+OLD = date(2010, 1, 1)
+MONTH = {"interval": 30}
+
+
+def hours(first: int, last: int, *, nominal: bool = True) -> bytes:
+    """A dump with a sample at each of these hours after midnight of 2001-12-18.
+
+    Processor 0 has worked half of every hour since then; user time alone.
+    """
+    return dump(
+        *(interval(at(h), *_records(h, h == first, nominal)) for h in range(first, last + 1))
+    )
+
+
+def at(hour: int) -> int:
+    """The second of an hour: dumps of tests begin at 10:00."""
+    return (hour - 10) * HOUR
+
+
+def _records(hour: int, first: bool, nominal: bool) -> list[bytes]:
+    config = [fields("mtrsys", at(hour), systmid="VMTEST")] if first else []
+    config += [fields("mtrspr", at(hour), interval=HOUR)] if first and nominal else []
+    worked = round(hour * HOUR * TOD_SECOND / 2)
+    return [*config, fields("sytprp", at(hour), pfxcpuad=0, pfxutime=worked)]
+
+
+def land(store: Store, data: bytes, folder: Path) -> None:
+    file = folder / "a.mon"
+    file.write_bytes(data)
+    ingest(file, store)
+
+
+def brought_up(store: Store, shifts: dict[str, Shift] | None = None) -> Any:
+    (done,) = reduce(store, [NAME], Settings(shifts=shifts or {}))
+    return done
+
+
+def ask(store: Store, sql: str) -> list[tuple[Any, ...]]:
+    with connect(store, reductions()) as connection:
+        return connection.sql(sql).fetchall()
+
+
+def shown(store: Store) -> list[tuple[Any, ...]]:
+    return ask(store, f"SELECT interval_end, total_util FROM {NAME} ORDER BY interval_end")
+
+
+def files(store: Store, level: str = "*") -> dict[str, int]:
+    """Day and level of every piece, and which file it is."""
+    found = (store.root / "reduced" / NAME).glob(f"level={level}/*/*.parquet")
+    return {f"{f.parts[-3]}/{f.name[:10]}": f.stat().st_ino for f in found}
+
+
+@pytest.fixture
+def two_days(store: Store, tmp_path: Path) -> Store:
+    """18 December from 22:00, 19 December until 03:00: two dumps, one behind the other."""
+    land(store, hours(22, 24), tmp_path)
+    land(store, hours(25, 27), tmp_path)
+    return store
+
+
+def test_an_interval_that_ends_at_midnight_ends_the_day(two_days: Store):
+    assert [one.days for one in held(two_days)] == [(date(2001, 12, 18),), (date(2001, 12, 19),)]
+
+
+def test_a_day_is_kept_at_every_level(two_days: Store):
+    done = brought_up(two_days)
+
+    assert (done.days, done.rows) == (2, 6)
+    assert sorted(files(two_days)) == sorted(
+        f"level={level}/2001-12-{day}" for level in LEVELS for day in (18, 19)
+    )
+    assert brought_up(two_days).days == 0
+
+
+def test_growth_goes_on_from_the_dump_of_the_day_before(two_days: Store):
+    brought_up(two_days)
+
+    assert [util for _, util in shown(two_days)] == [None, *[pytest.approx(0.5)] * 5]
+
+
+def test_a_new_dump_only_adds(two_days: Store, tmp_path: Path):
+    brought_up(two_days)
+    before = files(two_days)
+    land(two_days, hours(48, 50), tmp_path)
+    done = brought_up(two_days)
+
+    after = files(two_days)
+    assert (done.days, done.rows) == (2, 6)  # one interval more on the 19th, and the 20th
+    unchanged = {name for name in before if after[name] == before[name]}
+    assert unchanged == {f"level={level}/2001-12-18" for level in LEVELS}
+
+
+def test_an_outdated_day_is_computed_live_until_it_is_reduced_again(
+    two_days: Store, tmp_path: Path
+):
+    brought_up(two_days)
+    land(two_days, hours(21, 21), tmp_path)  # the interval that the first one had missed
+
+    assert [util for _, util in shown(two_days)] == [None, *[pytest.approx(0.5)] * 6]
+    brought_up(two_days)
+    assert [util for _, util in shown(two_days)] == [None, *[pytest.approx(0.5)] * 6]
+
+
+def test_a_kept_result_is_what_is_read(two_days: Store):
+    brought_up(two_days)
+    for table in two_days.records.glob("*/*/*/sytprp.parquet"):
+        table.unlink()
+
+    assert len(shown(two_days)) == 6
+
+
+def test_without_nominal_lengths_every_dump_has_a_say_in_every_day(store: Store, tmp_path: Path):
+    land(store, hours(22, 24, nominal=False), tmp_path)
+    brought_up(store)
+    land(store, hours(30, 32, nominal=False), tmp_path)
+
+    assert brought_up(store).days == 2
+
+
+def test_of_a_day_that_two_dumps_hold_an_interval_counts_once(two_days: Store, tmp_path: Path):
+    land(two_days, hours(23, 26), tmp_path)
+    live = shown(two_days)
+    brought_up(two_days)
+
+    assert shown(two_days) == live
+    assert len(live) == 6
+
+
+def test_half_of_a_reduce_is_completed_by_the_next(two_days: Store):
+    brought_up(two_days)
+    for piece in (two_days.root / "reduced" / NAME).glob("level=hour/*/2001-12-18*"):
+        piece.unlink()
+
+    assert brought_up(two_days).days == 1
+    assert len(files(two_days, "hour")) == 2
+
+
+def test_other_shifts_roll_up_again_without_computing(two_days: Store):
+    brought_up(two_days)
+    before = files(two_days, "interval")
+    night = read_shifts({"night": {"from": "23:00", "to": "02:00"}}, "UTC", "here")
+    done = brought_up(two_days, night)
+
+    assert (done.days, done.rows) == (2, 0)
+    assert files(two_days, "interval") == before
+    rows = ask(
+        two_days,
+        f"SELECT shift, interval_end::DATE::VARCHAR, intervals FROM rollup.{NAME}"
+        " WHERE level = 'day' ORDER BY ALL",
+    )
+    # 23:00 to 24:00 is of the 18th; 00:00 to 02:00 of the 19th, whose roll-up ends on the 20th
+    assert rows == [
+        ("", "2001-12-19", 2),
+        ("", "2001-12-20", 3),
+        ("night", "2001-12-19", 1),
+        ("night", "2001-12-20", 2),
+    ]
+
+
+def test_classes_of_users_outdate_what_rests_on_them(two_days: Store):
+    resting = [r.name for r in reductions() if "meta.user_class" in r.reads and not r.is_private]
+    reduce(two_days, [NAME, *resting], Settings())
+    save_classes(two_days, "ALL *\n", "here")
+
+    done = {one.name: one.days for one in reduce(two_days, [NAME, *resting], Settings())}
+    assert done == {NAME: 0, **dict.fromkeys(resting, 2)}
+
+
+@pytest.mark.parametrize("damage", ["", "[1, 2]", '{"x": 3}', "{"])
+def test_a_damaged_memory_of_days_is_made_again(two_days: Store, damage: str):
+    brought_up(two_days)
+    (two_days.root / "reduced" / "days.json").write_text(damage)
+
+    assert brought_up(two_days).days == 0
+
+
+def test_every_column_of_a_roll_up_is_described(two_days: Store):
+    brought_up(two_days)
+    rows = ask(
+        two_days,
+        "SELECT column_name, comment FROM duckdb_columns() WHERE schema_name = 'rollup'",
+    )
+    assert {"level", "shift", "total_util", "total_util_max", "total_util_p95"} <= dict(rows).keys()
+    assert [name for name, said in rows if not said or said == "Meaning not known."] == []
+
+
+def test_meta_reduced_tells_days_in_a_row(two_days: Store):
+    brought_up(two_days)
+    assert ask(two_days, "SELECT * FROM meta.reduced WHERE level = 'hour'") == [
+        (NAME, "VMTEST", "hour", date(2001, 12, 18), date(2001, 12, 19), 2)
+    ]
+
+
+def pruned(store: Store, wanted: Retention) -> Prune:
+    found = plan(store, [r for r in reductions() if r.name == NAME or r.is_private], wanted, OLD)
+    prune(store, found)
+    return found
+
+
+def test_a_pruned_level_leaves_the_next_to_reports(two_days: Store):
+    brought_up(two_days)
+    with connect(two_days, reductions()) as connection:
+        before = report(connection, NAME)
+    pruned(two_days, Retention(MONTH))
+    with connect(two_days, reductions()) as connection:
+        after = report(connection, NAME)
+
+    assert files(two_days, "interval") == {}
+    assert after.mean["total_util"] == pytest.approx(before.mean["total_util"])
+    assert (after.starts, after.ends, after.intervals) == (before.starts, before.ends, 5)
+    assert "no longer kept: this rests on roll-ups, each of 15 minutes" in after.notes[0]
+    assert brought_up(two_days).days == 0
+
+
+def test_a_level_stays_while_nothing_stands_for_it(two_days: Store):
+    brought_up(two_days)
+    for piece in (two_days.root / "reduced" / NAME).glob("level=15m/*/*"):
+        piece.unlink()
+    found = pruned(two_days, Retention(MONTH))
+
+    assert found.files == []
+    assert len(files(two_days, "interval")) == 2
+
+
+def test_samples_go_and_what_was_made_of_them_stays(two_days: Store, tmp_path: Path):
+    brought_up(two_days)
+    before = shown(two_days)
+    found = pruned(two_days, Retention({}, raw=90))
+
+    assert len(found.samples) == 2
+    assert not list(two_days.records.glob("*/*/*/sytprp.parquet"))
+    assert shown(two_days) == before
+    assert ask(two_days, "SELECT count(*) FROM meta.dump") == [(2,)]
+    land(two_days, hours(22, 24), tmp_path)  # it is known, so it does not come back
+    assert not list(two_days.records.glob("*/*/*/sytprp.parquet"))
+
+
+def test_days_behind_pruned_ones_are_computed_beside_them(two_days: Store, tmp_path: Path):
+    brought_up(two_days)
+    before = shown(two_days)
+    pruned(two_days, Retention({}, raw=90))
+    land(two_days, hours(75, 77), tmp_path)
+
+    assert shown(two_days)[:6] == before
+    assert len(shown(two_days)) == 9
+    assert brought_up(two_days).rows == 3
+    assert shown(two_days)[:6] == before
+    assert len(shown(two_days)) == 9
+
+
+def test_samples_stay_before_they_are_reduced(two_days: Store):
+    found = pruned(two_days, Retention({}, raw=90))
+
+    assert found.samples == {}
+    assert all("cpmon reduce first" in reason for reason in found.stays.values())
+    assert len(list(two_days.records.glob("*/*/*/sytprp.parquet"))) == 2
+
+
+def test_samples_of_a_run_stay_and_so_do_those_of_the_same_day(two_days: Store, tmp_path: Path):
+    land(two_days, hours(40, 50), tmp_path)
+    brought_up(two_days)
+    with connect(two_days, reductions()) as connection:
+        ((first, last),) = connection.sql(
+            "SELECT max(interval_end) - INTERVAL 1 HOUR, max(interval_end) FROM meta.interval"
+        ).fetchall()
+    save_run(two_days, Run("R", "VMTEST", first, last))
+    found = pruned(two_days, Retention({}, raw=90))
+
+    assert len(found.samples) == 1  # that of the 18th
+    assert sorted(found.stays.values()) == [
+        "another dump, which stays, holds intervals of the same day",
+        "run R is measured on its days",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"month": "3y"}, "no level month"),
+        ({"interval": "3"}, "cannot be read"),
+        ({"interval": "0d"}, "cannot be read"),
+        ({"interval": "2y", "15m": "1y"}, "level 15m would go before level interval"),
+        ({"hour": "1y"}, "level hour would go before level 15m"),
+    ],
+)
+def test_a_wrong_retention_is_told(said: dict[str, str], problem: str):
+    with pytest.raises(CpmonError, match=problem):
+        retention(said, "here")
+
+
+def test_a_retention_counts_days():
+    found = retention({"interval": "30d", "15m": "8w", "hour": "1y", "day": "forever"}, "here")
+    assert found == Retention({"interval": 30, "15m": 56, "hour": 366, "day": None})
+
+
+def test_usage_tells_spans_by_level(two_days: Store):
+    brought_up(two_days)
+    rows = {row["what"]: row for row in usage(two_days, reductions())}
+
+    assert rows["dumps"]["note"] == "2 dumps"
+    assert (rows["hour"]["first_day"], rows["hour"]["days"]) == (date(2001, 12, 18), 2)
+    assert rows["hour"]["files"] == 2
+    assert rows["interval"]["bytes"] == sum(
+        f.stat().st_size for f in two_days.root.glob("reduced/*/level=interval/*/*")
+    )
+    assert pa.Table.from_pylist(list(rows.values())).num_rows == len(rows)
