@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from . import decode, encodings, generating, landing, listing, memory
+from . import decode, encodings, generating, landing, listing, memory, reducing
 from .dumps import Dumps
 from .machine import MEGA, machine
 from .result import Section
@@ -44,6 +44,10 @@ def _generating(dumps: Dumps, quick: bool) -> list[Section]:
     return generating.measure(dumps.folder, lengths, 1 if quick else 3)
 
 
+def _reducing(dumps: Dumps, quick: bool) -> list[Section]:
+    return reducing.measure(dumps.folder, 5 if quick else 1440, 1 if quick else 3)
+
+
 MEASUREMENTS: dict[str, Measurement] = {
     "decode": _decode,
     "landing": _landing,
@@ -51,6 +55,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "listing": _listing,
     "encodings": _encodings,
     "generating": _generating,
+    "reducing": _reducing,
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bench import decode, encodings, generating, landing, memory
+from bench import decode, encodings, generating, landing, memory, reducing
 from bench.__main__ import MEASUREMENTS, main
 from bench.dumps import RUN, Dumps
 from bench.machine import MEGA, find_compiler, machine
@@ -175,6 +175,14 @@ def test_contestants_take_turns_and_the_shortest_time_counts():
 def test_a_bar_holds_at_its_limit(value: float, at_least: bool, holds: bool):
     assert Bar("speed", value, 0.7, at_least).holds is holds
     assert Bar("peak", 1.4 - value, 0.7, not at_least).holds is holds
+
+
+def test_reducing_is_measured_against_ingest_and_leaves_nothing(tmp_path: Path):
+    (section,) = reducing.measure(tmp_path, 3, 1)
+    figures = {row.name: row.figures["s"] for row in section.rows}
+    assert {"ingest", "reduce", "PROCESSORS_BY_TIME"} <= figures.keys()
+    assert section.bars[0].value == figures["reduce"] / figures["ingest"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_section_prints_its_figures_and_says_which_bar_is_missed():

@@ -1,0 +1,73 @@
+"""`cpmon reduce` of a day against its ingest, and every report afterwards."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from cpmon.generate import load_scenario, write_run
+from cpmon.reduce import reductions, report_names
+from cpmon.store import Store, connect
+
+from .machine import MEGA
+from .process import command
+from .result import Bar, Row, Section
+
+SCENARIO, RUN = "bank-day", "BANKDAY"
+REDUCE_BAR = 1.0
+"""Of the time that the dump took to land."""
+REPORT_BAR_S = 2.0
+
+
+def measure(folder: Path, intervals: int, repetitions: int) -> list[Section]:
+    """One section; every command runs in a process of its own.
+
+    Args:
+        folder: where the dump and the store are made, and deleted again.
+
+    Raises:
+        AssertionError: a reduction has other rows kept than computed.
+    """
+    place = folder / f"{SCENARIO}-reduced"
+    shutil.rmtree(place, ignore_errors=True)
+    dump = write_run(load_scenario(SCENARIO), RUN, place, intervals=intervals).dump
+    store = place / "store"
+    ingest, reduce = (float("inf"),) * 2
+    for _ in range(repetitions):
+        shutil.rmtree(store, ignore_errors=True)
+        ingest = min(ingest, command("ingest", str(dump), "--store", str(store))[0])
+        live = _rows(store)
+        reduce = min(reduce, command("reduce", "--store", str(store))[0])
+    if _rows(store) != live:
+        raise AssertionError("kept results have other rows than computed ones")
+    reports = {
+        name: min(_report(store, name, place / "out.txt") for _ in range(repetitions))
+        for name in report_names()
+    }
+    slowest = max(reports, key=lambda name: reports[name])
+    rows = [Row("ingest", {"s": ingest}), Row("reduce", {"s": reduce}, "all, with roll-ups")]
+    rows += [Row(name, {"s": seconds}) for name, seconds in reports.items()]
+    given = (
+        f"`{SCENARIO}` of {intervals:,} intervals, {dump.stat().st_size / MEGA:,.0f} MB; each "
+        f"command in a process of its own, to a file; shortest of {repetitions}"
+    )
+    bars = (
+        Bar("reduce / ingest", reduce / ingest, REDUCE_BAR, at_least=False),
+        Bar(f"slowest report ({slowest}), s", reports[slowest], REPORT_BAR_S, at_least=False),
+    )
+    shutil.rmtree(place)
+    return [Section("Reducing a day", given, tuple(rows), bars)]
+
+
+def _report(store: Path, name: str, output: Path) -> float:
+    return command("report", name, "--store", str(store), "-o", str(output))[0]
+
+
+def _rows(store: Path) -> dict[str, int]:
+    """Rows of every reduction."""
+    with connect(Store(store), reductions()) as connection:
+        return {
+            view.name: connection.sql(f'SELECT count(*) FROM "{view.name}"').fetchall()[0][0]
+            for view in reductions()
+            if not view.is_private
+        }
