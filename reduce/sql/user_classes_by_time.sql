@@ -17,8 +17,8 @@ CREATE OR REPLACE VIEW user_classes_by_time (
   -- Processors used by all members, virtual and CP time, 0 or more: 1 is one
   -- processor. NULL without USEACT deltas.
   cpu_util,
-  -- Share of one processor that a member used, 0 to its virtual processors. NULL
-  -- without USEACT deltas.
+  -- Share of one processor that a member used, 0 to its virtual processors.
+  -- NULL without USEACT deltas.
   cpu_util_per_member,
   -- Processor time of all members, seconds. NULL without USEACT deltas.
   cpu_s,

@@ -132,7 +132,7 @@ def test_a_list_reads_standard_input(packed: Callable[[bytes], bytes], cpmon: Cp
 def test_a_list_of_several_dumps_tells_them_apart(cpmon: Cpmon, dumps: list[Path]):
     text = cpmon("list", *dumps).text
     assert [line for line in text.splitlines() if ": system " in line] == [
-        f"{dump.name}: system TIMER, 684,032 bytes" for dump in dumps
+        f"{dump.name}: system TIMER, 1,265,664 bytes" for dump in dumps
     ]
     csv = pl.read_csv(cpmon("list", *dumps, "--format", "csv").out)
     assert csv["dump"].unique(maintain_order=True).to_list() == [d.name for d in dumps]

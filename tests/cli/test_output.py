@@ -90,7 +90,7 @@ def test_json_of_a_dump_has_what_the_heading_says(cpmon: Cpmon, lines: Lines):
     (found,) = cpmon(*lines("list", "json")).rows
     assert found["system"] == "TIMER" and found["intervals"] == 4 and found["gaps"] == 0
     assert {tuple(row) for row in found["records"]} == {RECORDS[1:]}
-    assert sum(row["bytes"] for row in found["records"]) < found["bytes"] == 684032
+    assert sum(row["bytes"] for row in found["records"]) < found["bytes"] == 1265664
 
 
 @pytest.mark.parametrize("name", ["query", "named query", "runs"])
@@ -118,7 +118,7 @@ def test_the_printed_report_agrees_with_its_unrounded_rows(cpmon: Cpmon, lines: 
 
 def test_times_are_utc_in_every_format(cpmon: Cpmon, perf: Path):
     sql = "select max(tod) as last from monitor.mtrend"
-    last = datetime(2001, 12, 11, 14, 3, 0, 593068, UTC)
+    last = datetime(2001, 12, 11, 14, 3, 0, 254716, UTC)
     assert cpmon("query", sql, "--store", perf, "--format", "csv").text == (
         f"last\n{last:%Y-%m-%dT%H:%M:%S.%f}Z\n"
     )
