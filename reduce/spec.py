@@ -1,7 +1,7 @@
 """Comparison tables as data: the TOML specs of `tables/` and those that users write.
 
-Format: `docs/comparisons.md`. Everything a spec can get wrong is said with file, key, value and what
-would be allowed.
+Format: `docs/comparisons.md`. Everything a spec can get wrong is said with file, key, value and
+what would be allowed.
 """
 
 from __future__ import annotations
