@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 import duckdb
@@ -17,7 +18,6 @@ import pyarrow.parquet as pq
 
 from ..store import Store, connect
 from ..store.days import Held, days_of, held
-from ..store.kept_views import DAY
 from ..store.parquet import write_result
 from ..store.reduced import (
     INTERVAL,
@@ -39,7 +39,7 @@ from .rollups import LEVELS, Rollup, hours_of, read_columns, rollup_of
 from .settings import Settings
 from .shifts import Shift
 
-MOST_DAYS = 7
+MOST_DAYS = 2
 """Days of a system that are computed at once, where so many are missing."""
 
 
@@ -148,17 +148,16 @@ class _Reducer:
         self.bench.narrow(batch, [work.basis for work in these])
         for work in these:
             started = time.perf_counter()
-            self.connection.execute(
-                f'CREATE TABLE _rows AS SELECT * FROM "{work.basis.name}" WHERE {batch.where()}'
-            )
+            rows = self.connection.sql(
+                f'SELECT * FROM "{work.basis.name}" WHERE {batch.where()}'
+            ).to_arrow_table()
+            ends = pc.subtract(rows.column(TIME), timedelta(microseconds=1)).cast(pa.date32())
             for where in sorted(days & work.missing):
-                self._keep_day(work, where, f"{DAY} = DATE '{where[1]}'")
-            self.connection.execute("DROP TABLE _rows")
+                self._keep_day(work, where, rows.filter(pc.equal(ends, where[1])))
             work.done.seconds += time.perf_counter() - started
 
-    def _keep_day(self, work: _Work, where: Day, condition: str) -> None:
+    def _keep_day(self, work: _Work, where: Day, rows: pa.Table) -> None:
         """The interval level is published first: roll-ups without it were left by a prune."""
-        rows = self.connection.sql(f"SELECT * FROM _rows WHERE {condition}").to_arrow_table()
         stamp = work.state.expected[where]
         self._publish(rows, work, INTERVAL, where, stamp)
         work.done.rows += len(rows)

@@ -50,12 +50,15 @@ class Rollup:
             shift: whose hours they are; without one they are all.
         """
         ordered = Ordered(rows, TIME, self.keys)
-        levels = {level: Spans(ordered, length) for level, length in LEVELS.items()}
+        levels: dict[str, Spans] = {}
+        for level, length in LEVELS.items():
+            levels[level] = Spans(ordered, length, next(reversed(levels.values()), None))
         found = {level: self._frame(spans, shift) for level, spans in levels.items()}
         for column in self.shown:
             for level, spans in levels.items():
                 found[level] |= dict(_columns(column, spans))
-            ordered.forget()
+            for spans in levels.values():
+                spans.forget()
         return {level: pa.table(columns) for level, columns in found.items()}
 
     def _frame(self, spans: Spans, shift: Shift | None) -> dict[str, pa.Array]:

@@ -6,6 +6,7 @@ figure is one pass over a column.
 
 from __future__ import annotations
 
+import functools
 from datetime import timedelta
 from typing import Any
 
@@ -68,24 +69,38 @@ class Ordered:
 
 
 class Spans:
-    """The spans of ordered rows, by object and time; `len` is their number."""
+    """The spans of ordered rows, by object and time; `len` is their number.
 
-    def __init__(self, rows: Ordered, length: timedelta) -> None:
-        """Group rows into spans of that length; those of a day begin at midnight UTC."""
-        self._rows = rows
+    Spans that are made of whole finer ones add up what those came to.
+    """
+
+    def __init__(self, rows: Ordered, length: timedelta, finer: Spans | None = None) -> None:
+        """Group rows into spans of that length; those of a day begin at midnight UTC.
+
+        Args:
+            finer: spans of the same rows whose length divides this one.
+        """
+        self._rows, self._finer = rows, finer
         width = length // timedelta(microseconds=1)
         # An interval that ends on the dot belongs to what ends there.
         ends = ((rows.ticks - 1) // width + 1) * width
         begins = np.ones(len(ends), dtype=bool)
         begins[1:] = (rows.objects[1:] != rows.objects[:-1]) | (ends[1:] != ends[:-1])
         self._starts: Integers = np.flatnonzero(begins)
+        self._parts = (
+            self._starts if finer is None else np.searchsorted(finer._starts, self._starts)
+        )
         self.ends = pa.array(ends[self._starts], pa.int64()).cast(pa.timestamp("us"))
         self.sizes: Integers = np.diff(np.append(self._starts, len(ends)))
-        self._span: Integers = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        self._place: Integers = np.arange(len(ends)) - self._starts[self._span]
+        self._memo: dict[tuple[str, ...], npt.NDArray[Any]] = {}
 
     def __len__(self) -> int:
         return len(self._starts)
+
+    def forget(self) -> None:
+        """Give the memory of columns back."""
+        self._memo.clear()
+        self._rows.forget()
 
     def first(self, name: str) -> pa.Array:
         """What a column says at the first interval of each span."""
@@ -93,43 +108,31 @@ class Spans:
 
     def last(self, name: str) -> pa.Array:
         """What it says at the last interval where it is known."""
-        known = self._rows.known(name)
-        last: Integers = self._reduce(np.maximum, np.where(known, np.arange(len(known)), -1))
+        last: Integers = self._of("last", name)
         return self._rows.taken(name, np.maximum(last, 0), valid=last >= self._starts)
 
     def begins(self, seconds: str) -> pa.Array:
         """When the first interval of each began, from the lengths of intervals."""
-        lengths = np.rint(self._rows.values(seconds) * 1e6).astype(np.int64)
-        first = self._reduce(np.minimum, self._rows.ticks - lengths)
-        return pa.array(first, pa.int64()).cast(pa.timestamp("us"))
+        return pa.array(self._of("begin", seconds), pa.int64()).cast(pa.timestamp("us"))
 
     def count(self, name: str) -> Integers:
         """Of how many intervals a column is known."""
-        known = ~np.isnan(self._rows.values(name))
-        found: Integers = self._reduce(np.add, known.astype(np.int64))
-        return found
+        return self._of("count", name)
 
     def sum(self, name: str, where: str | None = None) -> Floats:
         """The sum of a column, of those rows only where another one is known."""
-        values = self._rows.values(name)
-        unknown = np.isnan(values)
-        if where is not None and where != name:
-            unknown = unknown | np.isnan(self._rows.values(where))
-        if not unknown.any():
-            total: Floats = self._reduce(np.add, values)
-            return total
-        total = self._reduce(np.add, np.where(unknown, 0.0, values))
-        return np.where(self._reduce(np.logical_or, ~unknown), total, np.nan)
+        where = where or name
+        some = self._of("count", name) if where == name else self._of("count", name, where)
+        return np.where(some > 0, self._of("sum", name, where), np.nan)
 
     def high(self, name: str) -> tuple[Floats, Floats]:
         """The greatest value of a column, and its 95th percentile."""
-        values, known = self._rows.values(name), self.count(name)
-        greatest: Floats = self._reduce(np.fmax, values)
+        greatest, known = self._of("greatest", name), self.count(name)
         rank = np.maximum(-(-known * HIGH // 100) - 1, 0)
         if (rank >= known - 1).all():  # of few values the greatest is meant
             return greatest, greatest
         padded = np.full((len(self), int(self.sizes.max())), np.nan)
-        padded[self._span, self._place] = values
+        padded.ravel()[self._flat] = self._rows.values(name)
         ranks = np.unique(rank)
         if len(ranks) > SORTED:
             padded.sort(axis=1)  # what is not known comes last
@@ -138,10 +141,52 @@ class Spans:
         chosen = np.take_along_axis(padded, rank[:, None], axis=1)[:, 0]
         return greatest, np.where(known > 0, chosen, np.nan)
 
-    def _reduce(self, by: np.ufunc, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """One value a span."""
-        found: npt.NDArray[Any] = by.reduceat(values, self._starts) if len(values) else values
-        return found
+    @functools.cached_property
+    def _flat(self) -> Integers:
+        """The place of each row where every span has as much room as the longest."""
+        width = int(self.sizes.max())
+        rows: Integers = np.arange(len(self._rows.order))
+        return rows + np.repeat(np.arange(len(self)) * width - self._starts, self.sizes)
+
+    def _of(self, figure: str, *columns: str) -> npt.NDArray[Any]:
+        """One figure a span, from those of finer spans or from the rows."""
+        if (figure, *columns) not in self._memo:
+            by = _FIGURES[figure]
+            values = (
+                self._finer._of(figure, *columns) if self._finer else self._row(figure, *columns)
+            )
+            found = by.reduceat(values, self._parts) if len(values) else values
+            self._memo[figure, *columns] = found
+        return self._memo[figure, *columns]
+
+    def _row(self, figure: str, name: str, where: str | None = None) -> npt.NDArray[Any]:
+        """What one row adds to a figure."""
+        rows = self._rows
+        match figure:
+            case "last":
+                known = rows.known(name)
+                return np.where(known, np.arange(len(known)), -1)
+            case "begin":
+                return rows.ticks - np.rint(rows.values(name) * 1e6).astype(np.int64)
+            case "greatest":
+                return rows.values(name)
+        values = rows.values(name)
+        known = ~np.isnan(values)
+        if where is not None and where != name:
+            known &= ~np.isnan(rows.values(where))
+        if figure == "count":
+            return known.astype(np.int64)
+        return values if known.all() else np.where(known, values, 0.0)
+
+
+_FIGURES = {
+    "last": np.maximum,
+    "begin": np.minimum,
+    "greatest": np.fmax,
+    "count": np.add,
+    "sum": np.add,
+}
+"""How a figure of a span comes from those of its parts."""
 
 
 def _codes(rows: pa.Table, keys: tuple[str, ...]) -> Integers:
