@@ -7,6 +7,7 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -146,15 +147,26 @@ class _Reducer:
         days = {(batch.system, day) for day in batch.days}
         these = [work for work in works if work.missing & days]
         self.bench.narrow(batch, [work.basis for work in these])
-        for work in these:
-            started = time.perf_counter()
-            rows = self.connection.sql(
-                f'SELECT * FROM "{work.basis.name}" WHERE {batch.where()}'
-            ).to_arrow_table()
-            ends = pc.subtract(rows.column(TIME), timedelta(microseconds=1)).cast(pa.date32())
-            for where in sorted(days & work.missing):
-                self._keep_day(work, where, rows.filter(pc.equal(ends, where[1])))
-            work.done.seconds += time.perf_counter() - started
+        with ThreadPoolExecutor(max_workers=1) as pool:  # one is kept while the next is computed
+            before: Future[None] | None = None
+            for work in these:
+                started = time.perf_counter()
+                rows = self.connection.sql(
+                    f'SELECT * FROM "{work.basis.name}" WHERE {batch.where()}'
+                ).to_arrow_table()
+                work.done.seconds += time.perf_counter() - started
+                if before is not None:
+                    before.result()  # no more than two are in memory
+                before = pool.submit(self._keep_days, work, sorted(days & work.missing), rows)
+            if before is not None:
+                before.result()
+
+    def _keep_days(self, work: _Work, days: Sequence[Day], rows: pa.Table) -> None:
+        started = time.perf_counter()
+        ends = pc.subtract(rows.column(TIME), timedelta(microseconds=1)).cast(pa.date32())
+        for where in days:
+            self._keep_day(work, where, rows.filter(pc.equal(ends, where[1])))
+        work.done.seconds += time.perf_counter() - started
 
     def _keep_day(self, work: _Work, where: Day, rows: pa.Table) -> None:
         """The interval level is published first: roll-ups without it were left by a prune."""
@@ -184,10 +196,10 @@ class _Reducer:
             return rows
         ends = pa.table({TIME: rows.column(TIME).unique()})
         text, values = shift.where(TIME)
-        self.connection.register("_ends", ends)
-        within = self.connection.sql(f"SELECT {TIME} FROM _ends WHERE {text}", params=values)
-        chosen = within.to_arrow_table().column(TIME).combine_chunks()
-        self.connection.unregister("_ends")
+        with self.connection.cursor() as own:  # another thread uses the connection
+            own.register("_ends", ends)
+            within = own.sql(f"SELECT {TIME} FROM _ends WHERE {text}", params=values)
+            chosen = within.to_arrow_table().column(TIME).combine_chunks()
         return rows.filter(pc.is_in(rows.column(TIME), chosen))
 
     def _describe(self, rollup: Rollup) -> None:
