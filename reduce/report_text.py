@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 
-from .printing import show
+from .cells import cell_text, clock
 from .render import render
 from .report import ReportResult
-from .report_shape import HEX, Lines, ReportColumn
+from .report_shape import Lines, ReportColumn
 
 _GAP = "  "
 _WIDTH = 100
-_TIME = "%Y-%m-%d %H:%M:%S"
 
 
 def render_report(result: ReportResult, format: str = "text") -> bytes:
@@ -67,7 +65,7 @@ def _text(result: ReportResult) -> str:
 def _heading(result: ReportResult) -> list[str]:
     noun = "interval" if result.intervals == 1 else "intervals"
     run = f", run {result.run_id}" if result.run_id else ""
-    first, last = (_clock(time, result) for time in (result.starts, result.ends))
+    first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
     told = "".join(f", {said}" for said in result.said)
     return [
         f"{result.report.name}  {result.report.title}",
@@ -76,23 +74,9 @@ def _heading(result: ReportResult) -> list[str]:
     ]
 
 
-def _clock(time: datetime, result: ReportResult) -> str:
-    """A time to the nearest second, in the report's time zone."""
-    rounded = (time + timedelta(milliseconds=500)).replace(tzinfo=UTC)
-    return rounded.astimezone(result.zone).strftime(_TIME)
-
-
 def _cell(column: ReportColumn, value: Any, result: ReportResult) -> str:
-    match value:
-        case datetime():
-            return _clock(value, result)
-        case bool():
-            return "yes" if value else "no"
-        case str():
-            return value.replace("\r", "\\r").replace("\n", "\\n")
-    if column.base == HEX and value is not None:
-        return f"{value:04X}"
-    return show(value, column.form, scale=column.scale).text
+    """A value on one line, whatever a name holds."""
+    return cell_text(column, value, result.zone).replace("\r", "\\r").replace("\n", "\\n")
 
 
 def _is_text(table: pa.Table, name: str) -> bool:

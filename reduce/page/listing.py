@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from ..cells import cell_text, clock
 from ..report import ReportResult
 from ..report_shape import Lines, ReportColumn
-from .cells import cell_text, clock
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?\Z")
 

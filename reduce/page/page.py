@@ -19,9 +19,9 @@ import duckdb
 import jinja2
 from markupsafe import Markup
 
+from ..cells import clock
 from ..settings import Settings
 from ..shifts import find_zone
-from .cells import clock
 from .content import read_content
 from .drawing import COLORS
 from .figure import runs_figure

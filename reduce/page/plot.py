@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
+from ..cells import cell_text, clock
 from ..report import ReportResult
 from ..report_shape import Elapsed, Latest, Lines, ReportColumn
 from ..report_sql import TIME
-from .cells import cell_text, clock
 from .chart import Chart, Kind, column_of
 from .drawing import bars, over_time, png, stacked, svg
 from .points import POINTS, Points, with_gaps

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 
 import pyarrow.compute as pc
 
+from ..cells import UTC_ZONE, cell_text, clock
 from ..report import ReportResult
 from ..report_shape import Lines, ReportColumn
 from ..report_sql import TIME
-from .cells import UTC_ZONE, cell_text, clock
 from .chart import column_of
 
 DAY = timedelta(days=1)

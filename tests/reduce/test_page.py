@@ -12,7 +12,7 @@ import pytest
 
 from cpmon.cli.output import write_file
 from cpmon.reduce import ReportResult, report
-from cpmon.reduce.page.cells import cell_text
+from cpmon.reduce.cells import cell_text
 from cpmon.reduce.page.chart import Chart, Drawn, known
 from cpmon.reduce.page.chart_set import CHARTS
 from cpmon.reduce.page.content import Content, Figure, Group

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from ..printing import show
-from ..report_shape import HEX, ReportColumn
+from .printing import show
+from .report_shape import HEX, ReportColumn
 
 CLOCK = "%Y-%m-%d %H:%M:%S"
 UTC_ZONE = ZoneInfo("UTC")
