@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from cpmon.generate import load_scenario, write_run
@@ -19,11 +20,14 @@ REDUCE_BAR = 1.0
 REPORT_BAR_S = 2.0
 
 
-def measure(folder: Path, intervals: int, repetitions: int) -> list[Section]:
+def measure(
+    folder: Path, intervals: int, repetitions: int, names: Iterable[str] = ()
+) -> list[Section]:
     """One section; every command runs in a process of its own.
 
     Args:
         folder: where the dump and the store are made, and deleted again.
+        names: of the reports; all of them if none.
 
     Raises:
         AssertionError: a reduction has other rows kept than computed.
@@ -42,7 +46,7 @@ def measure(folder: Path, intervals: int, repetitions: int) -> list[Section]:
         raise AssertionError("kept results have other rows than computed ones")
     reports = {
         name: min(_report(store, name, place / "out.txt") for _ in range(repetitions))
-        for name in report_names()
+        for name in names or report_names()
     }
     slowest = max(reports, key=lambda name: reports[name])
     rows = [Row("ingest", {"s": ingest}), Row("reduce", {"s": reduce}, "all, with roll-ups")]

@@ -47,8 +47,8 @@ class Job:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """The fields that these records are long enough for."""
-        return tuple(f for f in self.layout.columns if f.end <= self.length)
+        """The fields of fixed length that these records are long enough for."""
+        return tuple(f for f in self.layout.columns if f.end <= self.length and not f.is_open)
 
     @cached_property
     def table(self) -> npt.NDArray[np.int32]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from fractions import Fraction
+from functools import cached_property
 
 from ..tables import ScenarioError
 
@@ -21,7 +22,7 @@ _LARGEST_MEAN, _LARGEST_DEVIATION = 10**9, 10**8
 """So that sums of squares of a hundred samples fit in 63 bits."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statistic:
     """`count` whole numbers, by the mean and the standard deviation (divisor N) printed of them.
 
@@ -81,7 +82,8 @@ class Statistic:
         """Least and greatest sum of squares of deviations that print this standard deviation.
 
         A deviation is printed with four significant digits, without trailing zeros. Where no whole
-        numbers deviate so, one that was written with fewer digits stands for all that round to it.
+        numbers with any of the `totals` deviate so, one that was written with fewer digits stands
+        for all that round to it.
 
         Args:
             total: sum of the samples; deviations are counted from `total // count`.
@@ -93,11 +95,15 @@ class Statistic:
         rest = total % self.count
         if not self.deviation:
             return rest, 0 if rest == 0 else rest - 2
+        return self._squares(rest, self._meant_places)
+
+    @cached_property
+    def _meant_places(self) -> int:
+        """Decimals to which deviations agree with this one."""
         printed = printed_places(self.deviation, self.places)
-        least, most = self._squares(rest, printed)
-        if least > most and self.written_places < printed:
-            return self._squares(rest, self.written_places)
-        return least, most
+        rests = {total % self.count for total in self.totals}
+        reached = any(least <= most for least, most in (self._squares(r, printed) for r in rests))
+        return printed if reached else min(printed, self.written_places)
 
     @property
     def written_places(self) -> int:

@@ -178,7 +178,7 @@ def test_a_bar_holds_at_its_limit(value: float, at_least: bool, holds: bool):
 
 
 def test_reducing_is_measured_against_ingest_and_leaves_nothing(tmp_path: Path):
-    (section,) = reducing.measure(tmp_path, 3, 1)
+    (section,) = reducing.measure(tmp_path, 3, 1, ["PROCESSORS_BY_TIME"])
     figures = {row.name: row.figures["s"] for row in section.rows}
     assert {"ingest", "reduce", "PROCESSORS_BY_TIME"} <= figures.keys()
     assert section.bars[0].value == figures["reduce"] / figures["ingest"]
