@@ -1,0 +1,64 @@
+"""In which line of a TOML file a key stands: the parser does not tell, a message should."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from typing import Any
+
+_HEADER = re.compile(r"\s*(\[\[?)(.+?)\]\]?\s*(#.*)?$")
+_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_QUOTES = ('"""', "'''")
+
+
+def key_lines(text: str) -> dict[str, int]:
+    """Lines, counted from 1, by key as messages name it: `shifts.prime.from`, `inbox[0].folder`.
+
+    Keys of inline tables and of lists over several lines are not looked for: the line of what
+    holds them is that of `find_line`.
+    """
+    found: dict[str, int] = {}
+    tables: Counter[str] = Counter()
+    top = quote = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if quote:
+            quote = "" if quote in line else quote
+            continue
+        header, key = _HEADER.match(line), _KEY.match(line)
+        if header:
+            top = _name(f"[{header[2]}]", tables)
+            if header[1] == "[[":
+                tables[top] += 1
+                top = f"{top}[{tables[top] - 1}]"
+            found.setdefault(top, number)
+        elif key:
+            inner = _name(f"{key[1]} = 0", Counter())
+            found.setdefault(f"{top}.{inner}" if top else inner, number)
+            quote = next((q for q in _QUOTES if line.count(q) == 1), "")
+    return found
+
+
+def find_line(lines: dict[str, int], key: str) -> int | None:
+    """The line of a key, or of the nearest table around it; None where nothing is known of it."""
+    while key:
+        if key in lines:
+            return lines[key]
+        shorter = re.sub(r"(\.[^.\[\]]*|\[\d+\])$", "", key)
+        key = shorter if shorter != key else ""
+    return None
+
+
+def _name(piece: str, tables: Counter[str]) -> str:
+    """A header or key as messages name it; empty where it is no TOML."""
+    try:
+        value: Any = tomllib.loads(piece)
+    except tomllib.TOMLDecodeError:
+        return ""
+    name = ""
+    while isinstance(value, dict) and value:
+        if tables[name]:
+            name = f"{name}[{tables[name] - 1}]"
+        ((key, value),) = value.items()
+        name = f"{name}.{key}" if name else key
+    return name
