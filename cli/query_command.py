@@ -98,7 +98,7 @@ def _answer(store: Path, sql: str, values: dict[str, Any], form: str) -> bytes:
     from ..reduce.render import render
     from ..schemas.errors import CpmonError
     from ..store import Store, connect
-    from ..store.catalogue import select_only
+    from ..store.safe_sql import select_only
 
     with connect(Store(store), reductions()) as connection:
         select_only(connection, sql)

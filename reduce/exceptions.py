@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ..schemas import CpmonError
 from ..schemas.lookup import unknown
-from ..store.catalogue import select_only
+from ..store.safe_sql import select_only
 from .rule import Rule, Severity
 from .rule_file import load_rules
 from .rule_sql import SQL_NEEDS, Scope, episodes_sql, inner, values_sql

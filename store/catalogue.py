@@ -9,7 +9,6 @@ replaced by a rename, since DuckDB allows one writer or many readers.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any, Protocol
 import duckdb
 
 from ..schemas.arrow import schemas
-from ..schemas.errors import CpmonError, StoreError
+from ..schemas.errors import StoreError
 from ..schemas.registry import fingerprint
 from .classes import classes_text
 from .dictionary import COLUMNS, create_sql
@@ -29,10 +28,11 @@ from .kept_views import SCHEMA as ROLLUP
 from .kept_views import coverage, reduction_entries, rollup_entries
 from .meta import meta_views
 from .reduced import Kept, kept
+from .sealing import Limits, seal
 from .sources import sources
 from .store import Store
 from .template import keep_as_template, load, save, template
-from .views import LANDED, interval_views, landed_rows, monitor_view, text
+from .views import LANDED, interval_views, landed_rows, monitor_view
 
 FILE = "catalog.duckdb"
 SCHEMAS = ("monitor", "interval", "meta", ROLLUP, LANDED)
@@ -70,14 +70,18 @@ class View(Protocol):
         ...
 
 
-def connect(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnection:
+def connect(
+    store: Store, views: Sequence[View] = (), limits: Limits | None = None
+) -> duckdb.DuckDBPyConnection:
     """A read-only connection to a store that can reach nothing outside of it.
 
     Args:
         views: reductions, in the order in which they build on each other.
+        limits: what queries may use; those of DuckDB by default.
 
     Raises:
         StoreError: the catalogue cannot be built.
+        CpmonError: a limit means nothing.
     """
     plan = _plan(store, views)
     file = store.root / FILE
@@ -88,9 +92,9 @@ def connect(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnecti
             save(built, file)
         connection = _opened(file, plan.stamp)
         if connection is None:  # not written, or this process still has the one before open
-            return _sealed(built, store)
+            return _sealed(built, store, limits)
         built.close()
-    return _sealed(connection, store)
+    return _sealed(connection, store, limits)
 
 
 def live_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyConnection:
@@ -115,49 +119,13 @@ def rebuild(store: Store, views: Sequence[View]) -> int:
         return int(counted.fetchall()[0][0])
 
 
-def select_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Refuse SQL that is anything but one query.
-
-    Raises:
-        CpmonError: it does not parse, has a statement that could write, or several statements.
-    """
-    allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
-    try:
-        statements = connection.extract_statements(sql)
-    except duckdb.Error as error:
-        raise CpmonError(f"the SQL cannot be read: {error}") from None
-    refused = [s for s in statements if s.type not in allowed]
-    if refused or not statements:
-        raise CpmonError(
-            "only queries are allowed",
-            expected="SELECT, WITH, FROM, DESCRIBE, SHOW or EXPLAIN",
-            found=refused[0].type.name if refused else "nothing",
-            remedy="to keep a result, write it with -o FILE",
-        )
-    if len(statements) > 1:
-        raise CpmonError(
-            "one query at a time",
-            found=f"{len(statements)} statements",
-            effect="none of them was run",
-            remedy="ask them one by one, or put them together with WITH or UNION ALL",
-        )
-
-
 QUIET = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 
 
-def _sealed(connection: duckdb.DuckDBPyConnection, store: Store) -> duckdb.DuckDBPyConnection:
-    """Let queries read the store's files and nothing else, for good.
-
-    DuckDB has one instance for all connections of a process to a file, so it may be done already.
-    """
-    locked = connection.execute("SELECT current_setting('lock_configuration')").fetchall()
-    if locked == [(True,)]:
-        return connection
-    connection.execute(f"SET allowed_directories = [{text(str(store.root.absolute()) + os.sep)}]")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("SET lock_configuration = true")
+def _sealed(
+    connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits | None
+) -> duckdb.DuckDBPyConnection:
+    seal(connection, store, limits or Limits())
     return connection
 
 

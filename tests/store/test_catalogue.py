@@ -9,7 +9,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.schemas import CpmonError, StoreError
 from cpmon.store import Store, connect
-from cpmon.store.catalogue import select_only
+from cpmon.store.safe_sql import select_only
 from tests.dumps import END, dump, fields, interval, record
 from tests.scenarios import CONFIG, SAMPLE
 
