@@ -7,7 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .codec import I64
+from ..schemas.layout import HEADER_LENGTH
+from .codec import I64, U8
+
+FRAME = 4096
+TOP_DOMAIN = 11
 
 HEADER = np.dtype(
     {
@@ -57,3 +61,18 @@ class Frames:
             np.concatenate([p.limit for p in parts]),
             np.concatenate([p.sample for p in parts]),
         )
+
+
+def are_headers(window: U8, at: I64) -> npt.NDArray[np.bool_]:
+    """Whether a record header stands at each position: the plausibility test of the format."""
+    fits = at + HEADER_LENGTH <= len(window)
+    safe = np.where(fits, at, 0)
+    if len(window) < HEADER_LENGTH:
+        return np.zeros(len(at), np.bool_)
+    length = window[safe].astype(np.int64) << 8 | window[safe + 1]
+    zero = (window[safe + 2] == 0) & (window[safe + 3] == 0)
+    clock = np.zeros(len(at), np.bool_)
+    for byte in range(8, 16):
+        clock |= window[safe + byte] != 0
+    size = (length >= HEADER_LENGTH) & (length <= FRAME)
+    return np.asarray(fits & size & zero & (window[safe + 4] <= TOP_DOMAIN) & clock, np.bool_)

@@ -15,8 +15,9 @@ import numpy as np
 
 from .codec import U8
 from .findings import Code, Finding
-from .frames import Frames
-from .monwrite import EVENT, FRAME, MCE, SAMPLE, Framed, Framer, Mce, are_entries, are_headers
+from .frames import FRAME, Frames, are_headers
+from .monwrite import EVENT, MCE, SAMPLE, Framed, Framer, are_entries
+from .spans import Mce
 
 ELEMENT = struct.Struct(">BBBxII")
 KINDS = (SAMPLE, EVENT)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..schemas.layout import HEADER_LENGTH
 from .codec import I64, U8
 from .findings import Code, Finding, Findings
-from .frames import Frames
+from .frames import FRAME as FRAME  # noqa: PLC0414 - others read of frames here
+from .frames import Frames, are_headers
+from .spans import Mce, Span
 
-FRAME = 4096
 SAMPLE, EVENT = 0xE2, 0xC5
 """EBCDIC S and E: the first byte of an entry (MWTCAFLG)."""
 
@@ -34,37 +34,6 @@ MCE = np.dtype(
 )
 """An entry (MWTCADOM, MWTCASTR, MWTCAEND); byte 3 is reserved."""
 ENTRIES = (FRAME - AREA) // MCE.itemsize
-TOP_DOMAIN = 11
-
-EVENT_SPAN_LIMIT = 64 * 1024 * 1024
-"""Event data that does not start on a frame is held as a whole; more than this is a lie."""
-
-
-@dataclass(frozen=True)
-class Mce:
-    """One entry of a control record: data of `start` to `end` of the monitor segment."""
-
-    sample: bool
-    start: int
-    end: int
-
-    @property
-    def length(self) -> int:
-        """Bytes of data: the end address is that of the last byte."""
-        return self.end - self.start + 1
-
-    @property
-    def lead(self) -> int:
-        """Bytes between the beginning of the first frame and the data."""
-        return self.start % FRAME
-
-
-@dataclass
-class Span:
-    """Announced data that has not been met in full: what is left of it."""
-
-    mce: Mce
-    left: int
 
 
 @dataclass
@@ -138,47 +107,22 @@ class Framer:
         span, at = self._spans[0], found.used
         behind = len(window)
         later = controls[controls >= at]
-        aligned = span.mce.lead == 0 or span.mce.length > EVENT_SPAN_LIMIT
-        need = -(-span.left // FRAME) * FRAME if aligned else self._size(window, at, span.mce)
+        need = span.size(window, at)
         cut = len(later) > 0 and later[0] < at + need
         if cut:
             behind = int(later[0])
             self._cut(span.left - (behind - at), base + behind)
-        elif at + need > behind and not aligned and not final:
+        elif at + need > behind and not span.aligned and not final:
             return False
         stop = min(at + need, behind if final else at + (behind - at) // FRAME * FRAME)
-        if aligned:
-            self._whole_frames(span, at, stop, found)
-        else:
-            self._event_frames(window, span, at, stop, found)
+        frames = span.frames(window, at, stop)
+        found.frames.append(frames)
+        self.filler_bytes += stop - at - int((frames.limit - frames.start).sum())
+        span.left -= stop - at
         found.used = stop
         if cut or stop == at + need:
             self._spans.popleft()
         return True
-
-    def _whole_frames(self, span: Span, at: int, stop: int, found: Framed) -> None:
-        start = np.arange(at, stop, FRAME, dtype=np.int64)
-        limit = np.minimum(start + FRAME, min(stop, at + span.left))
-        found.frames.append(Frames(start, limit, np.full(len(start), span.mce.sample)))
-        self.filler_bytes += stop - at - int((limit - start).sum())
-        span.left -= stop - at
-
-    def _event_frames(self, window: U8, span: Span, at: int, stop: int, found: Framed) -> None:
-        """Data that starts inside a frame of the segment: its frames end where the segment's do."""
-        mce = span.mce
-        begin = at + (mce.lead if _keeps_lead(window, at, mce) else 0)
-        first_end = begin + FRAME - mce.lead
-        behind = min(begin + mce.length, stop)
-        start = np.concatenate([[begin], np.arange(first_end, behind, FRAME)]).astype(np.int64)
-        start = start[start < behind]
-        limit = np.append(start[1:], behind)[: len(start)]
-        found.frames.append(Frames(start, limit, np.full(len(start), mce.sample)))
-        self.filler_bytes += stop - at - int((limit - start).sum())
-
-    def _size(self, window: U8, at: int, mce: Mce) -> int:
-        """Bytes of the file that event data takes: with or without what stood before it."""
-        lead = mce.lead if _keeps_lead(window, at, mce) else 0
-        return -(-(lead + mce.length) // FRAME) * FRAME
 
     def _cut(self, missing: int, offset: int) -> None:
         self.findings.add(
@@ -277,24 +221,3 @@ def _are_controls(window: U8) -> npt.NDArray[np.bool_]:
     entry = frames[:, AREA : AREA + MCE.itemsize].copy().view(MCE)[:, 0]
     starts = np.arange(count, dtype=np.int64) * FRAME
     return np.asarray(said & are_entries(entry) & ~are_headers(window, starts), np.bool_)
-
-
-def are_headers(window: U8, at: I64) -> npt.NDArray[np.bool_]:
-    """Whether a record header stands at each position: the plausibility test of the format."""
-    fits = at + HEADER_LENGTH <= len(window)
-    safe = np.where(fits, at, 0)
-    if len(window) < HEADER_LENGTH:
-        return np.zeros(len(at), np.bool_)
-    length = window[safe].astype(np.int64) << 8 | window[safe + 1]
-    zero = (window[safe + 2] == 0) & (window[safe + 3] == 0)
-    clock = np.zeros(len(at), np.bool_)
-    for byte in range(8, 16):
-        clock |= window[safe + byte] != 0
-    size = (length >= HEADER_LENGTH) & (length <= FRAME)
-    return np.asarray(fits & size & zero & (window[safe + 4] <= TOP_DOMAIN) & clock, np.bool_)
-
-
-def _keeps_lead(window: U8, at: int, mce: Mce) -> bool:
-    """Whether the frame came whole, with what stood before the data: the header tells."""
-    here, behind_lead = are_headers(window, np.array([at, at + mce.lead]))
-    return bool(behind_lead and not here)

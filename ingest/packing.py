@@ -17,9 +17,9 @@ import numpy.typing as npt
 from ..schemas.layout import HEADER_LENGTH
 from .codec import I64, U8, U64
 from .columns import copied, gather
-from .frames import FRAME_END, INTERVAL_END
+from .frames import FRAME, FRAME_END, INTERVAL_END
 from .index import RecordIndex
-from .monwrite import EVENT, FRAME, SAMPLE
+from .monwrite import EVENT, SAMPLE
 from .windows import Window
 
 Mask = npt.NDArray[np.bool_]

@@ -18,9 +18,10 @@ from .codec import I64
 from .columns import Decoded, Entries, decode, pieces
 from .configuration import Configuration
 from .findings import Code, Finding, Findings
+from .frames import FRAME
 from .index import RecordIndex
 from .intervals import Stamps, closed_intervals, row_stamps
-from .monwrite import FRAME, Framer
+from .monwrite import Framer
 from .sources import Source
 from .windows import Window
 

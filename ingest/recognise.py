@@ -6,8 +6,9 @@ import numpy as np
 
 from ..schemas.errors import DumpError
 from .codec import U8
+from .frames import FRAME, are_headers
 from .monreader import starts_set
-from .monwrite import AREA, EVENT, FRAME, SAMPLE, are_headers, read_control
+from .monwrite import AREA, EVENT, SAMPLE, read_control
 from .sources import Container
 
 BINARY = (

@@ -10,10 +10,10 @@ import numpy as np
 
 from .codec import U8
 from .findings import Code, Finding, Findings
-from .frames import INTERVAL_END, Frames
+from .frames import FRAME, INTERVAL_END, Frames
 from .index import RecordIndex, index_records
 from .monreader import SetFramer
-from .monwrite import FRAME, Framed, Framer
+from .monwrite import Framed, Framer
 from .recognise import container
 from .sources import Container, Source
 

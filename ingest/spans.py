@@ -1,0 +1,120 @@
+"""Announced data in the frames of a MONWRITE file: where its frames begin, and where they end.
+
+Sample data fills whole frames of the monitor segment. Event data begins and ends anywhere; it may
+stand in the file from its first byte on, or with what is in front of it in its first frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .codec import I64, U8
+from .frames import FRAME, Frames, are_headers
+from .record_runs import find_runs
+
+EVENT_SPAN_LIMIT = 64 * 1024 * 1024
+"""Event data that does not start on a frame is held as a whole; more than this is a lie."""
+
+
+@dataclass(frozen=True)
+class Mce:
+    """One entry of a control record: data of `start` to `end` of the monitor segment."""
+
+    sample: bool
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        """Bytes of data: the end address is that of the last byte."""
+        return self.end - self.start + 1
+
+    @property
+    def lead(self) -> int:
+        """Bytes between the beginning of the first frame and the data."""
+        return self.start % FRAME
+
+
+@dataclass
+class Span:
+    """Announced data that has not been met in full: what is left of it."""
+
+    mce: Mce
+    left: int
+
+    @property
+    def aligned(self) -> bool:
+        """Whether it begins where a frame does, or is taken so: samples do, whatever is said."""
+        return self.mce.sample or self.mce.lead == 0 or self.mce.length > EVENT_SPAN_LIMIT
+
+    def size(self, window: U8, at: int) -> int:
+        """Bytes of the file that what is left takes, from `at` on."""
+        lead = 0
+        if not self.aligned and _keeps_lead(window, at, self.mce):
+            lead = self.mce.lead
+        return -(-(lead + self.left) // FRAME) * FRAME
+
+    def frames(self, window: U8, at: int, stop: int) -> Frames:
+        """Those in `window[at:stop]`, which is part of the span in the file or all of it."""
+        if self.aligned:
+            return self._whole(window, at, stop)
+        return self._odd(window, at, stop)
+
+    def _whole(self, window: U8, at: int, stop: int) -> Frames:
+        start = np.arange(at, stop, FRAME, dtype=np.int64)
+        limit = np.minimum(start + FRAME, stop)
+        found = Frames(start, limit, np.full(len(start), self.mce.sample))
+        behind = at + self.left
+        if self.mce.sample or not at < behind < stop or not window[behind:stop].any():
+            return found
+        # What stands behind the data is old, unless a record reaches into it: then the end lies.
+        short = Frames(start[-1:], np.array([behind]), found.sample[-1:])
+        runs = find_runs(window[:stop], short)
+        if runs.broken[0] and are_headers(window[:stop], runs.stop)[0]:
+            size = int(window[runs.stop[0]]) << 8 | int(window[runs.stop[0] + 1])
+            if behind < runs.stop[0] + size <= stop:
+                return found
+        limit[-1] = behind
+        return found
+
+    def _odd(self, window: U8, at: int, stop: int) -> Frames:
+        """Data that starts inside a frame of the segment: its frames end where the segment's do."""
+        mce = self.mce
+        begin = at + (mce.lead if _keeps_lead(window, at, mce) else 0)
+        first_end = begin + FRAME - mce.lead
+        behind = min(begin + mce.length, stop)
+        start = np.concatenate([[begin], np.arange(first_end, behind, FRAME)]).astype(np.int64)
+        start = start[start < behind]
+        if not are_headers(window, start).all() or window[behind:stop].any():
+            start, behind = _mended(window[:stop], at, start, behind)
+        limit = np.append(start[1:], behind)[: len(start)]
+        return Frames(start, limit, np.full(len(start), mce.sample))
+
+
+def _mended(window: U8, at: int, start: I64, behind: int) -> tuple[I64, int]:
+    """Where frames start, and behind which byte they end, if some are not where they should be.
+
+    Frames of the file are read as such where one begins with a record, and the announced frame
+    around it does not, or is broken. `window` ends behind the span, which begins at `at`.
+    """
+    good = are_headers(window, start)
+    limit = np.append(start[1:], behind)[: len(start)]
+    broken = find_runs(window, Frames(start, limit, good)).broken
+    even = np.arange(at, len(window), FRAME, dtype=np.int64)
+    even = even[are_headers(window, even)]
+    owner = np.maximum(np.searchsorted(start, even, side="right") - 1, 0)
+    even = even[~good[owner] | (broken[owner] & (start[owner] == even))]
+    if not len(even):
+        return start, behind
+    before = np.searchsorted(even, start) - 1
+    inside = (before >= 0) & (start < even[np.maximum(before, 0)] + FRAME) & ~good
+    start = np.union1d(start[~inside], even)
+    return start, min(max(behind, int(even[-1]) + FRAME), len(window))
+
+
+def _keeps_lead(window: U8, at: int, mce: Mce) -> bool:
+    """Whether the frame came whole, with what stood before the data: the header tells."""
+    here, behind_lead = are_headers(window, np.array([at, at + mce.lead]))
+    return bool(behind_lead and not here)
