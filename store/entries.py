@@ -8,6 +8,7 @@ those are made whose text is another.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -46,7 +47,7 @@ class Entry:
     title: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """Changes with anything that it is made of."""
         said = json.dumps([self.kind, self.create, self.title, dict(self.columns)])
@@ -92,6 +93,12 @@ def bring_up(
     rows = [(entry.name, entry.kind, wanted[entry.name]) for entry in entries]
     _register(connection, [*rows, ("", STAMP, stamp)])
     return missing
+
+
+def different_views(connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> int:
+    """How many views a database lacks, or has otherwise, of these entries."""
+    there = {name: digest for name, (_, digest) in _registered(connection).items()}
+    return sum(e.kind == "VIEW" and there.get(e.name) != e.digest for e in entries)
 
 
 def stamp_of(connection: duckdb.DuckDBPyConnection) -> str | None:

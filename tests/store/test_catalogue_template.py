@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -11,6 +14,7 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
+from cpmon.schemas.registry import fingerprint
 from cpmon.store import Store, catalogue, connect
 from cpmon.store.entries import Entry, bring_up, stamp_of
 from cpmon.store.template import template
@@ -25,6 +29,39 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     found = template()
     assert found is not None
     return found
+
+
+@dataclass(frozen=True)
+class Made:
+    """What one store's catalogue says of itself that was made from nothing, and the template."""
+
+    store: Store
+    contents: list[list[tuple[object, ...]]]
+    template: Path
+
+
+@pytest.fixture(scope="module")
+def from_nothing(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Seconds of work, so it is done once."""
+    folder = tmp_path_factory.mktemp("nothing")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        store = a_store(folder / "a", SAMPLE)
+        made = contents(store)
+        found = template()
+    assert found is not None
+    return Made(store, made, found)
+
+
+@pytest.fixture
+def few_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catalogues have two records only, so that one is made from nothing at once."""
+    few = [
+        entry
+        for entry in catalogue._of_layouts(fingerprint())
+        if entry.name.startswith("meta.") or entry.name.endswith((".sytrsp", ".record_raw"))
+    ]
+    monkeypatch.setattr(catalogue, "_of_layouts", lambda _: few)
 
 
 def a_store(folder: Path, *records: bytes) -> Store:
@@ -51,20 +88,21 @@ def contents(store: Store) -> list[list[tuple[object, ...]]]:
 
 
 def test_a_catalogue_made_from_that_of_another_store_equals_one_made_from_nothing(
-    tmp_path: Path, cache: Path
+    tmp_path: Path, cache: Path, from_nothing: Made
 ):
-    store = a_store(tmp_path / "a", SAMPLE)
-    from_nothing = contents(store)
+    cache.parent.mkdir(parents=True)
+    shutil.copy(from_nothing.template, cache)
+    other = a_store(tmp_path / "b", record(9, 42, b"xy", 60))
+    connect(other).close()
     cache.unlink()
-    (store.root / "catalog.duckdb").unlink()
-    connect(a_store(tmp_path / "b", record(9, 42, b"xy", 60))).close()
+    (other.root / "catalog.duckdb").replace(cache)  # without the reductions
+    (from_nothing.store.root / "catalog.duckdb").unlink()
 
-    assert contents(store) == from_nothing
-    assert cache.exists()
+    assert contents(from_nothing.store) == from_nothing.contents
 
 
 def test_another_store_needs_no_view_that_the_last_one_had(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, from_nothing: Made
 ):
     made: list[Entry] = []
 
@@ -72,7 +110,8 @@ def test_another_store_needs_no_view_that_the_last_one_had(
         made.extend(found := bring_up(*arguments))
         return found
 
-    connect(a_store(tmp_path / "a", SAMPLE), reductions()).close()
+    cache.parent.mkdir(parents=True)
+    shutil.copy(from_nothing.template, cache)
     monkeypatch.setattr(catalogue, "bring_up", noted)
     connect(a_store(tmp_path / "b", record(9, 42, b"xy", 60)), reductions()).close()
 
@@ -108,6 +147,7 @@ def garbage(file: Path) -> None:
     file.write_bytes(b"no database")
 
 
+@pytest.mark.usefixtures("few_tables")
 @pytest.mark.parametrize("spoil", [garbage, other_database])
 def test_a_template_that_is_of_no_use_is_passed_over(
     tmp_path: Path, cache: Path, spoil: Callable[[Path], None]
@@ -119,12 +159,31 @@ def test_a_template_that_is_of_no_use_is_passed_over(
         assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(1,)]
 
 
+@pytest.mark.usefixtures("few_tables")
 def test_a_catalogue_needs_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "cache").write_text("a file where a folder should be")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     with connect(a_store(tmp_path / "a", SAMPLE)) as connection:
         assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(1,)]
+
+
+@pytest.mark.usefixtures("few_tables")
+def test_a_template_is_written_when_it_would_have_saved_much_and_only_then(
+    tmp_path: Path, cache: Path
+):
+    store = a_store(tmp_path / "a", SAMPLE)
+    connect(store).close()
+    first = cache.stat().st_ino
+    views = [
+        SimpleNamespace(name=n, sql=f"CREATE VIEW {n} AS SELECT 1 AS a", doc=n, columns=())
+        for n in (f"view_{place}" for place in range(catalogue.FEW + 1))
+    ]
+    connect(store, views[:-1]).close()
+    assert cache.stat().st_ino == first
+    (store.root / "catalog.duckdb").unlink()
+    connect(store, views).close()
+    assert cache.stat().st_ino != first
 
 
 def test_a_user_without_a_home_has_no_template(monkeypatch: pytest.MonkeyPatch):
