@@ -21,8 +21,9 @@ ALLOWED: dict[str, frozenset[str]] = {
     "ingest": frozenset({"schemas", "store"}),
     "reduce": frozenset({"schemas", "store"}),
     "queries": frozenset({"schemas", "store"}),
+    "batch": frozenset({"schemas", "store", "ingest", "reduce"}),
     "generate": frozenset({"schemas"}),
-    "cli": frozenset({"schemas", "store", "ingest", "reduce", "queries", "generate"}),
+    "cli": frozenset({"schemas", "store", "ingest", "reduce", "queries", "batch", "generate"}),
 }
 
 

@@ -1,0 +1,88 @@
+"""The state of a store's batches in the OpenMetrics text format, for a textfile collector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ..ingest.findings import Severity
+from .memory import Memory
+from .result import Result
+
+Samples = Iterable[tuple[Mapping[str, str], float]]
+
+
+def metrics(memory: Memory, result: Result) -> str:
+    """All metrics, by family."""
+    systems = sorted(memory.systems.items())
+    ended = result.ended.timestamp() if result.ended else 0.0
+    lasts = [({"system": name}, s.last / 1e6) for name, s in systems if s.last is not None]
+    of_kind = [({"kind": k}, float(result.counts[k])) for k in ("deferred", "quarantined")]
+    found = [({"severity": str(s)}, float(memory.findings.get(s, 0))) for s in Severity]
+    parts = [
+        _family("cpmon_last_run_timestamp_seconds", "gauge", "End of the last run.", [({}, ended)]),
+        _family(
+            "cpmon_last_success_timestamp_seconds",
+            "gauge",
+            "End of the last run that did not fail.",
+            [({}, memory.last_success)] if memory.last_success is not None else [],
+        ),
+        _family(
+            "cpmon_last_exit_code", "gauge", "Its exit status.", [({}, float(int(result.status)))]
+        ),
+        _family("cpmon_last_run_seconds", "gauge", "How long it took.", [({}, result.seconds)]),
+        _family("cpmon_files", "gauge", "Files of the last run that did not land.", of_kind),
+        _family(
+            "cpmon_dumps",
+            "counter",
+            "Dumps that batches landed.",
+            [({"system": name}, float(s.dumps)) for name, s in systems],
+        ),
+        _family(
+            "cpmon_records",
+            "counter",
+            "Records of them.",
+            [({"system": name}, float(s.records)) for name, s in systems],
+        ),
+        _family("cpmon_findings", "counter", "Findings in them, by severity.", found),
+        _family(
+            "cpmon_exceptions",
+            "gauge",
+            "Exceptions in the days that the last run changed.",
+            [({"severity": s}, float(result.exceptions[s])) for s in _RULES],
+        ),
+        _family(
+            "cpmon_validation_failures",
+            "gauge",
+            "Broken rules in the last run.",
+            [({"severity": s}, float(result.validation[s])) for s in _RULES],
+        ),
+        _family(
+            "cpmon_last_interval_timestamp_seconds", "gauge", "End of the last interval.", lasts
+        ),
+        _family(
+            "cpmon_lag_seconds",
+            "gauge",
+            "From the end of a system's last interval to the end of the run.",
+            [(labels, max(0.0, ended - last)) for labels, last in lasts],
+        ),
+    ]
+    return "".join(parts) + "# EOF\n"
+
+
+_RULES = ("info", "warning", "critical")
+
+
+def _family(name: str, kind: str, said: str, samples: Samples) -> str:
+    lines = [f"# TYPE {name} {kind}\n"]
+    if name.endswith("_seconds"):
+        lines.append(f"# UNIT {name} seconds\n")
+    lines.append(f"# HELP {name} {said}\n")
+    shown = f"{name}_total" if kind == "counter" else name
+    for labels, value in samples:
+        inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+        lines.append(f"{shown}{{{inside}}} {value!r}\n" if inside else f"{shown} {value!r}\n")
+    return "".join(lines)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

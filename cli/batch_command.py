@@ -1,0 +1,287 @@
+"""`cpmon batch`: what runs unattended."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .main import Status
+from .options import Length, output_options, use_layouts
+from .output import deliver, rows_as, write_file
+
+if TYPE_CHECKING:
+    from ..batch import Plan
+    from ..batch.result import Result
+    from ..reduce.settings import Settings
+    from ..store import Store
+
+config_option = click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The settings, with [[inbox]], [batch] and [[output]]; without it CPMON_CONFIG, "
+    "./cpmon.toml or the store's own.",
+)
+store_option = click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    envvar="CPMON_STORE",
+    help="Folder of the landed dumps, instead of that of the settings.",
+)
+
+
+@click.group("batch")
+def command() -> None:
+    """Land what arrives, reduce, look for exceptions, write reports: unattended.
+
+    docs/operations.md leads from nothing to a running timer.
+
+    \b
+    Examples:
+      cpmon batch run --config /etc/cpmon/cpmon.toml
+      cpmon batch status --config /etc/cpmon/cpmon.toml
+      cpmon batch install --systemd --config /etc/cpmon/cpmon.toml
+    """
+
+
+@command.command("run", short_help="Do now what is to be done.")
+@config_option
+@store_option
+@click.option("--watch", is_flag=True, help="Stay, and pick files up as they are complete.")
+@click.option("--as-of", metavar="DATE", help="Count ages for retention from this day (UTC).")
+@click.option("--subject", is_flag=True, help="Put a subject line for mail before the summary.")
+@click.option("-q", "--quiet", is_flag=True, help="Log only what is wrong; no summary if all is.")
+@click.option(
+    "--log-format",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How lines of the log, on standard error, are written.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How the summary is printed.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the summary there instead of standard output.",
+)
+def run(
+    config: Path | None,
+    store: Path | None,
+    watch: bool,
+    as_of: str | None,
+    subject: bool,
+    quiet: bool,
+    log_format: str,
+    form: str,
+    output: Path | None,
+) -> Status:
+    """Land new dumps of the inboxes, reduce, look for exceptions, write what is to be written.
+
+    A file is landed when it is complete: unchanged for a while (settle), or ended by an end-of-data
+    record. The same content lands once. Files that are no dumps go into quarantine. What is
+    interrupted is taken up again by the next run. Another batch at the same time ends with 75.
+
+    The summary has at most 60 lines of 72 columns. With -q it is left out unless something is
+    wrong. The exit status is 3 where somebody should look, 4 where validation failed.
+
+    \b
+    Examples:
+      cpmon batch run --config /etc/cpmon/cpmon.toml
+      cpmon batch run --subject | sendmail perf@example.org
+      cpmon batch run --watch --log-format json
+    """
+    from ..batch import Batch
+    from ..batch.log import Log
+    from ..batch.watching import Stop
+    from ..batch.watching import watch as stay
+
+    place, plan, settings = _opened(config, store, create=True)
+    today, log, stop = _day(as_of), Log(log_format, sys.stderr, quiet=quiet), Stop()
+
+    def tell(result: Result) -> None:
+        if quiet and int(result.status) == 0:
+            return
+        deliver(_summary(result, form, subject=subject), output, form)
+
+    with stop.on_signals():
+        batch = Batch(place, plan, settings, log, write_file, stop)
+        if watch:
+            return Status(int(stay(batch, stop, log, tell)))
+        result = batch.run(today)
+    tell(result)
+    return Status(int(result.status))
+
+
+@command.command("status", short_help="What happened when, what waits, how far systems lag.")
+@config_option
+@store_option
+@click.option(
+    "-n",
+    "--last",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="So many runs.",
+)
+@click.option(
+    "--what",
+    type=click.Choice(("all", "runs", "systems", "waiting")),
+    default="all",
+    show_default=True,
+    help="Only this part.",
+)
+@output_options
+def status(
+    config: Path | None,
+    store: Path | None,
+    last: int,
+    what: str,
+    form: str,
+    output: Path | None,
+) -> None:
+    """Print the last runs, the lag of each system, and the files that wait or are in quarantine.
+
+    Formats other than table need --what, but json has all in one document.
+
+    \b
+    Examples:
+      cpmon batch status --config /etc/cpmon/cpmon.toml
+      cpmon batch status --what systems --format csv
+    """
+    from ..batch.state import state
+
+    place, plan, _ = _opened(config, store, create=False)
+    found = state(place, plan, last)
+    if what != "all":
+        deliver(rows_as(found[what], form) if found[what] else b"", output, form)
+    elif form == "json":
+        said = json.dumps({"schema_version": 1, **found}, indent=1, default=str) + "\n"
+        deliver(said.encode(), output, form)
+    elif form in ("table", "text"):
+        deliver(_told(found), output, form)
+    else:
+        raise click.UsageError(f"--format {form} holds one table: name it with --what")
+
+
+@command.command("install", short_help="Write units of systemd, or a line for cron.")
+@config_option
+@store_option
+@click.option("--systemd", "kind", flag_value="systemd", help="A service and a timer.")
+@click.option("--cron", "kind", flag_value="cron", help="A line for a crontab.")
+@click.option("--user", is_flag=True, help="Units of the user's own systemd.")
+@click.option("--run-as", default="", metavar="ACCOUNT", help="Whom the service runs as.")
+@click.option(
+    "--every",
+    type=Length(),
+    default="15m",
+    show_default=True,
+    metavar="SPAN",
+    help="Time between two runs.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder to write to, instead of where systemd looks; without it cron prints.",
+)
+def install(
+    config: Path | None,
+    store: Path | None,
+    kind: str | None,
+    user: bool,
+    run_as: str,
+    every: timedelta,
+    output: Path | None,
+) -> None:
+    """Write what starts `cpmon batch run` every so often, checked, and say what to do next.
+
+    \b
+    Examples:
+      cpmon batch install --systemd --config /etc/cpmon/cpmon.toml
+      cpmon batch install --systemd --user -o ~/.config/systemd/user
+      cpmon batch install --cron --every 30m
+    """
+    from ..batch.installing import installed
+
+    if kind is None:
+        raise click.UsageError("say what for: --systemd or --cron")
+    if kind == "cron" and user:
+        raise click.UsageError("--user is about systemd; a crontab is always a user's own")
+    place, plan, settings = _opened(config, store, create=True)
+    said = installed(kind, place, plan, settings, write_file, every=every, user=user, folder=output)
+    if said.text:
+        click.echo(said.text)
+    for line in said.next_steps:
+        click.echo(line, err=True)
+
+
+def _opened(
+    config: Path | None, store: Path | None, *, create: bool
+) -> tuple[Store, Plan, Settings]:
+    """The store, the plan and the settings."""
+    from ..batch import read_plan
+    from ..reduce.settings import read_settings
+    from ..schemas.errors import CpmonError
+    from ..store import Store
+
+    settings = read_settings(store, config)
+    root = store or settings.store
+    if root is None:
+        raise CpmonError(
+            "no store is named",
+            place=str(settings.file) if settings.file else None,
+            expected='store = "DIR" in the settings, --store or CPMON_STORE',
+            effect="nothing was done",
+        )
+    if settings.file is None:
+        raise CpmonError(
+            "there are no settings",
+            expected="a file with [[inbox]]: --config FILE, CPMON_CONFIG, or ./cpmon.toml",
+            effect="nothing was done",
+            remedy="docs/operations.md has settings to start from",
+        )
+    plan = read_plan(settings.tables, str(settings.file))
+    use_layouts(click.get_current_context(), click.get_current_context().command.params[0], root)
+    return Store(root, create=create), plan, settings
+
+
+def _summary(result: Result, form: str, *, subject: bool) -> bytes:
+    from ..batch.summary import summary
+
+    if form == "json":
+        return (json.dumps(result.as_dict(), indent=1) + "\n").encode()
+    return summary(result, with_subject=subject).encode()
+
+
+def _told(found: dict[str, Any]) -> bytes:
+    """The state as a reader sees it."""
+    parts = [found["now"].encode() + b"\n"]
+    for title, key in (("systems", "systems"), ("last runs", "runs"), ("files", "waiting")):
+        if found[key]:
+            parts += [b"\n" + title.encode() + b"\n", rows_as(found[key], "table")]
+    return b"".join(parts)
+
+
+def _day(text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).date()
+    except ValueError:
+        raise click.UsageError(f"{text!r} is no day; write it like 2026-01-31") from None
