@@ -19,6 +19,23 @@ from .units import NAME, check_minutes, cron_line, service, timer, verify_cron, 
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be written.
+
+    Attributes:
+        kind: "systemd" or "cron". every: time between two runs.
+        user: units of the user's own. account: whom they run as; empty: root, or the user.
+        folder: to write to; None: where systemd looks, and nowhere for cron.
+    """
+
+    kind: str
+    every: timedelta
+    user: bool = False
+    account: str = ""
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Installed:
     """What was made: a text for standard output, and what the administrator does next."""
 
@@ -27,36 +44,24 @@ class Installed:
 
 
 def installed(
-    kind: str,
-    store: Store,
-    plan: Plan,
-    settings: Settings,
-    write: Write,
-    *,
-    every: timedelta,
-    user: bool,
-    account: str,
-    folder: Path | None,
+    wanted: Wanted, store: Store, plan: Plan, settings: Settings, write: Write
 ) -> Installed:
     """Write units of systemd, or a line for cron.
-
-    Args:
-        kind: "systemd" or "cron". user: units of the user's own. account: whom they run as.
-        folder: to write to; by default where systemd looks, and nowhere for cron.
 
     Raises:
         CpmonError: the time between runs cannot be said, systemd refuses the units, or they
             cannot be written.
     """
-    minutes = int(every.total_seconds()) // 60
+    minutes = int(wanted.every.total_seconds()) // 60
     check_minutes(minutes)
     command = _command(store, settings)
-    if kind == "cron":
-        return _cron(cron_line([*command, "-q"], minutes), write, folder)
-    target = folder or _home_of_units(user)
-    writable = _writable(store, plan)
+    if wanted.kind == "cron":
+        return _cron(cron_line([*command, "-q"], minutes), write, wanted.folder)
+    target, writable = wanted.folder or _home_of_units(wanted.user), _writable(store, plan)
     texts = {
-        f"{NAME}.service": service(command, plan, writable, user=user, account=account),
+        f"{NAME}.service": service(
+            command, plan, writable, user=wanted.user, account=wanted.account
+        ),
         f"{NAME}.timer": timer(minutes),
     }
     said = verify_units(texts)
@@ -68,11 +73,11 @@ def installed(
             effect="nothing was written",
             remedy="this is what systemd-analyze verify says of them",
         )
-    if not user:
+    if not wanted.user:
         _make(writable)
     for name, text in texts.items():
         write(target / name, text.encode())
-    return Installed("", tuple(_after_units(target, user=user, elsewhere=folder is not None)))
+    return Installed("", tuple(_after_units(target, wanted)))
 
 
 def _make(folders: Sequence[Path]) -> None:
@@ -99,10 +104,11 @@ def _cron(line: str, write: Write, folder: Path | None) -> Installed:
     return Installed("", (f"{file} written", f"add its line with `crontab -e`, or: crontab {file}"))
 
 
-def _after_units(target: Path, *, user: bool, elsewhere: bool) -> Sequence[str]:
+def _after_units(target: Path, wanted: Wanted) -> Sequence[str]:
+    user = wanted.user
     control = "systemctl --user" if user else "systemctl"
     steps = [f"{target / NAME}.service and .timer written; next:"]
-    if elsewhere:
+    if wanted.folder is not None:
         steps.append(f"  copy them to {_home_of_units(user)}, unless they are read from there")
     steps += [
         f"  {control} daemon-reload",

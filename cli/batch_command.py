@@ -185,6 +185,7 @@ def status(
 @click.option("--cron", "kind", flag_value="cron", help="A line for a crontab.")
 @click.option("--user", is_flag=True, help="Units of the user's own systemd.")
 @click.option("--run-as", default="", metavar="ACCOUNT", help="Whom the service runs as.")
+@click.option("--run-as", default="", metavar="ACCOUNT", help="Whom the service runs as.")
 @click.option(
     "--every",
     type=Length(),
@@ -217,14 +218,15 @@ def install(
       cpmon batch install --systemd --user -o ~/.config/systemd/user
       cpmon batch install --cron --every 30m
     """
-    from ..batch.installing import installed
+    from ..batch.installing import Wanted, installed
 
     if kind is None:
         raise click.UsageError("say what for: --systemd or --cron")
     if kind == "cron" and user:
         raise click.UsageError("--user is about systemd; a crontab is always a user's own")
     place, plan, settings = _opened(config, store, create=True)
-    said = installed(kind, place, plan, settings, write_file, every=every, user=user, folder=output)
+    wanted = Wanted(kind, every, user, run_as, output)
+    said = installed(wanted, place, plan, settings, write_file)
     if said.text:
         click.echo(said.text)
     for line in said.next_steps:
