@@ -9,6 +9,7 @@ import click
 
 from .options import output_options, store_option
 from .output import deliver
+from .site_settings import opened
 
 LISTING = """
 WITH counted AS (
@@ -50,11 +51,9 @@ def show(store: Path, form: str, output: Path | None) -> None:
     Example:
       cpmon classes show --store perf/
     """
-    from ..reduce import reductions
     from ..reduce.render import render
-    from ..store import Store, connect
 
-    with connect(Store(store), reductions()) as connection:
+    with opened(store) as connection:
         table = connection.sql(LISTING).to_arrow_table()
     deliver(render(table, "table" if form == "text" else form), output, form)
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from .options import FORMATS, listing_option, store_option
+from .options import FORMATS, listing_option, store_option, usual_format
 from .output import deliver
+from .site_settings import opened
 
 
 def _tables() -> Iterator[str]:
@@ -30,6 +31,7 @@ def _tables() -> Iterator[str]:
     type=click.Choice((*FORMATS, "html")),
     default="table",
     show_default=True,
+    callback=usual_format,
     help="How to print the result.",
 )
 @click.option(
@@ -78,13 +80,12 @@ def _compared(
     table: str | None, store: Path, base: str | None, runs: tuple[str, ...], form: str
 ) -> bytes:
     """The comparison, rendered."""
-    from ..reduce import compare, load_spec, reductions, render_comparison
+    from ..reduce import compare, load_spec, render_comparison
     from ..reduce.two_runs import compare_runs
     from ..reduce.two_runs_text import render_runs
-    from ..store import Store, connect
 
     spec = load_spec(table) if table is not None else None
-    with connect(Store(store), reductions()) as connection:
+    with opened(store) as connection:
         if spec is None:
             return render_runs(compare_runs(connection, runs, base), form)
         return render_comparison(compare(connection, spec), form)

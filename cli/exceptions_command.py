@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
 from pathlib import Path
 
@@ -10,6 +9,8 @@ import click
 
 from .options import output_options, span_options, store_option
 from .output import deliver
+from .site_settings import opened
+from .site_settings import settings as site_settings
 
 SEVERITIES = ("info", "warning", "critical")
 
@@ -33,11 +34,6 @@ SEVERITIES = ("info", "warning", "critical")
 )
 @click.option("--list", "listing", is_flag=True, help="Name the rules and their limits.")
 @click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The settings; without it CPMON_CONFIG or the store's cpmon.toml.",
-)
 @span_options
 @output_options
 def command(
@@ -48,7 +44,6 @@ def command(
     rules: Path | None,
     listing: bool,
     zone: str | None,
-    config: Path | None,
     since: datetime | None,
     until: datetime | None,
     form: str,
@@ -72,23 +67,20 @@ def command(
     """
     from ..reduce.exceptions import exceptions
     from ..reduce.exceptions_text import render_exceptions, render_rules
-    from ..reduce.reductions import reductions
     from ..reduce.rule import Severity
     from ..reduce.rule_file import load_rules
-    from ..reduce.settings import FILE, VARIABLE, read_settings
+    from ..reduce.settings import FILE
     from ..reduce.shifts import find_zone
-    from ..store import Store, connect
     from .main import Status
 
-    place, settings = Store(store), read_settings(store, config)
-    printed = find_zone(zone or settings.timezone).key
-    written = str(config or os.environ.get(VARIABLE) or store / FILE)
-    known = load_rules(settings.exceptions, rules, place=written)
+    settings = site_settings()
+    printed = find_zone(zone or settings.zone(system)).key
+    known = load_rules(settings.exceptions, rules, place=str(settings.file or store / FILE))
     if listing:
         least = Severity(severity).rank
         deliver(render_rules([r for r in known if r.severity.rank >= least], form), output, form)
         return Status.DONE
-    with connect(place, reductions()) as connection:
+    with opened(store) as connection:
         found = exceptions(
             connection,
             known,

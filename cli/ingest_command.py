@@ -12,6 +12,7 @@ from .dump_output import container_option
 from .main import Status, status_of
 from .options import dump_arguments, release_option, store_option
 from .progress import bar
+from .site_settings import settings
 
 if TYPE_CHECKING:
     from ..ingest import Landed
@@ -50,7 +51,7 @@ def command(
 
     if run_id and len(dumps) > 1:
         raise click.UsageError("--run-id names one run; give one dump with it")
-    place = Store(store, create=True)
+    place, release = Store(store, create=True), release or settings().release(system)
     worst = Status.DONE
     for dump in dumps:
         try:

@@ -54,8 +54,10 @@ COMMANDS = {
     "report": "Print a report by time.",
     "exceptions": "Look for what should not be: rules, and where they are met.",
     "compare": "Print a comparison table of runs, with its ratios.",
+    "batch": "Land what arrives, reduce and report, unattended.",
     "store": "See what a store holds, keep it in order.",
     "query": "Ask a store by SQL, or by the name of a shipped query.",
+    "config": "See the settings and where each came from, or check a file.",
     "schema": "Look up records and fields; bring in IBM's pages of them.",
 }
 """Commands by name, in the order of a first session. Each is a module that is loaded when used."""

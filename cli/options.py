@@ -9,6 +9,8 @@ from typing import Any, ClassVar, TypeVar
 
 import click
 
+from .site_settings import CONFIG, FLAGS, command_name, settings
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("table", "text", "csv", "json", "jsonl", "markdown", "parquet")
@@ -26,15 +28,87 @@ def use_layouts(
     return store
 
 
-store_option = click.option(
-    "--store",
-    type=click.Path(path_type=Path),
-    envvar="CPMON_STORE",
-    required=True,
-    callback=use_layouts,
-    metavar="DIR",
-    help="Folder of the landed dumps; CPMON_STORE stands for it.",
-)
+def _store(context: click.Context, option: click.Parameter, store: Path | None) -> Path | None:
+    """The store that is named, or that of the settings."""
+    if context.resilient_parsing:
+        return store
+    store = store or settings().store
+    if store is None:
+        raise click.MissingParameter(
+            "name the folder; CPMON_STORE or store in the settings will do",
+            context,
+            option,
+        )
+    return use_layouts(context, option, store)
+
+
+def _config(context: click.Context, _option: click.Parameter, file: Path | None) -> None:
+    context.meta[CONFIG] = file
+
+
+def config_option(command: Command) -> Command:
+    """`--config`: which settings; `site_settings.settings` reads them."""
+    return click.option(
+        "--config",
+        type=click.Path(path_type=Path, dir_okay=False),
+        is_eager=True,
+        expose_value=False,
+        callback=_config,
+        metavar="FILE",
+        help="The settings: else CPMON_CONFIG, ./cpmon.toml, that of the store, the user's.",
+    )(command)
+
+
+def store_option(command: Command) -> Command:
+    """`--store`, and `--config`, which may name it."""
+    return config_option(
+        click.option(
+            "--store",
+            type=click.Path(path_type=Path),
+            envvar="CPMON_STORE",
+            callback=_store,
+            metavar="DIR",
+            help="Folder of the landed dumps; CPMON_STORE or the settings stand for it.",
+        )(command)
+    )
+
+
+def _flag(context: click.Context, option: click.Parameter, value: Any) -> None:
+    if value is not None:
+        context.meta.setdefault(FLAGS, {})[option.name] = value
+
+
+def limit_options(command: Command) -> Command:
+    """`--memory-limit` and `--threads`: what queries may use."""
+    command = click.option(
+        "--threads",
+        type=click.IntRange(1, 1024),
+        is_eager=True,
+        expose_value=False,
+        callback=_flag,
+        help="Most threads that a query uses.",
+    )(command)
+    return click.option(
+        "--memory-limit",
+        is_eager=True,
+        expose_value=False,
+        callback=_flag,
+        metavar="AMOUNT",
+        help="Most memory that a query uses, as 2GB.",
+    )(command)
+
+
+def usual_format(context: click.Context, option: click.Parameter, form: str) -> str:
+    """What --format says, or else the settings of a command that reads a store."""
+    given = context.get_parameter_source(option.name or "")
+    if context.resilient_parsing or "store" not in context.params:
+        return form
+    if given is not click.core.ParameterSource.DEFAULT:
+        return form
+    usual = settings().format_of(command_name(context))
+    allowed = option.type.choices if isinstance(option.type, click.Choice) else ()
+    return usual if usual and usual in allowed else form
+
 
 dump_arguments = click.argument(
     "dumps", nargs=-1, required=True, metavar="DUMP...", type=click.Path(path_type=Path)
@@ -80,6 +154,7 @@ def output_options(command: Command) -> Command:
         type=click.Choice(FORMATS),
         default="table",
         show_default=True,
+        callback=usual_format,
         help="How to print the result.",
     )(command)
 

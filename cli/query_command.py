@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import listing_option, output_options, pairs, store_option
+from .options import limit_options, listing_option, output_options, pairs, store_option
 from .output import deliver
+from .site_settings import opened
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,6 +43,7 @@ def _shipped() -> Iterator[str]:
     metavar="NAME=VALUE",
     help="A parameter of a shipped query; may be repeated.",
 )
+@limit_options
 @listing_option("Name the shipped queries.", _shipped)
 @output_options
 def command(
@@ -94,13 +96,11 @@ def _question(
 def _answer(store: Path, sql: str, values: dict[str, Any], form: str) -> bytes:
     import duckdb
 
-    from ..reduce import reductions
     from ..reduce.render import render
     from ..schemas.errors import CpmonError
-    from ..store import Store, connect
     from ..store.safe_sql import select_only
 
-    with connect(Store(store), reductions()) as connection:
+    with opened(store) as connection:
         select_only(connection, sql)
         _known_run(connection, values.get("run"))
         try:

@@ -7,17 +7,13 @@ from pathlib import Path
 import click
 
 from .options import store_option
+from .site_settings import settings
 
 
 @click.command("reduce")
 @store_option
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The settings (shifts); without it CPMON_CONFIG or the store's cpmon.toml.",
-)
 @click.argument("names", nargs=-1, metavar="[REDUCTION]...")
-def command(store: Path, config: Path | None, names: tuple[str, ...]) -> None:
+def command(store: Path, names: tuple[str, ...]) -> None:
     """Compute the reductions of a store (or only those named) and keep the results.
 
     Only days that new dumps have a say in are computed. Beside the intervals stand roll-ups of
@@ -29,8 +25,7 @@ def command(store: Path, config: Path | None, names: tuple[str, ...]) -> None:
       cpmon reduce --store perf/
     """
     from ..reduce.reducing import reduce
-    from ..reduce.settings import read_settings
     from ..store import Store
 
-    for done in reduce(Store(store), names, read_settings(store, config)):
+    for done in reduce(Store(store), names, settings()):
         click.echo(str(done))

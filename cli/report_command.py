@@ -10,6 +10,7 @@ import click
 
 from .options import Device, Length, listing_option, output_options, span_options, store_option
 from .output import deliver, write_file
+from .site_settings import opened, settings
 
 
 def _reports() -> Iterator[str]:
@@ -43,11 +44,6 @@ def _reports() -> Iterator[str]:
     help="Write a chart of the report instead: FILE.svg or FILE.png.",
 )
 @click.option("--columns", metavar="NAMES", help="What the chart shows, as total_util,emul_util.")
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The settings; without it CPMON_CONFIG or the store's cpmon.toml.",
-)
 @listing_option("Name the reports.", _reports)
 @span_options
 @output_options
@@ -66,7 +62,6 @@ def command(
     html: bool,
     plot: Path | None,
     columns: str | None,
-    config: Path | None,
     since: datetime | None,
     until: datetime | None,
     form: str,
@@ -94,9 +89,6 @@ def command(
       cpmon report paging_by_time --store perf/ --run 2600NP --plot paging.png
     """
     from ..reduce import find_report, render_report, report, report_names
-    from ..reduce.reductions import reductions
-    from ..reduce.settings import read_settings
-    from ..store import Store, connect
 
     if html:
         narrowed = (name, cpu, user, device, by, top, shift, plot, columns)
@@ -104,7 +96,7 @@ def command(
             raise click.UsageError(
                 "--html takes --run, --system, --since, --until and --tz: a page has all reports"
             )
-        _write_pages(store, output, config, run, system, since, until, zone)
+        _write_pages(store, output, run, system, since, until, zone)
         return
     if columns is not None and plot is None:
         raise click.UsageError("--columns chooses what --plot FILE draws")
@@ -112,7 +104,7 @@ def command(
         raise click.UsageError(f"which report? One of {', '.join(report_names())}")
     find_report(name)
     objects = {"cpu": cpu, "user": user.upper() if user else None, "device": device}
-    with connect(Store(store), reductions()) as connection:
+    with opened(store) as connection:
         found = report(
             connection,
             name,
@@ -125,7 +117,7 @@ def command(
             top=top,
             shift=shift,
             zone=zone,
-            settings=read_settings(store, config),
+            settings=settings(),
         )
     if plot is None:
         deliver(render_report(found, form), output, form)
@@ -139,7 +131,6 @@ def command(
 def _write_pages(
     store: Path,
     output: Path | None,
-    config: Path | None,
     run: str | None,
     system: str | None,
     since: datetime | None,
@@ -148,13 +139,10 @@ def _write_pages(
 ) -> None:
     """Write the pages, and say where they are."""
     from ..reduce.page.page import write_pages
-    from ..reduce.reductions import reductions
-    from ..reduce.settings import read_settings
-    from ..store import Store, connect
 
     if output is None or str(output) == "-":
         raise click.UsageError("--html writes several files: name their folder with -o DIR")
-    with connect(Store(store), reductions()) as connection:
+    with opened(store) as connection:
         written = write_pages(
             connection,
             output,
@@ -164,7 +152,7 @@ def _write_pages(
             since=since,
             until=until,
             zone=zone,
-            settings=read_settings(store, config),
+            settings=settings(),
         )
     for file in written:
         click.echo(f"{file}: {file.stat().st_size / 1e6:.1f} MB", err=True)

@@ -9,6 +9,7 @@ import click
 
 from .options import output_options, pairs, span_options, store_option
 from .output import deliver
+from .site_settings import opened
 
 LISTING = """
 SELECT run_id, system, since, until, base_run_id, cp_level, users, processors,
@@ -48,10 +49,9 @@ def command(
       cpmon runs --store perf/ --define before --system VMPROD \\
         --since 2001-12-18T10:00 --until 2001-12-18T11:00 --attribute cp_level=4.2.0
     """
-    from ..reduce import reductions
     from ..reduce.render import render
     from ..schemas.lookup import unknown
-    from ..store import Run, Store, connect, save_run
+    from ..store import Run, Store, save_run
 
     place = Store(store)
     if define:
@@ -62,6 +62,6 @@ def command(
             raise unknown("system", system, systems, place=str(store))
         said = pairs("--attribute", attributes)
         save_run(place, Run(define, system, since, until, base, said))
-    with connect(place, reductions()) as connection:
+    with opened(store) as connection:
         table = connection.sql(LISTING).to_arrow_table()
     deliver(render(table, "table" if form == "text" else form), output, form)

@@ -9,6 +9,7 @@ import click
 
 from .options import output_options, store_option
 from .output import deliver, rows_as
+from .site_settings import settings
 
 
 @click.group("store")
@@ -66,18 +67,12 @@ def rebuild(store: Path) -> None:
 @click.option("--raw", metavar="LENGTH", help="How long samples are kept; without it: forever.")
 @click.option("--as-of", metavar="DATE", help="Count ages from this day instead of today.")
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The settings (retention); without it CPMON_CONFIG or the store's cpmon.toml.",
-)
 def prune(
     store: Path,
     keep: str | None,
     raw: str | None,
     as_of: str | None,
     dry_run: bool,
-    config: Path | None,
 ) -> None:
     """Remove results, and with --raw samples, that are older than said here or in the settings.
 
@@ -91,12 +86,11 @@ def prune(
       cpmon store prune --store perf/ --keep interval=30d --raw 90d
     """
     from ..reduce import reductions
-    from ..reduce.settings import read_settings
     from ..store import Store
     from ..store.retention import plan, retention
     from ..store.retention import prune as remove
 
-    said = dict(read_settings(store, config).retention)
+    said = dict(settings().retention)
     place = "settings: retention" if said else "--keep"
     if keep or raw:
         place = "--keep"

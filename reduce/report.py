@@ -123,7 +123,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
         objects=_followed(wanted, objects or {}),
     )
     _check_lines(wanted, narrowed, by, top)
-    return _read(con, wanted, narrowed, by, top, find_zone(zone or asked.timezone))
+    return _read(con, wanted, narrowed, by, top, find_zone(zone or asked.zone(span.system)))
 
 
 def _utc(time: datetime | None) -> datetime | None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .toml_lines import dotted
+
 FORMATS = ("table", "text", "csv", "json", "jsonl", "markdown", "parquet")
 
 
@@ -89,7 +91,7 @@ RAW = ("inbox", "batch", "output")
 def flat(values: Any, name: str = "") -> dict[str, Any]:
     """Values by their dotted key: {"shifts": {"prime": {"to": 1}}} is {"shifts.prime.to": 1}."""
     if isinstance(values, dict) and values:
-        parts = ((f"{name}.{key}" if name else key, value) for key, value in values.items())
+        parts = ((dotted(name, key), value) for key, value in values.items())
     elif isinstance(values, list) and values and all(isinstance(one, dict) for one in values):
         parts = ((f"{name}[{number}]", one) for number, one in enumerate(values))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -13,6 +14,7 @@ from ..schemas import CpmonError
 from ..schemas.lookup import unknown
 from .setting_keys import FORMATS, KEYS
 from .shifts import find_zone
+from .toml_lines import dotted
 
 MEMORY = re.compile(r"\d+(\.\d+)?\s*([KMGT]i?B|%)", re.IGNORECASE)
 RELEASE = re.compile(r"\d+\.\d+(\.\d+)?")
@@ -57,7 +59,7 @@ class Values:
                 self._known(table, key.inner, key.name)
                 continue
             for name, inner in table.items():
-                self._known(self._mapping(inner, f"{key.name}.{name}"), key.inner, key.name, name)
+                self._known(self._mapping(inner, dotted(key.name, name)), key.inner, key.name, name)
 
     def table(self, key: str) -> Mapping[str, Any]:
         """A table; empty where it is not there."""
@@ -116,11 +118,13 @@ class Values:
     def systems(self) -> dict[str, System]:
         """What is known of systems."""
         return {
-            name: self._system(said, f"systems.{name}")
+            name: self._system(
+                self._mapping(said, dotted("systems", name)), dotted("systems", name)
+            )
             for name, said in self.table("systems").items()
         }
 
-    def _system(self, said: Any, key: str) -> System:
+    def _system(self, said: Mapping[str, Any], key: str) -> System:
         release, zone = said.get("release", ""), said.get("timezone", "")
         if release and not RELEASE.fullmatch(str(release)):
             raise self._wrong(f"{key}.release", "a release of z/VM, as 7.3", release)
@@ -142,8 +146,8 @@ class Values:
     def _known(self, table: Mapping[str, Any], known: Collection[str], *path: str) -> None:
         for key in table:
             if key not in known:
-                dotted = ".".join([*filter(None, path), key])
-                raise unknown("setting", key, known, place=self.place(dotted))
+                place = functools.reduce(dotted, [*filter(None, path), key], "")
+                raise unknown("setting", key, known, place=self.place(place))
 
     def _mapping(self, value: Any, key: str) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):

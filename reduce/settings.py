@@ -141,7 +141,20 @@ def parse_settings(file: Path | None) -> Settings:
     try:
         return _settings(file, top, lines)
     except CpmonError as error:
-        raise _located(error, file, lines) from None
+        raise located(error, file) from None
+
+
+def located(error: CpmonError, file: Path | None) -> CpmonError:
+    """The same error, with the line of the key of that file which its place names."""
+    begin = f"{file}: "
+    if file and error.place and error.place.startswith(begin) and ", line " not in error.place:
+        error.place = _place(file, error.place.removeprefix(begin), _lines(file))
+    return error
+
+
+def passed_over(store: Path | None, counted: Path | None) -> list[Path]:
+    """Files of settings that are there and were not read, since another one counts."""
+    return [place for place in places(store) if place.is_file() and place != counted]
 
 
 def _settings(file: Path | None, top: dict[str, Any], lines: dict[str, int]) -> Settings:
@@ -196,11 +209,3 @@ def _lines(file: Path | None) -> dict[str, int]:
 def _place(file: Path, key: str, lines: dict[str, int]) -> str:
     line = find_line(lines, key)
     return f"{file}: {key}, line {line}" if line else f"{file}: {key}"
-
-
-def _located(error: CpmonError, file: Path | None, lines: dict[str, int]) -> CpmonError:
-    """The same error, with the line of the key that its place names."""
-    begin = f"{file}: "
-    if error.place and error.place.startswith(begin) and ", line " not in error.place:
-        error.place = _place(Path(str(file)), error.place.removeprefix(begin), lines)
-    return error

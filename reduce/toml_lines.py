@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections import Counter
@@ -9,6 +10,7 @@ from typing import Any
 
 _HEADER = re.compile(r"\s*(\[\[?)(.+?)\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _QUOTES = ('"""', "'''")
 
 
@@ -39,12 +41,18 @@ def key_lines(text: str) -> dict[str, int]:
     return found
 
 
+def dotted(above: str, key: str) -> str:
+    """A key below another one, as TOML and messages write it; quoted where it has to be."""
+    written = key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+    return f"{above}.{written}" if above else written
+
+
 def find_line(lines: dict[str, int], key: str) -> int | None:
     """The line of a key, or of the nearest table around it; None where nothing is known of it."""
     while key:
         if key in lines:
             return lines[key]
-        shorter = re.sub(r"(\.[^.\[\]]*|\[\d+\])$", "", key)
+        shorter = re.sub(r"""(\.?"(?:[^"\\]|\\.)*"|\.[^.\[\]"]*|\[\d+\])$""", "", key)
         key = shorter if shorter != key else ""
     return None
 
@@ -60,5 +68,5 @@ def _name(piece: str, tables: Counter[str]) -> str:
         if tables[name]:
             name = f"{name}[{tables[name] - 1}]"
         ((key, value),) = value.items()
-        name = f"{name}.{key}" if name else key
+        name = dotted(name, key)
     return name

@@ -24,6 +24,8 @@ settings.load_profile("cpmon")
 
 # Catalogues are made from the last one made; that one is not the business of the user's own cache.
 os.environ["XDG_CACHE_HOME"] = str(Path(__file__).resolve().parents[1] / "build" / "cache")
+# Nor are the settings of the user.
+os.environ["XDG_CONFIG_HOME"] = str(Path(__file__).resolve().parents[1] / "build" / "config")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

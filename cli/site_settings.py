@@ -1,0 +1,59 @@
+"""Settings of the site as commands see them: read once, when a command first asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ..reduce.settings import Settings
+
+CONFIG = "cpmon.config"
+READ = "cpmon.settings"
+FLAGS = "cpmon.flags"
+
+
+def settings(store: Path | None = None) -> Settings:
+    """The settings for the store of this command: flags over the environment over the file.
+
+    Raises:
+        CpmonError: they cannot be read, or something in them is wrong.
+    """
+    from ..reduce.settings import read_settings
+
+    context = click.get_current_context()
+    if store is None:
+        store = context.params.get("store")
+    known: dict[Path | None, Settings] = context.meta.setdefault(READ, {})
+    if store not in known:
+        found = read_settings(store, context.meta.get(CONFIG))
+        flags: dict[str, Any] = context.meta.get(FLAGS, {})
+        options = {key: f"--{key.replace('_', '-')}" for key in flags}
+        known[store] = replace(found, **flags, origins={**found.origins, **options})
+    return known[store]
+
+
+def opened(store: Path) -> duckdb.DuckDBPyConnection:
+    """A connection to a store with all reductions, that uses no more than the settings allow.
+
+    Raises:
+        CpmonError: there is no store, its catalogue cannot be built, or the settings are wrong.
+    """
+    from ..reduce.reductions import reductions
+    from ..store import Store, connect
+    from ..store.sealing import Limits
+
+    place, known = Store(store), settings(store)
+    return connect(place, reductions(), Limits(known.memory_limit, known.threads))
+
+
+def command_name(context: click.Context) -> str:
+    """The word behind cpmon: `store` for `cpmon store info`."""
+    while context.parent is not None and context.parent.parent is not None:
+        context = context.parent
+    return context.info_name or ""
