@@ -185,7 +185,6 @@ def status(
 @click.option("--cron", "kind", flag_value="cron", help="A line for a crontab.")
 @click.option("--user", is_flag=True, help="Units of the user's own systemd.")
 @click.option("--run-as", default="", metavar="ACCOUNT", help="Whom the service runs as.")
-@click.option("--run-as", default="", metavar="ACCOUNT", help="Whom the service runs as.")
 @click.option(
     "--every",
     type=Length(),
