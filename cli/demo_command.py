@@ -67,15 +67,12 @@ def _land(scenario: str, folder: Path, store: Path) -> None:
 
 def _reduce(store: Path) -> None:
     """Compute once what all tables read."""
-    from ..reduce import reductions
-    from ..store import Store, connect
-    from ..store.reduced import keep
+    from ..reduce.reducing import reduce
+    from ..reduce.settings import Settings
+    from ..store import Store
 
-    place, views = Store(store), reductions()
-    with connect(place, views) as connection:
-        for view in (v for v in views if not v.is_private):
-            rows = keep(place, connection, views, view.name)
-            click.echo(f"reduced    {view.name}: {rows:,} rows", err=True)
+    for done in reduce(Store(store), (), Settings()):
+        click.echo(f"reduced    {done}", err=True)
 
 
 def _tables(store: Path, output: Path) -> list[Path]:

@@ -151,21 +151,23 @@ class _Reducer:
             before: Future[None] | None = None
             for work in these:
                 started = time.perf_counter()
-                rows = self.connection.sql(
-                    f'SELECT * FROM "{work.basis.name}" WHERE {batch.where()}'
-                ).to_arrow_table()
+                rows = self.bench.rows(work.basis, batch.where())
                 work.done.seconds += time.perf_counter() - started
                 if before is not None:
                     before.result()  # no more than two are in memory
-                before = pool.submit(self._keep_days, work, sorted(days & work.missing), rows)
+                before = pool.submit(self._keep_days, work, batch, rows)
             if before is not None:
                 before.result()
 
-    def _keep_days(self, work: _Work, days: Sequence[Day], rows: pa.Table) -> None:
+    def _keep_days(self, work: _Work, batch: Batch, rows: pa.Table) -> None:
         started = time.perf_counter()
-        ends = pc.subtract(rows.column(TIME), timedelta(microseconds=1)).cast(pa.date32())
-        for where in days:
-            self._keep_day(work, where, rows.filter(pc.equal(ends, where[1])))
+        if len(batch.days) == 1:
+            self._keep_day(work, (batch.system, batch.days[0]), rows)
+        else:
+            ends = pc.subtract(rows.column(TIME), timedelta(microseconds=1)).cast(pa.date32())
+            for where in ((batch.system, day) for day in batch.days):
+                if where in work.missing:
+                    self._keep_day(work, where, rows.filter(pc.equal(ends, where[1])))
         work.done.seconds += time.perf_counter() - started
 
     def _keep_day(self, work: _Work, where: Day, rows: pa.Table) -> None:
@@ -181,7 +183,7 @@ class _Reducer:
         if work.rollup is None:
             return
         self._describe(work.rollup)
-        measured = rows.select(read_columns(work.rollup)).filter(pc.field("seconds").is_valid())
+        measured = rows.select(read_columns(work.rollup))
         parts = [
             work.rollup.tables(self._of_shift(measured, shift), shift)
             for shift in (None, *self.shifts)
@@ -229,7 +231,7 @@ class _Reducer:
             done = Done(basis.name)
             if basis in todo:
                 started = time.perf_counter()
-                done.rows = keep(self.store, self.connection, reductions(), basis.name)
+                done.rows = keep(self.store, basis, self.bench.rows(basis))
                 done.days, done.seconds = 1, time.perf_counter() - started
             yield done
 

@@ -46,10 +46,10 @@ class Rollup:
         """Level -> the roll-up of some rows of one system.
 
         Args:
-            rows: of the reduction, in any order, only those with `seconds`.
+            rows: of the reduction, in any order; those without `seconds` do not count.
             shift: whose hours they are; without one they are all.
         """
-        ordered = Ordered(rows, TIME, self.keys)
+        ordered = Ordered(rows, TIME, self.keys, "seconds")
         levels: dict[str, Spans] = {}
         for level, length in LEVELS.items():
             levels[level] = Spans(ordered, length, next(reversed(levels.values()), None))

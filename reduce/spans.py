@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..store.growth import by_object_and_time, object_codes
+
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -31,16 +33,18 @@ class Ordered:
         ticks: ends of the intervals, microseconds since 1970. objects: a number for each object.
     """
 
-    def __init__(self, rows: pa.Table, time: str, keys: tuple[str, ...]) -> None:
+    def __init__(self, rows: pa.Table, time: str, keys: tuple[str, ...], known: str) -> None:
         """Order rows.
 
         Args:
             rows: with columns `time` (timestamps, not NULL) and `keys`.
+            known: a column; rows where it is NULL are left out.
         """
         self._rows, self._values = rows, dict[str, Floats]()
         ticks = rows.column(time).cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()
-        objects = _codes(rows, keys)
-        self.order: Integers = np.lexsort((ticks, objects))
+        objects = object_codes(rows, keys)
+        order = by_object_and_time(objects, ticks)
+        self.order: Integers = order[pc.is_valid(rows.column(known)).to_numpy()[order]]
         self.ticks: Integers = ticks[self.order]
         self.objects: Integers = objects[self.order]
 
@@ -187,15 +191,3 @@ _FIGURES = {
     "sum": np.add,
 }
 """How a figure of a span comes from those of its parts."""
-
-
-def _codes(rows: pa.Table, keys: tuple[str, ...]) -> Integers:
-    """The same number for rows of the same object; NULL is an object as well."""
-    codes: Integers = np.zeros(len(rows), dtype=np.int64)
-    for key in keys:
-        column = rows.column(key).combine_chunks().dictionary_encode(null_encoding="encode")
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
-        several = max(len(column.dictionary), 1)
-        codes = codes * several + column.indices.to_numpy(zero_copy_only=False)
-    return codes

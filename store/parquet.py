@@ -132,8 +132,7 @@ def write_result(path: Path, table: pa.Table) -> None:
         use_dictionary=texts,
         column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT")
         | dict.fromkeys(climbing, "DELTA_BINARY_PACKED"),
-        compression="zstd",
-        compression_level=1,
+        compression="lz4",  # three quarters of zstd's time for a tenth more bytes
         write_statistics=["interval_end"],
         store_schema=False,
     )

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-import duckdb
 import pyarrow as pa
 
 from .days import Held, days_of, held
@@ -186,25 +185,17 @@ def whole_file(store: Store, basis: Basis, dumps: Sequence[Held]) -> Path:
     return store.root / "reduced" / f"{basis.name}-{whole(store, basis, dumps)}.parquet"
 
 
-def keep(
-    store: Store, connection: duckdb.DuckDBPyConnection, views: Sequence[View], name: str
-) -> int:
-    """Compute a reduction that is not by time and keep its result; returns its rows.
-
-    Args:
-        connection: to the store, with all `views`.
-    """
-    (basis,) = (one for one in bases(views) if one.name == name)
+def keep(store: Store, basis: Basis, rows: pa.Table) -> int:
+    """Keep the rows of a reduction that is not by time; returns their number."""
     file = whole_file(store, basis, held(store))
     file.parent.mkdir(exist_ok=True)
-    result: pa.Table = connection.sql(f'SELECT * FROM "{name}"').to_arrow_table()
     scratch = file.with_name(f".{file.name}")
-    write_table(scratch, result)
+    write_table(scratch, rows)
     scratch.replace(file)
-    for old in file.parent.glob(f"{name}-*.parquet"):
+    for old in file.parent.glob(f"{basis.name}-*.parquet"):
         if old != file:
             old.unlink(missing_ok=True)
-    return len(result)
+    return len(rows)
 
 
 def _kept(state: ByDay) -> Kept:

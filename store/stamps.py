@@ -121,10 +121,14 @@ def _bases(views: tuple[tuple[str, str, frozenset[str]], ...]) -> tuple[Basis, .
     return tuple(found)
 
 
+def code_of(sql: str) -> str:
+    """The SQL without comments, in lower case."""
+    return re.sub(r"--[^\n]*", "", sql).lower()
+
+
 def _words(sql: str) -> set[str]:
     """Names, with schema where they have one; of the code alone, without comments."""
-    code = re.sub(r"--[^\n]*", "", sql).lower()
-    return set(re.findall(r"[a-z_]\w*(?:\.[a-z_]\w*)?", code))
+    return set(re.findall(r"[a-z_]\w*(?:\.[a-z_]\w*)?", code_of(sql)))
 
 
 @functools.cache

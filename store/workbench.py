@@ -6,34 +6,29 @@ store already.
 
 from __future__ import annotations
 
-import functools
+import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from ..schemas.arrow import schemas
 from ..schemas.layout import Kind
 from ..schemas.registry import record_of, tables
+from .at_hand import GrowthAtHand
 from .catalogue import View, live_catalogue
 from .days import Held
 from .entries import Entry
 from .entries import view as entry_of
 from .meta import meta_views
 from .sources import sources
-from .stamps import Basis, basis_of
+from .stamps import Basis, basis_of, code_of
 from .store import Store
-from .views import interval_view, landed_rows, name, text
-
-_SAME = (
-    ("PARTITION BY r.system ORDER", "ORDER"),
-    ("PARTITION BY r.system, ", "PARTITION BY "),
-    ("ORDER BY r.interval_end, r.dump)", "ORDER BY r.interval_end)"),
-    ("USING (system, dump, interval_end)", "USING (interval_end)"),
-)
-"""How the growth of counters is told among rows of one system that are in one dump only."""
+from .views import landed_rows, name, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +83,12 @@ class Workbench:
         """
         self.connection: duckdb.DuckDBPyConnection = live_catalogue(store, views)
         self.connection.execute(f"SET temp_directory = {text(str(scratch))}; SET TimeZone = 'UTC'")
-        self._macros = {entry.name: entry for entry in sources(store, store.tables())}
+        self._landed = store.tables()
+        self._macros = {entry.name: entry for entry in sources(store, self._landed)}
         self._views = {view.name: view for view in views}
-        self._replaced: list[tuple[str, str, str]] = []
+        self._replaced: list[tuple[str, str]] = []
+        self._shared: frozenset[str] = frozenset()
+        self._growth: GrowthAtHand | None = None
 
     def narrow(self, batch: Batch, wanted: Sequence[Basis]) -> None:
         """Let the reductions see a batch and what it rests on."""
@@ -121,35 +119,55 @@ class Workbench:
         self._open("interval", "true")
         self._see(wanted, "true", "true")
 
+    def rows(self, basis: Basis, where: str = "true") -> pa.Table:
+        """The rows of a reduction, one of those that were wanted; it is computed once.
+
+        Args:
+            where: a condition on them.
+        """
+        with self._at_hand(basis.name):
+            found = self.connection.sql(f"SELECT * FROM {name(basis.name)} WHERE {where}")
+            return found.to_arrow_table()
+
     def _see(self, wanted: Sequence[Basis], basis: str, samples: str) -> None:
         """Conditions on what is landed; what several reductions read is kept at hand."""
         self._restore()
         layouts = tables()
-        for table in schemas():
+        for table in self._landed & schemas().keys():
             is_sample = table in layouts and record_of(layouts[table]).kind is Kind.SAMPLE
             self._open(table, samples if is_sample else basis)
-        self._hasten(wanted)
-        self._share(wanted)
-
-    def _hasten(self, wanted: Sequence[Basis]) -> None:
-        """Leave out of the growth of counters what is the same for all rows that are seen.
-
-        Of one system, and where no two dumps hold the same interval, objects alone tell rows
-        apart: ordering by texts that are all the same takes a third of the time.
-        """
-        ((systems, ends, dumps),) = self.connection.execute(
-            "SELECT count(DISTINCT system), count(DISTINCT (system, interval_end)), count(*)"
-            " FROM meta.interval"
-        ).fetchall()
         interval = next(v for v in meta_views() if v.name == "meta.interval")
         self._make_table(interval.name, entry_of(interval).create)
-        read = {table for one in wanted for table in one.tables()}
-        for layout in tables().values() if systems <= 1 and ends == dumps else ():
-            if f"interval.{layout.name}" in read:
-                made = interval_view(layout)
-                select = functools.reduce(lambda sql, pair: sql.replace(*pair), _SAME, made.select)
-                self.connection.execute(f"CREATE OR REPLACE VIEW {made.name} AS {select}")
-                self._replaced.append(("VIEW", made.name, entry_of(made).create))
+        shared = [known for known in self._views if _readers(known, wanted) > 1]
+        self._shared = frozenset(shared)
+        if self._is_plain():
+            readers = [*shared, *(one.name for one in wanted)]
+            self._growth = GrowthAtHand(self.connection, [self._texts(r) for r in readers])
+        for known in shared:
+            with self._at_hand(known):
+                self._make_table(name(known), self._views[known].sql)
+
+    def _is_plain(self) -> bool:
+        """Whether rows of objects and intervals are told apart without system and dump."""
+        ((systems, ends, dumps),) = self.connection.execute(
+            "SELECT count(DISTINCT system), count(DISTINCT interval_end), count(*)"
+            " FROM meta.interval"
+        ).fetchall()
+        return bool(systems <= 1 and ends == dumps)
+
+    def _at_hand(self, reader: str) -> AbstractContextManager[None]:
+        """While a reduction is computed: the growth that it reads."""
+        return self._growth.reading(self._texts(reader)) if self._growth else nullcontext()
+
+    def _texts(self, reader: str) -> list[str]:
+        """The SQL of a reduction and of those below it, down to what is shared."""
+        found, rest = {reader: self._views[reader].sql}, [reader]
+        while rest:
+            words = set(re.findall(r"\w+", code_of(found[rest.pop()])))
+            for below in (words & self._views.keys()) - self._shared - found.keys():
+                found[below] = self._views[below].sql
+                rest.append(below)
+        return list(found.values())
 
     def _open(self, table: str, condition: str) -> None:
         """Let the rows of a landed table be seen that meet a condition."""
@@ -157,26 +175,19 @@ class Workbench:
         create = entry.create.replace("CREATE MACRO", "CREATE OR REPLACE MACRO", 1)
         self.connection.execute(f"{create} WHERE {condition}")
 
-    def _share(self, wanted: Sequence[Basis]) -> None:
-        """Compute once what several reductions read: private views become tables."""
-        texts = {sql for one in wanted for sql in one.sql}
-        for known, view in self._views.items():
-            if view.sql not in texts or not known.startswith("_"):
-                continue
-            readers = sum(known in one.names and known != one.name for one in wanted)
-            if readers > 1:
-                self._make_table(name(known), view.sql)
-
     def _make_table(self, relation: str, create: str) -> None:
         """A table in the place of a view, which `create` makes again."""
         self.connection.execute(f"CREATE TABLE _made AS SELECT * FROM {relation}")
         self.connection.execute(f"DROP VIEW {relation}")
         self.connection.execute(f"CREATE TABLE {relation} AS SELECT * FROM _made; DROP TABLE _made")
-        self._replaced.append(("TABLE", relation, create))
+        self._replaced.append((relation, create))
 
     def _restore(self) -> None:
-        for kind, relation, create in self._replaced:
-            self.connection.execute(f"DROP {kind} {relation}; {create}")
+        if self._growth:
+            self._growth.forget()
+            self._growth = None
+        for relation, create in self._replaced:
+            self.connection.execute(f"DROP TABLE {relation}; {create}")
         self._replaced.clear()
 
 
@@ -203,6 +214,13 @@ def batches(
         )
         for places in found
     ]
+
+
+def _readers(known: str, wanted: Sequence[Basis]) -> int:
+    """How many of the wanted reductions read a private one."""
+    if not known.startswith("_"):
+        return 0
+    return sum(known in one.names and known != one.name for one in wanted)
 
 
 def _between(begin: datetime, end: datetime) -> str:

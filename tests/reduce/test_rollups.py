@@ -131,7 +131,7 @@ def test_no_rows_are_no_spans():
 
 def test_an_object_without_a_name_is_an_object():
     table = pa.table({"end": pa.array([minute(1)] * 2), "key": pa.array([None, "A"])})
-    assert len(Spans(Ordered(table, "end", ("key",)), timedelta(hours=1))) == 2
+    assert len(Spans(Ordered(table, "end", ("key",), "end"), timedelta(hours=1))) == 2
 
 
 @pytest.mark.parametrize("name", sorted({r.reduction for r in REPORTS.values()}))

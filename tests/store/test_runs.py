@@ -8,9 +8,11 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
+from cpmon.reduce.reducing import reduce
+from cpmon.reduce.settings import Settings
 from cpmon.schemas import CpmonError
 from cpmon.store import Run, Store, connect, save_run
-from cpmon.store.reduced import keep, kept
+from cpmon.store.reduced import kept
 from tests.dumps import dump, fields, interval
 from tests.scenarios import CONFIG
 
@@ -153,10 +155,9 @@ def test_any_text_is_a_safe_name_of_a_system(name: str, store: Store, dump_file:
 def test_a_kept_result_is_read_until_something_it_rests_on_changes(store: Store, dump_file: Path):
     ingest(dump_file, store)
     views = reductions()
-    with connect(store, views) as connection:
-        rows = keep(store, connection, views, "run_summary")
+    (done,) = reduce(store, ["run_summary"], Settings())
 
-    assert rows == 1
+    assert done.rows == 1
     assert set(kept(store, views)) == {"run_summary"}
     assert ask(store, "SELECT run_id, intervals FROM run_summary") == [("R1", 2)]
     dump_file.with_name("a.run.toml").write_text(RUN.replace("R1", "R2"))

@@ -1,0 +1,139 @@
+"""Growth that is computed at hand equals what the views say, for every table and column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from polars.testing import assert_frame_equal
+
+from cpmon.generate import load_scenario, write_run
+from cpmon.ingest import ingest
+from cpmon.reduce.reductions import reductions
+from cpmon.schemas.layout import Kind
+from cpmon.schemas.registry import record_of, tables
+from cpmon.store import Store, connect
+from cpmon.store.at_hand import GrowthAtHand
+from cpmon.store.catalogue import live_catalogue
+from cpmon.store.growth import growth, growth_select
+from cpmon.store.stamps import bases
+from cpmon.store.views import interval_view
+from cpmon.store.workbench import Workbench
+from tests.dumps import dump, fields, interval
+
+CONFIG = fields("mtrsys", systmid="VMTEST", systodst=0xB6E0000010000000) + fields(
+    "mtrspr", interval=60
+)
+
+
+def both(store: Store) -> dict[str, tuple[pa.Table, pa.Table]]:
+    """Table -> rows of its view, and rows computed at hand; those with rows alone."""
+    found = {}
+    with connect(store) as connection:
+        for layout in (tables()[table] for table in store.tables() & tables().keys()):
+            if record_of(layout).kind is not Kind.SAMPLE or not layout.columns:
+                continue
+            every = list(interval_view(layout).columns)
+            listed = ", ".join(f'"{column}"' for column in every)
+            shown = connection.sql(f"SELECT {listed} FROM interval.{layout.name}").to_arrow_table()
+            if len(shown):
+                rows = connection.sql(growth_select(layout, every)).to_arrow_table()
+                found[layout.name] = shown, growth(layout, rows).select(every)
+    return found
+
+
+def assert_equal(shown: pa.Table, computed: pa.Table, table: str) -> None:
+    order = [(column, "ascending") for column in ("dump", "record_offset", "entry")]
+    order = [one for one in order if one[0] in shown.column_names]
+    assert computed.schema.equals(shown.schema), table
+    assert computed.sort_by(order).equals(shown.sort_by(order)), table
+
+
+@pytest.mark.parametrize(
+    ("scenario", "run", "intervals"),
+    [("small-lab", "LAB", 6), ("timer", "3600P1", 3)],
+)
+def test_growth_at_hand_is_that_of_the_views(
+    scenario: str, run: str, intervals: int, store: Store, tmp_path: Path
+):
+    written = write_run(load_scenario(scenario), run, tmp_path / "dump", intervals=intervals)
+    ingest(written.dump, store)
+
+    found = both(store)
+
+    assert len(found) > 20
+    assert any(
+        computed.column("seconds").null_count < len(computed) for _, computed in found.values()
+    )
+    for table, (shown, computed) in found.items():
+        assert_equal(shown, computed, table)
+
+
+def test_what_wraps_falls_is_missing_or_begins_anew_grows_as_in_the_views(
+    store: Store, tmp_path: Path
+):
+    begin = 0x7FFFFFFF_00000000
+    counted = [(60, 2**32 - 6, 65530, 0), (120, 10, 4, 5000), (180, 20, 9, 4000)]
+    counted += [(360, 30, 10, 9000), (420, 31, 11, 9500)]  # behind a gap
+    samples = [
+        interval(
+            second,
+            fields("sytrsp", second, pfxcpuad=0, plsmvb2g=pages)
+            + fields("ioddev", second, rdevdev=0x500, scmssch=starts)
+            + fields("sytprp", second, pfxcpuad=second % 7, pfxprbtm=begin - busy)
+            + fields("sytprp", second, pfxcpuad=9, pfxprbtm=begin - busy),
+        )
+        for second, pages, starts, busy in counted
+    ]
+    file = tmp_path / "a.mon"
+    file.write_bytes(dump(interval(0, CONFIG), *samples))
+    ingest(file, store)
+
+    found = both(store)
+
+    assert {"sytrsp", "ioddev", "sytprp"} <= found.keys()
+    moved = found["sytrsp"][1].column("plsmvb2g").to_pylist()
+    assert moved == [None, 16, 10, None, 1]
+    for table, (shown, computed) in found.items():
+        assert_equal(shown, computed, table)
+
+
+def test_views_come_back_when_their_last_reader_is_done(store: Store, tmp_path: Path):
+    written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=3)
+    ingest(written.dump, store)
+    texts = ["SELECT pfxprbtm FROM interval.sytprp", "SELECT 1"]
+    connection = live_catalogue(store, reductions())
+    hand = GrowthAtHand(connection, [texts, texts])
+
+    def is_at_hand() -> bool:
+        said = "SELECT sql FROM duckdb_views() WHERE schema_name = 'interval'"
+        return any("_growth_of_sytprp" in sql for (sql,) in connection.sql(said).fetchall())
+
+    for last in (False, True):
+        with hand.reading(texts):
+            assert is_at_hand()
+        assert is_at_hand() is not last
+
+
+def test_only_growth_that_someone_reads_is_computed():
+    layout = next(t for t in tables().values() if t.name == "useact")
+    assert record_of(layout).kind is Kind.SAMPLE
+    assert "vmdvtime" in growth_select(layout, ["vmdvtime"])
+    assert "calcppgr" not in growth_select(layout, ["vmdvtime"])
+
+
+def test_a_workbench_computes_what_the_views_say(store: Store, tmp_path: Path):
+    written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=6)
+    ingest(written.dump, store)
+    wanted = [b for b in bases(reductions()) if b.public and b.name.endswith("_by_time")]
+    bench = Workbench(store, reductions(), tmp_path)
+    bench.widen(wanted)
+    with connect(store, reductions()) as connection:
+        for basis in wanted:
+            shown = connection.sql(f"SELECT * FROM {basis.name}").pl()
+            keys = [c for c, kind in shown.schema.items() if not kind.is_float()]
+            computed = pl.from_arrow(bench.rows(basis)).sort(keys)
+            assert len(shown)
+            assert_frame_equal(computed, shown.sort(keys), rel_tol=1e-12)
