@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.reduce.reducing import reduce
+from cpmon.reduce.settings import Settings
+from cpmon.store import Store
 from tests.cli.answer import Cpmon
 
 
-@pytest.fixture
-def reduced(cpmon: Cpmon, perf: Path, tmp_path: Path) -> Path:
-    store = tmp_path / "perf"
+@pytest.fixture(scope="module")
+def kept(perf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store without runs in which everything is reduced; nobody changes it."""
+    store = tmp_path_factory.mktemp("reduced") / "perf"
     shutil.copytree(perf, store)
     for run in (store / "runs").iterdir():
         run.unlink()
-    cpmon("reduce", "--store", store)
+    reduce(Store(store), [], Settings())
     return store
+
+
+@pytest.fixture
+def reduced(kept: Path) -> Iterator[Path]:
+    """The same, put back after each test: where it stands its catalogue holds."""
+    aside = kept.with_name("aside")
+    shutil.copytree(kept, aside)
+    yield kept
+    shutil.rmtree(kept)
+    aside.rename(kept)
 
 
 def files(store: Path) -> set[Path]:
@@ -83,7 +98,10 @@ def test_what_is_wrong_is_told(cpmon: Cpmon, perf: Path, words: tuple[str, ...],
     assert (answer.status, said in answer.err) == (Status.USAGE, True)
 
 
-def test_a_catalogue_is_made_again(cpmon: Cpmon, reduced: Path):
+def test_a_catalogue_is_made_again(
+    cpmon: Cpmon, reduced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # the template is removed as well
     (reduced / "catalog.duckdb").write_bytes(b"no database")
     assert "views made again" in cpmon("store", "rebuild", "--store", reduced).text
     assert cpmon("report", "SYSTEM_SUMMARY_BY_TIME", "--store", reduced).status == Status.DONE
