@@ -57,6 +57,7 @@ COMMANDS = {
     "batch": "Land what arrives, reduce and report, unattended.",
     "store": "See what a store holds, keep it in order.",
     "query": "Ask a store by SQL, or by the name of a shipped query.",
+    "shell": "Ask a store by SQL at a prompt.",
     "config": "See the settings and where each came from, or check a file.",
     "schema": "Look up records and fields; bring in IBM's pages of them.",
 }
