@@ -14,7 +14,7 @@ COMPILE := UV_CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/uv pip compile --quiet -
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all setup demo test test-slow check bench samples goldens docs lock upgrade clean help
+.PHONY: all setup demo test test-slow check bench fuzz samples goldens docs lock upgrade clean help
 
 all: test check test-slow ## all that CI runs
 
@@ -72,6 +72,9 @@ check: $(STAMP) ## requirements, format, lint, types, import directions, SQL
 
 bench: $(STAMP) ## the measured bars: decoding, landing, memory
 	$(BIN)/python -m bench
+
+fuzz: $(STAMP) ## 100,000 damaged dumps through every reader; a fault is saved in build/fuzz
+	$(BIN)/python -m tools.fuzz
 
 samples: $(STAMP) ## rebuild sample-data/ from its recipes
 	$(BIN)/python -m tools.make_samples

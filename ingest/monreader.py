@@ -17,6 +17,7 @@ from .codec import U8
 from .findings import Code, Finding
 from .frames import FRAME, Frames, are_headers
 from .monwrite import EVENT, MCE, SAMPLE, Framed, Framer, are_entries
+from .record_runs import find_runs
 from .spans import Mce
 
 ELEMENT = struct.Struct(">BBBxII")
@@ -65,10 +66,12 @@ class SetFramer:
         behind = begin + mce.length
         if min(behind, at + SET_LIMIT) + ELEMENT.size > len(window) and not final:
             return False
-        if behind != len(window) and read_element(window, behind) is None:
+        chained = behind == len(window) or read_element(window, behind) is not None
+        if not chained and not _reads_whole(window, begin, mce):
             # The chain is broken: this element lies, or bytes are missing, or others follow.
             cut = next_set(window, begin, min(behind, len(window)))
-            if cut is not None and (mce.length <= SET_LIMIT or _goes_on(window, cut)):
+            liar = mce.length <= SET_LIMIT or (final and behind > len(window))
+            if cut is not None and (liar or _goes_on(window, cut)):
                 behind = self._cut(base + cut, behind - cut, begin, cut)
             elif not starts_set(window, at):
                 return self._unexplained(window, base, found, final)
@@ -82,12 +85,8 @@ class SetFramer:
     def _take(self, window: U8, found: Framed, mce: Mce) -> None:
         """Frames of a record set, as far as it is there; they end where the segment's do."""
         at = found.used
-        behind = min(at + mce.length, len(window))
-        start = np.arange(at - mce.lead, behind, FRAME, dtype=np.int64)
-        start[0] = at
-        limit = np.append(start[1:], behind)
-        found.frames.append(Frames(start, limit, np.full(len(start), mce.sample)))
-        found.used = behind
+        found.frames.append(_frames(window, at, mce))
+        found.used = behind = min(at + mce.length, len(window))
         left = at + mce.length - behind
         self._open = Mce(mce.sample, mce.end + 1 - left, mce.end) if left else None
 
@@ -159,6 +158,29 @@ def _goes_on(window: U8, at: int) -> bool:
     mce = read_element(window, at)
     behind = at + ELEMENT.size + mce.length if mce else at
     return behind == len(window) or read_element(window, behind) is not None
+
+
+def _frames(window: U8, at: int, mce: Mce) -> Frames:
+    """The frames of a record set that begins at a position, as far as it is there."""
+    behind = min(at + mce.length, len(window))
+    start = np.arange(at - mce.lead, behind, FRAME, dtype=np.int64)
+    start[0] = at
+    return Frames(start, np.append(start[1:], behind), np.full(len(start), mce.sample))
+
+
+def _reads_whole(window: U8, at: int, mce: Mce) -> bool:
+    """Whether all of a record set is there, and nothing in it but records and zeros.
+
+    Then what follows it is damaged, and not what announces it.
+    """
+    if at + mce.length > len(window):
+        return False
+    frames = _frames(window, at, mce)
+    stop = find_runs(window, frames).stop
+    return not any(
+        window[first:behind].any()
+        for first, behind in zip(stop.tolist(), frames.limit.tolist(), strict=True)
+    )
 
 
 def next_set(window: U8, first: int, behind: int) -> int | None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .codec import I64, U8
 from .frames import FRAME, Frames, are_headers
-from .record_runs import find_runs
+from .record_runs import Runs, find_runs
 
 EVENT_SPAN_LIMIT = 64 * 1024 * 1024
 """Event data that does not start on a frame is held as a whole; more than this is a lie."""
@@ -72,10 +73,8 @@ class Span:
         # What stands behind the data is old, unless a record reaches into it: then the end lies.
         short = Frames(start[-1:], np.array([behind]), found.sample[-1:])
         runs = find_runs(window[:stop], short)
-        if runs.broken[0] and are_headers(window[:stop], runs.stop)[0]:
-            size = int(window[runs.stop[0]]) << 8 | int(window[runs.stop[0] + 1])
-            if behind < runs.stop[0] + size <= stop:
-                return found
+        if _cut(window[:stop], short, runs)[0]:
+            return found
         limit[-1] = behind
         return found
 
@@ -97,21 +96,31 @@ def _mended(window: U8, at: int, start: I64, behind: int) -> tuple[I64, int]:
     """Where frames start, and behind which byte they end, if some are not where they should be.
 
     Frames of the file are read as such where one begins with a record, and the announced frame
-    around it does not, or is broken. `window` ends behind the span, which begins at `at`.
+    around it does not reach it, or is broken. `window` ends behind the span, which begins at `at`.
     """
     good = are_headers(window, start)
     limit = np.append(start[1:], behind)[: len(start)]
-    broken = find_runs(window, Frames(start, limit, good)).broken
+    announced = Frames(start, limit, good)
+    runs = find_runs(window, announced)
     even = np.arange(at, len(window), FRAME, dtype=np.int64)
     even = even[are_headers(window, even)]
     owner = np.maximum(np.searchsorted(start, even, side="right") - 1, 0)
-    even = even[~good[owner] | (broken[owner] & (start[owner] == even))]
+    unread = (even >= runs.stop[owner]) & ~good.all()
+    even = even[unread | (_cut(window, announced, runs)[owner] & (start[owner] == even))]
     if not len(even):
         return start, behind
     before = np.searchsorted(even, start) - 1
     inside = (before >= 0) & (start < even[np.maximum(before, 0)] + FRAME) & ~good
     start = np.union1d(start[~inside], even)
     return start, min(max(behind, int(even[-1]) + FRAME), len(window))
+
+
+def _cut(window: U8, frames: Frames, runs: Runs) -> npt.NDArray[np.bool_]:
+    """(frames,) whether a record reaches over the end of its frame."""
+    at = np.minimum(runs.stop, len(window) - 2)
+    size = window[at].astype(np.int64) << 8 | window[at + 1]
+    inside = (runs.stop < frames.limit) & (runs.stop + size > frames.limit)
+    return np.asarray(inside & are_headers(window, runs.stop), np.bool_)
 
 
 def _keeps_lead(window: U8, at: int, mce: Mce) -> bool:

@@ -1,0 +1,221 @@
+"""Damaged dumps by the hundred thousand: `python -m tools.fuzz`, or `make fuzz`.
+
+Each is a small good dump with random changes, and is read as an ingest, a check and a list would.
+No reader may crash, hang, take memory without bound, lose count of a byte, or lose a record that
+no change has touched; an independent reader knows these. A dump that shows a fault is saved with
+its recipe; its number and the seed make it again: --only NUMBER.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import queue
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+
+from cpmon.schemas.errors import DumpError
+
+from .fuzz_mutations import Bent, bend
+from .fuzz_readers import Lost, Oracle, check_too, container_of, land, read_tables
+from .fuzz_seeds import seeds
+
+COUNT = 100_000
+PROCESSES = 2
+LIMIT_S = 20.0
+"""A dump of a few frames that takes longer hangs; on a busy machine most take 0.02 s."""
+TELL_S = 30.0
+GROWTH = 256 << 20
+"""Bytes that a process may grow while it reads; what is held is bounded by its windows."""
+VALUES_EVERY, CHECK_EVERY, LAND_EVERY, LARGE_EVERY = 8, 12, 400, 40
+"""Every how many dumps the values are compared too, all readers are asked, a store is written, a
+dump with many kinds of records is changed."""
+
+
+class Hang(AssertionError):
+    """A dump took longer than it may."""
+
+
+class Fuzzer:
+    """Changes dumps, reads them, and counts what came of it."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.counts: Counter[str] = Counter()
+        self._seed = seed
+        self._folder = folder
+        self._seeds = seeds()
+        self._oracle = Oracle()
+        for good in self._seeds:
+            self._oracle.learn(good)
+        self._peak = _peak()
+
+    def bent(self, number: int) -> Bent:
+        """The dump of a number; always the same."""
+        rng = np.random.default_rng([self._seed, number])
+        large = number % LARGE_EVERY == 0
+        fitting = [s for s in self._seeds if s.name.startswith("generated") == large]
+        return bend(fitting[int(rng.integers(len(fitting)))], rng)
+
+    def run(self, number: int) -> str:
+        """Read the dump of a number; returns what was wrong with its readers, or nothing."""
+        bent = self.bent(number)
+        signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+        try:
+            self._read(bent, number)
+        except Exception:  # noqa: BLE001 - whatever it is, it is a fault, and it is reported
+            return traceback.format_exc()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        grown, self._peak = _peak() - self._peak, _peak()
+        return f"the process grew by {grown:,} bytes" if grown > GROWTH else ""
+
+    def _read(self, bent: Bent, number: int) -> None:
+        data, container = bent.data.tobytes(), container_of(bent)
+        self.counts["bytes"] += len(data)
+        self.counts.update(f"change {word}" for word in set(bent.said) if " " not in word)
+        try:
+            read = read_tables(data, container)
+        except DumpError as refused:
+            self.counts["refused"] += 1
+            if not refused.remedy:
+                raise Lost("a dump is refused without a word of what to do") from refused
+            return
+        values = number % VALUES_EVERY == 0
+        self.counts["records"] += self._oracle.check(bent, read, values=values)
+        self.counts.update(f"finding {code}" for code in read.codes)
+        if number % CHECK_EVERY == 0:
+            check_too(data, container)
+        if number % LAND_EVERY == 0:
+            self.counts["landed"] += 1
+            with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+                self._oracle.check(bent, land(data, container, Path(folder)))
+
+
+class Worker:
+    """A process that reads the dumps of some numbers; another takes its place if it dies."""
+
+    def __init__(self, seed: int, numbers: range, folder: Path) -> None:
+        self.at = multiprocessing.Value("q", numbers.start - 1)
+        self.found: multiprocessing.Queue[tuple[int, str] | Counter[str]] = multiprocessing.Queue()
+        self._said = seed, numbers, folder
+        self.process = self._start(numbers)
+
+    def _start(self, numbers: range) -> multiprocessing.Process:
+        seed, _, folder = self._said
+        process = multiprocessing.Process(
+            target=work, args=(seed, numbers, folder, self.at, self.found)
+        )
+        process.start()
+        return process
+
+    def results(self) -> Iterator[tuple[int, str] | Counter[str]]:
+        """What was found until now; a process that died is found as well."""
+        _, numbers, _ = self._said
+        while True:
+            dead = not self.process.is_alive()
+            try:
+                yield self.found.get(timeout=0.5)
+            except queue.Empty:
+                if not dead or not self.process.exitcode:
+                    return
+                number = int(self.at.value)
+                yield number, f"the process died with exit code {self.process.exitcode}"
+                self.process = self._start(numbers[numbers.index(number) + 1 :])
+
+
+def work(
+    seed: int,
+    numbers: range,
+    folder: Path,
+    at: Synchronized[int],
+    found: multiprocessing.Queue[tuple[int, str] | Counter[str]],
+) -> None:
+    """Read the dumps of some numbers; what is wrong, and at the end the counts, go to `found`."""
+    signal.signal(signal.SIGALRM, _hang)
+    fuzzer = Fuzzer(seed, folder)
+    for number in numbers:
+        at.value = number
+        if wrong := fuzzer.run(number):
+            found.put((number, wrong))
+    found.put(fuzzer.counts)
+
+
+def _hang(_signal: int, _frame: FrameType | None) -> None:
+    raise Hang(f"not read in {LIMIT_S:.0f} s")
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def save(fuzzer: Fuzzer, seed: int, number: int, wrong: str, folder: Path) -> None:
+    """Keep a dump that shows a fault, and its recipe."""
+    bent = fuzzer.bent(number)
+    (folder / f"{seed}-{number}.mon").write_bytes(bent.data.tobytes())
+    lines = [f"seed {seed}, number {number}, from {bent.seed.name}", *bent.said, "", wrong]
+    (folder / f"{seed}-{number}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{folder}/{seed}-{number}.mon: {wrong.strip().splitlines()[-1]}", flush=True)
+
+
+def fuzz(seed: int, numbers: range, processes: int, folder: Path) -> tuple[int, Counter[str]]:
+    """Read the dumps of some numbers; returns how many showed a fault, and what was covered."""
+    fuzzer, counts, faults = Fuzzer(seed, folder), Counter[str](), 0
+    workers = [Worker(seed, numbers[start::processes], folder) for start in range(processes)]
+    started = told = time.monotonic()
+    while True:
+        alive = [worker for worker in workers if worker.process.is_alive()]
+        for worker in workers:
+            for result in worker.results():
+                if isinstance(result, Counter):
+                    counts += result
+                    continue
+                faults += 1
+                save(fuzzer, seed, *result, folder)
+        if not alive:
+            return faults, counts
+        if time.monotonic() - told > TELL_S:
+            told = time.monotonic()
+            done = sum(max(0, int(w.at.value) - numbers.start) for w in workers) / processes
+            rate = done / (told - started)
+            print(f"{done:,.0f} dumps, {rate:.0f}/s, {faults} faults", flush=True)
+
+
+def main(arguments: list[str]) -> int:
+    """Run it as the arguments say; 1 if a dump showed a fault."""
+    parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__)
+    parser.add_argument("--count", type=int, default=COUNT, help="dumps to change and read")
+    parser.add_argument("--seed", type=int, default=1, help="another seed makes other dumps")
+    parser.add_argument("--first", type=int, default=0, help="number of the first dump")
+    parser.add_argument("--only", type=int, help="number of a single dump")
+    parser.add_argument("--processes", type=int, default=PROCESSES)
+    parser.add_argument("-o", type=Path, default=Path("build/fuzz"), help="where faults are saved")
+    said = parser.parse_args(arguments)
+    said.o.mkdir(parents=True, exist_ok=True)
+    first, count = (said.only, 1) if said.only is not None else (said.first, said.count)
+    started = time.monotonic()
+    faults, counts = fuzz(said.seed, range(first, first + count), said.processes, said.o)
+    seconds = time.monotonic() - started
+    print(
+        f"{count:,} dumps of {counts['bytes'] / count:,.0f} bytes on average in {seconds:,.0f} s "
+        f"({count / seconds:,.0f}/s), {counts['refused']:,} refused, {counts['landed']:,} landed"
+    )
+    print(f"{counts['records']:,} records that no change touched: {faults} dumps with a fault")
+    for title in ("change", "finding"):
+        named = {n.split()[1]: c for n, c in counts.items() if n.startswith(f"{title} ")}
+        print(f"{title}s: " + ", ".join(f"{n} {c:,}" for n, c in sorted(named.items())))
+    return int(faults > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
