@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from .options import FORMATS, listing_option, store_option, usual_format
-from .output import deliver
+from .output import deliver, write_file
 from .site_settings import opened
 
 
@@ -35,6 +35,9 @@ def _tables() -> Iterator[str]:
     help="How to print the result.",
 )
 @click.option(
+    "--html", is_flag=True, help="Write a page with a chart of the runs into the folder of -o."
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
@@ -47,6 +50,7 @@ def command(
     base: str | None,
     runs: tuple[str, ...],
     form: str,
+    html: bool,
     output: Path | None,
 ) -> None:
     """Print the comparison TABLE: values a run, then ratios to the base run.
@@ -63,6 +67,7 @@ def command(
       cpmon compare timer_t1 --store perf/
       cpmon compare my-table.toml --store perf/ --format html -o my-table.html
       cpmon compare --base 2600NP --run 3600NP1 --store perf/
+      cpmon compare timer_t1 --store perf/ --html -o pages/
     """
     if table is None and not runs:
         from ..reduce import spec_names
@@ -73,19 +78,40 @@ def command(
         )
     if table is not None and (runs or base):
         raise click.UsageError("a table names its runs: leave out TABLE, or --base and --run")
-    deliver(_compared(table, store, base, runs, form), output, form)
+    if not html:
+        deliver(_compared(table, store, base, runs, form), output, form)
+        return
+    if output is None or str(output) == "-":
+        raise click.UsageError("--html writes a page: name its folder with -o DIR")
+    from ..reduce.page.window import plain_name
+
+    name = (
+        Path(table).stem if table else f"{'-'.join(runs)}-with-{base}" if base else "-".join(runs)
+    )
+    page = output / f"{plain_name(name)}.html"
+    write_file(page, _compared(table, store, base, runs, "html"))
+    click.echo(f"{page}: {page.stat().st_size / 1e6:.1f} MB", err=True)
 
 
 def _compared(
     table: str | None, store: Path, base: str | None, runs: tuple[str, ...], form: str
 ) -> bytes:
-    """The comparison, rendered."""
+    """The comparison, rendered; a page has a chart of the runs as well."""
     from ..reduce import compare, load_spec, render_comparison
+    from ..reduce.page.figure import runs_figure
+    from ..reduce.table_html import runs_page, table_page
     from ..reduce.two_runs import compare_runs
     from ..reduce.two_runs_text import render_runs
 
     spec = load_spec(table) if table is not None else None
     with opened(store) as connection:
         if spec is None:
-            return render_runs(compare_runs(connection, runs, base), form)
-        return render_comparison(compare(connection, spec), form)
+            among = compare_runs(connection, runs, base)
+            if form == "html":
+                shown = [run.run_id for run in (among.base, *among.runs)]
+                return runs_page(among, runs_figure(connection, shown))
+            return render_runs(among, form)
+        found = compare(connection, spec)
+        if form == "html":
+            return table_page(found, runs_figure(connection, [run.run_id for run in found.runs]))
+        return render_comparison(found, form)

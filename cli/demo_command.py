@@ -1,4 +1,4 @@
-"""`cpmon demo`: the published measurements, from generated dumps to tables."""
+"""`cpmon demo`: the published measurements, from generated dumps to tables and pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMS = {"text": "txt", "csv": "csv", "markdown": "md"}
     default=Path("cpmon-demo"),
     show_default=True,
     metavar="DIR",
-    help="Folder for the dumps and the tables.",
+    help="Folder for the dumps, the tables and the pages.",
 )
 def command(store: Path, output: Path) -> None:
     """Replay the published measurements: generate their dumps, land them, print their tables.
@@ -76,8 +76,11 @@ def _reduce(store: Path) -> None:
 
 
 def _tables(store: Path, output: Path) -> list[Path]:
-    """Print every table, and write it and a report in all forms that a reader may want."""
+    """Print every table; write it, a report and a page in all forms that a reader may want."""
     from ..reduce import compare, reductions, render_comparison, render_report, report, spec_names
+    from ..reduce.page.figure import runs_figure
+    from ..reduce.page.page import write_pages
+    from ..reduce.table_html import table_page
     from ..store import Store, connect
 
     written = []
@@ -85,11 +88,14 @@ def _tables(store: Path, output: Path) -> list[Path]:
         for name in spec_names():
             table = compare(connection, name)
             click.echo(render_comparison(table, "text"))
-            for form, suffix in FORMS.items():
+            figure = runs_figure(connection, [run.run_id for run in table.runs])
+            forms = {suffix: render_comparison(table, form) for form, suffix in FORMS.items()}
+            for suffix, data in {**forms, "html": table_page(table, figure)}.items():
                 written.append(output / f"{name}.{suffix}")
-                write_file(written[-1], render_comparison(table, form))
+                write_file(written[-1], data)
         name, run = REPORT
         text = render_report(report(connection, name, run=run), "text")
         written.append(output / f"{name.lower()}.txt")
         write_file(written[-1], text)
+        written += write_pages(connection, output / "pages", write_file, run=run)
     return written

@@ -61,8 +61,12 @@ class HtmlTable:
     wraps: bool = False
 
 
-def table_page(table: ComparisonTable) -> bytes:
-    """A comparison table as a page, UTF-8: values, ratios, claims, notes."""
+def table_page(table: ComparisonTable, figure: str = "") -> bytes:
+    """A comparison table as a page, UTF-8: values, ratios, claims, notes.
+
+    Args:
+        figure: a drawing of its runs, as `page.figure.runs_figure` makes one.
+    """
     head, *about = (lines := blocks(table))[0]
     why = dict(zip(_numbers(table.reasons()), table.reasons(), strict=True))
     bodies = [_body(about, about=True), *(_body(group, why) for group in lines[1])]
@@ -75,11 +79,15 @@ def table_page(table: ComparisonTable) -> bytes:
         parts = (_body(said),)
         tables.append(HtmlTable(("Claim", "Runs", "Value"), parts, "Claims", texts=3, wraps=True))
     notes = [*computed_lines(table), *_sources(table), *footnotes(table)]
-    return _page(table.spec.title, table.spec.name, tables, notes)
+    return _page(table.spec.title, table.spec.name, tables, notes, figure)
 
 
-def runs_page(found: RunComparison) -> bytes:
-    """Runs beside a base run as a page, UTF-8: what is known of them, then a table for each."""
+def runs_page(found: RunComparison, figure: str = "") -> bytes:
+    """Runs beside a base run as a page, UTF-8: what is known of them, then a table for each.
+
+    Args:
+        figure: a drawing of the runs, as `page.figure.runs_figure` makes one.
+    """
     noted = marks(found)
     why = {mark: reason for reason, mark in noted.items()}
     first, *about = head(found)
@@ -98,11 +106,17 @@ def runs_page(found: RunComparison) -> bytes:
         top = headings(found, run.run_id)
         tables.append(HtmlTable(top, tuple(bodies), run.run_id, texts=2))
     notes = [*(f"{mark} {reason}" for reason, mark in noted.items()), *found.notes()]
-    return _page(title(found), "", tables, notes)
+    return _page(title(found), "", tables, notes, figure)
 
 
-def _page(title: str, subtitle: str, tables: Sequence[HtmlTable], notes: Sequence[str]) -> bytes:
+def _page(
+    title: str, subtitle: str, tables: Sequence[HtmlTable], notes: Sequence[str], figure: str
+) -> bytes:
+    from markupsafe import Markup
+
     text = _template().render(
+        figure=Markup(figure),
+        repaint=_repaint() if figure else "",
         title=title,
         subtitle="" if subtitle == title else subtitle,
         tables=tables,
@@ -110,6 +124,15 @@ def _page(title: str, subtitle: str, tables: Sequence[HtmlTable], notes: Sequenc
         wide=max(len(table.head) for table in tables) > UPRIGHT,
     )
     return text.encode()
+
+
+def _repaint() -> str:
+    """The drawing in the colours of the page."""
+    from markupsafe import Markup
+
+    from .page.drawing import repaint
+
+    return Markup(repaint())
 
 
 @cache

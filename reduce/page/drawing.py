@@ -76,6 +76,15 @@ _SIZE = re.compile(r'^<svg\b[^>]*?\bwidth="(?P<width>[\d.]+)" height="(?P<height
 _NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 
 
+def repaint() -> str:
+    """Style rules that give the colours of drawings the values of a page's properties."""
+    return "".join(
+        f'svg [{part}="{value}"]{{{part}:var(--{name})}}\n'
+        for name, value in COLORS.items()
+        for part in ("fill", "stroke")
+    )
+
+
 def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
     """A drawing that scales, with its title and description for readers who do not see it.
 

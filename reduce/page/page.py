@@ -23,7 +23,7 @@ from ..cells import clock
 from ..settings import Settings
 from ..shifts import find_zone
 from .content import read_content
-from .drawing import COLORS
+from .drawing import repaint
 from .figure import runs_figure
 from .index import MEASURES, Line, read_lines
 from .window import file_names, windows
@@ -117,19 +117,10 @@ def _environment() -> jinja2.Environment:
     )
     made.filters |= {"clock": clock, "in_words": _in_words, "drawing": Markup}
     made.globals |= {
-        "style": Markup(read("style.css") + _repainted()),
+        "style": Markup(read("style.css") + repaint()),
         "script": Markup(read("page.js")),
     }
     return made
-
-
-def _repainted() -> str:
-    """Rules that give the colours of drawings the values of the page's properties."""
-    return "".join(
-        f'svg [{part}="{value}"]{{{part}:var(--{name})}}\n'
-        for name, value in COLORS.items()
-        for part in ("fill", "stroke")
-    )
 
 
 def _in_words(length: timedelta) -> str:

@@ -114,11 +114,16 @@ def _names(con: duckdb.DuckDBPyConnection, sql: str) -> list[str]:
     return [str(name) for (name,) in con.execute(sql).fetchall()]
 
 
+def plain_name(text: str) -> str:
+    """A name as far as files can be called so."""
+    return _UNSAFE.sub("-", text).strip("-.") or "page"
+
+
 def file_names(found: list[Window]) -> list[str]:
     """A file name for each: of its run or system, as far as files can be called so, told apart."""
     names: list[str] = []
     for window in found:
-        plain = _UNSAFE.sub("-", window.run_id or window.system).strip("-.") or "page"
+        plain = plain_name(window.run_id or window.system)
         wanted = f"{'run' if window.run_id else 'system'}-{plain}"
         name, n = wanted, 1
         # Some file systems do not tell upper from lower case.

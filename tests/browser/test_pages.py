@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.cli.main import Status
+from cpmon.cli.main import run as run_command
 from cpmon.cli.output import write_file
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
@@ -42,6 +44,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def compared(pages: Path) -> Path:
+    """The page of a comparison of runs of the same store."""
+    words = ["compare", "--base", "2600NP", "--run", "3600P1", "--store", str(pages / "store")]
+    assert run_command([*words, "--html", "-o", str(pages / "compared")]) == Status.DONE
+    return pages / "compared" / "3600P1-with-2600NP.html"
+
+
+@pytest.fixture(scope="module")
 def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
     program = find_chromium()
     if program is None and not os.environ.get("CI"):
@@ -67,6 +77,20 @@ def test_a_page_asks_for_nothing_but_itself_and_complains_of_nothing(run: Tab, p
         (pages / "run-2600NP.html").as_uri()
     ]
     assert run.ask("document.documentElement.dataset.ready") == "yes"
+
+
+def test_a_comparison_opens_with_its_chart_and_complains_of_nothing(tab: Tab, compared: Path):
+    tab.complaints.clear()
+    tab.requested.clear()
+    tab.look()
+    tab.open(compared)
+    assert tab.complaints == []
+    assert tab.requested == [compared.as_uri()]
+    bars = tab.ask(
+        "[...document.querySelectorAll('figure svg .mark-rect path')]"
+        ".filter(path => path.getBoundingClientRect().height > 0).length"
+    )
+    assert bars >= 2
 
 
 def test_every_chart_is_drawn_with_marks_that_have_a_size(run: Tab):

@@ -32,6 +32,33 @@ def test_a_comparison_is_written_as_a_page(
 
 
 @pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["timer_t1"], "timer_t1.html"),
+        (["--base", "2600NP", "--run", "3600P1"], "3600P1-with-2600NP.html"),
+    ],
+)
+def test_a_page_has_a_bar_for_each_run_that_is_there(
+    cpmon: Cpmon, perf: Path, tmp_path: Path, words: list[str], name: str
+):
+    answer = cpmon("compare", *words, "--store", perf, "--html", "-o", tmp_path)
+    assert answer.status is Status.DONE
+    assert answer.err.startswith(str(tmp_path / name))
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    drawing = text[text.index("<svg") : text.index("</svg>")]
+    assert all(said in drawing for said in ("2600NP", "Master processor", "Average"))
+    assert ("3600P1" in drawing) is ("3600P1" in words)
+    assert 'svg [fill="#d9581f"]{fill:var(--c2)}' in text
+    assert "src=" not in text and "href=" not in text
+
+
+def test_a_page_needs_a_folder(cpmon: Cpmon, perf: Path):
+    answer = cpmon("compare", "timer_t1", "--store", perf, "--html")
+    assert (answer.status, answer.text) == (Status.USAGE, "")
+    assert "name its folder with -o" in answer.err
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         ([], "or runs with --base and --run"),
