@@ -53,6 +53,7 @@ COMMANDS = {
     "reduce": "Compute the reductions of a store and keep their results.",
     "report": "Print a report by time.",
     "exceptions": "Look for what should not be: rules, and where they are met.",
+    "validate": "Check what landed by rules: keys, counters, sums that close.",
     "compare": "Print a comparison table of runs, with its ratios.",
     "batch": "Land what arrives, reduce and report, unattended.",
     "store": "See what a store holds, keep it in order.",

@@ -1,0 +1,133 @@
+"""How many rows each rule looked at, and how many break it: computed by DuckDB, one row a rule.
+
+Only these counts leave the database. What the layouts say of one table is looked at in one pass
+over it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from ...schemas import CpmonError
+from ...schemas.registry import record_of, tables
+from ...store.safe_sql import select_only
+from .of_counters import CounterCheck, counters_of
+from .of_table import TableCheck
+from .rule import Rule, Scope, within
+from .written import WrittenCheck
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What a rule came to.
+
+    Attributes:
+        checked: rows or figures that were looked at. bad: those that break the rule.
+        reason: why there was nothing to look at; empty if there was.
+    """
+
+    rule: Rule
+    checked: int
+    bad: int
+    reason: str = ""
+
+    @property
+    def applies(self) -> bool:
+        """Whether the rule had anything to look at: nothing looked at is not passed."""
+        return not self.reason
+
+
+def count(
+    con: duckdb.DuckDBPyConnection, rules: Iterable[Rule], scope: Scope, landed: set[str]
+) -> list[Count]:
+    """The counts of some rules, in their order.
+
+    Args:
+        con: a connection to the catalogue.
+        landed: tables that have rows in the store.
+
+    Raises:
+        CpmonError: the SQL of a rule fails.
+    """
+    wanted = list(rules)
+    there = [rule for rule in wanted if landed.issuperset(rule.needs)]
+    found: dict[str, Count] = {}
+    of_tables = [rule for rule in there if isinstance(rule.check, TableCheck)]
+    for _, same in itertools.groupby(of_tables, key=lambda rule: rule.needs):
+        found |= {one.rule.id: one for one in _of_table(con, list(same), scope)}
+    for rule in there:
+        if rule.id not in found:
+            found[rule.id] = _of_rule(con, rule, scope)
+    return [found.get(rule.id) or Count(rule, 0, 0, _missing(rule, landed)) for rule in wanted]
+
+
+def _of_table(
+    con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
+) -> Iterator[Count]:
+    """The counts of rules about the rows of one table."""
+    checks = [rule.check for rule in rules if isinstance(rule.check, TableCheck)]
+    figures = ", ".join(f"{check.checked}, {check.screen}" for check in checks)
+    where = within(scope, checks[0].time)
+    row = _asked(con, rules[0], f"SELECT {figures} FROM {checks[0].table} WHERE {where}")
+    for rule, check, checked, bad in zip(rules, checks, row[::2], row[1::2], strict=True):
+        exact = bad
+        if bad and not check.exact:
+            (exact,) = _asked(con, rule, _number_of(check.rows(scope)))
+        yield _judged(rule, checked, exact, "no row of it is in this span")
+
+
+def _of_rule(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Count:
+    """The count of a rule about counters, or of a written one."""
+    check = rule.check
+    if isinstance(check, CounterCheck):
+        (checked,) = _asked(con, rule, check.checked(scope))
+        bad = _fallen(con, rule, check, scope) if checked else 0
+        return _judged(rule, checked, bad, "no interval follows another directly in this span")
+    assert isinstance(check, WrittenCheck)
+    if not check.shipped:
+        select_only(con, check.select)
+    checked, bad = _asked(con, rule, check.counted(scope))
+    return _judged(rule, checked, bad, "no figure of it is known in this span")
+
+
+def _fallen(con: duckdb.DuckDBPyConnection, rule: Rule, check: CounterCheck, scope: Scope) -> int:
+    """Rows with a counter that ran backwards; counted only where one is less than before."""
+    moved = _asked(con, rule, check.moved(scope))
+    counters = [f for f, did in zip(counters_of(check.layout), moved, strict=True) if did]
+    if not counters or not _asked(con, rule, check.screen(scope, counters))[0]:
+        return 0
+    return _asked(con, rule, _number_of(check.rows(scope)))[0]
+
+
+def _judged(rule: Rule, checked: int, bad: int, reason: str) -> Count:
+    return Count(rule, checked, bad, "" if checked else reason)
+
+
+def _number_of(rows: str) -> str:
+    return f"SELECT count(*) FROM (\n{rows}\n)"
+
+
+def _asked(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> tuple[int, ...]:
+    try:
+        row: tuple[int, ...] = con.execute(sql).fetchall()[0]
+    except duckdb.Error as error:
+        raise CpmonError(
+            f"rule {rule.id} cannot be looked at",
+            place=rule.place,
+            found=str(error).partition("\n\nLINE")[0],
+            effect="no rule was judged",
+            remedy=f"switch it off: [validation.{rule.id!r}] enabled = false",
+        ) from None
+    return row
+
+
+def _missing(rule: Rule, landed: set[str]) -> str:
+    """Which records are not there."""
+    known = tables()
+    records = {record_of(known[t]) for t in rule.needs if t not in landed and t in known}
+    named = sorted(f"{r.name.upper()} ({r.domain}.{r.record})" for r in records)
+    return f"no record {' and '.join(named)} has landed"

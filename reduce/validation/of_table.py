@@ -1,0 +1,160 @@
+"""What is looked at in the rows of one table, all of it in a single pass.
+
+A figure that is costly to get exactly is screened first: where the screen says 0, nothing breaks
+the rule; otherwise the offending rows are counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...schemas.arrow import owner_keys, row_keys
+from ...schemas.layout import Field, Kind, Layout
+from ...schemas.registry import record_of
+from ...store.views import name, text
+from .rule import Scope, within
+
+CONTROLS = r"[\x00-\x1F\x7F-\x9F]"
+"""What no text of CP has: EBCDIC bytes that are controls, as which ASCII digits are read, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableCheck:
+    """A condition that no row of a table meets.
+
+    Attributes:
+        layout: of the table.
+        bad: condition on a row that breaks the rule.
+        found: expression that says what is wrong with such a row, as text.
+        checked: aggregate: how many rows were looked at.
+        screen: aggregate: 0 only if no row is bad.
+        exact: the screen is the number of bad rows.
+        copies: columns beside the row's time that no two rows share: `bad` then may name `_copy`,
+            which is 1 for the first of such rows.
+    """
+
+    layout: Layout
+    bad: str
+    found: str
+    checked: str
+    screen: str
+    exact: bool = True
+    copies: tuple[str, ...] | None = None
+
+    @property
+    def table(self) -> str:
+        """The view of the table's rows."""
+        return f"monitor.{name(self.layout.name)}"
+
+    @property
+    def time(self) -> str:
+        """The column with the time that a row belongs to."""
+        return time_of(self.layout)
+
+    def rows(self, scope: Scope) -> str:
+        """SELECT of the rows that break the rule, in the order of the dump."""
+        where = within(scope, self.time)
+        relation = self.table
+        if self.copies is not None:
+            same = ", ".join(["system", "dump", self.time, *map(name, self.copies)])
+            copy = f"row_number() OVER (PARTITION BY {same} ORDER BY record_offset) AS _copy"
+            relation = f"(SELECT *, {copy} FROM {relation} WHERE {where})"
+        return (
+            f"SELECT system, dump, tod, interval_end, record_offset,\n"
+            f"  {object_of(self.layout)} AS object,\n  {self.found} AS found\n"
+            f"FROM {relation}\nWHERE {where}\n  AND ({self.bad})\n"
+            "ORDER BY system, dump, record_offset"
+        )
+
+
+def time_of(layout: Layout) -> str:
+    """The column with the time that a row of a table belongs to: of its interval, or its own."""
+    return "interval_end" if record_of(layout).kind is Kind.SAMPLE else "tod"
+
+
+def object_of(layout: Layout, alias: str = "") -> str:
+    """Expression: what a row is about, as "vmduser LINUX001, vmdcpuad 0"."""
+    parts = [f"{text(key + ' ')} || {alias}{name(key)}" for key in owner_keys(layout)]
+    return f"concat_ws(', ', {', '.join(parts)})" if parts else "''"
+
+
+def keys_present(layout: Layout) -> TableCheck | None:
+    """Every row has the keys that tell what it is about; None of a table without keys."""
+    keys = row_keys(layout)
+    if not keys:
+        return None
+    missing = [f"{name(key.name)} IS NULL{_blank(key)}" for key in keys]
+    said = [
+        f"CASE WHEN {condition} THEN {text(key.name)} END"
+        for key, condition in zip(keys, missing, strict=True)
+    ]
+    bad = " OR ".join(missing)
+    return TableCheck(
+        layout,
+        bad,
+        f"'no ' || concat_ws(', ', {', '.join(said)})",
+        "count(*)",
+        f"count(*) FILTER (WHERE {bad})",
+    )
+
+
+def keys_unique(layout: Layout) -> TableCheck | None:
+    """No two rows of a dump have the same keys and time; None where rows may well.
+
+    Records of the monitor itself, and what has neither keys nor stands once in a sample, may.
+    """
+    record = record_of(layout)
+    keys, time = owner_keys(layout), time_of(layout)
+    if not keys and (record.grain != "system" or record.domain == 1 or record.kind is Kind.EVENT):
+        return None
+    same = ", ".join(["dump", time, *map(name, keys)])
+    there = f"{time} IS NOT NULL"
+    return TableCheck(
+        layout,
+        f"_copy > 1 AND {there}",
+        "'copy ' || _copy",
+        f"count({time})",
+        f"count({time}) - count(DISTINCT hash({same})) FILTER (WHERE {there})",
+        exact=False,
+        copies=keys,
+    )
+
+
+def text_decodable(layout: Layout) -> TableCheck | None:
+    """No text has a control character in it; None of a table without text."""
+    texts = [(f.name, _known(f)) for f in layout.columns if f.is_text]
+    if not texts:
+        return None
+    pattern = f"'{CONTROLS}'"
+    controls = [f"regexp_matches({column}, {pattern})" for _, column in texts]
+    said = [
+        f"CASE WHEN {bad} THEN {text(known + ' X')} || hex({column}) END"
+        for (known, column), bad in zip(texts, controls, strict=True)
+    ]
+    screens = [
+        f"coalesce(len(list_filter(list(DISTINCT {column}), lambda x:"
+        f" regexp_matches(x, {pattern}))), 0)"
+        for _, column in texts
+    ]
+    return TableCheck(
+        layout,
+        " OR ".join(controls),
+        f"concat_ws(', ', {', '.join(said)})",
+        "count(*)",
+        " + ".join(screens),
+        exact=False,
+    )
+
+
+def _blank(key: Field) -> str:
+    return f" OR {name(key.name)} = ''" if key.is_text else ""
+
+
+def _known(field: Field) -> str:
+    """A column, NULL in dumps of releases that do not have the field yet."""
+    if not field.since:
+        return name(field.name)
+    release = "CAST(string_split(nullif(release, ''), '.') AS INTEGER[])"
+    since = [int(part) for part in field.since.split(".")]
+    older = f"SELECT dump FROM meta.dump WHERE {release} < {since}"
+    return f"CASE WHEN dump NOT IN ({older}) THEN {name(field.name)} END"

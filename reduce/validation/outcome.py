@@ -1,0 +1,119 @@
+"""What a validation found: a line for each rule, and the worst of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from .counting import Count
+from .rule import Rule, Scope, Severity
+
+VERSION = 1
+"""Of the result document."""
+
+
+class Status(StrEnum):
+    """What became of a rule."""
+
+    FAILED = "failed"
+    PASSED = "passed"
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one rule.
+
+    Attributes:
+        checked: rows or figures that were looked at. bad: those that break the rule.
+        reason: why it does not apply; empty if it does.
+    """
+
+    rule: Rule
+    status: Status
+    checked: int
+    bad: int
+    reason: str
+
+    def row(self) -> dict[str, Any]:
+        """As a line of a table."""
+        return {
+            "rule": self.rule.id,
+            "severity": str(self.rule.severity),
+            "status": str(self.status),
+            "checked": self.checked,
+            "bad": self.bad,
+            "title": self.rule.title,
+            "reason": self.reason or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What the rules found in a scope.
+
+    Attributes:
+        outcomes: one a rule: what failed first, the gravest before others.
+        scope: what was asked for. run_id: the run that named it.
+        first, last: ends of the first and last interval in it, UTC; None if it has none.
+        intervals: how many there are, of all systems.
+        suite: the result as Great Expectations writes it; empty if no rule applied.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    scope: Scope
+    run_id: str | None
+    first: datetime | None
+    last: datetime | None
+    intervals: int
+    suite: dict[str, Any]
+
+    def of(self, status: Status) -> tuple[Outcome, ...]:
+        """The rules that ended so."""
+        return tuple(one for one in self.outcomes if one.status is status)
+
+    @property
+    def worst(self) -> Severity | None:
+        """The gravest severity of a rule that failed, or None."""
+        failed = (one.rule.severity for one in self.of(Status.FAILED))
+        return max(failed, key=lambda severity: severity.rank, default=None)
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "schema_version": VERSION,
+            "system": self.scope.system,
+            "run": self.run_id,
+            "first_interval": _iso(self.first),
+            "last_interval": _iso(self.last),
+            "intervals": self.intervals,
+            "worst": str(self.worst) if self.worst else None,
+            "counts": {str(status): len(self.of(status)) for status in Status},
+            "rules": [one.row() for one in self.outcomes],
+            "great_expectations": self.suite,
+        }
+
+
+def outcomes(counts: list[Count], success: Mapping[str, bool]) -> tuple[Outcome, ...]:
+    """What became of the rules: failed ones first, by severity, then by name."""
+    found = [_outcome(one, success) for one in counts]
+    return tuple(
+        sorted(
+            found,
+            key=lambda o: (list(Status).index(o.status), -o.rule.severity.rank, o.rule.id),
+        )
+    )
+
+
+def _outcome(one: Count, success: Mapping[str, bool]) -> Outcome:
+    status = Status.NOT_APPLICABLE
+    if one.applies:
+        status = Status.PASSED if success[one.rule.id] else Status.FAILED
+    return Outcome(one.rule, status, one.checked, one.bad, one.reason)
+
+
+def _iso(time: datetime | None) -> str | None:
+    return f"{time.isoformat(timespec='microseconds')}Z" if time else None

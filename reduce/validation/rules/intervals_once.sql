@@ -1,0 +1,15 @@
+-- An interval is in one dump only
+-- Dumps of a system that close the same interval: a slice and the whole, or a
+-- dump that was merged with another. Reductions count it once; SQL of your own
+-- over schema monitor counts it twice.
+-- severity: info
+-- remedy: Nothing, if you meant it. Otherwise remove the dump that is part of
+-- another (cpmon store prune, or its folder).
+SELECT system,
+       interval_end,
+       'interval' AS object,
+       COUNT(DISTINCT dump) AS value,
+       1 AS least,
+       1 AS most
+FROM meta.interval
+GROUP BY system, interval_end;

@@ -1,0 +1,15 @@
+-- Running and waiting of a processor are most of the elapsed time
+-- The same sum as processor-time-closes, from below: less than half of the
+-- elapsed time is neither run nor waited. In a partition that shares its
+-- processors and is held back this may be so; elsewhere time is missing.
+-- severity: info
+-- remedy: Look at the weight and the caps of the partition (cpmon report
+-- LPAR_BY_TIME); if the processors are dedicated, compare the layout of SYTPRP
+-- with your release.
+SELECT system,
+       interval_end,
+       'processor ' || pfxcpuad AS object,
+       (pfxutime + pfxtmsys + pfxtotwt) / nullif(seconds * 4096e6, 0) AS value,
+       0.5 AS least,
+       NULL AS most
+FROM interval.sytprp;

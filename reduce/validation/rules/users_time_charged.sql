@@ -1,0 +1,55 @@
+-- The users' processor time is what the processors have charged to users
+-- Growth of VMDTTIME over all users (USEACT) as a share of the growth of PFXUTIME
+-- over all processors (SYTPRP), by interval. More than all of it there never is;
+-- less is missing where users logged on or off in the interval, so that only
+-- less than half is told. Not told where less than 1 s was charged. 2 % are left
+-- to the time that sampling takes.
+-- severity: warning
+-- remedy: If the users have more: compare the layouts of USEACT and SYTPRP with
+-- your release. If they have less: look whether MONITOR SAMPLE ENABLE USER names
+-- all users, and for frames that are missing (cpmon check).
+WITH steady AS (
+  SELECT DISTINCT system, interval_end, previous_end
+  FROM meta.interval
+  WHERE previous_end IS NOT NULL
+),
+later AS (
+  SELECT r.system,
+         r.interval_end,
+         r.vmdttime,
+         hash(r.system, s.previous_end, r.vmduser, r.vmdcpuad) AS place
+  FROM monitor.useact AS r
+  JOIN steady AS s USING (system, interval_end)
+),
+earlier AS (
+  SELECT vmdttime,
+         hash(system, interval_end, vmduser, vmdcpuad) AS place
+  FROM monitor.useact
+),
+used AS (
+  SELECT l.system,
+         l.interval_end,
+         SUM(CASE WHEN l.vmdttime >= e.vmdttime
+                  THEN CAST(l.vmdttime - e.vmdttime AS DOUBLE)
+             END) AS users_tod
+  FROM later AS l
+  JOIN earlier AS e USING (place)
+  GROUP BY l.system, l.interval_end
+),
+charged AS (
+  SELECT system,
+         interval_end,
+         CAST(SUM(pfxutime) AS DOUBLE) AS charged_tod
+  FROM interval.sytprp
+  GROUP BY system, interval_end
+)
+SELECT u.system,
+       u.interval_end,
+       'all users' AS object,
+       CASE WHEN c.charged_tod > 4096e6
+            THEN u.users_tod / nullif(c.charged_tod, 0)
+       END AS value,
+       0.5 AS least,
+       1.02 AS most
+FROM used AS u
+JOIN charged AS c USING (system, interval_end);

@@ -1,0 +1,115 @@
+"""The counts of the rules as an expectation suite of Great Expectations, and what it says of them.
+
+The counts stand in a frame of one row, with a column for each rule: conditions on rows of a frame
+with a row for each rule cost fifteen times as much. Rules that had nothing to look at are in no
+expectation, since one over nothing would pass.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ...schemas import CpmonError
+from .counting import Count
+
+SUITE = "cpmon"
+QUIET: Any = {"globally": False, "metric_calculations": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the suite says.
+
+    Attributes:
+        success: rule id -> whether its expectation was met; without rules that do not apply.
+        document: the result as Great Expectations writes it to JSON.
+    """
+
+    success: dict[str, bool]
+    document: dict[str, Any]
+
+
+def judge(counts: Sequence[Count]) -> Verdict:
+    """Assert that no row breaks any of the rules.
+
+    Raises:
+        CpmonError: an expectation could not be computed.
+    """
+    applying = [one for one in counts if one.applies]
+    if not applying:
+        return Verdict({}, {})
+    with _offline():
+        result = _validated(applying)
+    success: dict[str, bool] = {}
+    for one in result.results:
+        rule = one.expectation_config.meta["rule"]
+        if one.exception_info.get("raised_exception"):
+            raise CpmonError(
+                f"the expectation of rule {rule} cannot be computed",
+                found=str(one.exception_info.get("exception_message")),
+                effect="no rule was judged",
+            )
+        success[rule] = bool(one.success)
+    document: dict[str, Any] = result.to_json_dict()
+    return Verdict(success, document)
+
+
+def _validated(counts: Sequence[Count]) -> Any:
+    """The result of the suite over the counts."""
+    import great_expectations as gx
+    import pandas as pd
+
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = QUIET
+    frame = pd.DataFrame({one.rule.id: [one.bad] for one in counts})
+    asset = context.data_sources.add_pandas(SUITE).add_dataframe_asset("rules")
+    batch = asset.add_batch_definition_whole_dataframe("counts").get_batch({"dataframe": frame})
+    expectation = _expectation()
+    expectations = [
+        expectation(
+            column=one.rule.id,
+            severity=str(one.rule.severity),
+            description=one.rule.title,
+            meta={"rule": one.rule.id, "n_checked": one.checked},
+        )
+        for one in counts
+    ]
+    suite = gx.ExpectationSuite(SUITE, expectations=expectations)
+    return batch.validate(suite, result_format="BASIC")
+
+
+@functools.cache
+def _expectation() -> Any:
+    """The expectation that a rule is never broken: `observed_value` is how often it is."""
+    from great_expectations.expectations.core import (  # type: ignore[attr-defined]
+        ExpectColumnMaxToBeBetween,
+    )
+
+    class ExpectRuleToHold(ExpectColumnMaxToBeBetween):
+        """Expect that no row breaks the rule whose count of bad rows is in the column."""
+
+        max_value: float = 0
+
+    return ExpectRuleToHold
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    """Great Expectations without a word on standard error, and without the network."""
+    os.environ["GX_ANALYTICS_ENABLED"] = "false"
+    logger = logging.getLogger("great_expectations")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,137 @@
+"""A store validated: the rules that hold for it, what they count, and what the suite says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from ...schemas import CpmonError
+from ...schemas.lookup import fold, nearest
+from ..exceptions import scope_of
+from .counting import count
+from .layout_rules import layout_rules
+from .outcome import Validation, outcomes
+from .rule import Rule, Scope, within
+from .site_rules import with_site_rules
+from .suite import judge
+from .written import written_rules
+
+
+def load_rules(
+    landed: Collection[str],
+    settings: Mapping[str, Any] | None = None,
+    file: Path | None = None,
+    *,
+    place: str = "cpmon.toml",
+) -> tuple[Rule, ...]:
+    """The rules for a store: from the layouts of its tables, the written ones, and a site's own.
+
+    Args:
+        landed: tables that have landed in it.
+        settings: the table `validation` of the settings. place: what messages call their file.
+        file: one more file of rules, which wins over all others.
+
+    Raises:
+        CpmonError: a file cannot be read, or a rule is wrong: file, key, found, allowed.
+    """
+    shipped = (*layout_rules(landed), *written_rules())
+    return with_site_rules(shipped, settings or {}, file, place=place)
+
+
+def find_rule(rules: Sequence[Rule], name: str) -> Rule:
+    """The rule of that name, in any case, with dashes or underscores.
+
+    Raises:
+        CpmonError: there is none; the nearest is suggested.
+    """
+    for rule in rules:
+        if fold(rule.id) == fold(name):
+            return rule
+    like = nearest(name, [rule.id for rule in rules])
+    raise CpmonError(
+        f"there is no rule {name}",
+        expected=f"one of the {len(rules)} that cpmon validate --list names",
+        found=name,
+        remedy=f"did you mean {like}?" if like else None,
+    )
+
+
+def validate(
+    con: duckdb.DuckDBPyConnection,
+    rules: Sequence[Rule],
+    landed: set[str],
+    *,
+    run: str | None = None,
+    system: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> Validation:
+    """What the rules find in a store.
+
+    Args:
+        con: a connection to its catalogue.
+        rules: those to look at, as `load_rules` has them. landed: tables that have landed in it.
+        run: limits to the system and window of a run.
+        system: limits to one; all systems otherwise.
+        since, until: limits to intervals that end behind `since` and not behind `until`;
+            times without zone are UTC.
+
+    Raises:
+        CpmonError: an unknown name, no interval in the scope, or SQL of a rule that fails.
+    """
+    scope = scope_of(con, run, system, since, until)
+    first, last, intervals = _covered(con, scope)
+    counts = count(con, rules, scope, landed)
+    verdict = judge(counts)
+    found = outcomes(counts, verdict.success)
+    return Validation(found, scope, run, first, last, intervals, verdict.document)
+
+
+def offending(
+    con: duckdb.DuckDBPyConnection, rule: Rule, landed: set[str], scope: Scope
+) -> pa.Table:
+    """The rows of a scope that break a rule.
+
+    Raises:
+        CpmonError: the records that it needs have not landed, or its SQL fails.
+    """
+    missing = sorted(set(rule.needs) - landed)
+    if missing:
+        raise CpmonError(
+            f"rule {rule.id} has nothing to look at",
+            expected=f"records {', '.join(name.upper() for name in rule.needs)}",
+            found=f"none of {', '.join(name.upper() for name in missing)}",
+        )
+    try:
+        return con.sql(rule.check.rows(scope)).to_arrow_table()
+    except duckdb.Error as error:
+        found = str(error).partition("\n\nLINE")[0]
+        raise CpmonError(
+            f"rule {rule.id} cannot be looked at", place=rule.place, found=found
+        ) from None
+
+
+def _covered(
+    con: duckdb.DuckDBPyConnection, scope: Scope
+) -> tuple[datetime | None, datetime | None, int]:
+    """First and last interval end of a scope, and how many there are."""
+    counted = "SELECT min(interval_end), max(interval_end), count(DISTINCT (system, interval_end))"
+    where = within(scope, "interval_end")
+    ((first, last, found),) = con.execute(f"{counted} FROM meta.interval WHERE {where}").fetchall()
+    if found:
+        return first, last, found
+    ((begin, end, known),) = con.execute(f"{counted} FROM meta.interval").fetchall()
+    # A dump without any interval has configuration and events that can be looked at.
+    if not known and con.execute("SELECT 1 FROM meta.dump").fetchone():
+        return None, None, 0
+    raise CpmonError(
+        "no interval is in that span" if known else "no dump is in the store",
+        expected=f"intervals that end from {begin} to {end} UTC" if known else None,
+        effect="there is nothing to validate",
+        remedy=None if known else "ingest a dump first",
+    )

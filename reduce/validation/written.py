@@ -1,0 +1,114 @@
+"""The written rules: SQL files of `rules/`, one SELECT each, with a header that says the rest.
+
+    -- What must hold, in one line
+    -- What it rests on, and what a break of it says.
+    -- severity: critical
+    -- needs: sytprp
+    -- remedy: what to do, up to the end of the header
+
+The SELECT yields a line for everything that is looked at: system, interval_end, object, value,
+least and most. A line breaks the rule where the value is less than `least` or more than `most`;
+a bound that is NULL is none, and a line whose value is NULL has not been looked at.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+
+from ...schemas import CpmonError
+from ...schemas.layout import Kind
+from ...schemas.registry import record_of, tables
+from ..reductions import comment
+from .rule import Rule, Scope, Severity, within
+
+COLUMNS = ("system", "interval_end", "object", "value", "least", "most")
+_FILE = re.compile(
+    r"\A-- (?P<title>[^\n]+)\n"
+    r"(?P<meaning>(?:--[^\n]*\n)+?)"
+    r"-- severity: (?P<severity>\w+)\n"
+    r"(?:-- needs: (?P<needs>[\w ]+)\n)?"
+    r"-- remedy: (?P<remedy>[^\n]+\n(?:--[^\n]*\n)*)"
+    r"(?P<select>.*?);?\s*\Z",
+    re.DOTALL,
+)
+_READS = re.compile(r"\b(?:monitor|interval)\.(\w+)")
+BAD = "value < least OR value > most"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCheck:
+    """A SELECT of what is looked at, as the module's docstring has it.
+
+    Attributes:
+        shipped: it is one of cpmon's own, and not written by a site.
+    """
+
+    select: str
+    shipped: bool = True
+
+    def rows(self, scope: Scope) -> str:
+        """SELECT of the lines that break the rule, by time."""
+        figures = ", ".join(f"CAST({n} AS DOUBLE) AS {n}" for n in COLUMNS[3:])
+        return (
+            f"SELECT {', '.join(COLUMNS[:3])}, {figures}\nFROM (\n{self.select}\n)\n"
+            f"WHERE {within(scope, 'interval_end')}\n  AND ({BAD})\n"
+            "ORDER BY system, interval_end, object"
+        )
+
+    def counted(self, scope: Scope) -> str:
+        """SELECT of how many lines were looked at, and how many of them break the rule."""
+        return (
+            f"SELECT count(value), count(*) FILTER (WHERE {BAD}) FROM (\n{self.select}\n)\n"
+            f"WHERE {within(scope, 'interval_end')}"
+        )
+
+
+@functools.cache
+def written_rules() -> tuple[Rule, ...]:
+    """The shipped ones, by name."""
+    return tuple(sorted(_shipped(), key=lambda rule: rule.id))
+
+
+def parse_rule(text: str, name: str, place: str) -> Rule:
+    """A rule from the text of its file.
+
+    Raises:
+        CpmonError: the file has not the shape that the module's docstring describes.
+    """
+    match = _FILE.match(text)
+    if match is None or match["severity"] not in set(Severity):
+        raise CpmonError(
+            "a rule is not a documented SELECT",
+            place=place,
+            expected="comment lines: title, meaning, severity, needs, remedy; then a SELECT",
+        )
+    select = match["select"].strip()
+    needs = match["needs"].split() if match["needs"] else landed_in(select)
+    return Rule(
+        name.replace("_", "-"),
+        match["title"].strip(),
+        Severity(match["severity"]),
+        comment(match["meaning"]),
+        comment(match["remedy"]),
+        tuple(needs),
+        WrittenCheck(select),
+        place,
+    )
+
+
+def landed_in(select: str) -> list[str]:
+    """The tables of samples that a SELECT reads."""
+    known = tables()
+    read = dict.fromkeys(table.lower() for table in _READS.findall(select))
+    return [t for t in read if t in known and record_of(known[t]).kind is Kind.SAMPLE]
+
+
+def _shipped() -> Iterator[Rule]:
+    for file in (files(__package__) / "rules").iterdir():
+        if file.name.endswith(".sql"):
+            text = file.read_text(encoding="utf-8")
+            yield parse_rule(text, file.name.removesuffix(".sql"), file.name)
