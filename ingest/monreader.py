@@ -69,6 +69,9 @@ class SetFramer:
         chained = behind == len(window) or read_element(window, behind) is not None
         if not chained and not _reads_whole(window, begin, mce):
             # The chain is broken: this element lies, or bytes are missing, or others follow.
+            other = next_set(window, at + 1, begin)
+            if other is not None and _goes_on(window, other):
+                return self._unexplained(window, base, found, final)
             cut = next_set(window, begin, min(behind, len(window)))
             liar = mce.length <= SET_LIMIT or (final and behind > len(window))
             if cut is not None and (liar or _goes_on(window, cut)):
@@ -125,15 +128,30 @@ class SetFramer:
         found.used = behind
         if not window[at:behind].any():
             self.books.filler_bytes += behind - at
-        elif behind - at < ELEMENT.size and final:
+        elif final and behind == len(window) and behind - at < ELEMENT.size:
             found.lost.append((at, behind))
             self._truncated(base + behind, at + ELEMENT.size - behind, "kept in quarantine")
         else:
+            self._orphans(window, base, found, at, behind)
+        return True
+
+    def _orphans(self, window: U8, base: int, found: Framed, at: int, behind: int) -> None:
+        """Frames that begin with a record, as far as they follow each other; the rest is lost."""
+        start = np.arange(at, behind, FRAME, dtype=np.int64)
+        readable = are_headers(window[:behind], start)
+        count = len(start) if readable.all() else int(np.argmin(readable))
+        if count:
+            limit = np.minimum(start[:count] + FRAME, behind)
+            found.frames.append(Frames(start[:count], limit, np.ones(count, np.bool_)))
+            detail = "expected a control element, or a set that one announces"
+            effect = "landed as sample data"
+            self.books.findings.add(Finding(Code.FRAME_ORPHAN, base + at, detail, effect, count))
+            at = int(limit[-1])
+        if at < behind:
             found.lost.append((at, behind))
             detail = f"{behind - at} bytes; expected a control element"
             finding = Finding(Code.FRAME_LOST, base + at, detail, "kept in quarantine")
             self.books.findings.add(finding)
-        return True
 
 
 def read_element(window: U8, at: int) -> Mce | None:

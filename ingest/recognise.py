@@ -7,7 +7,7 @@ import numpy as np
 from ..schemas.errors import DumpError
 from .codec import U8
 from .frames import FRAME, are_headers
-from .monreader import starts_set
+from .monreader import next_set, starts_set
 from .monwrite import AREA, EVENT, SAMPLE, read_control
 from .sources import Container
 
@@ -31,7 +31,7 @@ def container(head: U8, name: str) -> Container:
         line_end = _line_end(head)
         if line_end:
             raise _not_binary(name, f"{line_end} behind the first 4096 bytes", head)
-        return Container.MONWRITE
+        return Container.MONREADER if _hides_set(head) else Container.MONWRITE
     if starts_set(head, 0):
         return Container.MONREADER
     for width in PREFIXES:
@@ -64,6 +64,17 @@ def container(head: U8, name: str) -> Container:
 def _is_start(frame: U8) -> bool:
     """A control record, or a frame of records as in a dump that starts in mid-stream."""
     return bool(read_control(frame[:FRAME])) or bool(are_headers(frame, np.zeros(1, np.int64))[0])
+
+
+def _hides_set(head: U8) -> bool:
+    """Whether what looks like a record is the damaged front of a capture: a set follows it.
+
+    No other frame begins with records then.
+    """
+    frames = (head[at : at + FRAME] for at in range(0, len(head) - FRAME + 1, FRAME))
+    if read_control(head[:FRAME]) or any(_starts_records(frame) for frame in frames):
+        return False
+    return next_set(head, 1, len(head)) is not None
 
 
 def _starts_records(frame: U8) -> bool:
