@@ -15,23 +15,26 @@ BINARY = (
     "transfer it again in binary (ftp: `binary` and `quote site fix 4096`; "
     "scp and CMS pipes: no translation), so that its size is a multiple of 4096"
 )
+HEAD = 64 * FRAME
+"""How many of the first bytes tell how a dump is wrapped; mostly less is enough."""
 PREFIXES = (4, 8)
 """Lengths of record, and of block and record descriptor words."""
 
 
 def container(head: U8, name: str) -> Container:
-    """How a dump is wrapped, by its first bytes (two frames and a bit where there are so many).
+    """How a dump is wrapped, by its first bytes (`HEAD` where there are so many).
 
     Raises:
         DumpError: they are no monitor data; the message says what they look like instead.
     """
     if len(head) == 0:
         raise DumpError(f"{name} is empty", remedy="copy the dump again, after MONWRITE closed it")
+    whole, head = head, head[: 3 * FRAME]
     if len(head) >= FRAME and _is_start(head):
         line_end = _line_end(head)
         if line_end:
             raise _not_binary(name, f"{line_end} behind the first 4096 bytes", head)
-        return Container.MONREADER if _hides_set(head) else Container.MONWRITE
+        return Container.MONREADER if _hides_set(whole) else Container.MONWRITE
     if starts_set(head, 0):
         return Container.MONREADER
     for width in PREFIXES:
@@ -71,7 +74,7 @@ def _hides_set(head: U8) -> bool:
 
     No other frame begins with records then.
     """
-    frames = (head[at : at + FRAME] for at in range(0, len(head) - FRAME + 1, FRAME))
+    frames = (head[at : at + FRAME] for at in range(0, 3 * FRAME, FRAME))
     if read_control(head[:FRAME]) or any(_starts_records(frame) for frame in frames):
         return False
     return next_set(head, 1, len(head)) is not None
