@@ -5,19 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from .asking import ask
 from .options import limit_options, listing_option, output_options, pairs, store_option
 from .output import deliver
 from .site_settings import opened
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
 
 NAME = re.compile(r"[A-Za-z][\w-]*")
 
@@ -94,36 +90,7 @@ def _question(
 
 
 def _answer(store: Path, sql: str, values: dict[str, Any], form: str) -> bytes:
-    import duckdb
-
     from ..reduce.render import render
-    from ..schemas.errors import CpmonError
-    from ..store.safe_sql import select_only
 
     with opened(store) as connection:
-        select_only(connection, sql)
-        _known_run(connection, values.get("run"))
-        try:
-            return render(_run(connection, sql, values), form)
-        except duckdb.Error as error:
-            raise CpmonError(f"the query failed: {error}") from None
-
-
-def _known_run(connection: duckdb.DuckDBPyConnection, run: Any) -> None:
-    """Refuse a parameter `run` that names none: it would be answered by an empty table."""
-    from ..schemas.lookup import unknown
-
-    known = [name for (name,) in connection.sql("SELECT run_id FROM meta.run").fetchall()]
-    if run and run not in known:
-        raise unknown("run", run, known)
-
-
-def _run(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> pa.Table:
-    """The answer as a table. It is asked on a thread, so that this one can hear Ctrl-C."""
-    with ThreadPoolExecutor(max_workers=1) as asking:
-        answer = asking.submit(lambda: connection.sql(sql, params=values or None).to_arrow_table())
-        try:
-            return answer.result()
-        except KeyboardInterrupt:
-            connection.interrupt()
-            raise
+        return render(ask(connection, sql, values), form)

@@ -76,7 +76,6 @@ def _check(connection: duckdb.DuckDBPyConnection, sql: str, *, explained: bool) 
     parsed = json.loads(text)
     if parsed["error"]:
         raise _refused("EXPLAIN of no query" if explained else "a query that cannot be looked into")
-    own = _own_functions(connection)
     for part in _parts(parsed["statements"]):
         kind = part.get("type")
         if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _READING:
@@ -87,17 +86,19 @@ def _check(connection: duckdb.DuckDBPyConnection, sql: str, *, explained: bool) 
         function = part.get("function") if kind == "TABLE_FUNCTION" else None
         if isinstance(function, dict):
             name = str(function.get("function_name")).lower()
-            if name in own and name not in _TABLES_FROM_FUNCTIONS:
+            if name not in _TABLES_FROM_FUNCTIONS and _is_own(connection, name):
                 raise _refused(f"the function {name}")
 
 
-def _own_functions(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Functions that DuckDB brings; others are macros of the catalogue."""
-    rows = connection.execute(
-        "SELECT DISTINCT lower(function_name) FROM duckdb_functions()"
-        " WHERE function_type IN ('table', 'table_macro', 'pragma') AND internal"
-    ).fetchall()
-    return {name for (name,) in rows}
+def _is_own(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Whether DuckDB brings a function of that name; others are macros of the catalogue."""
+    return bool(
+        connection.execute(
+            "SELECT 1 FROM duckdb_functions() WHERE internal AND lower(function_name) = ?"
+            " AND function_type IN ('table', 'table_macro', 'pragma') LIMIT 1",
+            [name],
+        ).fetchall()
+    )
 
 
 def _parts(parsed: Any) -> Iterator[dict[str, Any]]:

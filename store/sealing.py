@@ -47,6 +47,7 @@ def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) ->
         connection.execute(f"SET temp_directory = {text(str(spill))}")
     connection.execute(f"SET allowed_directories = [{text(str(store.root.absolute()) + os.sep)}]")
     connection.execute("SET enable_external_access = false")
+    connection.execute("SET enable_progress_bar = false")  # it would stand among the data
     connection.execute("SET python_enable_replacements = false")
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET lock_configuration = true")

@@ -1,0 +1,1 @@
+"""The prompt of `cpmon shell`: statements and dot commands, their answers, completion, history."""

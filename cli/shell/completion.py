@@ -1,0 +1,123 @@
+"""What a half-written word may become: tables, columns, functions, keywords, fields, commands."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..options import FORMATS
+from .dot_commands import COMMANDS
+
+if TYPE_CHECKING:
+    import duckdb
+
+DELIMITERS = " \t\n()[]{},;=<>+-*/%|&!?'\"`"
+"""What ends a word; a dot does not: monitor.sytrsp is one."""
+
+_COLUMNS = """
+SELECT lower(schema_name), lower(table_name), list(column_name ORDER BY column_index)
+FROM duckdb_columns() WHERE NOT internal AND NOT starts_with(schema_name, '_')
+  AND NOT starts_with(table_name, '_') GROUP BY ALL"""
+_WORDS = """
+SELECT keyword_name FROM duckdb_keywords()
+UNION SELECT function_name FROM duckdb_functions()
+WHERE internal AND function_type IN ('scalar', 'aggregate')
+  AND regexp_matches(function_name, '^[a-z]')"""
+
+
+class Completer:
+    """Completes words by what a catalogue holds, which is read at the first word."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def candidates(self, before: str, word: str) -> list[str]:
+        """What a word can become.
+
+        Args:
+            before: the statement up to the word. word: its beginning.
+        """
+        first = next(iter(before.split(maxsplit=1)), "")
+        if first.startswith(".") or (not before.strip() and word.startswith(".")):
+            return _matching(self._behind_dot(first, before), word)
+        if "." in word:
+            return _matching([*self._tables(), *self._dotted(before + word, word)], word)
+        if re.search(r"\b(from|join|describe|summarize)\s+(\S+\s*,\s*)*$", before, re.IGNORECASE):
+            return _matching([*self._schemas(), *self._tables(), *self._bare()], word)
+        known = [*self._columns_of(before), *self._bare(), *self._schemas(), *self._words]
+        return _matching(known, word)
+
+    def _behind_dot(self, command: str, before: str) -> Iterable[str]:
+        """What may stand behind a dot command, or the commands themselves."""
+        if not command:
+            return COMMANDS
+        if len(before.split()) > 1:
+            return ()
+        match command:
+            case ".tables" | ".schema":
+                return [*self._tables(), *self._bare()]
+            case ".explain":
+                return self._fields
+            case ".run":
+                from ...queries.queries import query_names
+
+                return query_names()
+            case ".mode":
+                return FORMATS
+            case ".timer":
+                return ("on", "off")
+        return ()
+
+    @functools.cached_property
+    def _known(self) -> dict[tuple[str, str], list[str]]:
+        """Columns by schema and table."""
+        rows = self._connection.sql(_COLUMNS).fetchall()
+        return {(schema, table): columns for schema, table, columns in rows}
+
+    @functools.cached_property
+    def _words(self) -> list[str]:
+        return [str(word) for (word,) in self._connection.sql(_WORDS).fetchall()]
+
+    @functools.cached_property
+    def _fields(self) -> list[str]:
+        rows = self._connection.sql(
+            "SELECT DISTINCT unnest([column_name, table_name || '.' || column_name])"
+            " FROM meta.dictionary WHERE column_name IS NOT NULL"
+        ).fetchall()
+        return [str(field) for (field,) in rows]
+
+    def _schemas(self) -> set[str]:
+        return {f"{schema}." for schema, _ in self._known}
+
+    def _tables(self) -> list[str]:
+        return [f"{schema}.{table}" for schema, table in self._known]
+
+    def _bare(self) -> list[str]:
+        """Tables that need no schema."""
+        return [table for schema, table in self._known if schema == "main"]
+
+    def _columns_of(self, text: str) -> list[str]:
+        """Columns of the tables that a text names; of all reductions where it names none."""
+        names = set(re.findall(r"[\w.]+", text.lower()))
+        found = [
+            columns
+            for (schema, table), columns in self._known.items()
+            if f"{schema}.{table}" in names or (schema == "main" and table in names)
+        ]
+        if not found:
+            found = [columns for (schema, _), columns in self._known.items() if schema == "main"]
+        return [column for columns in found for column in columns]
+
+    def _dotted(self, text: str, word: str) -> Iterable[str]:
+        """Columns behind the short name of a table: u.cpu_s."""
+        alias = word.partition(".")[0]
+        if any(schema == alias.lower() for schema, _ in self._known):
+            return ()
+        return (f"{alias}.{column}" for column in self._columns_of(text))
+
+
+def _matching(known: Iterable[str], word: str) -> list[str]:
+    folded = word.lower()
+    return sorted({name for name in known if name.lower().startswith(folded)})

@@ -1,0 +1,196 @@
+"""Commands at the prompt that are no SQL: each begins with a dot."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...schemas.errors import CpmonError
+from ...schemas.lookup import unknown
+from ..options import FORMATS, pairs
+from .session import Session
+
+Words = Sequence[str]
+
+LIKE = {
+    ord(mark): text for mark, text in {"*": "%", "?": "_", "%": "^%", "_": "^_", "^": "^^"}.items()
+}
+
+TABLES = """
+SELECT schema_name || '.' || view_name AS "table", comment FROM duckdb_views()
+WHERE NOT internal
+  AND NOT starts_with(schema_name, '_') AND NOT starts_with(view_name, '_')
+  AND ($like = '' OR view_name ILIKE $like ESCAPE '^'
+    OR schema_name || '.' || view_name ILIKE $like ESCAPE '^')
+UNION ALL BY NAME
+SELECT schema_name || '.' || table_name AS "table", comment FROM duckdb_tables()
+WHERE NOT internal AND schema_name = 'meta' AND ($like = '' OR table_name ILIKE $like ESCAPE '^'
+    OR schema_name || '.' || table_name ILIKE $like ESCAPE '^')
+ORDER BY "table" """
+
+COLUMNS = """
+SELECT schema_name || '.' || table_name AS "table", column_name AS "column", data_type AS type,
+  comment
+FROM duckdb_columns() WHERE NOT internal AND NOT starts_with(schema_name, '_')
+  AND (lower(schema_name || '.' || table_name) = $name OR lower(table_name) = $name)
+QUALIFY schema_name || '.' || table_name = min(schema_name || '.' || table_name) OVER ()
+ORDER BY column_index"""
+
+FIELDS = """
+SELECT table_name AS "table", column_name AS "column", domain, record, "offset", length, type, role,
+  unit, code, provenance, meaning
+FROM meta.dictionary
+WHERE lower(column_name) = $column AND ($table = '' OR lower(table_name) = $table)
+ORDER BY ALL"""
+
+OTHERS = """
+SELECT schema_name || '.' || table_name AS "table", column_name AS "column", data_type AS type,
+  comment AS meaning
+FROM duckdb_columns() WHERE NOT internal AND lower(column_name) = $column
+  AND schema_name IN ('main', 'meta') AND NOT starts_with(table_name, '_')
+  AND ($table = '' OR lower(table_name) = $table)
+ORDER BY ALL"""
+
+
+def run_dot(session: Session, line: str) -> None:
+    """Do what a line with a dot says.
+
+    Raises:
+        CpmonError: there is no such command, or it cannot be done.
+    """
+    try:
+        name, *words = shlex.split(line)
+    except ValueError as error:
+        raise CpmonError("the line cannot be read", found=f"{line}: {error}") from None
+    if name not in COMMANDS:
+        raise unknown("command", name, COMMANDS)
+    usage, _, act, least, most = COMMANDS[name]
+    if not least <= len(words) <= most:
+        raise CpmonError(f"{name} is used otherwise", expected=usage, found=line)
+    act(session, words)
+
+
+def _ask(session: Session, sql: str, **values: Any) -> int:
+    """Answer a listing in the session's format; returns its number of rows."""
+    from ...reduce.render import render
+
+    table = session.connection.sql(sql, params=values).to_arrow_table()
+    if table.num_rows:
+        session.show(render(table, "table" if session.mode == "text" else session.mode))
+    return int(table.num_rows)
+
+
+def _tables(session: Session, words: Words) -> None:
+    pattern = words[0] if words else ""
+    wild = pattern if set(pattern) & set("*?") or not pattern else f"*{pattern}*"
+    like = wild.translate(LIKE)
+    if not _ask(session, TABLES, like=like):
+        raise unknown("table", pattern, _known(session, "view_name", "duckdb_views()"))
+
+
+def _schema(session: Session, words: Words) -> None:
+    if not _ask(session, COLUMNS, name=words[0].lower()):
+        views = _known(session, "schema_name || '.' || view_name", "duckdb_views()")
+        bare = words[0].rpartition(".")[2].lower()
+        raise _no("table", words[0], [*views, *(v.rpartition(".")[2] for v in views)], bare)
+
+
+def _explain(session: Session, words: Words) -> None:
+    table, _, column = words[0].lower().rpartition(".")
+    table = table.rpartition(".")[2]
+    values = {"column": column, "table": table}
+    found = _ask(session, FIELDS, **values) + _ask(session, OTHERS, **values)
+    if not found:
+        columns = _known(session, "column_name", "meta.dictionary WHERE column_name IS NOT NULL")
+        raise _no("field", words[0], columns, column)
+
+
+def _known(session: Session, what: str, where: str) -> list[str]:
+    rows = session.connection.sql(f"SELECT DISTINCT {what} FROM {where}").fetchall()
+    return [str(name) for (name,) in rows]
+
+
+def _no(what: str, name: str, known: Sequence[str], bare: str) -> CpmonError:
+    """The error for a name among very many: the nearest, and how to see them."""
+    from ...schemas.lookup import nearest
+
+    like = nearest(name, known) or nearest(bare, known)
+    look = ".tables lists what there is" if what == "table" else ".schema TABLE lists its columns"
+    return CpmonError(
+        f"there is no {what} {name}", remedy=f"did you mean {like}? {look}" if like else look
+    )
+
+
+def _queries(session: Session, _words: Words) -> None:
+    from ...queries.queries import queries
+    from ..output import rows_as
+
+    known = [
+        {
+            "name": query.name,
+            "title": query.title,
+            "parameters": " ".join(f"{p.name}={p.default}" for p in query.params),
+        }
+        for query in queries()
+    ]
+    session.show(rows_as(known, session.mode))
+
+
+def _run(session: Session, words: Words) -> None:
+    from ...queries.queries import query
+
+    named = query(words[0])
+    session.ask(named.sql, named.bind(pairs(".run", words[1:])))
+
+
+def _mode(session: Session, words: Words) -> None:
+    if words[0] not in FORMATS:
+        raise unknown("format", words[0], FORMATS)
+    session.mode = words[0]
+
+
+def _output(session: Session, words: Words) -> None:
+    session.send_to(Path(words[0]).expanduser() if words and words[0] != "-" else None)
+
+
+def _timer(session: Session, words: Words) -> None:
+    if words[0] not in ("on", "off"):
+        raise unknown("state", words[0], ("on", "off"))
+    session.timer = words[0] == "on"
+
+
+def _help(_session: Session, _words: Words) -> None:
+    for usage, said, *_ in COMMANDS.values():
+        click.echo(f"{usage:<26} {said}")
+    click.echo("\nAnything else is SQL, up to a semicolon. Ctrl-C stops a query, Ctrl-D leaves.")
+
+
+def _quit(session: Session, _words: Words) -> None:
+    session.over = True
+
+
+Act = Callable[[Session, Words], None]
+
+COMMANDS: dict[str, tuple[str, str, Act, int, int]] = {
+    ".tables": (".tables [PATTERN]", "tables, those with PATTERN in the name", _tables, 0, 1),
+    ".schema": (".schema TABLE", "columns of a table and what they say", _schema, 1, 1),
+    ".explain": (
+        ".explain [TABLE.]FIELD",
+        "what a field says, and where it stands",
+        _explain,
+        1,
+        1,
+    ),
+    ".queries": (".queries", "the shipped queries", _queries, 0, 0),
+    ".run": (".run NAME [KEY=VALUE]...", "run a shipped query", _run, 1, 99),
+    ".mode": (".mode FORMAT", f"print as one of {', '.join(FORMATS)}", _mode, 1, 1),
+    ".output": (".output [FILE]", "write answers there; without FILE: here again", _output, 0, 1),
+    ".timer": (".timer on|off", "say how long answers took", _timer, 1, 1),
+    ".help": (".help", "this list", _help, 0, 0),
+    ".quit": (".quit", "leave", _quit, 0, 0),
+}
+"""Name -> usage, what it does, the function, least and most words behind it."""

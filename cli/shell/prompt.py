@@ -1,0 +1,132 @@
+"""Lines from a terminal or a pipe: the prompt, its history, and what is done with each line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from ...schemas.errors import CpmonError
+from .completion import DELIMITERS, Completer
+from .dot_commands import run_dot
+from .session import Session
+from .statements import is_blank, split
+
+PROMPT, MORE = "cpmon> ", "  ...> "
+LONGEST = 10_000
+"""Lines of history that are kept."""
+
+
+def run_script(session: Session, lines: TextIO) -> None:
+    """Do what a file or pipe says; what follows the first error is not done.
+
+    Raises:
+        CpmonError: a statement or command of it.
+    """
+    waiting = ""
+    for line in lines:
+        waiting = _take(session, waiting, line)
+        if session.over:
+            return
+    if not is_blank(waiting):
+        session.ask(waiting)
+
+
+def run_prompt(session: Session) -> None:
+    """Ask for lines until the user leaves; errors and Ctrl-C end a statement, not the session."""
+    waiting = ""
+    with _line_editing(session, lambda: waiting) as remember:
+        while not session.over:
+            try:
+                line = _line(MORE if waiting else PROMPT)
+                remember(line)
+                waiting = _take(session, waiting, line + "\n")
+            except EOFError:
+                click.echo(err=True)
+                return
+            except KeyboardInterrupt:
+                waiting = ""
+                click.echo("interrupted", err=True)
+            except (CpmonError, click.ClickException) as error:
+                waiting = ""
+                said = error.format_message() if isinstance(error, click.ClickException) else error
+                click.echo(f"cpmon: {said}", err=True)
+
+
+def history_file() -> Path:
+    """Where the history is kept, as other programs keep what they remember."""
+    said = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (said if said.is_absolute() else Path("~/.local/state").expanduser()) / "cpmon/history"
+
+
+def _take(session: Session, waiting: str, line: str) -> str:
+    """Take a line: do what is complete, and return what is not."""
+    if not waiting and line.lstrip().startswith("."):
+        run_dot(session, line.strip())
+        return ""
+    statements, rest = split(waiting + line)
+    for statement in statements:
+        if not is_blank(statement):
+            session.ask(statement)
+    return "" if is_blank(rest) and "/*" not in rest else rest
+
+
+def _line(prompt: str) -> str:
+    """A line of the user's; the prompt goes to standard error if output goes elsewhere."""
+    if sys.stdout.isatty():
+        return input(prompt)
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    return input()
+
+
+@contextmanager
+def _line_editing(
+    session: Session, statement: Callable[[], str]
+) -> Iterator[Callable[[str], None]]:
+    """Completion and history, where there is a readline; gives what remembers a line."""
+    try:
+        import readline
+    except ImportError:  # a Python without it: lines can be typed all the same
+        yield lambda _line: None
+        return
+    completer = Completer(session.connection)
+    found: list[str] = []
+
+    def complete(word: str, number: int) -> str | None:
+        nonlocal found
+        if number == 0:
+            before = statement() + readline.get_line_buffer()[: readline.get_begidx()]
+            found = completer.candidates(before, word)
+        return found[number] if number < len(found) else None
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(DELIMITERS)
+    readline.parse_and_bind("tab: complete")
+    readline.set_auto_history(False)
+    file = history_file()
+    with suppress(OSError):
+        readline.read_history_file(file)
+    try:
+        yield lambda line: readline.add_history(line) if line.strip() else None
+    finally:
+        readline.set_completer(None)
+        _keep_history(file)
+
+
+def _keep_history(file: Path) -> None:
+    """Write the history, for its owner only; a session goes on without."""
+    import readline
+
+    readline.set_history_length(LONGEST)
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        readline.write_history_file(file)
+    except OSError as error:
+        click.echo(f"the history was not kept: {file}: {error.strerror}", err=True)
