@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +21,14 @@ from bench.timing import best_seconds
 from bench.transpose import Columns, Job, Transpose, compiled
 
 SMALL = 2 * MEGA
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _frozen() -> Iterator[None]:
+    """What all tests hold is not searched whenever a measurement collects its garbage."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +160,7 @@ def test_the_peak_of_a_process_of_its_own_is_measured(dump: Path):
     assert 50 * MEGA < found.peak_bytes < 2000 * MEGA
 
 
+@pytest.mark.slow
 def test_every_kind_of_number_in_useact_is_written_in_several_ways(dump: Path):
     sections = encodings.measure(landing.decoded_tables(dump), 1)
     titles = " ".join(section.title for section in sections)
@@ -177,6 +188,7 @@ def test_a_bar_holds_at_its_limit(value: float, at_least: bool, holds: bool):
     assert Bar("peak", 1.4 - value, 0.7, not at_least).holds is holds
 
 
+@pytest.mark.slow
 def test_reducing_is_measured_against_ingest_and_leaves_nothing(tmp_path: Path):
     (section,) = reducing.measure(tmp_path, 3, 1, ["PROCESSORS_BY_TIME"])
     figures = {row.name: row.figures["s"] for row in section.rows}

@@ -248,6 +248,7 @@ def test_a_figure_that_is_off_by_one_is_noticed(check: str, field: str):
     assert any(outcomes(check, breaking.shifted, *field.split(".")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("check", "field"), pairs(COUNTERS))
 def test_a_figure_that_grows_twice_as_much_is_noticed(check: str, field: str):
     assert any(outcomes(check, breaking.doubled, *field.split(".")))

@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpmon.generate import (
@@ -38,6 +37,7 @@ from cpmon.ingest.inventory import take_inventory
 from cpmon.ingest.sources import Source
 from cpmon.schemas import DumpError
 from cpmon.store import Store
+from tests.examples import few_or_many, tried
 from tests.generate.figures import dump_of
 from tests.generate.plain_reader import FRAME, Record, Set, records, sets
 from tests.generate.test_scenario import SMALL
@@ -642,38 +642,48 @@ def survives(data: bytes) -> None:
     assert take_inventory(Source(io.BytesIO(data), "a.mon")).size == len(data)
 
 
-@settings(max_examples=60)
-@given(place=st.integers(0, 2**20))
-def test_no_truncation_fells_a_reader(place: int):
-    survives(do(f"truncate:{place % len(small())}", data=small()))
+@few_or_many(10, 60)
+def test_no_truncation_fells_a_reader(examples: int):
+    def survived(place: int) -> None:
+        survives(do(f"truncate:{place % len(small())}", data=small()))
+
+    tried(examples, survived, place=st.integers(0, 2**20))
 
 
-@settings(max_examples=60)
-@given(places=st.lists(st.integers(0, 2**20), max_size=40), seed=st.integers(0, 9))
-def test_no_flipped_bits_fell_a_reader(places: list[int], seed: int):
-    kinds = [f"flip-bits:{place % len(small())}" for place in places]
-    survives(do(*kinds, data=small(), seed=seed))
+@few_or_many(10, 60)
+def test_no_flipped_bits_fell_a_reader(examples: int):
+    def survived(places: list[int], seed: int) -> None:
+        kinds = [f"flip-bits:{place % len(small())}" for place in places]
+        survives(do(*kinds, data=small(), seed=seed))
+
+    places = st.lists(st.integers(0, 2**20), max_size=40)
+    tried(examples, survived, places=places, seed=st.integers(0, 9))
 
 
-@settings(max_examples=60)
-@given(data=st.data(), seed=st.integers(0, 99))
-def test_no_damage_upon_damage_fells_a_reader(data: st.DataObject, seed: int):
-    dump = small()
-    for kind in data.draw(st.lists(st.sampled_from(sorted(KINDS)), max_size=5)):
-        place = data.draw(st.integers(0, len(dump))) if KINDS[kind].placed else ""
-        try:
-            dump = do(f"{kind}:{place}", data=dump, seed=seed)
-        except DamageError:
-            continue
-    survives(dump)
+@few_or_many(10, 60)
+def test_no_damage_upon_damage_fells_a_reader(examples: int):
+    def survived(data: st.DataObject, seed: int) -> None:
+        dump = small()
+        for kind in data.draw(st.lists(st.sampled_from(sorted(KINDS)), max_size=5)):
+            place = data.draw(st.integers(0, len(dump))) if KINDS[kind].placed else ""
+            try:
+                dump = do(f"{kind}:{place}", data=dump, seed=seed)
+            except DamageError:
+                continue
+        survives(dump)
+
+    tried(examples, survived, data=st.data(), seed=st.integers(0, 99))
 
 
-@settings(max_examples=40)
-@given(place=st.integers(0, 2**14), bits=st.integers(0, 20), seed=st.integers(0, 99))
-def test_no_damaged_compression_fells_a_reader(place: int, bits: int, seed: int):
-    stored = gzip.compress(small(), mtime=0)
-    place = place % len(stored)
-    broken = do(f"truncate:{-place or len(stored)}", data=stored)
-    if bits:
-        broken = do(f"flip-bits:{len(broken) // 2}:{bits}", data=broken, seed=seed)
-    checked(broken)
+@few_or_many(10, 40)
+def test_no_damaged_compression_fells_a_reader(examples: int):
+    def survived(place: int, bits: int, seed: int) -> None:
+        stored = gzip.compress(small(), mtime=0)
+        place = place % len(stored)
+        broken = do(f"truncate:{-place or len(stored)}", data=stored)
+        if bits:
+            broken = do(f"flip-bits:{len(broken) // 2}:{bits}", data=broken, seed=seed)
+        checked(broken)
+
+    place, bits = st.integers(0, 2**14), st.integers(0, 20)
+    tried(examples, survived, place=place, bits=bits, seed=st.integers(0, 99))

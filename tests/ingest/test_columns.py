@@ -13,6 +13,7 @@ from cpmon.ingest.columns import Decoded, decode, pieces
 from cpmon.schemas import Group, Layout, layouts
 from cpmon.schemas.layout import REST
 from cpmon.schemas.structs import struct
+from tests.examples import few_or_many, tried
 from tests.layouts import INVENTED
 
 ALL = (*layouts(), *INVENTED)
@@ -97,10 +98,13 @@ def compare(decoded: Decoded, said: list[Any]) -> None:
         compare(entries.decoded, [entry for record in said for entry in record[group.name]])
 
 
+@few_or_many(3)
 @pytest.mark.parametrize("layout", ALL, ids=str)
-@given(seed=SEED)
-def test_columns_equal_construct_on_random_records(layout: Layout, seed: int):
-    check(layout, [layout.length] * 5, seed)
+def test_columns_equal_construct_on_random_records(layout: Layout, examples: int):
+    def equal(seed: int) -> None:
+        check(layout, [layout.length] * 5, seed)
+
+    tried(examples, equal, seed=SEED)
 
 
 @pytest.mark.parametrize("release", ["4.4.0", "5.1.0", "5.2.0", "5.3.0"])
@@ -129,17 +133,28 @@ def test_columns_equal_construct_on_records_cut_at_every_field_boundary(layout: 
     check(layout, [end for end in ends if end >= 20], seed=len(ends))
 
 
+@few_or_many(4)
 @pytest.mark.parametrize("layout", ALL, ids=str)
-@given(seed=SEED, lengths=st.lists(st.integers(-30, 60), min_size=1, max_size=8))
-def test_columns_equal_construct_on_records_of_any_length(
-    layout: Layout, seed: int, lengths: list[int]
+def test_columns_equal_construct_on_records_of_any_length(layout: Layout, examples: int):
+    def equal(seed: int, lengths: list[int]) -> None:
+        check(layout, [max(20, layout.length + n) for n in lengths], seed)
+
+    lengths = st.lists(st.integers(-30, 60), min_size=1, max_size=8)
+    tried(examples, equal, seed=SEED, lengths=lengths)
+
+
+@few_or_many(4)
+@pytest.mark.parametrize("layout", ALL, ids=str)
+def test_a_record_that_construct_builds_has_the_values_it_was_built_from(
+    layout: Layout, examples: int
 ):
-    check(layout, [max(20, layout.length + n) for n in lengths], seed)
+    def same(seed: int) -> None:
+        check_built(layout, seed)
+
+    tried(examples, same, seed=SEED)
 
 
-@pytest.mark.parametrize("layout", ALL, ids=str)
-@given(seed=SEED)
-def test_a_record_that_construct_builds_has_the_values_it_was_built_from(layout: Layout, seed: int):
+def check_built(layout: Layout, seed: int) -> None:
     _, (record,) = encode(layout, [layout.length + 80], seed)
     for field in {o for g in layout.groups for o in [g.start] if isinstance(o, str)}:
         at = layout.field(field)

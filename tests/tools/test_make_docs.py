@@ -57,7 +57,13 @@ def test_the_page_of_findings_tells_the_exit_status_that_follows():
     assert {s: status_of(s) for s in make_docs.STATUS} == make_docs.STATUS
 
 
-@pytest.mark.parametrize("page", make_docs.PAGES)
+LONG = {"docs/reports.md"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=[pytest.mark.slow] * (p in LONG)) for p in make_docs.PAGES],
+)
 def test_a_committed_page_is_current(page: str):
     committed = (ROOT / page).read_text(encoding="utf-8")
     assert committed == make_docs.PAGES[page](), "run make docs and review the diff"
