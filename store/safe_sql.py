@@ -17,7 +17,6 @@ import duckdb
 from ..schemas.errors import CpmonError
 
 _READING = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
-_ALLOWED = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 _EXPLAIN = re.compile(
     r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*EXPLAIN\b(?:\s+ANALYZE\b)?"
     r"(?:\s*\(\s*(?:ANALYZE|FORMAT)\b[^()]*\))?",
@@ -55,17 +54,26 @@ def select_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         statements = connection.extract_statements(sql)
     except (duckdb.Error, UnicodeError) as error:
         raise CpmonError(f"the SQL cannot be read: {error}") from None
-    refused = [s for s in statements if s.type not in _ALLOWED]
-    if refused or not statements:
-        raise _refused(refused[0].type.name if refused else "nothing")
-    if len(statements) > 1:
+    kinds = [_kind(statement) for statement in statements]
+    refused = [kind for kind in kinds if kind not in ("SELECT", "EXPLAIN")]
+    if refused or not kinds:
+        raise _refused(refused[0] if refused else "nothing")
+    if len(kinds) > 1:
         raise CpmonError(
             "one query at a time",
-            found=f"{len(statements)} statements",
+            found=f"{len(kinds)} statements",
             effect="none of them was run",
             remedy="ask them one by one, or put them together with WITH or UNION ALL",
         )
-    _check(connection, sql, explained=statements[0].type is duckdb.StatementType.EXPLAIN)
+    _check(connection, sql, explained=kinds == ["EXPLAIN"])
+
+
+def _kind(statement: duckdb.Statement) -> str:
+    """What kind of statement it is; DuckDB has kinds that its Python module has no name for."""
+    try:
+        return statement.type.name
+    except ValueError:
+        return "a statement of another kind"
 
 
 def _check(connection: duckdb.DuckDBPyConnection, sql: str, *, explained: bool) -> None:
