@@ -16,7 +16,7 @@ from .site_settings import settings as site_settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..reduce.validation import Rule, Severity
+    from ..reduce.validation import Rule, Severity, Validation
     from .main import Status
 
 
@@ -72,38 +72,34 @@ def command(
     from ..reduce.exceptions import scope_of
     from ..reduce.settings import FILE
     from ..reduce.validation import find_rule, load_rules, offending, validate
-    from ..reduce.validation.outcome_text import render_rules, render_validation
+    from ..reduce.validation.narrow import narrowed
+    from ..reduce.validation.outcome_text import render_rules
     from ..store import Store
+    from ..store.sealing import Limits
     from .main import Status
 
     _check(rows, sql, html, output)
-    settings, landed = site_settings(), Store(store).tables()
-    place = str(settings.file or store / FILE)
-    known: Sequence[Rule] = load_rules(landed, settings.validation, rules, place=place)
-    known = [find_rule(known, name) for name in only] or known
-    if listing:
-        deliver(render_rules(known, form), output, form)
-        return Status.DONE
+    place, settings = Store(store), site_settings()
+    limits = Limits(settings.memory_limit, settings.threads)
     with opened(store) as connection:
-        if rows:
-            scope = scope_of(connection, run, system, since, until)
-            wanted = find_rule(known, rows)
-            if sql:
-                deliver(f"{wanted.check.rows(scope)};\n".encode(), output, "text")
-            else:
-                found = offending(connection, wanted, landed, scope)
-                deliver(_rendered(found, form), output, form)
-            return Status.DONE
-        result = validate(
-            connection, known, landed, run=run, system=system, since=since, until=until
-        )
-    if html and output is not None:
-        from ..reduce.validation.page import render_page
-
-        write_file(output, render_page(result))
-    else:
-        deliver(render_validation(result, form), output, form)
-    return _status(result.worst)
+        scope = scope_of(connection, run, system, since, until)
+    with narrowed(place, scope, limits) as (connection, landed):
+        written = str(settings.file or store / FILE)
+        known: Sequence[Rule] = load_rules(landed, settings.validation, rules, place=written)
+        known = [find_rule(known, name) for name in only] or known
+        if listing:
+            deliver(render_rules(known, form), output, form)
+        elif rows and sql:
+            text = find_rule(known, rows).check.rows(scope)
+            deliver(f"{text};\n".encode(), output, "text")
+        elif rows:
+            found = offending(connection, find_rule(known, rows), landed, scope)
+            deliver(_rendered(found, form), output, form)
+        else:
+            result = validate(connection, known, landed, scope, run)
+            _deliver(result, html, form, output)
+            return _status(result.worst)
+    return Status.DONE
 
 
 def _check(rows: str | None, sql: bool, html: bool, output: Path | None) -> None:
@@ -113,6 +109,17 @@ def _check(rows: str | None, sql: bool, html: bool, output: Path | None) -> None
         raise click.UsageError("--html is a page of all rules, --rows the rows of one: take one")
     if html and (output is None or str(output) == "-"):
         raise click.UsageError("--html writes a page: name its file with -o FILE")
+
+
+def _deliver(result: Validation, html: bool, form: str, output: Path | None) -> None:
+    """Print a result, or write it as a page."""
+    from ..reduce.validation.outcome_text import render_validation
+    from ..reduce.validation.page import render_page
+
+    if html and output is not None:
+        write_file(output, render_page(result))
+    else:
+        deliver(render_validation(result, form), output, form)
 
 
 def _rendered(found: object, form: str) -> bytes:

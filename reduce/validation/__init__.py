@@ -2,7 +2,7 @@
 
 from .outcome import Outcome, Status, Validation
 from .rule import Rule, Scope, Severity
-from .validate import find_rule, load_rules, offending, validate
+from .validate import find_rule, load_rules, offending, validate, validate_span
 
 __all__ = [
     "Outcome",
@@ -15,4 +15,5 @@ __all__ = [
     "load_rules",
     "offending",
     "validate",
+    "validate_span",
 ]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import duckdb
 
 from ...schemas import CpmonError
+from ...schemas.layout import Field
 from ...schemas.registry import record_of, tables
 from ...store.safe_sql import select_only
 from .of_counters import CounterCheck, counters_of
@@ -84,8 +85,9 @@ def _of_rule(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Count:
     """The count of a rule about counters, or of a written one."""
     check = rule.check
     if isinstance(check, CounterCheck):
-        (checked,) = _asked(con, rule, check.checked(scope))
-        bad = _fallen(con, rule, check, scope) if checked else 0
+        checked, *moved = _asked(con, rule, check.moved(scope))
+        counters = [f for f, did in zip(counters_of(check.layout), moved, strict=True) if did]
+        bad = _fallen(con, rule, check, scope, counters) if checked and counters else 0
         return _judged(rule, checked, bad, "no interval follows another directly in this span")
     assert isinstance(check, WrittenCheck)
     if not check.shipped:
@@ -94,11 +96,15 @@ def _of_rule(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Count:
     return _judged(rule, checked, bad, "no figure of it is known in this span")
 
 
-def _fallen(con: duckdb.DuckDBPyConnection, rule: Rule, check: CounterCheck, scope: Scope) -> int:
+def _fallen(
+    con: duckdb.DuckDBPyConnection,
+    rule: Rule,
+    check: CounterCheck,
+    scope: Scope,
+    counters: Sequence[Field],
+) -> int:
     """Rows with a counter that ran backwards; counted only where one is less than before."""
-    moved = _asked(con, rule, check.moved(scope))
-    counters = [f for f, did in zip(counters_of(check.layout), moved, strict=True) if did]
-    if not counters or not _asked(con, rule, check.screen(scope, counters))[0]:
+    if not _asked(con, rule, check.screen(scope, counters))[0]:
         return 0
     return _asked(con, rule, _number_of(check.rows(scope)))[0]
 

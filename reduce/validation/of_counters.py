@@ -33,18 +33,19 @@ class CounterCheck:
 
     layout: Layout
 
-    def checked(self, scope: Scope) -> str:
-        """SELECT of the number of rows that have an interval directly before theirs."""
-        return (
-            f"SELECT count(*) FROM {landed_rows(self.layout.name)} AS r"
-            f" JOIN ({_steady(scope)}) AS s USING (system, interval_end)"
-        )
-
     def moved(self, scope: Scope) -> str:
-        """SELECT of whether each counter has more than one value: others cannot have fallen."""
-        figures = (f"min({name(f.name)}) < max({name(f.name)})" for f in counters_of(self.layout))
-        table = landed_rows(self.layout.name)
-        return f"SELECT {', '.join(figures)} FROM {table} WHERE {_reach(scope)}"
+        """SELECT of how many rows have an interval directly before theirs, and which counters move.
+
+        One that has but one value cannot have fallen.
+        """
+        steady = (
+            f"(system, interval_end) IN (SELECT (system, interval_end) FROM ({_steady(scope)}))"
+        )
+        figures = [f"min({name(f.name)}) < max({name(f.name)})" for f in counters_of(self.layout)]
+        return (
+            f"SELECT count(*) FILTER (WHERE {steady}), {', '.join(figures)}"
+            f" FROM {landed_rows(self.layout.name)} WHERE {_reach(scope)}"
+        )
 
     def screen(self, scope: Scope, counters: Sequence[Field]) -> str:
         """SELECT of the number of rows with less in some counter than before, wrapped or not."""

@@ -12,9 +12,11 @@ import pyarrow as pa
 
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, nearest
-from ..exceptions import scope_of
+from ...store import Store
+from ...store.sealing import Limits
 from .counting import count
 from .layout_rules import layout_rules
+from .narrow import narrowed
 from .outcome import Validation, outcomes
 from .rule import Rule, Scope, within
 from .site_rules import with_site_rules
@@ -65,31 +67,45 @@ def validate(
     con: duckdb.DuckDBPyConnection,
     rules: Sequence[Rule],
     landed: set[str],
-    *,
+    scope: Scope,
     run: str | None = None,
-    system: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
 ) -> Validation:
-    """What the rules find in a store.
+    """What rules find in a store.
 
     Args:
         con: a connection to its catalogue.
         rules: those to look at, as `load_rules` has them. landed: tables that have landed in it.
-        run: limits to the system and window of a run.
-        system: limits to one; all systems otherwise.
-        since, until: limits to intervals that end behind `since` and not behind `until`;
-            times without zone are UTC.
+        scope: what to look at, as `exceptions.scope_of` makes it of names.
+        run: the run that named it.
 
     Raises:
-        CpmonError: an unknown name, no interval in the scope, or SQL of a rule that fails.
+        CpmonError: no interval in the scope, or SQL of a rule that fails.
     """
-    scope = scope_of(con, run, system, since, until)
     first, last, intervals = _covered(con, scope)
     counts = count(con, rules, scope, landed)
     verdict = judge(counts)
     found = outcomes(counts, verdict.success)
     return Validation(found, scope, run, first, last, intervals, verdict.document)
+
+
+def validate_span(
+    store: Store,
+    scope: Scope,
+    settings: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+) -> Validation:
+    """What all rules find in a span of a system; it takes as long as the span is, not the store.
+
+    Args:
+        scope: what to look at; its system must be one of the store's.
+        settings: the table `validation` of the settings.
+        limits: what the queries may use.
+
+    Raises:
+        CpmonError: no interval in the scope, a rule is wrong, or its SQL fails.
+    """
+    with narrowed(store, scope, limits) as (con, landed):
+        return validate(con, load_rules(landed, settings), landed, scope)
 
 
 def offending(
