@@ -177,7 +177,7 @@ def _duration(seconds: Decimal) -> Printed:
     sign, size = "-" if seconds < 0 else "", abs(seconds)
     if size < 60 and size.as_tuple().exponent:
         return _plain(seconds)
-    minutes, rest = divmod(size, 60)
+    minutes, rest = _EXACT.divmod(size, Decimal(60))
     width = 2 if rest == rest.to_integral_value() and not rest.as_tuple().exponent else 5
     return Printed(f"{sign}{minutes:f}:{rest:0{width}f}", seconds)
 

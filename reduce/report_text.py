@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .cells import cell_text, clock
+from .column_texts import column_texts
 from .render import render
 from .report import ReportResult
 from .report_shape import Lines, ReportColumn
@@ -20,7 +22,7 @@ _WIDTH = 100
 def render_report(result: ReportResult, format: str = "text") -> bytes:
     """A report as text, or its unrounded lines in any format of `render`.
 
-    Text is printed by the rules of `printing`, cell by cell: it is as long as a reader's patience.
+    Text is printed by the rules of `printing`.
 
     Raises:
         CpmonError: there is no such format.
@@ -33,8 +35,7 @@ def render_report(result: ReportResult, format: str = "text") -> bytes:
 def _text(result: ReportResult) -> str:
     columns = result.report.columns
     cells = [
-        [_cell(column, value, result) for value in result.table.column(column.name).to_pylist()]
-        for column in columns
+        column_texts(column, result.table.column(column.name), result.zone) for column in columns
     ]
     means = [
         _cell(column, result.mean[column.name], result) if column.name in result.mean else ""
@@ -45,14 +46,14 @@ def _text(result: ReportResult) -> str:
     left = [_is_text(result.table, column.name) for column in columns]
     left[0] = True
     widths = [
-        max(column.width, len(mean), *map(len, texts), *map(len, head))
+        max(column.width, len(mean), _longest(texts), *map(len, head))
         for column, mean, texts, head in zip(columns, means, cells, heads, strict=True)
     ]
     lines = [
-        *_lines(zip(*heads, strict=True), widths, left),
+        *_lines(map(pa.array, heads), widths, left),
         "",
-        *_lines(zip(*cells, strict=True), widths, left),
-        *(["", *_lines([means], widths, left)] if result.lines is Lines.TIME else []),
+        *_lines(cells, widths, left),
+        *(["", *_lines(map(_alone, means), widths, left)] if result.lines is Lines.TIME else []),
     ]
     notes = [
         line
@@ -90,12 +91,19 @@ def _heads(columns: Sequence[ReportColumn]) -> list[list[str]]:
     return [[""] * (height - len(stack)) + stack for stack in stacks]
 
 
-def _lines(rows: Any, widths: Sequence[int], left: Sequence[bool]) -> list[str]:
-    """Rows of texts as lines: the first column and texts to the left, numbers to the right."""
-    return [
-        _GAP.join(
-            text.ljust(width) if to_left else text.rjust(width)
-            for text, width, to_left in zip(row, widths, left, strict=True)
-        ).rstrip()
-        for row in rows
+def _longest(texts: pa.Array) -> int:
+    return pc.max(pc.utf8_length(texts)).as_py() or 0
+
+
+def _alone(text: str) -> pa.Array:
+    return pa.array([text])
+
+
+def _lines(columns: Iterable[pa.Array], widths: Sequence[int], left: Sequence[bool]) -> list[str]:
+    """Columns of texts as lines: the first one and texts to the left, numbers to the right."""
+    padded = [
+        (pc.utf8_rpad if to_left else pc.utf8_lpad)(texts, width)
+        for texts, width, to_left in zip(columns, widths, left, strict=True)
     ]
+    lines: list[str] = pc.utf8_rtrim(pc.binary_join_element_wise(*padded, _GAP), " ").to_pylist()
+    return lines

@@ -6,12 +6,17 @@ import re
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..cells import cell_text, clock
+from ..column_texts import column_texts
 from ..report import ReportResult
 from ..report_shape import Lines, ReportColumn
 
+DECIMAL = 10
 _NUMBER = re.compile(r"-?\d+(\.\d+)?\Z")
+_PLAIN = r"^(-?\d+(\.\d+)?)?$"
+"""Texts that can be sorted by as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +87,17 @@ def _head(result: ReportResult, column: ReportColumn, about: str) -> Head:
 
 
 def _cells(result: ReportResult, column: ReportColumn) -> list[Cell]:
-    return [_cell(result, column, value) for value in result.table.column(column.name).to_pylist()]
+    values = result.table.column(column.name)
+    if not pa.types.is_string(values.type):
+        texts = column_texts(column, values, result.zone)
+        if column.base != DECIMAL or pc.all(pc.match_substring_regex(texts, _PLAIN)).as_py():
+            return [Cell(text) for text in texts.to_pylist()]
+    return [_cell(result, column, value) for value in values.to_pylist()]
 
 
 def _cell(result: ReportResult, column: ReportColumn, value: object) -> Cell:
     text = cell_text(column, value, result.zone)
-    if isinstance(value, int | float) and column.base == 10 and not _NUMBER.match(text):
+    if isinstance(value, int | float) and column.base == DECIMAL and not _NUMBER.match(text):
         return Cell(text, f"{value * column.scale:.12g}" if text else "")
     return Cell(text)
 
