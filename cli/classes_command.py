@@ -9,7 +9,7 @@ import click
 
 from .options import output_options, store_option
 from .output import deliver
-from .site_settings import opened
+from .site_settings import opened, settings
 
 LISTING = """
 WITH counted AS (
@@ -60,9 +60,11 @@ def show(store: Path, form: str, output: Path | None) -> None:
 
 @command.command("set", short_help="Take the classes from a file.")
 @store_option
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-def set_(store: Path, file: Path) -> None:
+@click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
+def set_(store: Path, file: Path | None) -> None:
     """Take the classes from FILE (- is standard input), in place of those there are.
+
+    Without FILE from the one that the settings name.
 
     Results that `cpmon reduce` kept are outdated by that, and no longer read.
 
@@ -73,6 +75,9 @@ def set_(store: Path, file: Path) -> None:
     from ..store import Store, save_classes
     from ..store.classes import read_text
 
+    file = file or settings().classes
+    if file is None:
+        raise click.UsageError("name the FILE here, or as classes in the settings")
     piped = str(file) == "-"
     text = sys.stdin.read() if piped else read_text(file)
     rules = save_classes(Store(store), text, "standard input" if piped else str(file))

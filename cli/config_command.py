@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import FORMATS, config_option
+from .options import FORMATS, config_option, limit_options
 from .output import deliver, rows_as
 from .site_settings import settings
 
@@ -25,6 +25,7 @@ def command() -> None:
 
 @command.command("show", short_help="Every setting, its value, where it came from.")
 @config_option
+@limit_options
 @click.option(
     "--store",
     type=click.Path(path_type=Path),
@@ -74,7 +75,18 @@ def check(file: Path) -> None:
     Example:
       cpmon config check cpmon.toml
     """
+    from ..batch.plan import read_plan
     from ..reduce.setting_list import check_settings
+    from ..reduce.settings import located
+    from ..reduce.validation import load_rules
+    from ..schemas import tables
+    from ..schemas.errors import CpmonError
 
     found = check_settings(file)
+    try:
+        load_rules(set(tables()), found.validation, place=str(file))
+        if found.tables:
+            read_plan(found.tables, str(file))
+    except CpmonError as error:
+        raise located(error, file) from None
     click.echo(f"{file}: {len(found.origins):,} settings, all known")

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..store import Store, connect
+from ..store.classes import take_classes
 from ..store.days import Held, days_of, held
 from ..store.parquet import write_result
 from ..store.reduced import (
@@ -31,6 +32,7 @@ from ..store.reduced import (
     publish,
     whole_file,
 )
+from ..store.sealing import Limits, limit
 from ..store.stamps import Basis, bases
 from ..store.store import replace_durably
 from ..store.workbench import Batch, Workbench, batches
@@ -79,9 +81,13 @@ class _Work:
 def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]:
     """Compute what is missing of the reductions, or of those named, and keep it.
 
+    User classes that the settings name are taken into the store before.
+
     Raises:
-        CpmonError: a name is not known.
+        CpmonError: a name is not known, or the classes or a limit of the settings are wrong.
     """
+    if settings.classes is not None:
+        take_classes(store, settings.classes)
     views = reductions()
     wanted = [reduction(name) for name in names] or [v for v in views if not v.is_private]
     folder = store.root / "reduced"
@@ -105,12 +111,14 @@ class _Reducer:
         self.shifts: list[Shift] = sorted(settings.shifts.values(), key=lambda shift: shift.name)
         said = hours_of(self.shifts).encode()
         self.hours = hashlib.blake2b(said, digest_size=4).hexdigest()
+        self._limits = Limits(settings.memory_limit, settings.threads)
         self._bench: Workbench | None = None
 
     @property
     def bench(self) -> Workbench:
         if self._bench is None:
             self._bench = Workbench(self.store, reductions(), self.scratch)
+            limit(self._bench.connection, self._limits)
         return self._bench
 
     @property

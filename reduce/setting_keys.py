@@ -13,6 +13,11 @@ from .toml_lines import dotted
 
 FORMATS = ("table", "text", "csv", "json", "jsonl", "markdown", "parquet")
 
+WITH_FORMAT = (
+    *("query", "shell", "report", "exceptions", "compare", "runs", "classes", "store", "validate"),
+)
+"""Commands that read a store and have --format."""
+
 
 @dataclass(frozen=True, slots=True)
 class Key:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..schemas import CpmonError
 from ..schemas.lookup import unknown
-from .setting_keys import FORMATS, KEYS
+from .setting_keys import FORMATS, KEYS, WITH_FORMAT
 from .shifts import find_zone
 from .toml_lines import dotted
 
@@ -110,9 +110,11 @@ class Values:
 
     def formats(self) -> dict[str, str]:
         """Formats by command."""
+        table = self.table("formats")
+        self._known(table, ("default", *WITH_FORMAT), "formats")
         return {
             command: self._one_of(value, FORMATS, f"formats.{command}")
-            for command, value in self.table("formats").items()
+            for command, value in table.items()
         }
 
     def systems(self) -> dict[str, System]:

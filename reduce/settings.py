@@ -148,7 +148,8 @@ def located(error: CpmonError, file: Path | None) -> CpmonError:
     """The same error, with the line of the key of that file which its place names."""
     begin = f"{file}: "
     if file and error.place and error.place.startswith(begin) and ", line " not in error.place:
-        error.place = _place(file, error.place.removeprefix(begin), _lines(file))
+        key = error.place.removeprefix(begin).replace(": ", ".")
+        error.place = _place(file, key, _lines(file))
     return error
 
 

@@ -29,13 +29,14 @@ def key_lines(text: str) -> dict[str, int]:
             continue
         header, key = _HEADER.match(line), _KEY.match(line)
         if header:
-            top = _name(f"[{header[2]}]", tables)
+            *above, top = _names(f"[{header[2]}]", tables)
             if header[1] == "[[":
                 tables[top] += 1
                 top = f"{top}[{tables[top] - 1}]"
-            found.setdefault(top, number)
+            for name in (*above, top):
+                found.setdefault(name, number)
         elif key:
-            inner = _name(f"{key[1]} = 0", Counter())
+            *_, inner = _names(f"{key[1]} = 0", Counter())
             found.setdefault(f"{top}.{inner}" if top else inner, number)
             quote = next((q for q in _QUOTES if line.count(q) == 1), "")
     return found
@@ -57,16 +58,17 @@ def find_line(lines: dict[str, int], key: str) -> int | None:
     return None
 
 
-def _name(piece: str, tables: Counter[str]) -> str:
-    """A header or key as messages name it; empty where it is no TOML."""
+def _names(piece: str, tables: Counter[str]) -> list[str]:
+    """A header or key as messages name it, behind what it is part of; empty where it is no TOML."""
     try:
         value: Any = tomllib.loads(piece)
     except tomllib.TOMLDecodeError:
-        return ""
-    name = ""
+        return [""]
+    names = [""]
     while isinstance(value, dict) and value:
-        if tables[name]:
-            name = f"{name}[{tables[name] - 1}]"
+        above = names[-1]
+        if tables[above]:
+            above = names[-1] = f"{above}[{tables[above] - 1}]"
         ((key, value),) = value.items()
-        name = dotted(name, key)
-    return name
+        names.append(dotted(above, key))
+    return names[1:]

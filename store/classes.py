@@ -140,6 +140,19 @@ def save_classes(store: Store, text: str, place: str) -> tuple[ClassRule, ...]:
     return rules
 
 
+def take_classes(store: Store, file: Path) -> bool:
+    """Let the classes of a store be those of a file; False if they are so already.
+
+    Raises:
+        CpmonError: the file cannot be read, or a line is wrong; then nothing is replaced.
+    """
+    text = read_text(file)
+    if text == classes_text(store):
+        return False
+    save_classes(store, text, str(file))
+    return True
+
+
 def _check(pattern: str, place: str) -> None:
     if len(pattern.replace("*", "")) > LONGEST or not _USERID.fullmatch(pattern):
         raise CpmonError(

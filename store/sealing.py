@@ -41,7 +41,7 @@ def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) ->
     locked = connection.execute("SELECT current_setting('lock_configuration')").fetchall()
     if locked == [(True,)]:
         return
-    _limit(connection, limits)
+    limit(connection, limits)
     spill = spill_folder()
     if spill is not None:
         connection.execute(f"SET temp_directory = {text(str(spill))}")
@@ -68,7 +68,12 @@ def spill_folder() -> Path | None:
     return cache.parent / f"{SPILL}{os.getpid()}"
 
 
-def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
+def limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
+    """Let a connection use no more than the limits say.
+
+    Raises:
+        CpmonError: one of them means nothing to DuckDB.
+    """
     try:
         if limits.memory:
             connection.execute(f"SET memory_limit = {text(limits.memory)}")
