@@ -11,8 +11,9 @@ from typing import Any
 
 from ..schemas import CpmonError
 from .render import markdown_row, render
+from .run_facts import RunFacts
 from .table_text import FORMATS, SCHEMA_VERSION, Grid, heading
-from .two_runs import MetricLine, RunComparison, RunFacts, Verdict
+from .two_runs import MetricLine, RunComparison, Verdict
 
 HEADINGS = ("Metric", "Unit", "Base", "Run", "Difference", "Change %", "Confidence")
 _GAP = "   "
