@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -31,6 +33,9 @@ COLUMNS = (
     ReportColumn("volser", "Volume", mean=Latest()),
 )
 ROLLUP = Rollup("made_up", ("device",), COLUMNS)
+
+Pair = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyConnection]
+"""A store as it was reduced, and one of which only roll-ups are left."""
 
 SHIFTS = read_shifts({"late": {"from": "08:15", "to": "08:30"}}, "UTC", "here")
 
@@ -146,34 +151,29 @@ def test_every_report_of_lines_can_be_rolled_up(name: str):
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     """A reduced store of 40 minutes, and the same with neither samples nor intervals."""
     folder = tmp_path_factory.mktemp("rolled")
     write_run(load_scenario("small-lab"), "LAB52", folder, intervals=40)
-    found = []
-    for name in ("fine", "coarse"):
-        store = Store(folder / name, create=True)
-        ingest(folder / "LAB52.mon", store)
-        for run in store.runs.glob("*.json"):
-            run.unlink()
-        reduce(store, (), Settings(shifts=SHIFTS))
-        found.append(store)
-    gone = plan(found[1], reductions(), Retention({"interval": 1}, raw=1), date(2030, 1, 1))
-    prune(found[1], gone)
-    return found[0].root, found[1].root
+    fine = Store(folder / "fine", create=True)
+    ingest(folder / "LAB52.mon", fine)
+    for run in fine.runs.glob("*.json"):
+        run.unlink()
+    reduce(fine, (), Settings(shifts=SHIFTS))
+    coarse = Store(shutil.copytree(fine.root, folder / "coarse"))
+    gone = plan(coarse, reductions(), Retention({"interval": 1}, raw=1), date(2030, 1, 1))
+    prune(coarse, gone)
+    with connect(fine, reductions()) as first, connect(coarse, reductions()) as second:
+        yield first, second
 
 
 @pytest.mark.parametrize(
     "name", [name for name in report_names() if REPORTS[name].lines is not Lines.ROW]
 )
-def test_a_report_of_quarters_is_the_same_from_roll_ups(stores: tuple[Path, Path], name: str):
+def test_a_report_of_quarters_is_the_same_from_roll_ups(stores: Pair, name: str):
     wanted = REPORTS[name]
     by = timedelta(minutes=15) if wanted.lines is Lines.TIME else None
-    results = []
-    for root in stores:
-        with connect(Store(root), reductions()) as con:
-            results.append(report(con, name, by=by))
-    fine, coarse = results
+    fine, coarse = (report(con, name, by=by) for con in stores)
 
     assert "this rests on roll-ups, each of 15 minutes" in coarse.notes[0]
     assert abs(coarse.starts - fine.starts) < timedelta(milliseconds=1)  # objects differ in T
@@ -200,19 +200,18 @@ def _same(fine: dict[Any, dict[str, Any]], coarse: dict[Any, dict[str, Any]]) ->
             assert coarse[key][name] == near, (key, name)
 
 
-def test_a_shift_that_was_rolled_up_is_read(stores: tuple[Path, Path]):
+def test_a_shift_that_was_rolled_up_is_read(stores: Pair):
     settings, means = Settings(shifts=SHIFTS), []
-    for root in stores:
-        with connect(Store(root), reductions()) as con:
-            found = report(con, "SYSTEM_SUMMARY_BY_TIME", shift="late", settings=settings)
-            assert found.intervals == 15
-            means.append(found.mean)
+    for con in stores:
+        found = report(con, "SYSTEM_SUMMARY_BY_TIME", shift="late", settings=settings)
+        assert found.intervals == 15
+        means.append(found.mean)
     _same({(): means[0]}, {(): means[1]})
 
 
-def test_a_shift_that_was_not_rolled_up_is_refused(stores: tuple[Path, Path]):
+def test_a_shift_that_was_not_rolled_up_is_refused(stores: Pair):
     other = read_shifts({"late": {"from": "08:00", "to": "08:30"}}, "UTC", "here")
     refused = pytest.raises(CpmonError, match="not rolled up by shift late")
-    with connect(Store(stores[1]), reductions()) as con, refused as caught:
-        report(con, "USER_PAGING", shift="late", settings=Settings(shifts=other))
+    with refused as caught:
+        report(stores[1], "USER_PAGING", shift="late", settings=Settings(shifts=other))
     assert caught.value.found == "late: days 1 2 3 4 5 6 7 from 08:15 to 08:30 UTC"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -20,6 +21,17 @@ def landed(store: Store, tmp_path: Path) -> Store:
     file.write_bytes(dump(interval(60, CONFIG, SAMPLE)))
     ingest(file, store)
     return store
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to such a store, for reading only."""
+    folder = tmp_path_factory.mktemp("read")
+    store = Store(folder / "store", create=True)
+    (folder / "a.mon").write_bytes(dump(interval(60, CONFIG, SAMPLE)))
+    ingest(folder / "a.mon", store)
+    with connect(store) as made:
+        yield made
 
 
 def test_every_view_and_every_column_has_a_comment(landed: Store):
@@ -97,8 +109,8 @@ def test_a_store_can_be_moved(landed: Store, tmp_path: Path):
         "SELECT * FROM '../outside.parquet'",
     ],
 )
-def test_a_query_cannot_read_outside_of_the_store(landed: Store, sql: str):
-    with connect(landed) as connection, pytest.raises(duckdb.Error):
+def test_a_query_cannot_read_outside_of_the_store(connection: duckdb.DuckDBPyConnection, sql: str):
+    with pytest.raises(duckdb.Error):
         connection.sql(sql).fetchall()
 
 
@@ -115,16 +127,15 @@ def test_a_query_cannot_read_outside_of_the_store(landed: Store, sql: str):
         "",
     ],
 )
-def test_only_queries_are_let_through(landed: Store, sql: str):
-    with connect(landed) as connection, pytest.raises(CpmonError):
+def test_only_queries_are_let_through(connection: duckdb.DuckDBPyConnection, sql: str):
+    with pytest.raises(CpmonError):
         select_only(connection, sql)
 
 
 @pytest.mark.parametrize("sql", ["FROM meta.dump", "DESCRIBE meta.dump", "EXPLAIN SELECT 1"])
-def test_queries_are_let_through(landed: Store, sql: str):
-    with connect(landed) as connection:
-        select_only(connection, sql)
-        connection.sql(sql).fetchall()
+def test_queries_are_let_through(connection: duckdb.DuckDBPyConnection, sql: str):
+    select_only(connection, sql)
+    connection.sql(sql).fetchall()
 
 
 def test_a_clock_is_shown_as_a_time_as_well(store: Store, tmp_path: Path):
