@@ -17,7 +17,7 @@ SLACK = 1.2
 def remember(folder: Path, result: Result, most: int) -> None:
     """Add a run; where there are far more than `most`, forget the oldest."""
     said = result.as_dict()
-    for long in ("written", "deferred", "worst"):
+    for long in ("written", "deferred", "broken", "worst"):
         del said[long]
     for kind in ("quarantined", "rejected", "trouble", "failures"):
         said[kind] = said[kind][:20]

@@ -65,7 +65,8 @@ class Result:
         failures: the same, where it is cpmon's own failure.
         systems: by name.
         findings: code -> severity and count. exceptions, validation: severity -> count.
-        worst: exceptions and broken rules to be named, the gravest first.
+        broken: rules of the validation that were broken. worst: exceptions to be named, the
+            gravest first.
         written: files. removed: files that retention took away, and their bytes.
         steps: seconds by step.
     """
@@ -81,6 +82,7 @@ class Result:
     rejected: list[Event] = field(default_factory=list)
     trouble: list[Event] = field(default_factory=list)
     failures: list[Event] = field(default_factory=list)
+    broken: list[Event] = field(default_factory=list)
     systems: dict[str, SystemResult] = field(default_factory=dict)
     findings: dict[str, tuple[str, int]] = field(default_factory=dict)
     exceptions: Counter[str] = field(default_factory=Counter)
@@ -142,7 +144,7 @@ class Result:
     def as_dict(self) -> dict[str, Any]:
         """The JSON twin of the summary."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
-        for kind in (*KINDS, "worst"):
+        for kind in (*KINDS, "broken", "worst"):
             found[kind] = [asdict(event) for event in found[kind]]
         for counted in ("counts", "exceptions", "validation"):
             found[counted] = dict(found[counted])

@@ -6,7 +6,7 @@ import json
 import secrets
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from ..schemas.errors import CpmonError
 from ..store import Store, connect
 from ..store.retention import plan as prune_plan
 from ..store.retention import prune, retention
+from ..store.stamps import bases
 from .history import remember
 from .hooks import call
 from .intake import Intake
@@ -42,6 +43,15 @@ FOLDER = "batch"
 """Folder of a store with what batches remember."""
 WORST = 12
 """Exceptions that are named in the summary."""
+
+
+def _by_time() -> list[str]:
+    """The reductions that are kept day by day.
+
+    The others are of all time: each new dump would make them anew, ever more slowly. A report that
+    needs one computes it.
+    """
+    return [basis.name for basis in bases(reductions()) if basis.by_time and basis.public]
 
 
 class Batch:
@@ -98,9 +108,12 @@ class Batch:
         if not days or self._stop(result):
             return
         with self._step("reduce", result):
-            reduce(self.store, (), self.settings)
+            reduce(self.store, _by_time(), self.settings)
         if self._stop(result):
             return
+        if self.plan.validate:
+            with self._step("validate", result):
+                self._validate(days, result)
         with self._step("connect", result), connect(self.store, reductions()) as con:
             if self.plan.exceptions:
                 with self._step("exceptions", result):
@@ -146,6 +159,24 @@ class Batch:
         result.removed = (len(found.files), found.bytes)
         prune(self.store, found)
         memory.pruned = today
+
+    def _validate(self, days: Mapping[str, set[date]], result: Result) -> None:
+        """Whether what landed in the days that changed is what it says it is."""
+        from ..reduce.validation import Scope, Status, validate_span
+
+        for system, of in sorted(days.items()):
+            zone = find_zone(self.settings.zone(system))
+            since, until = (
+                moment.replace(tzinfo=None)
+                for moment in (bounds(min(of), zone)[0], bounds(max(of), zone)[1])
+            )
+            found = validate_span(self.store, Scope(system, since, until), self.settings.validation)
+            for outcome in found.of(Status.FAILED):
+                severity = str(outcome.rule.severity)
+                result.validation[severity] += 1
+                said = f"{severity} {outcome.rule.id}: {outcome.bad:,} of {outcome.checked:,}"
+                result.note("broken", system, said)
+                self.log.warning("rule broken", system=system, rule=outcome.rule.id)
 
     def _except(self, con: duckdb.DuckDBPyConnection, memory: Memory, result: Result) -> None:
         """Look for exceptions in the days that changed, of each system."""

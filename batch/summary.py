@@ -94,14 +94,16 @@ def _findings(result: Result) -> Iterator[str]:
 
 
 def _broken(result: Result) -> Iterator[str]:
-    for what, counted in (("exceptions", result.exceptions), ("validation", result.validation)):
+    parts = (
+        ("validation", result.validation, result.broken),
+        ("exceptions", result.exceptions, result.worst),
+    )
+    for what, counted, events in parts:
         if +counted:
-            yield from (
-                "",
-                f"{what} " + ", ".join(f"{counted[s]:,} {s}" for s in sorted(+counted)),
-            )
-    for event in result.worst[:8]:
-        yield f"  {one_line(event.what)[:8]} {one_line(event.detail)}"
+            said = ", ".join(f"{counted[severity]:,} {severity}" for severity in sorted(+counted))
+            yield from ("", f"{what} {said}")
+        for event in events[:6]:
+            yield f"  {one_line(event.what)[:8]} {one_line(event.detail)}"
 
 
 def _events(title: str, result: Result, kind: str, most: int) -> Iterator[str]:
