@@ -1,13 +1,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.reduce import report_set
+from cpmon.reduce.page import content
 from tests.cli.answer import Cpmon
 
 
+@pytest.fixture
+def few_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page has the reports of the system, two charts and the tiles of one report only."""
+    only = SimpleNamespace(system=report_set.system)
+    monkeypatch.setattr(content, "report_set", only)
+    monkeypatch.setattr(content, "CHARTS", content.CHARTS[:2])
+    monkeypatch.setattr(content, "TILES", content.TILES[:1])
+
+
+@pytest.mark.usefixtures("few_reports")
 def test_pages_of_a_run_are_written_with_their_index(cpmon: Cpmon, perf: Path, tmp_path: Path):
     answer = cpmon("report", "--html", "--store", perf, "--run", "2600NP", "-o", tmp_path / "p")
     assert answer.status == Status.DONE

@@ -350,6 +350,7 @@ def test_a_plot_of_what_is_not_there_says_what_is(con: duckdb.DuckDBPyConnection
     assert ".svg or .png" in str(error.value)
 
 
+@pytest.mark.slow
 def test_every_report_has_a_place_on_the_page(tmp_path: Path):
     """Pages of a real store, small as it is: all reports, whether or not they have lines."""
     from cpmon.ingest import ingest
