@@ -1,0 +1,224 @@
+"""`cpmon validate` as users meet it: what it prints, writes and ends with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from cpmon.ingest import ingest
+from cpmon.reduce.validation import Scope, Severity, Status, Validation, validate_span
+from cpmon.reduce.validation.counting import Count
+from cpmon.reduce.validation.outcome import outcomes
+from cpmon.reduce.validation.page import render_page
+from cpmon.reduce.validation.rule import Rule
+from cpmon.reduce.validation.suite import judge
+from cpmon.reduce.validation.written import WrittenCheck
+from cpmon.schemas.errors import CpmonError
+from cpmon.store import Store
+from tests.cli.answer import Cpmon
+from tests.validate.conftest import SAMPLES
+
+
+@pytest.fixture(scope="module")
+def timer(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Run 2600NP, whose processor 1 seems to run and wait for twice the time there is."""
+    store = Store(tmp_path_factory.mktemp("timer") / "store", create=True)
+    ingest(SAMPLES / "timer" / "2600NP.mon.zst", store)
+    (file,) = store.records.glob("*/*/*/sytprp.parquet")
+    table = pq.ParquetFile(file).read()
+    waits = pc.cast(table["pfxtotwt"], pa.int64())
+    twice = pc.if_else(pc.equal(table["pfxcpuad"], 1), pc.multiply(waits, 3), waits)
+    at = table.schema.get_field_index("pfxtotwt")
+    pq.write_table(table.set_column(at, table.field(at), pc.cast(twice, pa.uint64())), file)
+    return store
+
+
+ONLY = ("--rule", "processor-busy", "--rule", "processor-time-closes", "--rule", "device-busy")
+
+
+def test_a_sound_store_passes(cpmon: Cpmon, lab: Store):
+    answer = cpmon("validate", "--store", lab.root, *ONLY)
+    assert answer.status == 0
+    assert answer.text.splitlines() == [
+        "Validation: 0 failed, 3 passed, 0 not applicable",
+        "All systems, 2006-02-14 08:00:00 to 2006-02-14 09:00:00 UTC, 61 intervals",
+    ]
+    assert answer.err == ""
+
+
+def test_a_critical_rule_that_fails_ends_with_4(cpmon: Cpmon, timer: Store):
+    answer = cpmon("validate", "--store", timer.root, *ONLY)
+    assert answer.status == 4
+    assert "critical  processor-time-closes    3" in answer.text
+    assert "* processor-time-closes: Time charged to users" in answer.text
+    assert "The layout of" not in answer.text
+    assert answer.err == ""
+
+
+def test_json_has_every_rule_and_what_great_expectations_says(cpmon: Cpmon, timer: Store):
+    answer = cpmon("validate", "--store", timer.root, *ONLY, "--format", "json")
+    found = json.loads(answer.text)
+    assert answer.status == 4
+    assert found["schema_version"] == 1
+    assert found["counts"] == {"failed": 1, "passed": 2, "not applicable": 0}
+    by_id = {one["rule"]: one for one in found["rules"]}
+    assert by_id["processor-time-closes"] == {
+        "rule": "processor-time-closes",
+        "severity": "critical",
+        "status": "failed",
+        "checked": 21,
+        "bad": 3,
+        "title": "Running and waiting of a processor fit into the elapsed time",
+        "reason": None,
+    }
+    suite = found["great_expectations"]
+    assert suite["statistics"]["unsuccessful_expectations"] == 1
+    said = {one["expectation_config"]["meta"]["rule"]: one for one in suite["results"]}
+    assert said["processor-time-closes"]["result"] == {"observed_value": 3}
+    assert said["processor-busy"]["success"] is True
+
+
+def test_rows_are_the_ones_that_were_counted_and_the_sql_finds_them(cpmon: Cpmon, timer: Store):
+    asked = ("validate", "--store", timer.root, "--rows", "processor-time-closes")
+    rows = cpmon(*asked, "--format", "csv")
+    assert rows.status == 0
+    lines = rows.text.splitlines()
+    assert lines[0] == "system,interval_end,object,value,least,most"
+    assert len(lines) == 4
+    assert all(",processor 1," in line for line in lines[1:])
+    sql = cpmon(*asked, "--sql").text
+    again = cpmon("query", sql, "--store", timer.root, "--format", "csv")
+    assert again.text == rows.text
+
+
+def test_a_warning_ends_with_3_and_a_rule_may_be_made_one(
+    cpmon: Cpmon, timer: Store, tmp_path: Path
+):
+    file = tmp_path / "rules.toml"
+    file.write_text('[validation.processor-time-closes]\nseverity = "warning"\n')
+    answer = cpmon("validate", "--store", timer.root, *ONLY, "--rules", file)
+    assert answer.status == 3
+    file.write_text('[validation.processor-time-closes]\nseverity = "info"\n')
+    assert cpmon("validate", "--store", timer.root, *ONLY, "--rules", file).status == 0
+
+
+def test_a_rule_of_the_site_is_asked_by_its_sql(cpmon: Cpmon, timer: Store, tmp_path: Path):
+    file = tmp_path / "rules.toml"
+    file.write_text(
+        "[validation.few-users]\n"
+        'title = "No more users than the licence covers"\nseverity = "critical"\n'
+        "sql = '''SELECT system, interval_end, 'all' AS object, sysusrs AS value,\n"
+        "  NULL AS least, 100 AS most FROM monitor.sytusr'''\n"
+    )
+    answer = cpmon(
+        "validate", "--store", timer.root, "--rules", file, "--rule", "few-users",
+        "--format", "csv",
+    )  # fmt: skip
+    assert answer.status == 4
+    assert answer.text.splitlines()[1].startswith("few-users,critical,failed,4,4,")
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ("[validation.useact]\nenabled = false", "there is no rule useact, and it has no sql"),
+        ("[validation.processor-busy]\nlimit = 3", "there is no key limit"),
+        ('[validation.processor-busy]\nseverity = "bad"', "expected  info, warning, critical"),
+        ("[validations.processor-busy]", "did you mean validation?"),
+        ("[validation]\nprocessor-busy = 3", "a table with the keys of a rule"),
+        ("not toml", "the rules cannot be read"),
+        (
+            "[validation.bad]\ntitle='t'\nseverity='info'\nsql='SELECT 1 AS x'",
+            "rule bad cannot be looked at",
+        ),
+        (
+            "[validation.bad]\ntitle='t'\nseverity='info'\nsql=\"COPY (SELECT 1) TO 'x'\"",
+            "only queries are allowed",
+        ),
+    ],
+)
+def test_a_rule_that_means_nothing_is_told(
+    cpmon: Cpmon, timer: Store, tmp_path: Path, rules: str, said: str
+):
+    file = tmp_path / "rules.toml"
+    file.write_text(rules)
+    only = ("--rule", "bad") if "validation.bad" in rules else ()
+    answer = cpmon("validate", "--store", timer.root, "--rules", file, *only)
+    assert answer.status == 2
+    assert said in answer.err
+
+
+def test_what_cannot_be_asked_is_told(cpmon: Cpmon, timer: Store, tmp_path: Path):
+    asked = ("validate", "--store", timer.root)
+    assert "name the rule" in cpmon(*asked, "--sql").err
+    assert "name its file with -o FILE" in cpmon(*asked, "--html").err
+    assert "did you mean TIMER" in cpmon(*asked, "--system", "TIMRE").err
+    empty = cpmon(*asked, "--since", "2030-01-01", "--rule", "processor-busy")
+    assert (empty.status, "no interval is in that span" in empty.err) == (2, True)
+    Store(tmp_path / "new", create=True)
+    assert "ingest a dump first" in cpmon("validate", "--store", tmp_path / "new").err
+
+
+def test_the_rules_are_listed_without_being_asked(cpmon: Cpmon, timer: Store):
+    answer = cpmon("validate", "--store", timer.root, "--list", "--format", "csv")
+    assert answer.status == 0
+    assert "useact.counters,warning,No counter of useact runs backwards,layout of USEACT" in (
+        answer.text
+    )
+
+
+def test_the_page_needs_nothing_else_and_escapes_what_it_shows(
+    cpmon: Cpmon, timer: Store, tmp_path: Path
+):
+    page = tmp_path / "out" / "validation.html"
+    answer = cpmon("validate", "--store", timer.root, *ONLY, "--html", "-o", page)
+    assert (answer.status, answer.text) == (4, "")
+    text = page.read_text(encoding="utf-8")
+    assert "<code>processor-time-closes</code>" in text
+    assert "://" not in text and "<script" not in text
+    hostile = Rule("a<b>", "<script>", Severity.INFO, "&", "'", (), WrittenCheck("SELECT 1"))
+    found = outcomes([Count(hostile, 1, 1)], {"a<b>": False})
+    shown = render_page(Validation(found, Scope("<i>"), None, None, None, 0, {})).decode()
+    assert "&lt;script&gt;" in shown and "<script" not in shown and "<i>" not in shown
+
+
+@pytest.mark.slow
+def test_a_span_is_validated_by_the_dumps_it_rests_on(tmp_path: Path):
+    store = Store(tmp_path / "store", create=True)
+    for name in ("timer/2600NP", "timer/3600P1", "pfault/31C81X0"):
+        ingest(SAMPLES / f"{name}.mon.zst", store)
+    found = validate_span(
+        store,
+        Scope("PFAULT"),
+        {"useact.keys": {"enabled": False}, "processor-busy": {"severity": "info"}},
+    )
+    assert found.worst is None
+    ids = {one.rule.id: one for one in found.outcomes}
+    assert "useact.keys" not in ids
+    assert ids["processor-busy"].rule.severity is Severity.INFO
+    assert ids["bytes-accounted"].checked == 1
+    assert found.of(Status.PASSED)
+
+
+def test_nothing_that_applies_is_no_success():
+    rule = Rule("r", "t", Severity.INFO, "", "", (), WrittenCheck("SELECT 1"))
+    assert judge([Count(rule, 0, 0, "no record")]).success == {}
+
+
+def test_an_expectation_that_cannot_be_computed_is_no_verdict(monkeypatch: pytest.MonkeyPatch):
+    from cpmon.reduce.validation import suite
+
+    class Broken:
+        expectation_config = type("C", (), {"meta": {"rule": "r"}})
+        success = False
+        exception_info = {"raised_exception": True, "exception_message": "boom"}  # noqa: RUF012
+
+    monkeypatch.setattr(suite, "_validated", lambda _: type("R", (), {"results": [Broken()]}))
+    rule = Rule("r", "t", Severity.INFO, "", "", (), WrittenCheck("SELECT 1"))
+    with pytest.raises(CpmonError, match="cannot be computed"):
+        judge([Count(rule, 1, 0)])

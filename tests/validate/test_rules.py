@@ -1,0 +1,155 @@
+"""Every rule holds for a sound hour, and is broken by the smallest lie that it is made for."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from cpmon.reduce.validation import Rule, Scope
+from cpmon.reduce.validation.counting import count
+from cpmon.reduce.validation.layout_rules import KINDS
+from cpmon.reduce.validation.written import written_rules
+from cpmon.store import Store
+from tests.validate.conftest import Counted, Falsify
+
+FIFTH = "QUALIFY dense_rank() OVER (ORDER BY interval_end)"
+
+LIES = {
+    "processor-time-closes": ("sytprp", "SELECT * REPLACE (pfxtotwt * 2 AS pfxtotwt) FROM {rows}"),
+    "processor-time-lost": ("sytprp", "SELECT * REPLACE (pfxtotwt // 99 AS pfxtotwt) FROM {rows}"),
+    "processor-busy": ("sytprp", "SELECT * REPLACE (pfxutime * 10 AS pfxutime) FROM {rows}"),
+    "processor-emulation": ("sytprp", "SELECT * REPLACE (pfxprbtm * 2 AS pfxprbtm) FROM {rows}"),
+    "user-busy": ("useact", "SELECT * REPLACE (vmdttime * 9 AS vmdttime) FROM {rows}"),
+    "device-busy": (
+        "ioddev",
+        "SELECT * REPLACE (CAST(tod_us // 64 % 4294967296 AS UINTEGER) AS scmfptim) FROM {rows}",
+    ),
+    "users-time-charged": ("useact", "SELECT * REPLACE (vmdttime * 2 AS vmdttime) FROM {rows}"),
+    "users-virtual-time": ("useact", "SELECT * REPLACE (vmdttime * 2 AS vmdvtime) FROM {rows}"),
+    "users-counted": ("sytusr", "SELECT * REPLACE (2 AS sysusrs) FROM {rows}"),
+    "pages-fit-frames": (
+        "useact",
+        "SELECT * REPLACE (CAST(99999999 AS UINTEGER) AS vmdctpvr) FROM {rows}",
+    ),
+    "frames-available": ("sytrsg", "SELECT * REPLACE (0 AS rsapgabl) FROM {rows}"),
+    "intervals-regular": ("interval", f"SELECT * FROM {{rows}} {FIFTH} <> 5"),
+    "intervals-once": (
+        "interval",
+        "SELECT * FROM {rows} UNION ALL SELECT * REPLACE ('slice' AS dump) FROM {rows}",
+    ),
+    "configuration-system": ("mtrsys", "SELECT * FROM {rows} WHERE false"),
+    "configuration-processors": ("mtrprp", "SELECT * FROM {rows} WHERE pfxcpuad <> 1"),
+    "configuration-users": ("mtrusr", "SELECT * FROM {rows} WHERE false"),
+    "configuration-devices": ("mtrdev", "SELECT * FROM {rows} WHERE false"),
+    "bytes-accounted": (
+        "dump.json",
+        "SELECT * REPLACE (struct_update(bytes, filler := bytes.filler + 1) AS bytes) FROM {rows}",
+    ),
+    "bytes-understood": (
+        "dump.json",
+        "SELECT * REPLACE (struct_update(bytes, quarantined := 20) AS bytes) FROM {rows}",
+    ),
+    "useact.keys": (
+        "useact",
+        "SELECT * REPLACE (if(vmduser = 'STAFF001', '', vmduser) AS vmduser) FROM {rows}",
+    ),
+    "sytprp.keys": (
+        "sytprp",
+        "SELECT * REPLACE (if(pfxcpuad = 1, NULL, pfxcpuad) AS pfxcpuad) FROM {rows}",
+    ),
+    "useact.unique": ("useact", "SELECT * FROM {rows} UNION ALL SELECT * FROM {rows}"),
+    "uselon.unique": ("uselon", "SELECT * FROM {rows} UNION ALL SELECT * FROM {rows}"),
+    "useact.text": ("useact", "SELECT * REPLACE (vmduser || chr(7) AS vmduser) FROM {rows}"),
+    "mtrprp.text": ("mtrprp", "SELECT * REPLACE (chr(145) AS pfxidser) FROM {rows}"),
+    "useact.counters": (
+        "useact",
+        "SELECT * REPLACE (if(record_offset % 3 = 0, 1, vmdvtime) AS vmdvtime) FROM {rows}",
+    ),
+    "sytprp.counters": (
+        "sytprp",
+        "SELECT * REPLACE (if(record_offset % 3 = 0, 9e18, pfxtmsys)::UBIGINT AS pfxtmsys)"
+        " FROM {rows}",
+    ),
+    "useint.levels": ("useint", "SELECT * REPLACE (-1 AS vmdslcnt) FROM {rows}"),
+    "mtrspr.levels": ("mtrspr", "SELECT * REPLACE (-60 AS interval) FROM {rows}"),
+    "mtrusr.clocks": (
+        "mtrusr",
+        "SELECT * REPLACE (18446744073709551615::UBIGINT AS caltodon) FROM {rows}",
+    ),
+}
+
+
+def test_every_rule_holds_for_a_sound_hour(
+    con: duckdb.DuckDBPyConnection, lab: Store, rules: tuple[Rule, ...]
+):
+    counts = count(con, rules, Scope(), lab.tables())
+    assert [one.rule.id for one in counts if one.bad] == []
+    assert [one.rule.id for one in counts if not one.applies] == []
+    assert {one.rule.id for one in counts} >= LIES.keys()
+
+
+@pytest.mark.parametrize("rule", LIES)
+def test_a_lie_breaks_its_rule(
+    con: duckdb.DuckDBPyConnection,
+    rules: tuple[Rule, ...],
+    falsify: Falsify,
+    counted: Counted,
+    rule: str,
+):
+    sound = counted(rule)
+    falsify(*LIES[rule])
+    found = counted(rule)
+    assert sound.bad == 0 < sound.checked
+    assert 0 < found.bad <= found.checked
+    rows = con.sql(found.rule.check.rows(Scope())).fetchall()
+    assert len(rows) == found.bad
+
+
+def test_every_written_rule_and_every_kind_of_layout_rule_has_a_lie():
+    assert {rule.id for rule in written_rules()} <= LIES.keys()
+    kinds = {name.partition(".")[2] for name in LIES if "." in name}
+    assert kinds == {kind.name for kind in KINDS}
+
+
+def test_users_whose_records_are_missing_leave_charged_time_without_an_owner(
+    falsify: Falsify, counted: Counted
+):
+    falsify("useact", "SELECT * FROM {rows} WHERE vmduser = 'TCPIP001'")
+    found = counted("users-time-charged")
+    assert found.bad == found.checked == 60
+
+
+def test_pages_of_a_user_with_several_virtual_processors_count_once(
+    con: duckdb.DuckDBPyConnection, falsify: Falsify, counted: Counted
+):
+    copies = " UNION ALL ".join(
+        f"SELECT * REPLACE ({cpu} AS vmdcpuad) FROM {{rows}}" for cpu in range(9)
+    )
+    falsify("useact", copies)
+    assert counted("pages-fit-frames").bad == 0
+    assert counted("users-counted").bad == 0
+
+
+def test_a_processor_that_waits_a_little_longer_than_there_is_time_is_let_through(
+    falsify: Falsify, counted: Counted
+):
+    falsify(
+        "sytprp", "SELECT * REPLACE (CAST(pfxtotwt * 1.005 AS UBIGINT) AS pfxtotwt) FROM {rows}"
+    )
+    assert counted("processor-time-closes").bad == 0
+
+
+def test_intervals_of_half_and_of_twice_the_length_are_told(falsify: Falsify, counted: Counted):
+    falsify("interval", "SELECT * REPLACE (300 AS nominal_s) FROM {rows}")
+    assert counted("intervals-regular").bad == 60
+    falsify("interval", "SELECT * REPLACE (20 AS nominal_s) FROM {rows}")
+    assert counted("intervals-regular").bad == 60
+
+
+def test_the_time_between_two_loads_of_cp_is_no_irregular_interval(
+    falsify: Falsify, counted: Counted
+):
+    falsify("interval", "SELECT * REPLACE (interval_end_us AS ipl_us) FROM {rows}")
+    found = counted("intervals-regular")
+    assert (found.checked, found.bad) == (0, 0)
+    assert found.reason == "no figure of it is known in this span"
