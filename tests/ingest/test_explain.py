@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from cpmon.ingest.explain import Line, explain
@@ -15,6 +14,7 @@ from cpmon.ingest.hexdump import hexdump
 from cpmon.schemas import HEADER_LENGTH, Layout, Type, layout, layouts
 from cpmon.schemas.structs import struct
 from tests.dumps import fields, record
+from tests.examples import few_or_many, tried
 from tests.ingest.test_columns import random_record
 from tests.layouts import INVENTED
 
@@ -42,11 +42,17 @@ def own(layout_: Layout, record_: bytes) -> bytes:
     return record_[:2] + kind + record_[8:]
 
 
+@few_or_many(4)
 @pytest.mark.parametrize("known", ALL, ids=str)
-@given(seed=st.integers(0, 2**32 - 1), longer=st.sampled_from([-9, 0, 40]))
-def test_a_line_has_the_value_that_construct_parses_and_its_bytes(
-    known: Layout, seed: int, longer: int
-):
+def test_a_line_has_the_value_that_construct_parses_and_its_bytes(known: Layout, examples: int):
+    def has(seed: int, longer: int) -> None:
+        check_lines(known, seed, longer)
+
+    seed, longer = st.integers(0, 2**32 - 1), st.sampled_from([-9, 0, 40])
+    tried(examples, has, seed=seed, longer=longer)
+
+
+def check_lines(known: Layout, seed: int, longer: int) -> None:
     length = max(known.length + longer, HEADER_LENGTH)
     raw = own(known, random_record(known, length, np.random.default_rng(seed)))
     lines = explain(raw, known)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,28 +26,44 @@ def zstd(data: bytes) -> bytes:
 WRITERS = {"plain": bytes, "gzip": gzip.compress, "zstd": zstd, "pipe": bytes}
 
 
+Land = Callable[[Scenario], tuple[Landed, Path]]
+"""Lands a scenario through one reader; what that said, and the dump's folder."""
+
+
+@pytest.fixture(scope="module")
+def once(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[Scenario, str], tuple[Landed, Path]]:
+    """Lands each scenario once through each reader, into a store of its own."""
+
+    @functools.cache
+    def land(name: str, writer: str) -> tuple[Landed, Path]:
+        (scenario,) = (s for s in SCENARIOS if s.name == name)
+        folder = tmp_path_factory.mktemp("landed")
+        store, file = Store(folder / "store", create=True), folder / "dump.mon"
+        stored = WRITERS[writer](scenario.data)
+        file.write_bytes(stored)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stored)))
+            result = ingest("-" if writer == "pipe" else file, store)
+        found = store.find(result.dump)
+        assert found is not None
+        return result, found
+
+    return lambda scenario, writer: land(scenario.name, writer)
+
+
 @pytest.fixture(params=WRITERS)
 def landed(
-    request: pytest.FixtureRequest, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> Any:
-    def land(scenario: Scenario) -> Landed:
-        stored = WRITERS[request.param](scenario.data)
-        if request.param == "pipe":
-            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stored)))
-            return ingest("-", store)
-        file = tmp_path / "dump.mon"
-        file.write_bytes(stored)
-        return ingest(file, store)
-
-    return land
+    request: pytest.FixtureRequest, once: Callable[[Scenario, str], tuple[Landed, Path]]
+) -> Land:
+    return lambda scenario: once(scenario, request.param)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_a_dump_lands_as_expected(scenario: Scenario, landed: Any, store: Store):
-    result = landed(scenario)
+def test_a_dump_lands_as_expected(scenario: Scenario, landed: Land):
+    result, folder = landed(scenario)
 
-    folder = store.find(result.dump)
-    assert folder is not None
     for name, columns in scenario.tables.items():
         table = pq.ParquetFile(folder / f"{name}.parquet").read()
         assert {c: table[c].to_pylist() for c in columns} == columns
@@ -54,9 +71,8 @@ def test_a_dump_lands_as_expected(scenario: Scenario, landed: Any, store: Store)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_every_byte_is_accounted_for(scenario: Scenario, landed: Any, store: Store):
-    about = landed(scenario).about
-    parts = about["bytes"]
+def test_every_byte_is_accounted_for(scenario: Scenario, landed: Land):
+    parts = dict(landed(scenario)[0].about["bytes"])
 
     assert parts.pop("size") == len(scenario.data)
     assert sum(parts.values()) == len(scenario.data)
@@ -67,10 +83,8 @@ def test_every_byte_is_accounted_for(scenario: Scenario, landed: Any, store: Sto
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_what_is_quarantined_is_kept_byte_by_byte(scenario: Scenario, landed: Any, store: Store):
-    result = landed(scenario)
-    folder = store.find(result.dump)
-    assert folder is not None
+def test_what_is_quarantined_is_kept_byte_by_byte(scenario: Scenario, landed: Land):
+    result, folder = landed(scenario)
     if result.about["bytes"]["quarantined"] == 0:
         assert not (folder / "quarantine.parquet").exists()
         return
@@ -81,8 +95,8 @@ def test_what_is_quarantined_is_kept_byte_by_byte(scenario: Scenario, landed: An
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_the_inventory_counts_what_lands(scenario: Scenario, landed: Any):
-    about = landed(scenario).about
+def test_the_inventory_counts_what_lands(scenario: Scenario, landed: Land):
+    about = landed(scenario)[0].about
     found = take_inventory(Source(io.BytesIO(scenario.data), scenario.name))
 
     rows = {
