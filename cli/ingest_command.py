@@ -11,6 +11,7 @@ import click
 from .dump_output import container_option
 from .main import Status, status_of
 from .options import dump_arguments, release_option, store_option
+from .output import say
 from .progress import bar
 from .site_settings import settings
 
@@ -46,7 +47,7 @@ def command(
       cpmon ingest quiet-hour.mon --store perf/
       ssh vm cat monitor.gz | cpmon ingest - --store perf/ --system VMPROD
     """
-    from ..schemas.errors import CpmonError, DumpError
+    from ..schemas.errors import BusyError, CpmonError, DumpError
     from ..store import Store
 
     if run_id and len(dumps) > 1:
@@ -60,8 +61,9 @@ def command(
         except CpmonError as error:
             if len(dumps) == 1:
                 raise
-            click.echo(f"cpmon: {error}", err=True)
+            say(f"cpmon: {error}", err=True)
             status = Status.DAMAGED if isinstance(error, DumpError) else Status.USAGE
+            status = Status.BUSY if isinstance(error, BusyError) else status
         worst = max(worst, status)
     return worst
 
@@ -94,14 +96,12 @@ def _tell(dump: Path, landed: Landed, seconds: float) -> None:
             f"landed as {landed.dump[:12]}, system {landed.system}, "
             f"{about['intervals']} intervals, {rows:,} rows, {speed}"
         )
-    click.echo(f"{dump}: {said}")
+    say(f"{dump}: {said}")
     if landed.run:
         change = "" if landed.run_changed else " (as before)"
-        click.echo(f"  run {landed.run.run_id}{change}")
+        say(f"  run {landed.run.run_id}{change}")
     for code, count in sorted(landed.findings.counts.items(), key=lambda item: item[0].name):
         first = next(f for f in landed.findings.kept if f.code is code)
-        click.echo(
-            f"  {code.severity}: {code.name} x {count:,}, first at {first.offset:#x}", err=True
-        )
-        click.echo(f"    {code.meaning}\n    {first.detail}", err=True)
-        click.echo(f"    remedy: {code.remedy}", err=True)
+        say(f"  {code.severity}: {code.name} x {count:,}, first at {first.offset:#x}", err=True)
+        say(f"    {code.meaning}\n    {first.detail}", err=True)
+        say(f"    remedy: {code.remedy}", err=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..schemas.errors import CpmonError
+from ..schemas.errors import BusyError, CpmonError
 from ..schemas.registry import fingerprint
 from ..store.runs import Run, read_run, run_file, save_run
 from ..store.store import Staging, Store
@@ -65,6 +65,8 @@ def ingest(
 
     Raises:
         DumpError: the input is no monitor data; nothing was written.
+        BusyError: the file was written to meanwhile; nothing was landed.
+        StoreError: the store cannot be written; nothing was landed.
         CpmonError: the run file beside the dump is wrong, or the dump has no records to make a
             run of; the dump itself has landed.
     """
@@ -108,7 +110,20 @@ def _land(
                 if progress:
                     progress(source)
             writing.put(reader.rest())
+        _check_unchanged(source)
         return _publish(reader, staged, store, system)
+
+
+def _check_unchanged(source: Source) -> None:
+    """A part of a dump must not land: the whole would be another dump with the same intervals."""
+    if change := source.change():
+        raise BusyError(
+            f"{source.name} changed while it was read",
+            found=change,
+            effect="nothing was landed",
+            remedy="ingest it again when it is complete: after MONWRITE STOP, or when the copy is "
+            "done; cpmon batch waits for that by itself",
+        )
 
 
 @contextmanager
@@ -149,7 +164,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
         "cpmon": __version__,
     }
     day = moment(reader.first_us or 0).date()
-    fresh = store.find(source.identity) is None and store.publish(staged, about, day)
+    fresh = store.publish(staged, about, day)
     return Landed(source.identity, name, not fresh, about, findings)
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from io import RawIOBase
 from pathlib import Path
 from typing import Protocol, cast
 
-import pyarrow as pa
 from blake3 import blake3
 
 from ..schemas.errors import DumpError
+from .decompress import Stored, gunzip, unzstd
 from .device import Device
-
-PIECE = 256 * 1024
-"""How much is decompressed at once; at most this is lost in front of damage."""
 
 
 class Container(StrEnum):
@@ -27,18 +26,6 @@ class Container(StrEnum):
     AUTO = "auto"
     MONWRITE = "monwrite"
     MONREADER = "monreader"
-
-
-class Stored(Protocol):
-    """What is needed of a stream of stored bytes: any binary file has it."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Up to `size` bytes; none at the end."""
-        ...
-
-    def readinto(self, target: memoryview, /) -> int:
-        """Fill `target` from its front; returns how far, 0 at the end."""
-        ...
 
 
 class Delivered(Protocol):
@@ -71,8 +58,11 @@ class Source:
         name: str,
         stored_size: int | None = None,
         container: Container = Container.AUTO,
+        file: RawIOBase | None = None,
     ) -> None:
         self.name = name
+        self._file = file
+        self._opened = _state(file)
         self.stored_size = stored_size
         self.size = 0
         self.ended = False
@@ -121,12 +111,21 @@ class Source:
         self.size += filled
         return filled
 
+    def change(self) -> str:
+        """What happened to the file since it was opened; nothing if it is as it was, or is none."""
+        before, now = self._opened, _state(self._file)
+        if before == now or before is None or now is None:
+            return ""
+        if before[0] != now[0]:
+            return f"{before[0]:,} bytes at the beginning, {now[0]:,} bytes now"
+        return "its time of change is another one"
+
     @functools.cached_property
     def _delivered(self) -> Delivered:
         if self.compression == "gzip":
-            return _Pieces(_gunzip(self._stored), self)
+            return _Pieces(gunzip(self._stored), self)
         if self.compression == "zstd":
-            return _Pieces(_unzstd(self._stored), self)
+            return _Pieces(unzstd(self._stored), self)
         return self._stored
 
 
@@ -152,7 +151,15 @@ def open_source(path: str | Path, container: Container | str = Container.AUTO) -
     with stored:
         size = path.stat().st_size if path.is_file() else None
         raw = Device(stored) if path.is_char_device() else stored
-        yield Source(raw, path.name, size, container)
+        yield Source(raw, path.name, size, container, stored if size is not None else None)
+
+
+def _state(file: RawIOBase | None) -> tuple[int, int] | None:
+    """Size and time of change of an open file."""
+    if file is None:
+        return None
+    said = os.fstat(file.fileno())
+    return said.st_size, said.st_mtime_ns
 
 
 class _Counted:
@@ -225,29 +232,3 @@ class _Pieces:
         target[:got] = self._rest[:got]
         self._rest = self._rest[got:]
         return got
-
-
-def _gunzip(stored: Stored) -> Iterator[bytes]:
-    """Members one after the other, as `cat a.gz b.gz` makes them; padding zeros end them."""
-    member = zlib.decompressobj(wbits=31)
-    waiting = b""
-    while waiting or (waiting := stored.read(PIECE)):
-        piece = member.decompress(waiting, PIECE)
-        waiting = member.unconsumed_tail
-        if piece:
-            yield piece
-        if member.eof:
-            waiting = member.unused_data or stored.read(PIECE)
-            if not waiting.strip(b"\0"):
-                return
-            member = zlib.decompressobj(wbits=31)
-    if not member.eof:
-        if rest := member.flush():
-            yield rest
-        raise EOFError("the gzip file ends inside a member")
-
-
-def _unzstd(stored: Stored) -> Iterator[bytes]:
-    with pa.CompressedInputStream(pa.PythonFile(stored, mode="r"), "zstd") as stream:
-        while piece := stream.read(PIECE):
-            yield piece

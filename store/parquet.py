@@ -64,7 +64,8 @@ class TableWriter:
         # Left to itself, pyarrow would try to write the footer when the writer is collected.
         with contextlib.suppress(OSError, ValueError):
             self._writer.close()
-        self._file.close()
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def flush(self) -> None:
         """Write what is waiting as a row group."""

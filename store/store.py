@@ -7,6 +7,7 @@ STORE/
   classes.txt        which users belong together, if anybody said so
   catalog.duckdb     views over all of it; a cache
   sizes/             an empty file for each size of file landed: what is new needs no look
+  layouts/           the same for each set of layouts that a dump was decoded with
   staging/           half-written dumps; safe to delete
 """
 
@@ -19,7 +20,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -29,11 +30,12 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from ..schemas.errors import StoreError
+from .disk import writing
+from .leftovers import LOCK, sweep
 from .parquet import TableWriter
 
 VERSION = 1
 MARKER = "store.json"
-LOCK = ".lock"
 WAITING_BYTES = 64 * 1024 * 1024
 """Rows of all tables of a dump that may wait for their row groups; then the largest is written."""
 
@@ -56,12 +58,17 @@ class Staging:
         return {name: writer.rows for name, writer in sorted(self._writers.items())}
 
     def write(self, name: str, table: pa.Table) -> None:
-        """Add rows to a table of the dump."""
-        if name not in self._writers:
-            self._writers[name] = TableWriter(self.folder / f"{name}.parquet", table.schema)
-        self._writers[name].write(table)
-        if sum(writer.waiting_bytes for writer in self._writers.values()) > WAITING_BYTES:
-            max(self._writers.values(), key=lambda writer: writer.waiting_bytes).flush()
+        """Add rows to a table of the dump.
+
+        Raises:
+            StoreError: the disk refuses them.
+        """
+        with writing(self.folder.parent.parent):
+            if name not in self._writers:
+                self._writers[name] = TableWriter(self.folder / f"{name}.parquet", table.schema)
+            self._writers[name].write(table)
+            if sum(writer.waiting_bytes for writer in self._writers.values()) > WAITING_BYTES:
+                max(self._writers.values(), key=lambda writer: writer.waiting_bytes).flush()
 
     def close(self) -> None:
         """Finish all tables and make them durable: two at a time, most of it is waiting."""
@@ -134,6 +141,26 @@ class Store:
         for file in sorted(self.records.glob("system=*/date=*/dump=*/dump.json")):
             yield json.loads(file.read_text(encoding="utf-8"))
 
+    def layouts(self) -> set[str]:
+        """Fingerprints of the layouts that dumps were decoded with, perhaps of some that are gone.
+
+        They are noted when a dump lands, so that nobody needs to look into all of them.
+        """
+        folder = self.root / "layouts"
+        if folder.is_dir():
+            return {file.name for file in folder.iterdir()}
+        found = {str(about.get("layouts")) for about in self.dumps()}
+        with (
+            suppress(OSError),  # a disk that cannot be written serves readers all the same
+            tempfile.TemporaryDirectory(dir=self.root, ignore_cleanup_errors=True) as scratch,
+        ):
+            made = Path(scratch) / folder.name
+            made.mkdir()
+            for name in found:
+                (made / name).touch()
+            made.rename(folder)
+        return found
+
     def tables(self) -> set[str]:
         """Names of the tables that at least one dump has landed in."""
         return {
@@ -144,15 +171,13 @@ class Store:
         }
 
     def sweep(self) -> None:
-        """Remove what killed processes left: a folder whose lock nobody holds."""
-        for file in self.staging.glob(f"*{LOCK}"):
-            try:
-                with file.open("r+") as lock:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(file.with_suffix(""), ignore_errors=True)
-                    file.unlink(missing_ok=True)
-            except (BlockingIOError, FileNotFoundError):
-                continue
+        """Remove what killed processes left.
+
+        Raises:
+            StoreError: the disk refuses it.
+        """
+        with writing(self.root):
+            sweep(self.root)
 
     @contextmanager
     def stage(self) -> Iterator[Staging]:
@@ -160,14 +185,16 @@ class Store:
 
         The lock beside it tells others that its owner is alive; it is there before the folder.
         """
-        for needed in (self.staging, self.records, self.runs, self.root / "sizes"):
-            needed.mkdir(exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.staging, suffix=LOCK)
+        with writing(self.root):
+            for needed in (self.staging, self.records, self.runs, self.root / "sizes"):
+                needed.mkdir(exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.staging, suffix=LOCK)
         with os.fdopen(handle, "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             staged = Staging(Path(name.removesuffix(LOCK)))
-            staged.folder.mkdir()
             try:
+                with writing(self.root):
+                    staged.folder.mkdir()
                 yield staged
             finally:
                 staged.abandon()
@@ -184,25 +211,40 @@ class Store:
 
         Returns:
             False if the same dump had been landed meanwhile; then nothing changes.
+
+        Raises:
+            StoreError: the disk refuses it.
         """
-        staged.close()
         target = self.records.joinpath(
             f"system={quote(about['system'], safe='')}", f"date={day}", f"dump={about['dump']}"
         )
-        _write_durably(staged.folder / "dump.json", json.dumps(about, indent=1))
-        sync_folder(staged.folder)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if about["stored_size"] is not None:
-            (self.root / "sizes" / str(about["stored_size"])).touch()
-        try:
-            staged.folder.rename(target)
-        except OSError:
-            if target.exists():
-                return False
-            raise
-        for folder in (target.parent, target.parent.parent, self.records):
-            sync_folder(folder)
+        with writing(self.root):
+            staged.close()
+            _write_durably(staged.folder / "dump.json", json.dumps(about, indent=1))
+            sync_folder(staged.folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if about["stored_size"] is not None:
+                (self.root / "sizes" / str(about["stored_size"])).touch()
+            self.layouts()  # of a store that did not note them yet
+            (self.root / "layouts" / str(about["layouts"])).touch()
+            with self._alone():
+                if self.find(about["dump"]) is not None:
+                    return False
+                staged.folder.rename(target)
+            for folder in (target.parent, target.parent.parent, self.records, self.root):
+                sync_folder(folder)
         return True
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One process at a time: the same dump must not land twice, under two names."""
+        handle = os.open(self.records, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # some network disks lock no folders
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
     def _check(self, marker: Path) -> None:
         try:
@@ -226,7 +268,9 @@ class Store:
                 effect="nothing was landed",
                 remedy="name a new folder with --store",
             )
-        self.root.mkdir(parents=True, exist_ok=True)
+        with writing(self.root):
+            self.root.mkdir(parents=True, exist_ok=True)
+            sync_folder(self.root.absolute().parent)
         replace_durably(marker, json.dumps({"version": VERSION}))
 
 
@@ -236,12 +280,20 @@ def _is_empty(folder: Path) -> bool:
 
 
 def replace_durably(path: Path, text: str) -> None:
-    """Write a small file so that a reader sees the old or the new one, after a crash as well."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    _write_durably(Path(name), text)
-    Path(name).replace(path)
-    sync_folder(path.parent)
+    """Write a small file so that a reader sees the old or the new one, after a crash as well.
+
+    Raises:
+        StoreError: the disk refuses it.
+    """
+    with writing(path.parent):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+        try:
+            _write_durably(Path(name), text)
+            Path(name).replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+        sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

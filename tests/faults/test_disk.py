@@ -1,0 +1,131 @@
+"""A disk that is full at any moment, read-only, or lets files grow no further."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.faults.conftest import Victim, check_tidy, dump_of, rows, undisturbed
+from tests.faults.test_kills import make_old, new_dump, whole_dumps
+
+POINTS = 50
+PAGE = 4096
+ROOM = 64 << 20
+
+
+@dataclass
+class Disk:
+    """A small file system in memory."""
+
+    path: Path
+
+    def change(self, *options: str) -> None:
+        """Mount it again with other options."""
+        subprocess.run(["mount", "-o", ",".join(["remount", *options]), str(self.path)], check=True)
+
+    @property
+    def used(self) -> int:
+        """Bytes that are taken."""
+        return shutil.disk_usage(self.path).used
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    path = tmp_path / "disk"
+    path.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", str(path)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no file system may be mounted here; the limit of a file's size is tried")
+    try:
+        yield Disk(path)
+    finally:
+        subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+def check_refused(status: int, told: str, problem: str) -> None:
+    """A message of three parts, without a traceback; a dump that landed says nothing of it."""
+    assert status == 2, told
+    assert problem in told
+    assert "effect" in told and "remedy" in told
+    assert "Traceback" not in told and "failure of cpmon" not in told
+
+
+def check_full(victim: Victim, disk: Disk, folder: Path, points: int) -> None:
+    store, dumps, full, moments = disk.path / "store", [new_dump(folder, 0)], 0, random.Random(5)
+    assert victim.run(dumps[0], store, ask=True)[0] == 0
+    need = -disk.used
+    dumps.append(new_dump(folder, 1))
+    assert victim.run(dumps[1], store)[0] == 0
+    need += disk.used
+    while full < points:
+        dumps.append(new_dump(folder, len(dumps)))
+        landed = False
+        while not landed and full < points:
+            disk.change(f"size={disk.used + moments.randrange(0, need, PAGE) + PAGE}")
+            status, told = victim.run(dumps[-1], store, ask=full % 10 == 0)
+            landed = status == 0
+            if not landed:
+                check_refused(status, told, "the disk of the store is full")
+                full += 1
+            assert {d.name for d in dumps[: None if landed else -1]} == whole_dumps(store)
+            disk.change(f"size={ROOM}")
+    make_old(store)
+    for one in dumps:
+        assert victim.run(one, store)[0] == 0
+    assert rows(store) == undisturbed(folder, dumps)
+    check_tidy(store)
+
+
+def test_a_full_disk_costs_the_dump_that_did_not_fit(victim: Victim, disk: Disk, tmp_path: Path):
+    check_full(victim, disk, tmp_path, 4)
+
+
+@pytest.mark.slow
+def test_fifty_moments_of_a_full_disk_cost_nothing_that_had_landed(
+    victim: Victim, disk: Disk, tmp_path: Path
+):
+    check_full(victim, disk, tmp_path, POINTS)
+
+
+@pytest.mark.parametrize("limit", range(1500, 4500, 1000))
+def test_a_limit_of_file_sizes_is_told(limit: int, victim: Victim, tmp_path: Path):
+    store, dump = tmp_path / "store", new_dump(tmp_path, 0)
+    status, told = victim.run(dump, store, fsize=limit)
+    check_refused(status, told, "would be larger than this process may write")
+    assert "ulimit -f" in told
+    assert whole_dumps(store) == set()
+    assert victim.run(dump, store)[0] == 0
+    assert rows(store) == undisturbed(tmp_path, [dump])
+    check_tidy(store)
+
+
+def test_a_store_on_a_read_only_disk_is_read_and_not_written(
+    victim: Victim, disk: Disk, tmp_path: Path
+):
+    store, first, second = disk.path / "store", new_dump(tmp_path, 0), new_dump(tmp_path, 1)
+    assert victim.run(first, store, ask=True)[0] == 0
+    disk.change("ro")
+    check_refused(*victim.run(second, store), "the disk of the store is read-only")
+    assert "landed before" in victim.run(first, store)[1]
+    assert rows(store) == undisturbed(tmp_path, [first])
+    check_refused(*victim.run(first, disk.path / "new"), "the disk of the store is read-only")
+
+
+def test_a_read_only_store_without_a_catalogue_is_read_all_the_same(
+    victim: Victim, disk: Disk, tmp_path: Path
+):
+    store, first = disk.path / "store", new_dump(tmp_path, 0)
+    assert victim.run(first, store)[0] == 0
+    assert not (store / "catalog.duckdb").exists()
+    disk.change("ro")
+    assert rows(store) == undisturbed(tmp_path, [first])
+
+
+def test_the_dumps_of_these_tests_differ():
+    assert len({dump_of(number) for number in range(5)}) == 5

@@ -1,0 +1,94 @@
+"""Killed at any moment, 200 times, the store is what it was, and the next ingest completes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from cpmon.store import Store
+from tests.faults.conftest import Victim, check_tidy, dump_of, rows, undisturbed
+
+KILLS = 200
+ASK_EVERY = 4
+DAY_S = 86_400
+
+
+def whole_dumps(store: Path) -> set[str]:
+    """Names of the landed files; each of their dumps must have all that its `dump.json` says."""
+    found = set()
+    for folder in store.glob("records/system=*/date=*/dump=*"):
+        about = json.loads((folder / "dump.json").read_text(encoding="utf-8"))
+        for table, count in about["rows"].items():
+            assert pq.ParquetFile(folder / f"{table}.parquet").metadata.num_rows == count
+        found.add(about["source"])
+    return found
+
+
+def make_old(store: Path) -> None:
+    """What has no lock and is left over is removed a day later."""
+    for entry in (*store.glob(".*"), *store.glob("tmp*")):
+        then = time.time() - 2 * DAY_S
+        os.utime(entry, (then, then))
+
+
+def test_a_killed_ingest_is_as_if_it_had_not_been(victim: Victim, tmp_path: Path):
+    """A few of them; the many are in the slow test."""
+    check_kills(victim, tmp_path, 8)
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_at_random_moments_cost_nothing(victim: Victim, tmp_path: Path):
+    check_kills(victim, tmp_path, KILLS)
+
+
+def check_kills(victim: Victim, folder: Path, kills: int) -> None:
+    store, moments, dumps, dead = folder / "store", random.Random(6), [], 0
+    longest = {}
+    for ask in (False, True):
+        dumps.append(new_dump(folder, len(dumps)))
+        (store / "catalog.duckdb").unlink(missing_ok=True)
+        started = time.perf_counter()
+        assert victim.run(dumps[-1], store, ask=ask)[0] == 0
+        longest[ask] = time.perf_counter() - started
+    while dead < kills:
+        if dumps[-1].name in whole_dumps(store):
+            dumps.append(new_dump(folder, len(dumps)))
+        ask = dead % ASK_EVERY == 0
+        if ask:
+            (store / "catalog.duckdb").unlink(missing_ok=True)
+        dead += victim.kill_after(moments.uniform(0, longest[ask]), dumps[-1], store, ask=ask)
+        assert {d.name for d in dumps[:-1]} <= whole_dumps(store)
+    make_old(store)
+    assert victim.run(dumps[-1], store)[0] == 0
+    last = new_dump(folder, len(dumps))
+    assert victim.run(last, store)[0] == 0
+    assert rows(store) == undisturbed(folder, [*dumps, last])
+    check_tidy(store)
+
+
+def new_dump(folder: Path, number: int) -> Path:
+    file = folder / f"{number}.mon"
+    file.write_bytes(dump_of(number))
+    return file
+
+
+def test_what_is_half_written_without_a_lock_goes_after_a_day(tmp_path: Path):
+    store = Store(tmp_path / "store", create=True)
+    (store.staging / "left").mkdir(parents=True)
+    (store.root / ".catalog.abc").mkdir()
+    young = store.root / ".store.json.abc"
+    young.touch()
+    then = time.time() - 2 * DAY_S
+    for old in (store.staging / "left", store.root / ".catalog.abc"):
+        os.utime(old, (then, then))
+
+    store.sweep()
+
+    assert list(store.staging.iterdir()) == []
+    assert {entry.name for entry in store.root.iterdir()} == {"store.json", young.name, "staging"}

@@ -1,0 +1,61 @@
+"""A process that ingests, over and over, in children that may be killed: imports are done once.
+
+Reads lines of JSON on standard input: {"dump", "store", "ask", "fsize"}; tells the child's number,
+then, when it has ended, its status and what it said. `ask`: the store is asked afterwards, so that
+the catalogue is made; `fsize`: no file may grow beyond so many bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from cpmon.cli import ingest_command, site_settings
+from cpmon.cli.main import Status, run
+from cpmon.ingest import landing
+from cpmon.schemas.arrow import schemas
+from cpmon.schemas.registry import by_record, fingerprint
+from cpmon.store import Store, connect
+
+WARM = (ingest_command, site_settings, landing, by_record(), schemas(), fingerprint())
+"""What a child would have to import and read first; none of it starts a thread."""
+pa.array([0])  # imports pandas
+
+
+def child(said: dict[str, Any], out: int) -> NoReturn:
+    """Ingest, ask, and end without a word to the parent's files."""
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    if said.get("fsize"):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (said["fsize"], said["fsize"]))
+    status = run(["ingest", said["dump"], "--store", said["store"]])
+    if said.get("ask") and status in (Status.DONE, Status.WARNINGS):
+        with connect(Store(Path(said["store"]))) as connection:
+            connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(int(status))
+
+
+def main() -> None:
+    """One child for each line."""
+    for line in sys.stdin:
+        with tempfile.TemporaryFile() as out:
+            pid = os.fork()
+            if pid == 0:
+                child(json.loads(line), out.fileno())
+            print(pid, flush=True)
+            _, status = os.waitpid(pid, 0)
+            out.seek(0)
+            told = out.read().decode(errors="replace")
+        print(json.dumps([os.waitstatus_to_exitcode(status), told]), flush=True)
+
+
+main()
