@@ -1,6 +1,6 @@
 -- Every device in the samples is in the configuration
--- Each device of IODDEV has a configuration record (MTRDEV), or an event that it
--- was varied on (IODVON), in some dump of the system. Type, control unit and
+-- Each device of IODDEV has a configuration record (MTRDEV), or an event that
+-- it was varied on (IODVON), in some dump of the system. Type, control unit and
 -- channel paths of a device come from it.
 -- severity: warning
 -- needs: ioddev

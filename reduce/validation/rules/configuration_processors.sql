@@ -1,7 +1,7 @@
 -- Every processor in the samples is in the configuration
--- Each processor of SYTPRP has a configuration record (MTRPRP), or an event that
--- it was varied on (PRCVON), in some dump of the system. The reports tell master
--- processor and type from it.
+-- Each processor of SYTPRP has a configuration record (MTRPRP), or an event
+-- that it was varied on (PRCVON), in some dump of the system. The reports tell
+-- master processor and type from it.
 -- severity: warning
 -- needs: sytprp
 -- remedy: Land the dump that begins with the configuration records; look for

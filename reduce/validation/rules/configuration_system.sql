@@ -3,8 +3,9 @@
 -- its end, in this dump or an earlier one. It names the system, its level and
 -- its IPL; without it restarts are recognised by falling counters only.
 -- severity: warning
--- remedy: Start MONWRITE before MONITOR START, or land the dump that begins with
--- the configuration records; --system at ingest names a system that does not.
+-- remedy: Start MONWRITE before MONITOR START, or land the dump that begins
+-- with the configuration records; --system at ingest names a system that does
+-- not.
 WITH known AS (
   SELECT system, MIN(tod) AS since
   FROM monitor.mtrsys

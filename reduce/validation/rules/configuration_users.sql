@@ -1,6 +1,6 @@
 -- Every user in the samples is in the configuration
--- Each user of USEACT has a configuration record (MTRUSR) or a logon (USELON) in
--- some dump of the system. Share, storage and class of a user come from it.
+-- Each user of USEACT has a configuration record (MTRUSR) or a logon (USELON)
+-- in some dump of the system. Share, storage and class of a user come from it.
 -- severity: warning
 -- needs: useact
 -- remedy: Land the dump that begins with the configuration records; enable

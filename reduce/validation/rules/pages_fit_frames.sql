@@ -1,13 +1,13 @@
 -- The users' resident pages fit into real storage
--- VMDCTPVR of USEACT, over all users of an interval, against the frames of 4 KiB
--- in the storage that configuration records (RSAGSTOR of MTRMEM) tell. A user's
--- figure stands in the record of each of his virtual processors; where the sum
--- of all is too much, each user is counted once. 1 % is left to the time that
--- sampling takes.
+-- VMDCTPVR of USEACT, over all users of an interval, against the frames of 4
+-- KiB in the storage that configuration records (RSAGSTOR of MTRMEM) tell. A
+-- user's figure stands in the record of each of his virtual processors; where
+-- the sum of all is too much, each user is counted once. 1 % is left to the
+-- time that sampling takes.
 -- severity: critical
 -- needs: useact mtrmem
--- remedy: Compare the layouts of USEACT and MTRMEM with your release; if storage
--- was added, look for the record that says so (MTRMEM, STOADD).
+-- remedy: Compare the layouts of USEACT and MTRMEM with your release; if
+-- storage was added, look for the record that says so (MTRMEM, STOADD).
 WITH storage AS (
   SELECT system,
          CAST(MAX(rsagstor) / 4096 AS DOUBLE) * 1.01 AS most

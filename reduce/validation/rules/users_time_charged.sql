@@ -1,13 +1,13 @@
 -- The users' processor time is what the processors have charged to users
--- Growth of VMDTTIME over all users (USEACT) as a share of the growth of PFXUTIME
--- over all processors (SYTPRP), by interval. More than all of it there never is;
--- less is missing where users logged on or off in the interval, so that only
--- less than half is told. Not told where less than 1 s was charged. 2 % are left
--- to the time that sampling takes.
+-- Growth of VMDTTIME over all users (USEACT) as a share of the growth of
+-- PFXUTIME over all processors (SYTPRP), by interval. More than all of it there
+-- never is; less is missing where users logged on or off in the interval, so
+-- that only less than half is told. Not told where less than 1 s was charged. 2
+-- % are left to the time that sampling takes.
 -- severity: warning
 -- remedy: If the users have more: compare the layouts of USEACT and SYTPRP with
--- your release. If they have less: look whether MONITOR SAMPLE ENABLE USER names
--- all users, and for frames that are missing (cpmon check).
+-- your release. If they have less: look whether MONITOR SAMPLE ENABLE USER
+-- names all users, and for frames that are missing (cpmon check).
 WITH steady AS (
   SELECT DISTINCT system, interval_end, previous_end
   FROM meta.interval
