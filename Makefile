@@ -14,7 +14,7 @@ COMPILE := UV_CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/uv pip compile --quiet -
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all setup demo test test-slow check bench fuzz samples goldens docs lock upgrade clean help
+.PHONY: all setup demo test test-slow check soak bench fuzz samples goldens docs lock upgrade clean help
 
 all: test check test-slow ## all that CI runs
 
@@ -69,6 +69,9 @@ check: $(STAMP) ## requirements, format, lint, types, import directions, SQL
 	$(BIN)/mypy tools $(wildcard bench/*.py)
 	$(BIN)/python -m tools.check_imports
 	$(BIN)/python -m tools.check_sql
+
+soak: $(STAMP) ## 30 days of three systems through batches, with damage and kills
+	$(BIN)/python -m tests.batch.soak --days 30 --each 24 --kills 10 --folder build/soak
 
 bench: $(STAMP) ## the measured bars: decoding, landing, memory
 	$(BIN)/python -m bench

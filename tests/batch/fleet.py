@@ -40,10 +40,14 @@ class Hour:
     damage: str = ""
 
     @property
+    def begin(self) -> datetime:
+        """When the hour begins, UTC."""
+        return BEGIN + timedelta(hours=self.hour)
+
+    @property
     def name(self) -> str:
         """Of its file."""
-        begin = BEGIN + timedelta(hours=self.hour)
-        return f"{self.system}-{begin:%Y%m%d-%H}.mon"
+        return f"{self.system}-{self.begin:%Y%m%d-%H}.mon"
 
     @property
     def is_dump(self) -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -18,11 +19,14 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
+import duckdb
+
 from cpmon.batch import Batch, Result, read_plan
 from cpmon.batch.log import Log
 from cpmon.cli.output import write_file
+from cpmon.reduce.reductions import reductions
 from cpmon.reduce.settings import read_settings
-from cpmon.store import Store
+from cpmon.store import Store, connect
 from tests.batch.fleet import BEGIN, Hour, hours
 
 SETTINGS = """
@@ -54,12 +58,17 @@ STAYS_H = 48
 
 @dataclass(frozen=True)
 class Step:
-    """A batch. `seconds`, `cpu` and `files`: its time, and the files that were new to it."""
+    """A batch.
+
+    `seconds`, `cpu` and `files`: its time, and the files that were new to it. `yardstick`: the
+    processor time of a piece of work that is always the same, done right before and after.
+    """
 
     day: date
     files: int
     seconds: float
     cpu: float
+    yardstick: float
     landed: int
     status: int
     rss: int
@@ -85,8 +94,14 @@ class Soak:
         return [hour for hour in self.written if hour.is_dump]
 
     def per_file(self, steps: list[Step]) -> float:
-        """Seconds of processor time for each file: other work of the machine is not counted."""
-        return sum(step.cpu for step in steps) / sum(step.files for step in steps)
+        """Processor time for each file, in yardsticks: other work of the machine is not counted."""
+        return sum(s.cpu / s.yardstick for s in steps) / sum(s.files for s in steps)
+
+    def first_and_last(self, files: int) -> tuple[float, float]:
+        """The time for each of the first files, without the first batch, and of the last."""
+        steps = self.steps[1:]
+        count = -(-files // steps[0].files)
+        return self.per_file(steps[:count]), self.per_file(steps[-count:])
 
 
 def soak(
@@ -115,7 +130,32 @@ def soak(
         yield done
 
 
+def complain(done: Soak) -> None:
+    """Raise if anything is not as it must be afterwards, but for times."""
+    store = done.store
+    expected = {(one.system, end.replace(tzinfo=None)) for one in done.written for end in one.ends}
+    with connect(store, reductions()) as con:
+        ends = "date_trunc('second', interval_end + INTERVAL 500 MILLISECOND)"
+        rows = con.sql(f"SELECT system, {ends} FROM meta.interval").fetchall()
+    assert len(rows) == len(expected), f"{len(rows)} intervals, expected {len(expected)}"
+    assert set(rows) == expected
+    assert len(list(store.dumps())) == len(done.dumps)
+    assert list(store.staging.iterdir()) == []
+    days = {(one.system, str(one.begin.date())) for one in done.written if one.ends}
+    for system, day in days:
+        report = done.folder / "out" / system / day[:7] / f"{day}.txt"
+        assert report.stat().st_size > 200, report
+    texts = sum(not one.is_dump for one in done.written)
+    reasons = list((done.folder / "quarantine").glob("*.reason.txt"))
+    assert (
+        texts
+        <= len(reasons)
+        <= texts + done.kills + sum(one.hour % 50 == 7 for one in done.written)
+    )
+
+
 def _step(batch: Batch, now: datetime, files: int, folder: Path) -> Step:
+    yard = _yardstick()
     started, worked = time.perf_counter(), time.process_time()
     result: Result = batch.run(now.date())
     seconds, cpu = time.perf_counter() - started, time.process_time() - worked
@@ -124,12 +164,25 @@ def _step(batch: Batch, now: datetime, files: int, folder: Path) -> Step:
         files,
         seconds,
         cpu,
+        (yard + _yardstick()) / 2,
         result.landed,
         int(result.status),
         _rss(),
         sum(f.stat().st_size for f in (folder / "store").rglob("*") if f.is_file()),
         result.steps,
     )
+
+
+def _yardstick() -> float:
+    """Processor time of some work of the kind that a batch is made of."""
+    worked = time.process_time()
+    with duckdb.connect(":memory:") as con:
+        for number in range(60):
+            sums = "SELECT i, sum(i) OVER (ORDER BY i) AS s FROM range(20000) AS t(i)"
+            con.execute(f"CREATE VIEW v{number} AS {sums}")
+            con.execute(f"SELECT max(s) FROM v{number}").fetchall()
+    json.loads(json.dumps(list(range(200_000))))
+    return time.process_time() - worked
 
 
 def _batch(folder: Path) -> Batch:
@@ -195,11 +248,14 @@ def main() -> None:
         step = done.steps[-1]
         print(
             step.day, step.files, f"{step.seconds:.1f} s", f"cpu {step.cpu:.1f} s",
+            f"yardstick {step.yardstick:.2f} s",
             f"landed {step.landed}", step.status,
             f"rss {step.rss >> 20} MiB", f"store {step.store_bytes / 1e6:.1f} MB", step.steps,
             flush=True,
         )  # fmt: skip
-    print("kills", done.kills)
+    first, last = done.first_and_last(100)
+    print(f"kills {done.kills}; a file takes {last / first:.2f} of the time of the first ones")
+    complain(done)
 
 
 if __name__ == "__main__":

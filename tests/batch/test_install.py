@@ -37,8 +37,7 @@ def test_units_are_written_verified_and_explained(site: Site, capfd: pytest.Capt
         assert f"ReadWritePaths={site.folder / folder}\n" in text
         assert (site.folder / folder).is_dir()
     assert (
-        "User=perf\n" in text
-        and "OnCalendar=*:0/15\n" in (units / "cpmon-batch.timer").read_text()
+        "User=perf\n" in text and "OnCalendar=*:0/15\n" in (units / "cpmon-batch.timer").read_text()
     )
     files = [str(units / f"cpmon-batch.{kind}") for kind in ("service", "timer")]
     assert subprocess.run(["systemd-analyze", "verify", *files], check=False).returncode == 0

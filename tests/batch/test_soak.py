@@ -1,0 +1,39 @@
+"""Some days of three systems in time-lapse, damaged and killed; `make soak` has thirty."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.batch.soak import Soak, complain, soak
+
+DAYS, EACH_H, KILLS = 5, 12, 3
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Soak:
+    folder = tmp_path_factory.mktemp("soak") / "site"
+    *_, last = soak(folder, DAYS, EACH_H, KILLS, exceptions=False)
+    return last
+
+
+@pytest.mark.slow
+def test_every_good_interval_is_there_once_and_the_reports_are(done: Soak):
+    assert len(done.written) == 3 * 24 * DAYS
+    complain(done)
+
+
+@pytest.mark.slow
+def test_no_batch_failed(done: Soak):
+    assert {step.status for step in done.steps} <= {0, 3}
+
+
+@pytest.mark.slow
+def test_memory_stays_what_it_was(done: Soak):
+    early, late = done.steps[3].rss, done.steps[-1].rss
+    assert late < early + 100 * 2**20
+
+
+@pytest.mark.slow
+def test_a_file_takes_as_long_as_in_the_beginning(done: Soak):
+    first, last = done.first_and_last(100)
+    assert last <= 1.2 * first
