@@ -16,6 +16,7 @@ from ..schemas.registry import fingerprint
 from ..store.runs import Run, read_run, run_file, save_run
 from ..store.store import Staging, Store
 from .ahead import ahead
+from .clocks import Clocks
 from .codec import moment
 from .configuration import UNKNOWN
 from .findings import Findings
@@ -104,9 +105,11 @@ def _land(
 ) -> Landed:
     with store.stage() as staged, _few_to_collect():
         reader = Reader(source, release)
+        clocks = Clocks(reader.findings)
         with Writing(staged) as writing:
             for window in ahead(windows(source, reader.framer)):
                 writing.put(reader.tables(window))
+                clocks.take(window, reader.configuration.nominal_s)
                 if progress:
                     progress(source)
             writing.put(reader.rest())

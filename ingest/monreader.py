@@ -136,17 +136,18 @@ class SetFramer:
         return True
 
     def _orphans(self, window: U8, base: int, found: Framed, at: int, behind: int) -> None:
-        """Frames that begin with a record, as far as they follow each other; the rest is lost."""
+        """Frames that hold records, as far as they follow each other; the rest is lost."""
         start = np.arange(at, behind, FRAME, dtype=np.int64)
-        readable = are_headers(window[:behind], start)
+        limit = np.minimum(start + FRAME, behind)
+        runs = find_runs(window, Frames(start, limit, np.ones(len(start), np.bool_)))
+        readable = are_headers(window[:behind], start) & ~runs.broken
         count = len(start) if readable.all() else int(np.argmin(readable))
         if count:
-            limit = np.minimum(start[:count] + FRAME, behind)
-            found.frames.append(Frames(start[:count], limit, np.ones(count, np.bool_)))
+            found.frames.append(Frames(start[:count], limit[:count], np.ones(count, np.bool_)))
             detail = "expected a control element, or a set that one announces"
             effect = "landed as sample data"
             self.books.findings.add(Finding(Code.FRAME_ORPHAN, base + at, detail, effect, count))
-            at = int(limit[-1])
+            at = int(limit[count - 1])
         if at < behind:
             found.lost.append((at, behind))
             detail = f"{behind - at} bytes; expected a control element"

@@ -99,7 +99,7 @@ def a_record_ends_on_the_last_byte_of_a_frame() -> tuple[bytes, Tables]:
 @scenario()
 def a_set_of_two_frames() -> tuple[bytes, Tables]:
     second = fields("sytrsp", 60, pfxcpuad=2, plsmvb2g=5)
-    data = samples(frame(CONFIG, SAMPLE, frame_end()), frame(second, interval_end(60)))
+    data = samples(frame(CONFIG, SAMPLE, frame_end(60)), frame(second, interval_end(60)))
     return dump(data), {"sytrsp": {"pfxcpuad": [1, 2], "plsmvb2g": [700, 5]}}
 
 
@@ -209,13 +209,13 @@ def a_dump_that_starts_in_mid_stream() -> tuple[bytes, Tables]:
 @scenario(Code.INTERVAL_OPEN)
 def samples_whose_interval_is_not_closed() -> tuple[bytes, Tables]:
     late = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=900)
-    data = interval(60, CONFIG, SAMPLE) + samples(frame(late, frame_end()))
+    data = interval(60, CONFIG, SAMPLE) + samples(frame(late, frame_end(120)))
     return dump(data), {"sytrsp": {"pfxcpuad": [1, 1], "plsmvb2g": [700, 900]}}
 
 
 @scenario(Code.CONTROL_CUT, captured=False)
 def frames_missing_before_the_next_control_record() -> tuple[bytes, Tables]:
-    whole = samples(frame(CONFIG, SAMPLE, frame_end()), frame(SAMPLE, interval_end(60)))
+    whole = samples(frame(CONFIG, SAMPLE, frame_end(60)), frame(SAMPLE, interval_end(60)))
     later = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=800)
     data = whole[: 2 * FRAME] + interval(120, later)
     return dump(data), {"sytrsp": {"plsmvb2g": [700, 800]}}
@@ -253,7 +253,7 @@ def zeros_behind_the_end_of_data_are_filler() -> tuple[bytes, Tables]:
 
 @scenario(Code.FRAME_EMPTY)
 def frames_of_zeros_inside_of_a_set() -> tuple[bytes, Tables]:
-    first, last = frame(CONFIG, SAMPLE, frame_end()), frame(LATER, interval_end(120))
+    first, last = frame(CONFIG, SAMPLE, frame_end(60)), frame(LATER, interval_end(120))
     return dump(samples(first, bytes(2 * FRAME), last)), {"sytrsp": {"plsmvb2g": [700, 800]}}
 
 
