@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import duckdb
@@ -26,6 +26,19 @@ kept AS (
 SELECT day, levels FROM kept ORDER BY day
 """
 
+_COARSE = """
+SELECT 1 FROM meta.reduced AS r
+WHERE r.reduction = $reduction AND r.system = $system AND r.level <> 'interval'
+  AND r.last_day >= $first AND r.first_day <= $last
+  AND NOT EXISTS (
+    SELECT 1 FROM meta.reduced AS i
+    WHERE i.reduction = r.reduction AND i.system = r.system AND i.level = 'interval'
+      AND i.first_day <= greatest(r.first_day, $first)
+      AND i.last_day >= least(r.last_day, $last))
+LIMIT 1
+"""
+_TICK = timedelta(microseconds=1)
+
 _NAMES = {"15m": "15 minutes", "hour": "an hour", "day": "a day"}
 
 
@@ -41,6 +54,8 @@ def source_of(
     if wanted.lines is Lines.ROW or rollup_of(wanted.reduction) is None:
         return fine, ()
     if not _has_rollups(con, wanted.reduction):
+        return fine, ()
+    if not _lacks_intervals(con, wanted, span):
         return fine, ()
     where, values = replace(span, shift=None, objects=()).where()
     rows = con.execute(
@@ -69,6 +84,15 @@ def source_of(
     if absent:
         notes.append(f"{_days(absent)} left out: not rolled up yet (cpmon reduce does it).")
     return source, tuple(notes)
+
+
+def _lacks_intervals(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> bool:
+    """Whether days may be kept in roll-ups only; told by what is kept, however long the span is."""
+    first = span.since.date() if span.since else date.min
+    last = (span.until - _TICK).date() if span.until else date.max
+    names = {"reduction": wanted.reduction, "system": span.system}
+    found = con.execute(_COARSE, {**names, "first": first, "last": last}).fetchall()
+    return bool(found)
 
 
 def _has_rollups(con: duckdb.DuckDBPyConnection, name: str) -> bool:

@@ -186,6 +186,10 @@ def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -
                 remedy="leave --system out: a run names its system",
             )
         return Span(measured, run, since, until)
+    # What is kept of a system tells that it is there without looking at all dumps.
+    reduced = "SELECT 1 FROM meta.reduced WHERE system = ? LIMIT 1"
+    if system is not None and con.execute(reduced, [system]).fetchall():
+        return Span(system)
     found = con.execute("SELECT DISTINCT system FROM meta.interval ORDER BY system").fetchall()
     systems = [str(name) for (name,) in found]
     if system is None:

@@ -8,12 +8,13 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .entries import Entry
+from .entries import Entry, replacing
 from .reduced import LEVELS, ByDay, Day, Kept, docs_path
 from .store import Store
-from .views import LANDED, name, text
+from .views import LANDED, landed_rows, name, sql_type, text
 
 if TYPE_CHECKING:
     from .catalogue import View
@@ -39,8 +40,8 @@ def reduction_entries(reduction: View, found: Kept | None) -> Iterator[Entry]:
     create = reduction.sql
     if found is not None and not (found.is_open and not found.closed):
         columns = ", ".join(name(column.name) for column in reduction.columns)
-        live = f"{LANDED}.{name(f'live_{reduction.name}')}"
-        if found.is_open or found.closed:
+        live = "" if found.tells_columns else f"{LANDED}.{name(f'live_{reduction.name}')}"
+        if live:
             sql = reduction.sql.replace(f"VIEW {reduction.name} (", f"VIEW {live} (", 1)
             yield Entry("VIEW", live, sql, f"{reduction.name}, computed.", said)
         create = f"CREATE VIEW {name(reduction.name)} AS SELECT {columns} FROM {_rows(found, live)}"
@@ -58,10 +59,25 @@ def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]
         said = {column: docs.get(column, "Meaning not known.") for column in schema.names}
         columns = ", ".join(map(name, said))
         said = {"level": "Length of what a row covers: 15m, hour, day.", **said}
-        create = f"CREATE VIEW {SCHEMA}.{name(reduction)} AS SELECT level, {columns}"
-        create += f" FROM {_parquet(files, hive=True)}"
+        rows = landed_rows(f"{SCHEMA}_{reduction}")
+        yield _rolled(rows, files, schema)
+        create = f"CREATE VIEW {SCHEMA}.{name(reduction)} AS SELECT level, {columns} FROM {rows}"
         title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
         yield Entry("VIEW", f"{SCHEMA}.{name(reduction)}", create, title, said)
+
+
+def _rolled(rows: str, files: Sequence[Path], schema: pa.Schema) -> Entry:
+    """The macro of the files of roll-ups: to make a view over them all would have to be opened."""
+    places = {"level": "VARCHAR", "system": "VARCHAR"}
+    typed = {column.name: sql_type(column.type) for column in schema} | places
+    none = ", ".join(f"CAST(NULL AS {kind}) AS {name(column)}" for column, kind in typed.items())
+    create = f"CREATE MACRO {rows} AS TABLE SELECT * FROM"
+    return Entry(
+        "MACRO TABLE",
+        rows.removesuffix("()"),
+        f"{create} {_parquet(files, hive=True)}",
+        stand_in=replacing(f"{create} (SELECT {none} WHERE false)"),
+    )
 
 
 def _docs(file: Path) -> dict[str, str]:
@@ -110,8 +126,8 @@ def ranges(state: ByDay, level: str) -> list[tuple[str, date, date, int]]:
 
 def _rows(found: Kept, live: str) -> str:
     """The rows of a reduction, of which some or all are kept."""
-    if not found.closed:
-        return _parquet(found.files)
+    if not live:
+        return _parquet(found.files, union=bool(found.closed))
     # The live view also tells the columns: results of another version may lack some.
     condition = f"NOT {_is_one_of(found.closed)}" if found.is_open else "false"
     rows = f"SELECT * FROM {live} WHERE {condition}"

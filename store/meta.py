@@ -131,7 +131,11 @@ def run_columns() -> Columns:
 
 
 def _interval(source: str) -> str:
-    """Distinct interval ends decide what is directly before what, also across dumps."""
+    """Distinct interval ends decide what is directly before what, also across dumps.
+
+    What MONITOR was set to holds until something else is said, so that a dump without
+    configuration rests on those before it and not on all that will ever come.
+    """
     return f"""
       WITH ends AS (
         SELECT system, interval_end, max(interval_end_us) AS end_us, max(nominal_s) AS nominal_s,
@@ -142,7 +146,9 @@ def _interval(source: str) -> str:
           coalesce(ipl_us <> lag(ipl_us) OVER w, false) AS restart
         FROM ends WINDOW w AS (PARTITION BY system ORDER BY interval_end)),
       usual AS (
-        SELECT *, coalesce(nominal_s, median(seconds) OVER (PARTITION BY system)) AS usual_s
+        SELECT *, coalesce(
+            last_value(nominal_s IGNORE NULLS) OVER (PARTITION BY system ORDER BY interval_end),
+            median(seconds) OVER (PARTITION BY system)) AS usual_s
         FROM ordered),
       judged AS (SELECT *, coalesce(seconds > {GAP} * usual_s, false) AS gap FROM usual)
       SELECT i.system, i.dump, i.interval_end, i.interval_end_us, i.samples, i.bytes, i.nominal_s,

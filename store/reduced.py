@@ -93,6 +93,17 @@ class Kept:
     days: ByDay | None = None
 
     @property
+    def tells_columns(self) -> bool:
+        """Whether everything is read from files, and one of them has the columns of today."""
+        if self.is_open:
+            return False
+        if not self.closed:
+            return True
+        expected = self.days.expected if self.days else {}
+        fine = self.days.of_level(INTERVAL) if self.days else {}
+        return any(piece.stamp == expected.get(day) for day, piece in fine.items())
+
+    @property
     def said(self) -> str:
         """Changes with anything that a reader would notice."""
         files = [path.name for path in (*self.files, *self.rollups)]

@@ -6,7 +6,7 @@ another one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from ..schemas.arrow import FINDING, schemas
 from ..schemas.registry import fingerprint
 from .classes import FILE, RULE, ClassRule, class_rules
 from .companions import Columns
-from .entries import Entry
+from .entries import Entry, replacing
 from .meta import DUMP, INTERVAL, run_columns
 from .store import Store
 from .views import PLACE, landed_rows, name, sql_type, text
@@ -27,38 +27,71 @@ def sources(store: Store, present: set[str]) -> Iterator[Entry]:
     Args:
         present: tables that some dump has landed in.
     """
-    drifted = any(dump.get("layouts") != fingerprint() for dump in store.dumps())
-    for table, schema in schemas().items():
-        yield _macro(table, _parquet(store, table, schema, table in present, drifted))
-    for table, schema in {"interval": INTERVAL, "finding": FINDING}.items():
-        yield _macro(table, _parquet(store, table, schema, table in present, drifted=False))
+    drifted = _is_drifted(store)
+    for table, schema in _parquet_schemas().items():
+        pattern = [store.records.absolute() / "*" / "*" / "*" / f"{table}.parquet"]
+        rows = _parquet(table, pattern if table in present else [], drifted)
+        yield _macro(table, rows, _none(schema))
     dumps = store.records / "*" / "*" / "*" / "dump.json"
-    yield _macro("dump.json", _json(dumps, DUMP, bool(present)))
+    yield _macro("dump.json", _json(dumps, DUMP, bool(present)), _empty(DUMP))
     any_run = any(store.runs.glob("*.json"))
     yield _macro("run.json", _json(store.runs / "*.json", run_columns(), any_run))
     yield _macro(FILE, _rules(class_rules(store)))
 
 
-def _macro(table: str, rows: str) -> Entry:
-    macro = landed_rows(table)
-    create = f"CREATE MACRO {macro} AS TABLE SELECT * FROM {rows}"
-    return Entry("MACRO TABLE", macro.removesuffix("()"), create)
+def source_of(store: Store, table: str, dumps: Iterable[Path], where: str) -> str:
+    """The statement that makes the macro of a landed table show some rows of some dumps only.
 
-
-def _parquet(store: Store, table: str, schema: pa.Schema, present: bool, drifted: bool) -> str:
-    """A relation with the columns of a landed table, read from every dump; empty if there is none.
+    Nothing else is looked at, however much there is in the store.
 
     Args:
-        present: some dump has landed in the table.
-        drifted: some dump was landed by other layouts, so its files may lack columns.
+        dumps: their folders. where: a condition.
     """
+    files = [folder.absolute() / f"{table}.parquet" for folder in dumps]
+    rows = _parquet(table, [file for file in files if file.exists()], _is_drifted(store))
+    return f"{replacing(_macro(table, rows).create)} WHERE {where}"
+
+
+def _macro(table: str, rows: str, none: str = "") -> Entry:
+    """The macro of a table. `none`: a relation with its columns and no rows, to stand in for it."""
+    macro = landed_rows(table)
+    create, stand_in = (
+        f"CREATE MACRO {macro} AS TABLE SELECT * FROM {relation}" for relation in (rows, none)
+    )
+    held = replacing(stand_in) if none else ""
+    return Entry("MACRO TABLE", macro.removesuffix("()"), create, stand_in=held)
+
+
+def _parquet_schemas() -> dict[str, pa.Schema]:
+    """The tables that land as Parquet."""
+    return {**schemas(), "interval": INTERVAL, "finding": FINDING}
+
+
+def _is_drifted(store: Store) -> bool:
+    """Whether some dump was landed by other layouts, so that its files may lack columns."""
+    return bool(store.layouts() - {fingerprint()})
+
+
+def _none(schema: pa.Schema) -> str:
+    """A relation with the columns of a landed table and no rows."""
     place: Columns = {p: ("VARCHAR", said) for p, said in PLACE.items()}
-    empty = _empty({**place, **{f.name: (sql_type(f.type), "") for f in schema}})
-    if not present:
+    return _empty({**place, **{f.name: (sql_type(f.type), "") for f in schema}})
+
+
+def _parquet(table: str, places: Sequence[Path], drifted: bool) -> str:
+    """A relation with the columns of a landed table, read from files; empty if there are none.
+
+    Args:
+        places: files, or a pattern of them.
+        drifted: files may lack columns of records.
+    """
+    empty = _none(_parquet_schemas()[table])
+    if not places:
         return empty
-    pattern = store.records.absolute() / "*" / "*" / "*" / f"{table}.parquet"
+    drifted = drifted and table in schemas()
+    listed = ", ".join(text(str(place)) for place in places)
     files = (
-        f"read_parquet({text(str(pattern))}, union_by_name = {drifted}, hive_partitioning = true, "
+        f"read_parquet([{listed}], union_by_name = {drifted}, hive_partitioning = true, "
         "hive_types = {'system': VARCHAR, 'date': DATE, 'dump': VARCHAR})"
     )
     if not drifted:

@@ -71,14 +71,32 @@ def whole(store: Store, basis: Basis, dumps: Sequence[Held]) -> str:
     return _digest(said)
 
 
-def basis_of(dumps: Sequence[Held], day: date) -> list[Held]:
-    """The dumps of a system that its intervals up to a day rest on.
+def basis_of(dumps: Sequence[Held], first: date, last: date) -> list[Held]:
+    """The dumps of a system that its intervals of some days rest on.
 
-    Where an interval does not say how long it should be, the usual length is that of all.
+    Those from the last day before them on which configuration was written: what was so before it
+    holds no longer. Where nothing says how long an interval should be, the usual length is that
+    of all.
+
+    Args:
+        dumps: of the system, by begin.
     """
-    if not all(one.nominal for one in dumps):
+    if not is_anchored(dumps):
         return list(dumps)
-    return [one for one in dumps if one.begins <= day]
+    known = [one for one in dumps if one.begins <= last]
+    before = (one.begins for one in reversed(known) if one.begins < first and _is_configured(one))
+    since = next(before, date.min)
+    return [one for one in known if max(one.begins, *one.days) >= since]
+
+
+def is_anchored(dumps: Sequence[Held]) -> bool:
+    """Whether some interval before each one says how long it should be, if it does not itself."""
+    told = min((min(one.days) for one in dumps if one.nominal and one.days), default=date.max)
+    return all(one.nominal or one.begins > told for one in dumps)
+
+
+def _is_configured(one: Held) -> bool:
+    return one.nominal and (one.folder / "mtrsys.parquet").exists()
 
 
 def days_stamps(dumps: Sequence[Held]) -> dict[date, str]:
@@ -87,7 +105,7 @@ def days_stamps(dumps: Sequence[Held]) -> dict[date, str]:
     Args:
         dumps: of the system, by begin.
     """
-    if not all(one.nominal for one in dumps):
+    if not is_anchored(dumps):
         of_all = _digest([one.dump for one in dumps])
         return dict.fromkeys(days_of(dumps), of_all)
     found, grown, rest = {}, hashlib.blake2b(digest_size=8), list(dumps)

@@ -143,7 +143,13 @@ def describe(column: pa.Field, growth: bool = False) -> str:
 
 
 def sql_type(kind: pa.DataType) -> str:
-    """DuckDB's name of an Arrow type that tables land in."""
+    """DuckDB's name of an Arrow type that tables and results are written in."""
+    if pa.types.is_boolean(kind):
+        return "BOOLEAN"
+    if pa.types.is_date(kind):
+        return "DATE"
+    if pa.types.is_decimal(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
     if pa.types.is_dictionary(kind) or pa.types.is_string(kind):
         return "VARCHAR"
     if pa.types.is_timestamp(kind):

@@ -22,10 +22,10 @@ from ..schemas.registry import record_of, tables
 from .at_hand import GrowthAtHand
 from .catalogue import View, live_catalogue
 from .days import Held
-from .entries import Entry
+from .entries import Entry, replacing
 from .entries import view as entry_of
 from .meta import meta_views
-from .sources import sources
+from .sources import source_of, sources
 from .stamps import Basis, basis_of, code_of
 from .store import Store
 from .views import landed_rows, name, text
@@ -83,7 +83,7 @@ class Workbench:
         """
         self.connection: duckdb.DuckDBPyConnection = live_catalogue(store, views)
         self.connection.execute(f"SET temp_directory = {text(str(scratch))}; SET TimeZone = 'UTC'")
-        self._landed = store.tables()
+        self._store, self._landed = store, store.tables()
         self._macros = {entry.name: entry for entry in sources(store, self._landed)}
         self._views = {view.name: view for view in views}
         self._replaced: list[tuple[str, str]] = []
@@ -92,15 +92,14 @@ class Workbench:
 
     def narrow(self, batch: Batch, wanted: Sequence[Basis]) -> None:
         """Let the reductions see a batch and what it rests on."""
-        basis = _of_dumps(batch.system, [one.dump for one in batch.basis])
-        self._open("interval", basis)
+        basis = [one.folder for one in batch.basis]
+        self._open("interval", "true", basis)
         ((previous,),) = self.connection.execute(
             f"SELECT max(interval_end) FROM {landed_rows('interval')} WHERE interval_end <= ?",
             [batch.first],
         ).fetchall()
-        samples = _of_dumps(batch.system, [one.dump for one in batch.dumps])
-        samples += f" AND {_between(previous or batch.first, batch.last)}"
-        self._see(wanted, basis, samples)
+        between = _between(previous or batch.first, batch.last)
+        self._see(wanted, between, basis, [one.folder for one in batch.dumps])
 
     def narrow_to_runs(self, wanted: Sequence[Basis]) -> None:
         """Let the reductions see the samples of runs, and all that is no sample."""
@@ -112,12 +111,12 @@ class Workbench:
             " GROUP BY r.system, r.since, r.until"
         ).fetchall()
         seen = [f"(system = {text(s)} AND {_between(*span)})" for s, *span in sorted(set(spans))]
-        self._see(wanted, "true", f"({' OR '.join(seen) or 'false'})")
+        self._see(wanted, f"({' OR '.join(seen) or 'false'})")
 
     def widen(self, wanted: Sequence[Basis]) -> None:
         """Let the reductions see all dumps."""
         self._open("interval", "true")
-        self._see(wanted, "true", "true")
+        self._see(wanted, "true")
 
     def rows(self, basis: Basis, where: str = "true") -> pa.Table:
         """The rows of a reduction, one of those that were wanted; it is computed once.
@@ -129,13 +128,25 @@ class Workbench:
             found = self.connection.sql(f"SELECT * FROM {name(basis.name)} WHERE {where}")
             return found.to_arrow_table()
 
-    def _see(self, wanted: Sequence[Basis], basis: str, samples: str) -> None:
-        """Conditions on what is landed; what several reductions read is kept at hand."""
+    def _see(
+        self,
+        wanted: Sequence[Basis],
+        where: str,
+        basis: Sequence[Path] | None = None,
+        dumps: Sequence[Path] | None = None,
+    ) -> None:
+        """Narrow what is landed; what several reductions read is kept at hand.
+
+        Args:
+            where: a condition on samples.
+            basis, dumps: folders of the dumps whose records are seen, and whose samples are; all
+                by default.
+        """
         self._restore()
         layouts = tables()
         for table in self._landed & schemas().keys():
             is_sample = table in layouts and record_of(layouts[table]).kind is Kind.SAMPLE
-            self._open(table, samples if is_sample else basis)
+            self._open(table, where if is_sample else "true", dumps if is_sample else basis)
         interval = next(v for v in meta_views() if v.name == "meta.interval")
         self._make_table(interval.name, entry_of(interval).create)
         shared = [known for known in self._views if _readers(known, wanted) > 1]
@@ -169,11 +180,13 @@ class Workbench:
                 rest.append(below)
         return list(found.values())
 
-    def _open(self, table: str, condition: str) -> None:
-        """Let the rows of a landed table be seen that meet a condition."""
+    def _open(self, table: str, where: str, dumps: Sequence[Path] | None = None) -> None:
+        """Let the rows of a landed table be seen that meet a condition, of all or some dumps."""
+        if dumps is not None:
+            self.connection.execute(source_of(self._store, table, dumps, where))
+            return
         entry: Entry = self._macros[landed_rows(table).removesuffix("()")]
-        create = entry.create.replace("CREATE MACRO", "CREATE OR REPLACE MACRO", 1)
-        self.connection.execute(f"{create} WHERE {condition}")
+        self.connection.execute(f"{replacing(entry.create)} WHERE {where}")
 
     def _make_table(self, relation: str, create: str) -> None:
         """A table in the place of a view, which `create` makes again."""
@@ -210,7 +223,7 @@ def batches(
             of_system[0].system,
             tuple(days[place] for place in places),
             days[places[0] - 1] if places[0] else None,
-            tuple(basis_of(of_system, days[places[-1]])),
+            tuple(basis_of(of_system, days[max(0, places[0] - 1)], days[places[-1]])),
         )
         for places in found
     ]
@@ -225,8 +238,3 @@ def _readers(known: str, wanted: Sequence[Basis]) -> int:
 
 def _between(begin: datetime, end: datetime) -> str:
     return f"interval_end >= TIMESTAMP '{begin}' AND interval_end <= TIMESTAMP '{end}'"
-
-
-def _of_dumps(system: str, dumps: Sequence[str]) -> str:
-    listed = ", ".join(map(text, dumps)) or "NULL"
-    return f"system = {text(system)} AND dump IN ({listed})"
