@@ -12,7 +12,7 @@ DAYS, EACH_H, KILLS = 5, 12, 3
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Soak:
     folder = tmp_path_factory.mktemp("soak") / "site"
-    *_, last = soak(folder, DAYS, EACH_H, KILLS, exceptions=False)
+    *_, last = soak(folder, DAYS, EACH_H, KILLS, checks=False)
     return last
 
 
