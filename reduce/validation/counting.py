@@ -16,7 +16,7 @@ from ...schemas import CpmonError
 from ...schemas.layout import Field
 from ...schemas.registry import record_of, tables
 from ...store.safe_sql import select_only
-from .of_counters import CounterCheck, counters_of
+from .of_counters import CounterCheck, at_hand, counters_of
 from .of_table import TableCheck
 from .rule import Rule, Scope, within
 from .written import WrittenCheck
@@ -60,6 +60,7 @@ def count(
     of_tables = [rule for rule in there if isinstance(rule.check, TableCheck)]
     for _, same in itertools.groupby(of_tables, key=lambda rule: rule.needs):
         found |= {one.rule.id: one for one in _of_table(con, list(same), scope)}
+    con.execute(at_hand(scope))
     for rule in there:
         if rule.id not in found:
             found[rule.id] = _of_rule(con, rule, scope)

@@ -21,6 +21,8 @@ WORD, DOUBLEWORD = 4, 8
 HALF = 1 << 31
 STEADY = "SELECT DISTINCT system, interval_end, previous_end FROM meta.interval"
 """Intervals with the one directly before: not across a gap or a restart."""
+AT_HAND = "steady_at_hand"
+"""The same of a scope as a table of the connection, for all tables that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +40,24 @@ class CounterCheck:
 
         One that has but one value cannot have fallen.
         """
-        steady = (
-            f"(system, interval_end) IN (SELECT (system, interval_end) FROM ({_steady(scope)}))"
-        )
+        steady = f"(system, interval_end) IN (SELECT (system, interval_end) FROM {AT_HAND})"
         figures = [f"min({name(f.name)}) < max({name(f.name)})" for f in counters_of(self.layout)]
         return (
             f"SELECT count(*) FILTER (WHERE {steady}), {', '.join(figures)}"
-            f" FROM {landed_rows(self.layout.name)} WHERE {_reach(scope)}"
+            f" FROM {landed_rows(self.layout.name)} WHERE {_reach(scope, AT_HAND)}"
         )
 
     def screen(self, scope: Scope, counters: Sequence[Field]) -> str:
         """SELECT of the number of rows with less in some counter than before, wrapped or not."""
-        pairs = _pairs(self.layout, landed_rows(self.layout.name), scope, counters)
+        table = landed_rows(self.layout.name)
+        pairs = _pairs(self.layout, table, scope, counters, f"SELECT * FROM {AT_HAND}")
         return f"WITH {pairs}\nSELECT count(*) FROM fell"
 
     def rows(self, scope: Scope) -> str:
         """SELECT of the rows in which a counter is less than before, in the order of the dump."""
         keys, counters = owner_keys(self.layout), counters_of(self.layout)
-        pairs = _pairs(self.layout, f"monitor.{name(self.layout.name)}", scope, counters)
+        table = f"monitor.{name(self.layout.name)}"
+        pairs = _pairs(self.layout, table, scope, counters, _steady(scope))
         same = " AND ".join(f"{_before(key)} IS NOT DISTINCT FROM {name(key)}" for key in keys)
         return f"""WITH {pairs},
 judged AS MATERIALIZED (
@@ -80,19 +82,24 @@ def counters_of(layout: Layout) -> list[Field]:
     return [f for f in numbers if f.is_cumulative]
 
 
-def _pairs(layout: Layout, table: str, scope: Scope, counters: Sequence[Field]) -> str:
+def at_hand(scope: Scope) -> str:
+    """The statement that makes the table that `moved` and `screen` read."""
+    return f"CREATE OR REPLACE TEMP TABLE {AT_HAND} AS {_steady(scope)}"
+
+
+def _pairs(layout: Layout, table: str, scope: Scope, counters: Sequence[Field], steady: str) -> str:
     """The queries up to `fell`: rows of a table, each with the one before, where some fell."""
     keys = owner_keys(layout)
     shown = [*keys, *(f.name for f in counters)]
     values = "".join(f", {name(n)} AS {_before(n)}" for n in shown)
-    return f"""steady AS ({_steady(scope)}),
+    return f"""steady AS ({steady}),
 now AS (
   SELECT r.*, hash({_place("r.", "s.previous_end", keys)}) AS place
   FROM {table} AS r JOIN steady AS s USING (system, interval_end)),
 earlier AS (
   SELECT hash({_place("", "interval_end", keys)}) AS place{values}
   FROM {table}
-  WHERE {_reach(scope)}),
+  WHERE {_reach(scope, "steady")}),
 fell AS (
   SELECT n.*, e.* EXCLUDE (place)
   FROM now AS n JOIN earlier AS e ON n.place = e.place
@@ -122,11 +129,12 @@ def _steady(scope: Scope) -> str:
     return f"{STEADY} WHERE previous_end IS NOT NULL AND {where}"
 
 
-def _reach(scope: Scope) -> str:
+def _reach(scope: Scope, steady: str) -> str:
     """The condition on rows that may be the ones before those of a scope."""
-    first = f"(SELECT min(previous_end) FROM ({_steady(scope)}))"
-    ends = Scope(scope.system, None, scope.until)
-    return f"{within(ends, 'interval_end')} AND interval_end >= {first}"
+    ends = within(Scope(scope.system, None, scope.until), "interval_end")
+    if scope.since is None:
+        return ends
+    return f"{ends} AND interval_end >= (SELECT min(previous_end) FROM {steady})"
 
 
 def _place(alias: str, end: str, keys: tuple[str, ...]) -> str:

@@ -8,11 +8,13 @@ expectation, since one over nothing would pass.
 from __future__ import annotations
 
 import functools
+import importlib
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +36,23 @@ class Verdict:
 
     success: dict[str, bool]
     document: dict[str, Any]
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Great Expectations is imported meanwhile, which takes seconds and little of DuckDB's time."""
+    thread = threading.Thread(target=_import)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def _import() -> None:
+    # A failure is met again, and told, where the module is used.
+    with _offline(), suppress(ImportError):
+        importlib.import_module("great_expectations.expectations")
 
 
 def judge(counts: Sequence[Count]) -> Verdict:

@@ -20,7 +20,7 @@ from .narrow import narrowed
 from .outcome import Validation, outcomes
 from .rule import Rule, Scope, within
 from .site_rules import with_site_rules
-from .suite import judge
+from .suite import judge, loading
 from .written import written_rules
 
 
@@ -82,7 +82,8 @@ def validate(
         CpmonError: no interval in the scope, or SQL of a rule that fails.
     """
     first, last, intervals = _covered(con, scope)
-    counts = count(con, rules, scope, landed)
+    with loading():
+        counts = count(con, rules, scope, landed)
     verdict = judge(counts)
     found = outcomes(counts, verdict.success)
     return Validation(found, scope, run, first, last, intervals, verdict.document)

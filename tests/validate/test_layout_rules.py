@@ -115,7 +115,9 @@ def test_a_rule_without_its_records_is_not_applicable_and_says_which(
 def test_a_rule_over_a_span_without_rows_is_not_applicable(
     con: duckdb.DuckDBPyConnection, rules: tuple[Rule, ...], lab: Store
 ):
-    wanted = [find_rule(rules, name) for name in ("useact.keys", "useact.counters", "user-busy")]
+    wanted = [
+        find_rule(rules, name) for name in ("useact.keys", "useact.counters", "users-time-charged")
+    ]
     found = count(con, wanted, Scope("NOBODY"), lab.tables())
     assert [one.applies for one in found] == [False] * 3
     assert found[0].reason == "no row of it is in this span"

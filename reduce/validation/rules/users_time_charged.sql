@@ -1,9 +1,11 @@
 -- The users' processor time is what the processors have charged to users
--- Growth of VMDTTIME over all users (USEACT) as a share of the growth of
--- PFXUTIME over all processors (SYTPRP), by interval. More than all of it there
--- never is; less is missing where users logged on or off in the interval, so
--- that only less than half is told. Not told where less than 1 s was charged. 2
--- % are left to the time that sampling takes.
+-- Growth of VMDTTIME (USEACT) between two samples, by interval: that of all
+-- users as a share of the growth of PFXUTIME over all processors (SYTPRP), and
+-- that of the busiest virtual processor as a share of the elapsed time. More
+-- than all of it there never is; less is missing where users logged on or off
+-- in the interval, so that only less than half is told. The sum is not looked
+-- at where less than 1 s was charged. 2 % are left to the time that sampling
+-- takes.
 -- severity: warning
 -- remedy: If the users have more: compare the layouts of USEACT and SYTPRP with
 -- your release. If they have less: look whether MONITOR SAMPLE ENABLE USER
@@ -16,25 +18,38 @@ WITH steady AS (
 later AS (
   SELECT r.system,
          r.interval_end,
+         r.vmduser,
+         r.tod_us,
          r.vmdttime,
          hash(r.system, s.previous_end, r.vmduser, r.vmdcpuad) AS place
   FROM monitor.useact AS r
   JOIN steady AS s USING (system, interval_end)
 ),
 earlier AS (
-  SELECT vmdttime,
+  SELECT tod_us,
+         vmdttime,
          hash(system, interval_end, vmduser, vmdcpuad) AS place
   FROM monitor.useact
 ),
-used AS (
+grown AS (
   SELECT l.system,
          l.interval_end,
-         SUM(CASE WHEN l.vmdttime >= e.vmdttime
-                  THEN CAST(l.vmdttime - e.vmdttime AS DOUBLE)
-             END) AS users_tod
+         l.vmduser,
+         CASE WHEN l.vmdttime >= e.vmdttime
+              THEN CAST(l.vmdttime - e.vmdttime AS DOUBLE)
+         END AS used_tod,
+         CAST(l.tod_us - e.tod_us AS DOUBLE) AS elapsed_us
   FROM later AS l
   JOIN earlier AS e USING (place)
-  GROUP BY l.system, l.interval_end
+),
+used AS (
+  SELECT system,
+         interval_end,
+         SUM(used_tod) AS all_tod,
+         MAX(used_tod / nullif(elapsed_us * 4096, 0)) AS most_busy,
+         arg_max(vmduser, used_tod / nullif(elapsed_us * 4096, 0)) AS busiest
+  FROM grown
+  GROUP BY system, interval_end
 ),
 charged AS (
   SELECT system,
@@ -47,9 +62,17 @@ SELECT u.system,
        u.interval_end,
        'all users' AS object,
        CASE WHEN c.charged_tod > 4096e6
-            THEN u.users_tod / nullif(c.charged_tod, 0)
+            THEN u.all_tod / nullif(c.charged_tod, 0)
        END AS value,
        0.5 AS least,
        1.02 AS most
 FROM used AS u
-JOIN charged AS c USING (system, interval_end);
+JOIN charged AS c USING (system, interval_end)
+UNION ALL
+SELECT system,
+       interval_end,
+       'user ' || busiest AS object,
+       most_busy AS value,
+       NULL AS least,
+       1.02 AS most
+FROM used;
