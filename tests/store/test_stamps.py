@@ -1,0 +1,95 @@
+"""What days rest on: no more than the dumps since configuration was last written."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+
+from cpmon.ingest import ingest
+from cpmon.store import Store, connect
+from cpmon.store.days import Held, held
+from cpmon.store.stamps import basis_of, days_stamps, is_anchored
+from tests.batch.fleet import NOMINAL_S, hourly
+
+FIRST = date(2026, 3, 1)
+
+
+def dumps(folder: Path, *configured: bool, nominal: tuple[int, ...] = ()) -> list[Held]:
+    """A dump a day; some have configuration, and of those that `nominal` names every interval
+    says how long it should be (by default of those with configuration)."""
+    found = []
+    for number, has in enumerate(configured):
+        day = FIRST + timedelta(days=number)
+        place = folder / f"dump=d{number}"
+        place.mkdir(parents=True)
+        if has:
+            (place / "mtrsys.parquet").touch()
+        says = number in nominal if nominal else has
+        found.append(Held(place, "VM", f"d{number}", day, (day,), says))
+    return found
+
+
+def names(found: list[Held]) -> str:
+    return " ".join(one.dump for one in found)
+
+
+def day(number: int) -> date:
+    return FIRST + timedelta(days=number)
+
+
+def test_a_day_rests_on_the_dumps_since_the_last_configuration_before_it(tmp_path: Path):
+    found = dumps(tmp_path, True, True, True, False, False, True, True)
+    assert names(basis_of(found, day(5), day(6))) == "d2 d3 d4 d5 d6"
+    assert names(basis_of(found, day(4), day(4))) == "d2 d3 d4"
+    assert names(basis_of(found, day(0), day(0))) == "d0"
+
+
+def test_without_any_configuration_it_rests_on_all(tmp_path: Path):
+    found = dumps(tmp_path, False, False, False, nominal=(0, 1, 2))
+    assert names(basis_of(found, day(1), day(2))) == "d0 d1 d2"
+
+
+def test_where_nothing_says_how_long_an_interval_is_all_that_will_come_counts(tmp_path: Path):
+    found = dumps(tmp_path, False, True, True)
+    assert not is_anchored(found)
+    assert names(basis_of(found, day(0), day(0))) == "d0 d1 d2"
+
+
+def test_a_dump_without_configuration_in_the_middle_leaves_other_days_alone(tmp_path: Path):
+    found = dumps(tmp_path, True, False, True, True)
+    assert is_anchored(found)
+    before = days_stamps(found[:3])
+    after = days_stamps(found)
+    assert {d: after[d] for d in before} == before
+
+
+def test_an_interval_is_as_long_as_was_said_before_it(store: Store, tmp_path: Path):
+    for hour, damage in ((0, ""), (1, "no configuration"), (4, "")):
+        file = tmp_path / f"{hour}.mon"
+        file.write_bytes(hourly("ALPHA", 0, hour, damage).data)
+        ingest(file, store, system="ALPHA")
+    with connect(store) as con:
+        found = con.sql(
+            "SELECT nominal_s, gap, previous_end IS NULL FROM meta.interval ORDER BY interval_end"
+        ).fetchall()
+    said = [NOMINAL_S] * 3 + [None] * 3 + [NOMINAL_S] * 3
+    assert [row[0] for row in found] == said
+    assert [row[1] for row in found] == [False] * 6 + [True, False, False]
+    assert [row[2] for row in found] == [True] + [False] * 5 + [True, False, False]
+
+
+def test_a_store_that_did_not_note_its_layouts_notes_them_when_asked(store: Store, tmp_path: Path):
+    (tmp_path / "a.mon").write_bytes(hourly("ALPHA", 0, 0).data)
+    ingest(tmp_path / "a.mon", store)
+    (noted,) = (store.root / "layouts").iterdir()
+    noted.unlink()
+    noted.parent.rmdir()
+    assert store.layouts() == {noted.name} and noted.exists()
+
+
+def test_what_lies_beside_dumps_is_no_dump(store: Store, tmp_path: Path):
+    (tmp_path / "a.mon").write_bytes(hourly("ALPHA", 0, 0).data)
+    landed = ingest(tmp_path / "a.mon", store)
+    for strange in ("notes.txt", "system=X", "system=ALPHA/lost+found", "system=ALPHA/date=x.tmp"):
+        (store.records / strange).mkdir()
+    assert [one.dump for one in held(store)] == [landed.dump]
