@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from .options import output_options, store_option
-from .output import deliver
+from .output import deliver, read_input, say
 from .site_settings import opened, settings
 
 LISTING = """
@@ -79,9 +78,9 @@ def set_(store: Path, file: Path | None) -> None:
     if file is None:
         raise click.UsageError("name the FILE here, or as classes in the settings")
     piped = str(file) == "-"
-    text = sys.stdin.read() if piped else read_text(file)
+    text = read_input() if piped else read_text(file)
     rules = save_classes(Store(store), text, "standard input" if piped else str(file))
-    click.echo(f"classes: {len({rule.name for rule in rules})}, patterns: {len(rules)}")
+    say(f"classes: {len({rule.name for rule in rules})}, patterns: {len(rules)}")
 
 
 @command.command("of", short_help="The class of a user, and why.")
@@ -99,4 +98,4 @@ def of(store: Path, userid: str) -> None:
 
     rule = deciding_rule(class_rules(Store(store)), userid)
     why = f"line {rule.line}: {rule.pattern}" if rule else "no pattern matches"
-    click.echo(f"{userid.upper()}: {rule.name if rule else OTHER} ({why})")
+    say(f"{userid.upper()}: {rule.name if rule else OTHER} ({why})")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from .options import FORMATS, listing_option, store_option, usual_format
-from .output import deliver, write_file
+from .output import deliver, say, write_file
 from .site_settings import opened
 
 
@@ -90,7 +90,7 @@ def command(
     )
     page = output / f"{plain_name(name)}.html"
     write_file(page, _compared(table, store, base, runs, "html"))
-    click.echo(f"{page}: {page.stat().st_size / 1e6:.1f} MB", err=True)
+    say(f"{page}: {page.stat().st_size / 1e6:.1f} MB", err=True)
 
 
 def _compared(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from .output import say
 from .progress import bar
 
 
@@ -78,4 +79,4 @@ def command(
                 damage=damage,
                 progress=advance,
             )
-        click.echo(f"{written.dump}: {written.bytes:,} bytes")
+        say(f"{written.dump}: {written.bytes:,} bytes")

@@ -10,7 +10,7 @@ import click
 
 from .dump_output import container_option
 from .main import Status, status_of
-from .options import dump_arguments, release_option, store_option
+from .options import Name, dump_arguments, release_option, store_option
 from .output import say
 from .progress import bar
 from .site_settings import settings
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 @click.command("ingest")
 @dump_arguments
 @store_option
-@click.option("--system", metavar="NAME", help="Name of the system, instead of the dump's own.")
-@click.option("--run-id", metavar="RUN", help="Make the dump a run of this name.")
+@click.option(
+    "--system", type=Name(), metavar="NAME", help="Name of the system, instead of the dump's own."
+)
+@click.option("--run-id", type=Name(), metavar="RUN", help="Make the dump a run of this name.")
 @release_option
 @container_option
 def command(

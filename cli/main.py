@@ -7,6 +7,7 @@ Status: 0 done, 1 our failure, 2 usage, 3 done with warnings or findings, 4 vali
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from enum import IntEnum
@@ -123,7 +124,9 @@ def run(arguments: list[str]) -> Status:
         sys.stdout.flush()
         return Status(status) if isinstance(status, int) else Status.DONE
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        click.echo(_printable(said.getvalue()), err=True, nl=False)
         return Status.USAGE
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
@@ -133,6 +136,13 @@ def run(arguments: list[str]) -> Status:
         return Status.DONE
     except Exception as error:  # noqa: BLE001 - the last resort: what went wrong, and the status
         return _failed(error, debug="--debug" in arguments)
+
+
+def _printable(text: str) -> str:
+    """A message without control characters of names in it."""
+    from ..schemas.printable import printable
+
+    return printable(text)
 
 
 def _failed(error: Exception, *, debug: bool) -> Status:
@@ -146,7 +156,7 @@ def _failed(error: Exception, *, debug: bool) -> Status:
     elif isinstance(error, CpmonError):
         click.echo(f"cpmon: {error}", err=True)
     else:
-        click.echo(f"cpmon: {type(error).__name__}: {error}", err=True)
+        click.echo(_printable(f"cpmon: {type(error).__name__}: {error}"), err=True)
         click.echo("This is a failure of cpmon; `cpmon --debug ...` shows where.", err=True)
     if isinstance(error, DumpError):
         return Status.DAMAGED

@@ -9,6 +9,7 @@ import click
 from .dump_output import container_option, dump_output, output_option
 from .main import Status
 from .options import dump_arguments
+from .output import say
 from .progress import bar
 from .slice_command import tell_findings
 
@@ -49,7 +50,7 @@ def command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
         said += f", {part.left_out:,} samples without their interval's end left out" * bool(
             part.left_out
         )
-        click.echo(said, err=str(output) == "-")
+        say(said, err=str(output) == "-")
         worst = max(worst, tell_findings(part.path, part))
         worst = max(worst, Status.WARNINGS if part.left_out else Status.DONE)
     return worst

@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
+from urllib.parse import quote
 
 import click
 
 from .site_settings import CONFIG, FLAGS, command_name, settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+LONGEST_NAME = 200
+"""Bytes of a name as a part of a path, where most characters take three to nine."""
 
 FORMATS = ("table", "text", "csv", "json", "jsonl", "markdown", "parquet")
 
@@ -113,6 +117,22 @@ def usual_format(context: click.Context, option: click.Parameter, form: str) -> 
 dump_arguments = click.argument(
     "dumps", nargs=-1, required=True, metavar="DUMP...", type=click.Path(path_type=Path)
 )
+
+
+class Name(click.ParamType[str]):
+    """What a system or run is called: any text that is not too long to name a folder."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is."""
+        try:
+            length = len(quote(str(value), safe=""))
+        except UnicodeEncodeError:
+            self.fail(f"{value!r} is no text in UTF-8", param, ctx)
+        if not str(value).strip() or length > LONGEST_NAME:
+            self.fail(f"{value!r} is empty or too long for a name", param, ctx)
+        return str(value)
 
 
 class Release(click.ParamType[str]):

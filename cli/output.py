@@ -8,15 +8,24 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import click
+
 from ..schemas.errors import CpmonError
+from ..schemas.printable import printable
+
+FOR_PEOPLE = ("table", "text", "markdown")
 
 
 def deliver(data: bytes, output: Path | None, form: str) -> None:
     """Print a result, or write it beside the file and rename it.
 
+    Control characters in names reach neither a terminal nor what is meant for people.
+
     Raises:
         CpmonError: Parquet would go to a terminal, or the file cannot be written.
     """
+    if form in FOR_PEOPLE or (output is None and form != "parquet" and sys.stdout.isatty()):
+        data = printable(data.decode(errors="replace")).encode()
     if output is None or str(output) == "-":
         if form == "parquet" and sys.stdout.isatty():
             raise CpmonError("Parquet is not for a terminal", remedy="name a file with -o")
@@ -25,6 +34,25 @@ def deliver(data: bytes, output: Path | None, form: str) -> None:
         stream.flush()
         return
     write_file(output, data)
+
+
+def read_input() -> str:
+    """All of standard input, as text.
+
+    Raises:
+        CpmonError: it is none.
+    """
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise CpmonError(
+            "standard input is no text in UTF-8", found=f"byte {error.object[error.start]:#04x}"
+        ) from None
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a line that may hold names from dumps, files or users."""
+    click.echo(printable(text), err=err)
 
 
 def write_file(path: Path, data: bytes) -> None:

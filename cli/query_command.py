@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import click
 
 from .asking import ask
 from .options import limit_options, listing_option, output_options, pairs, store_option
-from .output import deliver
+from .output import deliver, read_input
 from .site_settings import opened
 
 NAME = re.compile(r"[A-Za-z][\w-]*")
@@ -80,13 +79,15 @@ def _question(
     if params:
         raise click.UsageError("--param belongs to a shipped query")
     if question == "-":
-        return sys.stdin.read(), {}
+        return read_input(), {}
     if file is None:
         return str(question), {}
     try:
         return file.read_text(encoding="utf-8"), {}
     except OSError as error:
         raise click.UsageError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{file} is no text in UTF-8") from None
 
 
 def _answer(store: Path, sql: str, values: dict[str, Any], form: str) -> bytes:

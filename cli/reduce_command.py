@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from .options import store_option
+from .output import say
 from .site_settings import settings
 
 
@@ -28,4 +29,4 @@ def command(store: Path, names: tuple[str, ...]) -> None:
     from ..store import Store
 
     for done in reduce(Store(store), names, settings()):
-        click.echo(str(done))
+        say(str(done))

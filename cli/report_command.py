@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from .options import Device, Length, listing_option, output_options, span_options, store_option
-from .output import deliver, write_file
+from .output import deliver, say, write_file
 from .site_settings import opened, settings
 
 
@@ -155,4 +155,4 @@ def _write_pages(
             settings=settings(),
         )
     for file in written:
-        click.echo(f"{file}: {file.stat().st_size / 1e6:.1f} MB", err=True)
+        say(f"{file}: {file.stat().st_size / 1e6:.1f} MB", err=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .options import output_options, pairs, span_options, store_option
+from .options import Name, output_options, pairs, span_options, store_option
 from .output import deliver
 from .site_settings import opened
 
@@ -18,7 +18,7 @@ SELECT run_id, system, since, until, base_run_id, cp_level, users, processors,
 
 @click.command("runs")
 @store_option
-@click.option("--define", metavar="RUN", help="Define or replace the run of this name.")
+@click.option("--define", type=Name(), metavar="RUN", help="Define or replace this run.")
 @click.option("--system", metavar="NAME", help="With --define: the system measured.")
 @click.option("--base", metavar="RUN", default="", help="With --define: the run to compare with.")
 @click.option(

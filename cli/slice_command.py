@@ -11,6 +11,7 @@ import click
 from .dump_output import container_option, dump_output, output_option
 from .main import Status, status_of
 from .options import Moment
+from .output import say
 from .progress import bar
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def command(
     part = Part(_us(since), _us(until), frozenset(domains), kinds, every)
     found = _write(dump, output, part, container)
     where = "" if str(output) == "-" else f"{output}: "
-    click.echo(
+    say(
         f"{where}{found.intervals:,} intervals, {found.records:,} records, {found.size:,} bytes",
         err=str(output) == "-",
     )
@@ -110,11 +111,11 @@ def _write(dump: Path, output: Path, part: Part, container: str) -> Slice:
 def tell_findings(dump: Path, found: Slice | Merged) -> Status:
     """What was wrong with an input, on standard error, and the status for it."""
     for code, count in sorted(found.findings.counts.items(), key=lambda item: item[0].name):
-        click.echo(f"  {dump}: {code.severity}: {code.name} x {count:,}", err=True)
+        say(f"  {dump}: {code.severity}: {code.name} x {count:,}", err=True)
     status = status_of(found.findings.worst)
     if found.damaged:
         said = f"{found.damaged:,} damaged frames; what could be read of them was kept"
-        click.echo(f"  {dump}: {said}. `cpmon check` says more.", err=True)
+        say(f"  {dump}: {said}. `cpmon check` says more.", err=True)
         status = max(status, Status.DAMAGED)
     return status
 

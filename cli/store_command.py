@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from .options import output_options, store_option
-from .output import deliver, rows_as
+from .output import deliver, rows_as, say
 from .site_settings import settings
 
 
@@ -54,7 +54,7 @@ def rebuild(store: Path) -> None:
     from ..store.catalogue import rebuild as build
 
     views = build(Store(store), reductions())
-    click.echo(f"{store}: catalogue of {views:,} views made again")
+    say(f"{store}: catalogue of {views:,} views made again")
 
 
 @command.command("prune", short_help="Remove what is older than need be.")
@@ -103,15 +103,15 @@ def prune(
     found = plan(place_of_store, reductions(), retention(said, place), today)
     size = found.bytes
     for level, files in found.results.items():
-        click.echo(f"results of level {level}: {len(files):,} files")
+        say(f"results of level {level}: {len(files):,} files")
     for dump, files in found.samples.items():
-        click.echo(f"samples of dump {dump}: {len(files):,} tables")
+        say(f"samples of dump {dump}: {len(files):,} tables")
     for dump, reason in found.stays.items():
-        click.echo(f"dump {dump} stays: {reason}", err=True)
+        say(f"dump {dump} stays: {reason}", err=True)
     if not dry_run:
         remove(place_of_store, found)
     verb = "would be removed" if dry_run else "removed"
-    click.echo(f"{len(found.files):,} files {verb}, {size:,} bytes")
+    say(f"{len(found.files):,} files {verb}, {size:,} bytes")
 
 
 def _levels(text: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from ..schemas.errors import CpmonError
+from ..schemas.printable import printable
 from .exceptions import Exceptions
 from .render import render
 from .rule import Comparison, Rule
@@ -32,7 +33,7 @@ def render_exceptions(found: Exceptions, format: str = "text", zone: str = "UTC"
         CpmonError: there is no such format.
     """
     if format in ("text", "table"):
-        return _text(found, ZoneInfo(zone)).encode()
+        return printable(_text(found, ZoneInfo(zone))).encode()
     return render(found.table, format, title="Exceptions")
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..schemas import CpmonError
+from ..schemas.printable import one_line, printable
 
 FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet")
 _ISO = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -39,9 +40,9 @@ def render(table: pa.Table, format: str = "table", *, title: str = "") -> bytes:
     table = _distinct(table)
     match format:
         case "table":
-            return _text(table, title).encode()
+            return printable(_text(table, title)).encode()
         case "markdown":
-            return _markdown(table, title).encode()
+            return printable(_markdown(table, title)).encode()
         case "csv":
             return _csv(table)
         case "json":
@@ -59,8 +60,14 @@ def render(table: pa.Table, format: str = "table", *, title: str = "") -> bytes:
 
 
 def markdown_row(cells: Iterable[str]) -> str:
-    """One line of a Markdown table, with bars inside cells escaped."""
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    """One line of a Markdown table; bars, and what would be markup, are escaped inside cells."""
+    return "| " + " | ".join(map(_markdown_cell, cells)) + " |"
+
+
+def _markdown_cell(cell: str) -> str:
+    if "|" in cell or "<" in cell:  # else a backslash stands for nothing but itself
+        cell = cell.replace("\\", "\\\\")
+    return cell.replace("|", "\\|").replace("<", "\\<")
 
 
 def _distinct(table: pa.Table) -> pa.Table:
@@ -181,7 +188,7 @@ def _cell(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return _short(value)
-    return str(value).replace("\r", "\\r").replace("\n", "\\n")
+    return one_line(str(value)) if isinstance(value, str) else str(value)
 
 
 def _short(value: float) -> str:
@@ -204,7 +211,7 @@ def _text(table: pa.Table, title: str) -> str:
     columns = _cells(table)
     right = [_is_number(field.type) for field in table.schema]
     texts = [
-        _padded([name, *cells], to_right)
+        _padded([one_line(name), *cells], to_right)
         for name, cells, to_right in zip(table.column_names, columns, right, strict=True)
     ]
     rules = ["-" * len(column[0]) for column in texts]
@@ -224,4 +231,5 @@ def _markdown(table: pa.Table, title: str) -> str:
     head = [f"## {title}", ""] if title else []
     rule = "|" + "|".join("--:" if to_right else ":--" for to_right in right) + "|"
     rows = [markdown_row(line) for line in zip(*_cells(table), strict=True)]
-    return "\n".join([*head, markdown_row(table.column_names), rule, *rows]) + "\n"
+    names = markdown_row(map(one_line, table.column_names))
+    return "\n".join([*head, names, rule, *rows]) + "\n"

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..schemas.printable import printable
 from .cells import cell_text, clock
 from .column_texts import column_texts
 from .render import render
@@ -28,7 +29,7 @@ def render_report(result: ReportResult, format: str = "text") -> bytes:
         CpmonError: there is no such format.
     """
     if format in ("text", "table"):
-        return _text(result).encode()
+        return printable(_text(result)).encode()
     return render(result.table, format, title=result.report.name)
 
 

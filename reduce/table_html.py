@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from ..schemas.printable import for_page
 from .row import SOURCES
 from .table_text import LETTERED, Grid, bases_line, blocks, claims, computed_lines, footnotes
 from .tables import ComparisonTable
@@ -123,7 +124,7 @@ def _page(
         notes=notes,
         wide=max(len(table.head) for table in tables) > UPRIGHT,
     )
-    return text.encode()
+    return for_page(text).encode()
 
 
 def _repaint() -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..schemas import CpmonError
+from ..schemas.printable import printable
 from .render import markdown_row, render
 from .tables import Cell, ComparisonTable
 
@@ -29,9 +30,9 @@ def render_comparison(table: ComparisonTable, format: str = "text") -> bytes:
     """
     match format:
         case "text" | "table":
-            return _text(table).encode()
+            return printable(_text(table)).encode()
         case "markdown":
-            return _markdown(table).encode()
+            return printable(_markdown(table)).encode()
         case "json":
             return (json.dumps(_document(table), indent=2, ensure_ascii=False) + "\n").encode()
         case "csv" | "jsonl" | "parquet":

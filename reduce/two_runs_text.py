@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from ..schemas import CpmonError
+from ..schemas.printable import printable
 from .render import markdown_row, render
 from .run_facts import RunFacts
 from .table_text import FORMATS, SCHEMA_VERSION, Grid, heading
@@ -36,9 +37,9 @@ def render_runs(found: RunComparison, format: str = "text") -> bytes:
     """
     match format:
         case "text" | "table":
-            return _text(found).encode()
+            return printable(_text(found)).encode()
         case "markdown":
-            return _markdown(found).encode()
+            return printable(_markdown(found)).encode()
         case "json":
             return (json.dumps(_document(found), indent=2, ensure_ascii=False) + "\n").encode()
         case "csv" | "jsonl" | "parquet":

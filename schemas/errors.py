@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .printable import printable
+
 
 class CpmonError(Exception):
     """Something in the user's input or surroundings is wrong; a bug of ours is never one of these.
@@ -33,7 +35,11 @@ class CpmonError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        """The problem on the first line, then the parts that are known, one a line."""
+        """The problem on the first line, then the parts that are known, one a line.
+
+        Parts may hold names from dumps: no control character of theirs is shown as it is, and
+        what goes over several lines is indented, so that it cannot look like another part.
+        """
         parts = {
             "at": self.place,
             "expected": self.expected,
@@ -41,8 +47,12 @@ class CpmonError(Exception):
             "effect": self.effect,
             "remedy": self.remedy,
         }
-        lines = [f"  {name:<9} {text}" for name, text in parts.items() if text]
-        return "\n".join([self.problem, *lines])
+        lines = [
+            f"  {name:<9} " + printable(text).replace("\n", "\n" + " " * 12)
+            for name, text in parts.items()
+            if text
+        ]
+        return "\n".join([printable(self.problem), *lines])
 
 
 class LayoutError(CpmonError):

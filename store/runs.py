@@ -23,6 +23,9 @@ KEYS = (
     *("attributes", "companions"),
 )
 
+LONGEST = 240
+"""Bytes of a run's name as part of a path."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -116,8 +119,24 @@ def save_run(store: Store, run: Run) -> bool:
 
 
 def run_path(store: Store, run_id: str) -> Path:
-    """Where a run of that name is kept; any text is a safe name."""
-    return store.runs / f"{quote(run_id, safe='').replace('.', '%2E')}.json"
+    """Where a run of that name is kept; any text is a safe name.
+
+    Raises:
+        CpmonError: it is too long for one, or no text.
+    """
+    try:
+        name = quote(run_id, safe="").replace(".", "%2E")
+    except UnicodeEncodeError:
+        name = ""
+    if not 0 < len(name) <= LONGEST:
+        raise CpmonError(
+            "a run has a name that no file can have",
+            expected=f"a text of 1 to {LONGEST} bytes, of which most characters take three or more",
+            found=repr(run_id[:80]),
+            effect="the run is not defined",
+            remedy="give it another run_id",
+        )
+    return store.runs / f"{name}.json"
 
 
 def _companions(said: dict[str, Any], file: Path) -> dict[str, Figures]:

@@ -12,6 +12,7 @@ from typing import TextIO
 import click
 
 from ...schemas.errors import CpmonError
+from ..output import say
 from .completion import DELIMITERS, Completer
 from .dot_commands import run_dot
 from .session import Session
@@ -29,12 +30,21 @@ def run_script(session: Session, lines: TextIO) -> None:
         CpmonError: a statement or command of it.
     """
     waiting = ""
-    for line in lines:
+    for line in _decoded(lines):
         waiting = _take(session, waiting, line)
         if session.over:
             return
     if not is_blank(waiting):
         session.ask(waiting)
+
+
+def _decoded(lines: TextIO) -> Iterator[str]:
+    try:
+        yield from lines
+    except UnicodeDecodeError:
+        raise CpmonError(
+            "a line is no text in UTF-8", effect="nothing behind it was done"
+        ) from None
 
 
 def run_prompt(session: Session) -> None:
@@ -55,7 +65,7 @@ def run_prompt(session: Session) -> None:
             except (CpmonError, click.ClickException) as error:
                 waiting = ""
                 said = error.format_message() if isinstance(error, click.ClickException) else error
-                click.echo(f"cpmon: {said}", err=True)
+                say(f"cpmon: {said}", err=True)
 
 
 def history_file() -> Path:

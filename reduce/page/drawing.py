@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
+from ...schemas.printable import printable
 from ..report_sql import TIME
 from .chart import Chart, Kind
 from .points import Points
@@ -93,7 +94,7 @@ def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
     """
     import vl_convert
 
-    drawn: str = vl_convert.vegalite_to_svg(spec)
+    drawn: str = vl_convert.vegalite_to_svg(_shown(spec))
     found = _SIZE.match(drawn)
     assert found, drawn[:200]
     width, height = found["width"], found["height"]
@@ -107,11 +108,20 @@ def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
     return head + re.sub(r'(\bid="|url\(#)(?=\w)', rf"\g<1>{name}-", body)
 
 
+def _shown(part: Any) -> Any:
+    """A specification without control characters of names: the renderer dies of them."""
+    if isinstance(part, str):
+        return printable(part)
+    if isinstance(part, dict):
+        return {printable(key): _shown(value) for key, value in part.items()}
+    return [_shown(value) for value in part] if isinstance(part, list) else part
+
+
 def png(spec: dict[str, Any], scale: float = 2) -> bytes:
     """A drawing as pixels, `scale` to the unit of the SVG."""
     import vl_convert
 
-    drawn: bytes = vl_convert.vegalite_to_png(spec, scale=scale)
+    drawn: bytes = vl_convert.vegalite_to_png(_shown(spec), scale=scale)
     return drawn
 
 

@@ -19,6 +19,7 @@ import duckdb
 import jinja2
 from markupsafe import Markup
 
+from ...schemas.printable import for_page
 from ..cells import clock
 from ..settings import Settings
 from ..shifts import find_zone
@@ -98,7 +99,8 @@ def _systems(con: duckdb.DuckDBPyConnection, lines: Sequence[Line]) -> list[_Sys
 
 def rendered(template: str, **values: Any) -> bytes:
     """A template of `templates/` filled in, every text escaped."""
-    return _environment().get_template(template).render(**values).encode()
+    text = _environment().get_template(template).render(**values)
+    return for_page(text).encode()
 
 
 @functools.cache
