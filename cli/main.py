@@ -139,7 +139,12 @@ def run(arguments: list[str]) -> Status:
 
 
 def _printable(text: str) -> str:
-    """A message without control characters of names in it."""
+    """A message without control characters of names in it.
+
+    Most have none; then nothing is imported, since help must not wait for numpy.
+    """
+    if all(line.isprintable() for line in text.split("\n")):
+        return text
     from ..schemas.printable import printable
 
     return printable(text)
