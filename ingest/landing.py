@@ -14,7 +14,8 @@ from .. import __version__
 from ..schemas.errors import BusyError, CpmonError
 from ..schemas.registry import fingerprint
 from ..store.runs import Run, read_run, run_file, save_run
-from ..store.store import Staging, Store
+from ..store.staging import Staging
+from ..store.store import Store
 from .ahead import ahead
 from .clocks import Clocks
 from .codec import moment

@@ -8,7 +8,7 @@ from types import TracebackType
 
 import pyarrow as pa
 
-from ..store.store import Staging
+from ..store.staging import Staging
 
 Tables = list[tuple[str, pa.Table]]
 

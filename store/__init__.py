@@ -3,7 +3,8 @@
 from .catalogue import View, connect
 from .classes import class_rules, deciding_rule, save_classes
 from .runs import Run, read_run, run_file, save_run
-from .store import Staging, Store
+from .staging import Staging
+from .store import Store
 
 __all__ = [
     "Run",

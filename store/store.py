@@ -19,67 +19,19 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pyarrow as pa
-
 from ..schemas.errors import StoreError
 from .disk import writing
 from .leftovers import LOCK, sweep
-from .parquet import TableWriter
+from .staging import Staging
 
 VERSION = 1
 MARKER = "store.json"
-WAITING_BYTES = 64 * 1024 * 1024
-"""Rows of all tables of a dump that may wait for their row groups; then the largest is written."""
-
-
-@dataclass
-class Staging:
-    """A dump that is being written; nobody sees it before it is published.
-
-    Attributes:
-        folder: where its files are until then.
-        rows: rows written so far, by table.
-    """
-
-    folder: Path
-    _writers: dict[str, TableWriter] = field(default_factory=dict)
-
-    @property
-    def rows(self) -> dict[str, int]:
-        """Rows by table."""
-        return {name: writer.rows for name, writer in sorted(self._writers.items())}
-
-    def write(self, name: str, table: pa.Table) -> None:
-        """Add rows to a table of the dump.
-
-        Raises:
-            StoreError: the disk refuses them.
-        """
-        with writing(self.folder.parent.parent):
-            if name not in self._writers:
-                self._writers[name] = TableWriter(self.folder / f"{name}.parquet", table.schema)
-            self._writers[name].write(table)
-            if sum(writer.waiting_bytes for writer in self._writers.values()) > WAITING_BYTES:
-                max(self._writers.values(), key=lambda writer: writer.waiting_bytes).flush()
-
-    def close(self) -> None:
-        """Finish all tables and make them durable: two at a time, most of it is waiting."""
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            for _ in pool.map(TableWriter.close, self._writers.values()):
-                pass
-
-    def abandon(self) -> None:
-        """Close the files without finishing them."""
-        for writer in self._writers.values():
-            writer.abandon()
 
 
 class Store:

@@ -19,6 +19,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
+from multiprocessing.context import ForkProcess
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from types import FrameType
@@ -35,6 +36,7 @@ COUNT = 100_000
 PROCESSES = 2
 LIMIT_S = 20.0
 """A dump of a few frames that takes longer hangs; on a busy machine most take 0.02 s."""
+FORK = multiprocessing.get_context("fork")
 TELL_S = 30.0
 GROWTH = 256 << 20
 """Bytes that a process may grow while it reads; what is held is bounded by its windows."""
@@ -106,16 +108,14 @@ class Worker:
     """A process that reads the dumps of some numbers; another takes its place if it dies."""
 
     def __init__(self, seed: int, numbers: range, folder: Path) -> None:
-        self.at = multiprocessing.Value("q", numbers.start - 1)
-        self.found: multiprocessing.Queue[tuple[int, str] | Counter[str]] = multiprocessing.Queue()
+        self.at = FORK.Value("q", numbers.start - 1)
+        self.found: multiprocessing.Queue[tuple[int, str] | Counter[str]] = FORK.Queue()
         self._said = seed, numbers, folder
         self.process = self._start(numbers)
 
-    def _start(self, numbers: range) -> multiprocessing.Process:
+    def _start(self, numbers: range) -> ForkProcess:
         seed, _, folder = self._said
-        process = multiprocessing.Process(
-            target=work, args=(seed, numbers, folder, self.at, self.found)
-        )
+        process = FORK.Process(target=work, args=(seed, numbers, folder, self.at, self.found))
         process.start()
         return process
 

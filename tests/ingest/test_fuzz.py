@@ -1,0 +1,78 @@
+"""Changed dumps, as `make fuzz` makes them by the thousand, and that it would see a fault."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tools import fuzz_readers
+from tools.fuzz import Fuzzer, fuzz
+from tools.fuzz_mutations import Bent, bend
+from tools.fuzz_readers import Lost, Oracle, read_tables, survivors
+from tools.fuzz_seeds import Seed, seeds
+
+
+@pytest.fixture(scope="module")
+def fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Fuzzer:
+    return Fuzzer(3, tmp_path_factory.mktemp("fuzz"))
+
+
+@pytest.fixture(scope="module")
+def good() -> list[Seed]:
+    return seeds()
+
+
+@settings(max_examples=40)
+@given(number=st.integers(0, 10**6))
+def test_no_change_fells_a_reader_or_loses_a_good_record(number: int, fuzzer: Fuzzer):
+    assert fuzzer.run(number) == ""
+
+
+def test_changes_remember_where_bytes_have_been(good: list[Seed]):
+    for number in range(200):
+        seed = good[number % len(good)]
+        bent = bend(seed, np.random.default_rng(number))
+        assert len(bent.home) == len(bent.data)
+        old = bent.home >= 0
+        whole = np.frombuffer(seed.data, np.uint8)
+        assert (whole[bent.home[old]] == bent.data[old]).all()
+
+
+def test_without_a_change_every_record_must_be_there(good: list[Seed]):
+    for seed in good:
+        home, now = survivors(Bent(seed, np.random.default_rng(0)))
+        assert (home == now).all()
+        assert len(now) == sum(len(unit.records) for unit in seed.units) > 20
+
+
+def test_a_lost_record_and_a_changed_value_are_seen(good: list[Seed]):
+    seed, oracle = good[0], Oracle()
+    oracle.learn(seed)
+    bent = Bent(seed, np.random.default_rng(0))
+    read = read_tables(seed.data, fuzz_readers.container_of(bent))
+    assert oracle.check(bent, read) > 0
+    table = read.tables["useact"]
+    for broken in (table.slice(1), table.set_column(0, table.schema.field(0), table[0].take(
+        list(reversed(range(len(table))))
+    ))):  # fmt: skip
+        with pytest.raises(Lost):
+            oracle.check(bent, dataclasses.replace(read, tables={**read.tables, "useact": broken}))
+
+
+def test_a_fault_is_saved_with_its_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The processes are forked, so they have the fault as well."""
+
+    def fail(*_: object) -> None:
+        raise ValueError("a fault")
+
+    monkeypatch.setattr("tools.fuzz.check_too", fail)
+    faults, counts = fuzz(1, range(1, 14), 2, tmp_path)
+    assert (faults, counts["bytes"] > 0) == (1, True)
+    assert "seed 1, number 12" in (tmp_path / "1-12.txt").read_text(encoding="utf-8")
+    assert "ValueError: a fault" in (tmp_path / "1-12.txt").read_text(encoding="utf-8")
+    assert (tmp_path / "1-12.mon").read_bytes() == Fuzzer(1, tmp_path).bent(12).data.tobytes()
