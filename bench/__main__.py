@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from . import decode, encodings, generating, landing, listing, memory, reducing
+from . import decode, encodings, generating, landing, listing, memory, reducing, validating
 from .dumps import Dumps
 from .machine import MEGA, machine
 from .result import Section
@@ -48,6 +48,10 @@ def _reducing(dumps: Dumps, quick: bool) -> list[Section]:
     return reducing.measure(dumps.folder, 5 if quick else 1440, 1 if quick else 3)
 
 
+def _validating(dumps: Dumps, quick: bool) -> list[Section]:
+    return validating.measure(dumps.folder, 200_000 if quick else 10_000_000, 1 if quick else 3)
+
+
 MEASUREMENTS: dict[str, Measurement] = {
     "decode": _decode,
     "landing": _landing,
@@ -56,6 +60,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "encodings": _encodings,
     "generating": _generating,
     "reducing": _reducing,
+    "validating": _validating,
 }
 
 
