@@ -38,7 +38,12 @@ interval = "3d"
 hour = "5d"
 [[inbox]]
 folder = "inbox"
-patterns = ["ALPHA-*.mon", "BETA-*.mon"]
+patterns = ["ALPHA-*.mon"]
+system = "ALPHA"
+[[inbox]]
+folder = "inbox"
+patterns = ["BETA-*.mon"]
+system = "BETA"
 [[inbox]]
 folder = "inbox"
 patterns = ["GAMMA-*.mon"]

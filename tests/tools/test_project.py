@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("schemas", "ingest", "store", "reduce", "queries", "generate", "cli")
+FOLDERS = ("schemas", "ingest", "store", "reduce", "queries", "batch", "generate", "cli")
 CARRIED = {".py", ".csv", ".sql", ".toml", ".html", ".css", ".js"}
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 
