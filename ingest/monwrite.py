@@ -75,7 +75,7 @@ class Framer:
             final: nothing follows.
         """
         found = Framed(used=first)
-        controls = first + FRAME * np.flatnonzero(_are_controls(window[first:]))
+        controls = first + FRAME * np.flatnonzero(are_controls(window[first:]))
         while (rest := len(window) - found.used) >= FRAME or (final and rest > 0):
             whole = rest >= FRAME
             if self._spans:
@@ -207,7 +207,7 @@ def are_entries(entries: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
     return np.asarray(known & some & (entries["end"] > entries["start"]), np.bool_)
 
 
-def _are_controls(window: U8) -> npt.NDArray[np.bool_]:
+def are_controls(window: U8) -> npt.NDArray[np.bool_]:
     """(frames,) whether a frame is a control record beyond doubt.
 
     Its interrupt buffer says how many bytes of entries there are, its first entry is one, and it

@@ -8,7 +8,7 @@ from ..schemas.errors import DumpError
 from .codec import U8
 from .frames import FRAME, are_headers
 from .monreader import next_set, starts_set
-from .monwrite import AREA, EVENT, SAMPLE, read_control
+from .monwrite import AREA, EVENT, SAMPLE, are_controls, read_control
 from .sources import Container
 
 BINARY = (
@@ -70,12 +70,12 @@ def _is_start(frame: U8) -> bool:
 
 
 def _hides_set(head: U8) -> bool:
-    """Whether what looks like a record is the damaged front of a capture: a set follows it.
+    """Whether what looks like a file is the damaged front of a capture: a set follows it.
 
     No other frame begins with records then.
     """
     frames = (head[at : at + FRAME] for at in range(0, 3 * FRAME, FRAME))
-    if read_control(head[:FRAME]) or any(_starts_records(frame) for frame in frames):
+    if are_controls(head[:FRAME])[0] or any(_starts_records(frame) for frame in frames):
         return False
     return next_set(head, 1, len(head)) is not None
 
