@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .options import output_options, span_options, store_option
+from .options import Text, output_options, span_options, store_option
 from .output import deliver
 from .site_settings import opened
 from .site_settings import settings as site_settings
@@ -17,8 +17,8 @@ SEVERITIES = ("info", "warning", "critical")
 
 @click.command("exceptions")
 @store_option
-@click.option("--run", metavar="RUN", help="Only the time of this run.")
-@click.option("--system", metavar="NAME", help="Only this system.")
+@click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
+@click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
 @click.option(
     "--severity",
     type=click.Choice(SEVERITIES),

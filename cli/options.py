@@ -119,6 +119,20 @@ dump_arguments = click.argument(
 )
 
 
+class Text(click.ParamType[str]):
+    """A name that is looked up: any text, but no bytes that are none."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text as it is."""
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            self.fail(f"{value!r} is no text in UTF-8", param, ctx)
+        return str(value)
+
+
 class Name(click.ParamType[str]):
     """What a system or run is called: any text that is not too long to name a folder."""
 

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import click
 
-from .options import Device, Length, listing_option, output_options, span_options, store_option
+from .options import (
+    Device,
+    Length,
+    Text,
+    listing_option,
+    output_options,
+    span_options,
+    store_option,
+)
 from .output import deliver, say, write_file
 from .site_settings import opened, settings
 
@@ -23,10 +31,10 @@ def _reports() -> Iterator[str]:
 @click.command("report")
 @click.argument("name", required=False)
 @store_option
-@click.option("--run", metavar="RUN", help="Only the time of this run.")
-@click.option("--system", metavar="NAME", help="The system; needed where the store has several.")
+@click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
+@click.option("--system", type=Text(), metavar="NAME", help="The system, where there are several.")
 @click.option("--cpu", type=int, help="Follow this processor.")
-@click.option("--user", metavar="USERID", help="Follow this user.")
+@click.option("--user", type=Text(), metavar="USERID", help="Follow this user.")
 @click.option("--device", type=Device(), metavar="NUMBER", help="Follow this device, as 0A1F.")
 @click.option("--by", type=Length(), metavar="SPAN", help="A line for each span, as 15m or 1h.")
 @click.option("--top", type=click.IntRange(1), help="Only so many objects, the greatest.")
