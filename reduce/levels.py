@@ -86,6 +86,15 @@ def source_of(
     return source, tuple(notes)
 
 
+def is_kept(con: duckdb.DuckDBPyConnection, system: str) -> bool:
+    """Whether something is kept of a system; it tells that it is there without a look at dumps."""
+    there = "SELECT 1 FROM duckdb_views() WHERE schema_name = 'meta' AND view_name = 'reduced'"
+    if not con.execute(there).fetchall():
+        return False
+    kept = "SELECT 1 FROM meta.reduced WHERE system = ? LIMIT 1"
+    return bool(con.execute(kept, [system]).fetchall())
+
+
 def _lacks_intervals(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> bool:
     """Whether days may be kept in roll-ups only; told by what is kept, however long the span is."""
     first = span.since.date() if span.since else date.min

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from ..schemas import CpmonError
 from ..schemas.lookup import fold, unknown
-from .levels import source_of
+from .levels import is_kept, source_of
 from .provenance import inferred_records
 from .reductions import reduction
 from .report_set import REPORTS
@@ -186,9 +186,7 @@ def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -
                 remedy="leave --system out: a run names its system",
             )
         return Span(measured, run, since, until)
-    # What is kept of a system tells that it is there without looking at all dumps.
-    reduced = "SELECT 1 FROM meta.reduced WHERE system = ? LIMIT 1"
-    if system is not None and con.execute(reduced, [system]).fetchall():
+    if system is not None and is_kept(con, system):
         return Span(system)
     found = con.execute("SELECT DISTINCT system FROM meta.interval ORDER BY system").fetchall()
     systems = [str(name) for (name,) in found]
