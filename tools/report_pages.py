@@ -51,8 +51,7 @@ Every figure of a line, of the mean line and of a line over several intervals is
 sums: growth over elapsed seconds, never a mean of means. A level is the mean of the samples. What
 is not known is blank, with the reason below the report, and never zero.
 
-Time zone and shifts come from a file, `cpmon.toml` in the store, or the one that `CPMON_CONFIG` or
-`--config` names:
+Time zone and shifts come from the settings ([configuration.md](configuration.md)):
 
     timezone = "Europe/Vienna"
 

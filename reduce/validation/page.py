@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from ...schemas.printable import for_page
 from .outcome import Status, Validation
 from .outcome_text import heading, missing, notes
 
@@ -31,7 +32,7 @@ def render_page(found: Validation) -> bytes:
         notes=notes(failed),
         version=found.suite.get("meta", {}).get("great_expectations_version", ""),
     )
-    return text.encode()
+    return for_page(text).encode()
 
 
 @cache
