@@ -54,7 +54,7 @@ def _run(
     connection: duckdb.DuckDBPyConnection, sql: str, values: Mapping[str, Any] | None
 ) -> pa.Table:
     given = dict(values) if values else None
-    _hear_interrupts()
+    hear_interrupts()
     with ThreadPoolExecutor(max_workers=1) as asking:
         answer = asking.submit(lambda: connection.sql(sql, params=given).to_arrow_table())
         try:
@@ -64,7 +64,7 @@ def _run(
             raise
 
 
-def _hear_interrupts() -> None:
+def hear_interrupts() -> None:
     """Let Ctrl-C reach Python again: polars, which writes csv, takes the signal for itself."""
     if threading.current_thread() is threading.main_thread():
         handler = signal.getsignal(signal.SIGINT)

@@ -170,14 +170,16 @@ def test_at_a_terminal_words_are_completed_and_ctrl_c_stays(perf: Path, tmp_path
         terminal.type("\x03")
         terminal.wait_for("interrupted")
         terminal.type("select 40 + 2 as after;\n")
-        terminal.wait_for("after\n42\n")
+        terminal.wait_for("after\n42\ncpmon> ")
 
-        terminal.type("select half\n\x03")  # a statement is given up
+        terminal.type("select half\n")
+        terminal.wait_for("select half\n  ...> ")
+        terminal.type("\x03")  # a statement is given up
         terminal.wait_for("interrupted", times=2)
         terminal.type("select wrong;\n")
         terminal.wait_for("the query failed")
         terminal.type("select 43 as still;\n")
-        terminal.wait_for("still\n43\n")
+        terminal.wait_for("still\n43\ncpmon> ")
         terminal.type("\x04")
         assert terminal.end() == Status.DONE
         assert "Traceback" not in terminal.screen
