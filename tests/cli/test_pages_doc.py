@@ -39,6 +39,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return done.stdout.split(f"{NEXT}\n")[:-1]
 
 
+@pytest.mark.slow
 @pytest.mark.golden
 def test_every_command_prints_what_the_page_shows(
     printed: list[str], request: pytest.FixtureRequest

@@ -216,6 +216,7 @@ def test_showing_the_first_record_reads_no_more_than_it_takes(tmp_path: Path):
         assert source.size < len(one) * 6000 / 2
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_its_commands_print():
     blocks = re.findall(r"^```console\n\$ (.*)\n([^`]*)^```", PAGE.read_text("utf-8"), re.M)
     assert len(blocks) == 4

@@ -98,6 +98,7 @@ def test_what_is_wrong_is_told(cpmon: Cpmon, perf: Path, words: tuple[str, ...],
     assert (answer.status, said in answer.err) == (Status.USAGE, True)
 
 
+@pytest.mark.slow
 def test_a_catalogue_is_made_again(
     cpmon: Cpmon, reduced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -82,6 +82,7 @@ def check_full(victim: Victim, disk: Disk, folder: Path, points: int) -> None:
     check_tidy(store)
 
 
+@pytest.mark.slow
 def test_a_full_disk_costs_the_dump_that_did_not_fit(victim: Victim, disk: Disk, tmp_path: Path):
     check_full(victim, disk, tmp_path, 4)
 

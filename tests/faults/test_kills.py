@@ -42,6 +42,7 @@ def make_old(store: Path) -> None:
         os.utime(entry, (then, then))
 
 
+@pytest.mark.slow
 def test_a_killed_ingest_is_as_if_it_had_not_been(victim: Victim, tmp_path: Path):
     """A few of them; the many are in the slow test."""
     check_kills(victim, tmp_path, 8)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tools.make_samples import SAMPLES, differences, samples
 
 
+@pytest.mark.slow
 def test_every_sample_is_rebuilt_byte_for_byte():
     assert differences() == []
 

@@ -87,6 +87,7 @@ def contents(store: Store) -> list[list[tuple[object, ...]]]:
         ]
 
 
+@pytest.mark.slow
 def test_a_catalogue_made_from_that_of_another_store_equals_one_made_from_nothing(
     tmp_path: Path, cache: Path, from_nothing: Made
 ):

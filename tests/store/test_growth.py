@@ -124,6 +124,7 @@ def test_only_growth_that_someone_reads_is_computed():
     assert "calcppgr" not in growth_select(layout, ["vmdvtime"])
 
 
+@pytest.mark.slow
 def test_a_workbench_computes_what_the_views_say(store: Store, tmp_path: Path):
     written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=6)
     ingest(written.dump, store)

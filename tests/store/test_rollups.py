@@ -117,6 +117,7 @@ def test_a_new_dump_only_adds(two_days: Store, tmp_path: Path):
     assert unchanged == {f"level={level}/2001-12-18" for level in LEVELS}
 
 
+@pytest.mark.slow
 def test_an_outdated_day_is_computed_live_until_it_is_reduced_again(
     two_days: Store, tmp_path: Path
 ):
@@ -136,6 +137,7 @@ def test_a_kept_result_is_what_is_read(two_days: Store):
     assert len(shown(two_days)) == 6
 
 
+@pytest.mark.slow
 def test_without_nominal_lengths_every_dump_has_a_say_in_every_day(store: Store, tmp_path: Path):
     land(store, hours(22, 24, nominal=False), tmp_path)
     brought_up(store)
@@ -162,6 +164,7 @@ def test_half_of_a_reduce_is_completed_by_the_next(two_days: Store):
     assert len(files(two_days, "hour")) == 2
 
 
+@pytest.mark.slow
 def test_other_shifts_roll_up_again_without_computing(two_days: Store):
     brought_up(two_days)
     before = files(two_days, "interval")
@@ -184,6 +187,7 @@ def test_other_shifts_roll_up_again_without_computing(two_days: Store):
     ]
 
 
+@pytest.mark.slow
 def test_classes_of_users_outdate_what_rests_on_them(two_days: Store):
     resting = [r.name for r in reductions() if "meta.user_class" in r.reads and not r.is_private]
     reduce(two_days, [NAME, *resting], Settings())
@@ -193,6 +197,7 @@ def test_classes_of_users_outdate_what_rests_on_them(two_days: Store):
     assert done == {NAME: 0, **dict.fromkeys(resting, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["", "[1, 2]", '{"x": 3}', "{"])
 def test_a_damaged_memory_of_days_is_made_again(two_days: Store, damage: str):
     brought_up(two_days)
@@ -249,6 +254,7 @@ def test_a_level_stays_while_nothing_stands_for_it(two_days: Store):
     assert len(files(two_days, "interval")) == 2
 
 
+@pytest.mark.slow
 def test_samples_go_and_what_was_made_of_them_stays(two_days: Store, tmp_path: Path):
     brought_up(two_days)
     before = shown(two_days)
@@ -262,6 +268,7 @@ def test_samples_go_and_what_was_made_of_them_stays(two_days: Store, tmp_path: P
     assert not list(two_days.records.glob("*/*/*/sytprp.parquet"))
 
 
+@pytest.mark.slow
 def test_days_behind_pruned_ones_are_computed_beside_them(two_days: Store, tmp_path: Path):
     brought_up(two_days)
     before = shown(two_days)
