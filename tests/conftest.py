@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,11 @@ settings.load_profile("cpmon")
 os.environ["XDG_CACHE_HOME"] = str(Path(__file__).resolve().parents[1] / "build" / "cache")
 # Nor are the settings of the user.
 os.environ["XDG_CONFIG_HOME"] = str(Path(__file__).resolve().parents[1] / "build" / "config")
+
+
+# Jobs in the background ignore Ctrl-C, and so would what tests start to interrupt it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

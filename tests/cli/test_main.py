@@ -220,7 +220,10 @@ def test_a_query_that_is_interrupted_stops_and_gives_130(perf: Path):
         time.sleep(3)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == Status.INTERRUPTED
+        try:
+            assert process.wait(timeout=30) == Status.INTERRUPTED
+        finally:
+            process.kill()
         assert process.stderr and b"Traceback" not in process.stderr.read()
 
 
