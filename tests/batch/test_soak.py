@@ -31,9 +31,3 @@ def test_no_batch_failed(done: Soak):
 def test_memory_stays_what_it_was(done: Soak):
     early, late = done.steps[3].rss, done.steps[-1].rss
     assert late < early + 100 * 2**20
-
-
-@pytest.mark.slow
-def test_a_file_takes_as_long_as_in_the_beginning(done: Soak):
-    first, last = done.first_and_last(100)
-    assert last <= 1.2 * first
