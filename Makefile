@@ -59,7 +59,7 @@ test: $(STAMP) ## the tests, without the slow ones
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "not slow"
 
 test-slow: $(STAMP) ## the slow tests
-	$(PYTEST) -m slow
+	$(PYTEST) -n $(JOBS) --dist worksteal -m slow
 
 check: $(STAMP) ## requirements, format, lint, types, import directions, SQL
 	$(BIN)/python -m pip check

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import TextIO
 
 import duckdb
 
@@ -120,7 +121,14 @@ def soak(
     inbox = folder / "inbox"
     inbox.mkdir(parents=True)
     (folder / "cpmon.toml").write_text(SETTINGS.format(checks=str(checks).lower()))
-    done, batch, dice = Soak(folder), _batch(folder), random.Random(5)
+    with (folder / "log").open("a") as stream:
+        yield from _soak(Soak(folder), _batch(folder, stream), days, each_h, kills, damaged)
+
+
+def _soak(
+    done: Soak, batch: Batch, days: int, each_h: int, kills: int, damaged: float
+) -> Iterator[Soak]:
+    folder, inbox, dice = done.folder, done.folder / "inbox", random.Random(5)
     every = days * 24 // each_h
     killed = set(dice.sample(range(1, every), kills))
     waiting: list[Hour] = []
@@ -194,13 +202,12 @@ def _yardstick() -> float:
     return time.process_time() - worked
 
 
-def _batch(folder: Path) -> Batch:
+def _batch(folder: Path, stream: TextIO) -> Batch:
     file = folder / "cpmon.toml"
     settings = read_settings(folder / "store", file)
-    with (folder / "log").open("a") as stream:
-        log = Log("text", os.fdopen(os.dup(stream.fileno()), "a"))
     store = Store(folder / "store", create=True)
-    return Batch(store, read_plan(settings.tables, str(file)), settings, log, write_file)
+    plan = read_plan(settings.tables, str(file))
+    return Batch(store, plan, settings, Log("text", stream), write_file)
 
 
 def _kill(folder: Path, now: datetime, seconds: float) -> int:
