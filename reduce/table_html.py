@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from ..schemas.printable import for_page
+from .html_template import html_template
 from .row import SOURCES
 from .table_text import LETTERED, Grid, bases_line, blocks, claims, computed_lines, footnotes
 from .tables import ComparisonTable
 from .two_runs import RunComparison, Verdict
 from .two_runs_text import cells, head, headings, marks, sections, title
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 TEMPLATE = "comparison.html"
 UPRIGHT = 7
@@ -115,7 +110,7 @@ def _page(
 ) -> bytes:
     from markupsafe import Markup
 
-    text = _template().render(
+    text = html_template(__package__, TEMPLATE).render(
         figure=Markup(figure),
         repaint=_repaint() if figure else "",
         title=title,
@@ -134,21 +129,6 @@ def _repaint() -> str:
     from .page.drawing import repaint
 
     return Markup(repaint())
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    text = (files(__package__) / TEMPLATE).read_text(encoding="utf-8")
-    return environment.from_string(text)
 
 
 def _body(grid: Grid, why: Mapping[str, str] | None = None, *, about: bool = False) -> HtmlBody:
