@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,14 +68,19 @@ class Victim:
     def kill_after(self, seconds: float, dump: Path, store: Path, **said: Any) -> bool:
         """Start a child, and kill it after a time; whether it was still there."""
         pid = self.begin(dump, store, **said)
-        # The number stays the child's until its end has been read, so nobody else is killed.
-        timer = threading.Timer(seconds, os.kill, (pid, signal.SIGKILL))
+        timer = threading.Timer(seconds, _kill, (pid,))
         timer.start()
         status, told = self.end()
         timer.cancel()
         timer.join()
         assert status in (-signal.SIGKILL, 0), told
         return status != 0
+
+
+def _kill(pid: int) -> None:
+    """Kill a child that may just have ended; its number is nobody else's so soon."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
