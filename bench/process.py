@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cpmon.cli.main import Status
+
 from .machine import MEGA
 
 
@@ -41,7 +43,8 @@ def command(*words: str) -> tuple[float, int]:
     """Run a command in a new process; its seconds and the peak of its memory in bytes.
 
     Raises:
-        AssertionError: it did not end with status 0.
+        AssertionError: it ended with another status than done, or done with findings: the day of
+            `bank-day` has a gap, and its ingest says so.
     """
     done = subprocess.run(
         [sys.executable, "-m", "bench.peak", *words],
@@ -51,6 +54,6 @@ def command(*words: str) -> tuple[float, int]:
         check=True,
     )
     told = json.loads(done.stdout.splitlines()[-1])
-    if told["status"] != 0:
+    if told["status"] not in (Status.DONE, Status.WARNINGS):
         raise AssertionError(f"cpmon {' '.join(words)} ended with {told['status']}")
     return told["seconds"], told["peak_bytes"]
