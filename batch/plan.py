@@ -14,6 +14,7 @@ from typing import Any
 from ..reduce.report import find_report
 from ..reduce.spec import load_spec
 from ..schemas.errors import CpmonError
+from ..schemas.formats import FORMATS
 from .keys import Keys, key_tables
 from .naming import check_pattern
 
@@ -22,7 +23,6 @@ SETTLE = "10m"
 WATCH = "30s"
 HOOK_LIMIT = "60s"
 KEPT_RUNS = 1000
-FORMATS = ("table", "text", "csv", "json", "jsonl", "markdown", "parquet")
 KINDS = ("report", "table", "pages", "exceptions")
 
 

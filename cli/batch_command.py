@@ -11,29 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .main import Status
-from .options import Length, output_options, use_layouts
+from .options import Length, output_option, output_options, store_option
 from .output import deliver, rows_as, write_file
+from .site_settings import settings
 
 if TYPE_CHECKING:
     from ..batch import Plan
     from ..batch.result import Result
     from ..reduce.settings import Settings
     from ..store import Store
-
-config_option = click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The settings, with [[inbox]], [batch] and [[output]]; without it CPMON_CONFIG, "
-    "./cpmon.toml or the store's own.",
-)
-store_option = click.option(
-    "--store",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    envvar="CPMON_STORE",
-    help="Folder of the landed dumps, instead of that of the settings.",
-)
 
 
 @click.group("batch")
@@ -51,7 +37,6 @@ def command() -> None:
 
 
 @command.command("run", short_help="Do now what is to be done.")
-@config_option
 @store_option
 @click.option("--watch", is_flag=True, help="Stay, and pick files up as they are complete.")
 @click.option("--as-of", metavar="DATE", help="Count ages for retention from this day (UTC).")
@@ -72,16 +57,9 @@ def command() -> None:
     show_default=True,
     help="How the summary is printed.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the summary there instead of standard output.",
-)
+@output_option
 def run(
-    config: Path | None,
-    store: Path | None,
+    store: Path,
     watch: bool,
     as_of: str | None,
     subject: bool,
@@ -110,7 +88,7 @@ def run(
     from ..batch.watching import Stop
     from ..batch.watching import watch as stay
 
-    place, plan, settings = _opened(config, store, create=True)
+    place, plan, known = _opened(store, create=True)
     today, log, stop = _day(as_of), Log(log_format, sys.stderr, quiet=quiet), Stop()
 
     def tell(result: Result) -> None:
@@ -119,7 +97,7 @@ def run(
         deliver(_summary(result, form, subject=subject), output, form)
 
     with stop.on_signals():
-        batch = Batch(place, plan, settings, log, write_file, stop)
+        batch = Batch(place, plan, known, log, write_file, stop)
         if watch:
             return Status(int(stay(batch, stop, log, tell)))
         result = batch.run(today)
@@ -128,7 +106,6 @@ def run(
 
 
 @command.command("status", short_help="What happened when, what waits, how far systems lag.")
-@config_option
 @store_option
 @click.option(
     "-n",
@@ -147,8 +124,7 @@ def run(
 )
 @output_options
 def status(
-    config: Path | None,
-    store: Path | None,
+    store: Path,
     last: int,
     what: str,
     form: str,
@@ -165,7 +141,7 @@ def status(
     """
     from ..batch.state import state
 
-    place, plan, _ = _opened(config, store, create=False)
+    place, plan, _ = _opened(store, create=False)
     found = state(place, plan, last)
     if what != "all":
         deliver(rows_as(found[what], form) if found[what] else b"", output, form)
@@ -179,7 +155,6 @@ def status(
 
 
 @command.command("install", short_help="Write units of systemd, or a line for cron.")
-@config_option
 @store_option
 @click.option("--systemd", "kind", flag_value="systemd", help="A service and a timer.")
 @click.option("--cron", "kind", flag_value="cron", help="A line for a crontab.")
@@ -201,8 +176,7 @@ def status(
     help="Folder to write to, instead of where systemd looks; without it cron prints.",
 )
 def install(
-    config: Path | None,
-    store: Path | None,
+    store: Path,
     kind: str | None,
     user: bool,
     run_as: str,
@@ -223,43 +197,30 @@ def install(
         raise click.UsageError("say what for: --systemd or --cron")
     if kind == "cron" and user:
         raise click.UsageError("--user is about systemd; a crontab is always a user's own")
-    place, plan, settings = _opened(config, store, create=True)
+    place, plan, known = _opened(store, create=True)
     wanted = Wanted(kind, every, user, run_as, output)
-    said = installed(wanted, place, plan, settings, write_file)
+    said = installed(wanted, place, plan, known, write_file)
     if said.text:
         click.echo(said.text)
     for line in said.next_steps:
         click.echo(line, err=True)
 
 
-def _opened(
-    config: Path | None, store: Path | None, *, create: bool
-) -> tuple[Store, Plan, Settings]:
+def _opened(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
     """The store, the plan and the settings."""
     from ..batch import read_plan
-    from ..reduce.settings import read_settings
     from ..schemas.errors import CpmonError
     from ..store import Store
 
-    settings = read_settings(store, config)
-    root = store or settings.store
-    if root is None:
-        raise CpmonError(
-            "no store is named",
-            place=str(settings.file) if settings.file else None,
-            expected='store = "DIR" in the settings, --store or CPMON_STORE',
-            effect="nothing was done",
-        )
-    if settings.file is None:
+    known = settings(root)
+    if known.file is None:
         raise CpmonError(
             "there are no settings",
             expected="a file with [[inbox]]: --config FILE, CPMON_CONFIG, or ./cpmon.toml",
             effect="nothing was done",
             remedy="docs/operations.md has settings to start from",
         )
-    plan = read_plan(settings.tables, str(settings.file))
-    use_layouts(click.get_current_context(), click.get_current_context().command.params[0], root)
-    return Store(root, create=create), plan, settings
+    return Store(root, create=create), read_plan(known.tables, str(known.file)), known
 
 
 def _summary(result: Result, form: str, *, subject: bool) -> bytes:

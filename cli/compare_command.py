@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .options import FORMATS, listing_option, store_option, usual_format
+from .options import format_option, listing_option, output_option, store_option
 from .output import deliver, say, write_file
 from .site_settings import opened
 
@@ -25,25 +25,11 @@ def _tables() -> Iterator[str]:
 @click.option("--base", metavar="RUN", help="Without TABLE: the run that others are compared with.")
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Without TABLE: a run; again.")
 @listing_option("Name the shipped tables.", _tables)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice((*FORMATS, "html")),
-    default="table",
-    show_default=True,
-    callback=usual_format,
-    help="How to print the result.",
-)
+@format_option("html")
 @click.option(
     "--html", is_flag=True, help="Write a page with a chart of the runs into the folder of -o."
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write there instead of standard output (- is standard output).",
-)
+@output_option
 def command(
     table: str | None,
     store: Path,

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from .options import FORMATS, config_option, limit_options
+from ..schemas.formats import FORMATS
+from .options import config_option, limit_options, output_option
 from .output import deliver, rows_as
 from .site_settings import settings
 
@@ -41,7 +42,7 @@ def command() -> None:
     show_default=True,
     help="How to print the result.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to.")
+@output_option
 def show(store: Path | None, form: str, output: Path | None) -> None:
     """Print every setting with its value and where it came from.
 

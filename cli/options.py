@@ -10,14 +10,13 @@ from urllib.parse import quote
 
 import click
 
+from ..schemas.formats import FORMATS
 from .site_settings import CONFIG, FLAGS, command_name, settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 LONGEST_NAME = 200
 """Bytes of a name as a part of a path, where most characters take three to nine."""
-
-FORMATS = ("table", "text", "csv", "json", "jsonl", "markdown", "parquet")
 
 
 def use_layouts(
@@ -173,24 +172,33 @@ release_option = click.option(
 )
 
 
-def output_options(command: Command) -> Command:
-    """`--format` and `-o`."""
-    command = click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Write there instead of standard output (- is standard output).",
-    )(command)
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write there instead of standard output (- is standard output).",
+)
+
+
+def format_option(
+    *more: str, said: str = "How to print the result."
+) -> Callable[[Command], Command]:
+    """`--format`, with `more` formats than every command has."""
     return click.option(
         "--format",
         "form",
-        type=click.Choice(FORMATS),
+        type=click.Choice((*FORMATS, *more)),
         default="table",
         show_default=True,
         callback=usual_format,
-        help="How to print the result.",
-    )(command)
+        help=said,
+    )
+
+
+def output_options(command: Command) -> Command:
+    """`--format` and `-o`."""
+    return format_option()(output_option(command))
 
 
 def listing_option(what: str, lines: Callable[[], Iterable[str]]) -> Callable[[Command], Command]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..schemas.errors import CpmonError
-from .options import FORMATS, Release, output_options, use_layouts
+from .options import Release, format_option, output_option, output_options, use_layouts
 from .output import deliver, rows_as
 from .schema_import_command import command as import_command
 
@@ -176,21 +176,8 @@ def _indented(rows: Iterable[Described], layout: Layout) -> list[dict[str, Any]]
 
 @command.command("dictionary", short_help="Search all records and fields.")
 @click.argument("text", required=False, metavar="[TEXT]")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice([*FORMATS, "html"]),
-    default="table",
-    show_default=True,
-    help="How to print it; html is one page with a search box that needs no network.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write there instead of standard output (- is standard output).",
-)
+@format_option("html", said="How to print it; html is one page with a search box.")
+@output_option
 @store_of_layouts
 def dictionary(text: str | None, form: str, output: Path | None) -> None:
     """Every record and field, or those with TEXT in a name, a title or a meaning.

@@ -11,8 +11,6 @@ from typing import Any
 
 from .toml_lines import dotted
 
-FORMATS = ("table", "text", "csv", "json", "jsonl", "markdown", "parquet")
-
 WITH_FORMAT = (
     *("query", "shell", "report", "exceptions", "compare", "runs", "classes", "store", "validate"),
 )

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..schemas import CpmonError
+from ..schemas.formats import FORMATS
 from ..schemas.lookup import unknown
-from .setting_keys import FORMATS, KEYS, WITH_FORMAT
+from .setting_keys import KEYS, WITH_FORMAT
 from .shifts import find_zone
 from .toml_lines import dotted
 

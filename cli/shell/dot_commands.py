@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from ...schemas.errors import CpmonError
+from ...schemas.formats import FORMATS
 from ...schemas.lookup import unknown
-from ..options import FORMATS, pairs
+from ..options import pairs
 from .session import Session
 
 Words = Sequence[str]

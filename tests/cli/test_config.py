@@ -11,7 +11,6 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.cli.main import cpmon as group
-from cpmon.cli.options import FORMATS
 from cpmon.reduce import setting_keys
 from cpmon.reduce.settings import FILE, parse_settings, places, read_settings
 from cpmon.reduce.toml_lines import find_line, key_lines
@@ -288,7 +287,6 @@ def test_formats_are_set_for_the_commands_that_have_one():
         if (command := group.get_command(context, name)) and with_format(command, name, context)
     }
     assert found == set(setting_keys.WITH_FORMAT)
-    assert setting_keys.FORMATS == FORMATS
 
 
 def test_settings_as_json_can_be_read_by_programs(cpmon: Cpmon, tmp_path: Path):
