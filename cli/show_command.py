@@ -149,20 +149,20 @@ def _none(dump: Path, container: str, wanted: Wanted) -> None:
     from ..ingest.sources import open_source
     from ..schemas.errors import CpmonError
 
-    remedy = f"cpmon list {dump} tells what is inside"
+    look = f"cpmon list {dump} tells what is inside"
     if wanted.at is None:
-        raise CpmonError("no record of the dump fits", place=str(dump), remedy=remedy)
+        raise CpmonError("no record of the dump fits", place=str(dump), remedy=look)
+    known = []
     if str(dump) != "-":
         with open_source(dump, container) as source:
             before, behind = nearest(source, wanted.at)
         known = [f"{place:#x}" for place in (before, behind) if place is not None]
-        remedy = f"the nearest records start at {' and '.join(known)}" if known else remedy
     raise CpmonError(
         "no record that fits has this byte",
         place=f"{dump}, offset {wanted.at:#x}",
         expected="a record",
         found="a control record, filler, the end of the dump, or a record of another kind",
-        remedy=remedy,
+        remedy=f"the nearest records start at {' and '.join(known)}" if known else look,
     )
 
 

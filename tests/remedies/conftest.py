@@ -1,0 +1,78 @@
+"""The attempt of a test, held against what its marks say that it tries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpmon.ingest import ingest
+from cpmon.reduce import reductions
+from cpmon.schemas.errors import CpmonError
+from cpmon.store import Store, connect
+from tests.cli.answer import Cpmon
+from tests.cli.conftest import cpmon as cpmon
+from tests.dumps import dump, fields, interval
+from tests.remedies.trying import Attempt, meant
+
+SYSTEM = "VMTEST"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "tries(file, problem, text): the remedy that a test tries")
+
+
+@pytest.fixture(autouse=True)
+def tried(
+    request: pytest.FixtureRequest, cpmon: Cpmon, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Attempt]:
+    """The commands of a test; at its end each remedy that it is marked with was told and worked."""
+    attempt = Attempt(cpmon)
+    make = CpmonError.__init__
+
+    def init(self: CpmonError, *args: Any, **said: Any) -> None:
+        make(self, *args, **said)
+        if self.remedy:
+            attempt.tell(self)
+
+    monkeypatch.setattr(CpmonError, "__init__", init)
+    for name in ("CPMON_CONFIG", "CPMON_SCHEMAS", "CPMON_TZ"):
+        monkeypatch.delenv(name, raising=False)
+    yield attempt
+    wanted = {meant(mark) for mark in request.node.iter_markers("tries")}
+    assert wanted <= attempt.done, f"not tried: {', '.join(map(str, wanted - attempt.done))}"
+
+
+def dump_of(number: int = 0, system: str = SYSTEM, intervals: int = 3) -> bytes:
+    """A dump of some minutes; every number makes another one, behind that of the number before."""
+    first = number * intervals + 1
+    return dump(*[
+        interval(
+            60 * at,
+            fields("mtrsys", 60 * at, systmid=system) if at == first else b"",
+            *[fields("sytrsp", 60 * at, pfxcpuad=cpu, plsmvb2g=number) for cpu in range(2)],
+            *[fields("useact", 60 * at, vmduser=f"U{n}", vmdttime=at * 1000) for n in range(3)],
+        )
+        for at in range(first, first + intervals)
+    ])
+
+
+@pytest.fixture
+def mon(tmp_path: Path) -> Path:
+    """A dump."""
+    path = tmp_path / "first.mon"
+    path.write_bytes(dump_of())
+    return path
+
+
+@pytest.fixture(scope="session")
+def landed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of one dump of one system, with its catalogue; for reading only."""
+    folder = tmp_path_factory.mktemp("landed")
+    (folder / "first.mon").write_bytes(dump_of())
+    store = Store(folder / "store", create=True)
+    ingest(folder / "first.mon", store)
+    connect(store, reductions()).close()
+    return store.root

@@ -1,0 +1,121 @@
+"""A store that is not there, is another, or cannot be written: what the message says helps."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cpmon.store import Store, disk
+from cpmon.store.staging import Staging
+from tests.remedies.conftest import dump_of
+from tests.remedies.trying import Attempt, tries
+
+def landed(store: Path) -> int:
+    """How many intervals a store has."""
+    return sum(int(one["intervals"]) for one in Store(store).dumps())
+
+
+@tries("store/store.py", "{} is no store")
+def test_where_no_store_is_a_dump_is_landed_first(tried: Attempt, tmp_path: Path, mon: Path):
+    store = tmp_path / "perf"
+    said = tried.fails("store", "info", "--store", store)
+    assert "land a dump first: cpmon ingest DUMP --store STORE" in said
+    tried.works("ingest", mon, "--store", store)
+    assert landed(store) == 3
+
+
+@tries("store/store.py", "{} is neither a store nor empty")
+def test_beside_a_folder_of_other_files_a_new_one_does(tried: Attempt, tmp_path: Path, mon: Path):
+    said = tried.fails("ingest", mon, "--store", tmp_path)
+    assert "name a new folder with --store" in said
+    tried.works("ingest", mon, "--store", tmp_path / "new")
+    assert landed(tmp_path / "new") == 3
+
+
+@tries("store/store.py", "{} is a store of another version")
+def test_a_store_of_another_version_is_landed_anew(tried: Attempt, tmp_path: Path, mon: Path):
+    store = tmp_path / "old"
+    tried.works("ingest", mon, "--store", store)
+    (store / "store.json").write_text('{"version": 99}', encoding="utf-8")
+    said = tried.fails("ingest", mon, "--store", store)
+    assert "land the dumps in a new store" in said
+    tried.works("ingest", mon, "--store", tmp_path / "new")
+    assert landed(tmp_path / "new") == 3
+
+
+@tries("store/store.py", "{} cannot be read")
+def test_a_damaged_marker_is_restored(tried: Attempt, tmp_path: Path, mon: Path):
+    store = tmp_path / "perf"
+    tried.works("ingest", mon, "--store", store)
+    shutil.copy(store / "store.json", tmp_path / "backup.json")
+    (store / "store.json").write_bytes(b"\0" * 12)
+    tried.fails("store", "info", "--store", store)
+    shutil.copy(tmp_path / "backup.json", store / "store.json")
+    tried.works("ingest", mon, "--store", store)
+    assert landed(store) == 3
+
+
+@tries("store/disk.py", "{}")
+@pytest.mark.parametrize("refused", disk._KNOWN, ids=errno.errorcode.__getitem__)
+def test_what_a_disk_refuses_lands_when_it_no_longer_does(
+    refused: int, tried: Attempt, tmp_path: Path, mon: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Full, limited and read-only disks themselves are in tests/faults; here are all of them."""
+    store, second = tmp_path / "perf", tmp_path / "second.mon"
+    second.write_bytes(dump_of(1))
+    tried.works("ingest", mon, "--store", store)
+    close = Staging.close
+
+    def refuse(self: Staging) -> None:
+        raise OSError(refused, os.strerror(refused), str(self.folder))
+
+    monkeypatch.setattr(Staging, "close", refuse)
+    said = tried.fails("ingest", second, "--store", store)
+    assert disk._KNOWN[refused][1].replace("\n", " ") in said
+    assert landed(store) == 3
+    monkeypatch.setattr(Staging, "close", close)
+    tried.works("ingest", second, "--store", store)
+    assert landed(store) == 6
+    assert list((store / "staging").iterdir()) == []
+
+
+LATE = 'run_id = "ours"\nsteady_since = 2001-12-18T11:00:00\n'
+LONG = f'run_id = "{"long" * 99}"\n'
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        pytest.param(
+            LATE,
+            LATE.replace("T11:00", "T10:02"),
+            marks=tries("store/runs.py", "{} has a steady state that is no part of its run"),
+            id="times corrected",
+        ),
+        pytest.param(
+            LATE,
+            'run_id = "ours"\n',
+            marks=tries("store/runs.py", "{} has a steady state that is no part of its run"),
+            id="times left out",
+        ),
+        pytest.param(
+            LONG,
+            'run_id = "ours"\n',
+            marks=tries("store/runs.py", "a run has a name that no file can have"),
+            id="another name",
+        ),
+    ],
+)
+def test_a_run_file_that_is_mended_makes_a_run_of_a_dump_that_has_landed(
+    wrong: str, right: str, tried: Attempt, mon: Path, tmp_path: Path
+):
+    file, store = mon.with_name("first.run.toml"), tmp_path / "perf"
+    file.write_text(wrong, encoding="utf-8")
+    tried.fails("ingest", mon, "--store", store)
+    file.write_text(right, encoding="utf-8")
+    tried.works("ingest", mon, "--store", store)
+    assert [run.name for run in (store / "runs").iterdir()] == ["ours.json"]
