@@ -12,8 +12,9 @@ import struct
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from .codec import U8
+from .codec import I64, U8
 from .findings import Code, Finding
 from .frames import FRAME, Frames, are_headers
 from .monwrite import EVENT, MCE, SAMPLE, Framed, Framer, are_entries
@@ -27,6 +28,9 @@ BEGIN = ELEMENT.size + 20
 
 SET_LIMIT = 64 * 1024 * 1024
 """A record set counts when it is complete; one that claims more than this counts as it comes."""
+
+TRIES = 64
+"""Places in bytes of an unknown kind where a record set is looked for."""
 
 
 @dataclass
@@ -204,12 +208,43 @@ def _reads_whole(window: U8, at: int, mce: Mce) -> bool:
 
 def next_set(window: U8, first: int, behind: int) -> int | None:
     """Position of the first control element in front of a record, from `first` to `behind`."""
+    at = _set_starts(window, first, behind)
+    return int(at[0]) if len(at) else None
+
+
+def holds_set(window: U8) -> bool:
+    """Whether a set stands anywhere in the window that is sure to be one: it reads whole.
+
+    Of sets that may be, those that another element or the end follows are looked into first, and
+    not more than `TRIES` of them, nor of the others.
+    """
+    at = _set_starts(window, 0, len(window))
+    entries = _entries(window)
+    said = entries[at].view(MCE)
+    behind = at + ELEMENT.size + said["end"].astype(np.int64) - said["start"] + 1
+    there = behind <= len(window)
+    at, behind = at[there], behind[there]
+    follows = behind == len(window)
+    inside = behind < len(entries)
+    follows[inside] = are_entries(entries[behind[inside]].view(MCE))
+    for begin in (*at[follows][:TRIES].tolist(), *at[~follows][:TRIES].tolist()):
+        mce = read_element(window, begin)
+        if mce is not None and _reads_whole(window, begin + ELEMENT.size, mce):
+            return True
+    return False
+
+
+def _set_starts(window: U8, first: int, behind: int) -> I64:
+    """Positions of the control elements in front of records, from `first` to `behind`."""
     behind = min(behind, len(window) - BEGIN + 1)
     if behind <= first:
-        return None
+        return np.empty(0, np.int64)
     flag = window[first:behind]
     at = first + np.flatnonzero((flag == SAMPLE) | (flag == EVENT))
-    entries = np.ndarray((len(window) - MCE.itemsize + 1,), "V12", window, 0, (1,))[at].view(MCE)
-    at = at[are_entries(entries)]
-    at = at[are_headers(window, at + ELEMENT.size)]
-    return int(at[0]) if len(at) else None
+    at = at[are_entries(_entries(window)[at].view(MCE))]
+    return at[are_headers(window, at + ELEMENT.size)]
+
+
+def _entries(window: U8) -> npt.NDArray[np.void]:
+    """The 12 bytes that begin at each position."""
+    return np.ndarray((max(len(window) - MCE.itemsize + 1, 0),), "V12", window, 0, (1,))

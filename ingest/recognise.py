@@ -7,7 +7,7 @@ import numpy as np
 from ..schemas.errors import DumpError
 from .codec import U8
 from .frames import FRAME, are_headers
-from .monreader import next_set, starts_set
+from .monreader import holds_set, next_set, starts_set
 from .monwrite import AREA, EVENT, SAMPLE, are_controls, read_control
 from .sources import Container
 
@@ -16,27 +16,52 @@ BINARY = (
     "scp and CMS pipes: no translation), so that its size is a multiple of 4096"
 )
 HEAD = 64 * FRAME
-"""How many of the first bytes tell how a dump is wrapped; mostly less is enough."""
+"""How many of the first bytes tell how a dump is wrapped if they are good."""
 PREFIXES = (4, 8)
 """Lengths of record, and of block and record descriptor words."""
 
 
 def container(head: U8, name: str) -> Container:
-    """How a dump is wrapped, by its first bytes (`HEAD` where there are so many).
+    """How a dump is wrapped, by its first bytes.
+
+    Args:
+        head: as many as are at hand. If the front is good, `HEAD` of them tell; behind a damaged
+            one, the first thing that is sure.
+        name: of the dump, for the message.
 
     Raises:
         DumpError: they are no monitor data; the message says what they look like instead.
     """
     if len(head) == 0:
         raise DumpError(f"{name} is empty", remedy="copy the dump again, after MONWRITE closed it")
-    whole, head = head, head[: 3 * FRAME]
-    if len(head) >= FRAME and _is_start(head):
-        line_end = _line_end(head)
-        if line_end:
-            raise _not_binary(name, f"{line_end} behind the first 4096 bytes", head)
-        return Container.MONREADER if _hides_set(whole) else Container.MONWRITE
-    if starts_set(head, 0):
+    begins = len(head) >= FRAME and _is_start(head)
+    line_end = _line_end(head) if begins else ""
+    if line_end:
+        raise _not_binary(name, f"{line_end} behind the first 4096 bytes", head)
+    if are_controls(head[:HEAD]).any():
+        return Container.MONWRITE
+    if starts_set(head, 0) or holds_set(head):
         return Container.MONREADER
+    if begins:
+        return Container.MONREADER if _hides_set(head[:HEAD]) else Container.MONWRITE
+    _refuse_changed(head, name)
+    if any(_starts_records(head[at:][:FRAME]) for at in range(FRAME, min(len(head), HEAD), FRAME)):
+        return Container.MONWRITE
+    if are_controls(head).any():
+        return Container.MONWRITE
+    raise DumpError(
+        f"{name} is no monitor data",
+        place="offset 0x0",
+        expected="a MONWRITE control record of 4096 bytes, or a monreader control element of 12",
+        found=_hex(head),
+        effect="nothing was landed",
+        remedy="give a file written by MONWRITE or read from /dev/monreader, plain or compressed "
+        "by gzip or zstd",
+    )
+
+
+def _refuse_changed(head: U8, name: str) -> None:
+    """Raise if a transfer has put prefixes in front of the frames, or has translated them."""
     for width in PREFIXES:
         shifted = head[width:]
         if len(shifted) >= FRAME and _is_start(shifted):
@@ -50,18 +75,6 @@ def container(head: U8, name: str) -> Container:
             )
     if len(head) > AREA and _translated(head):
         raise _not_binary(name, "EBCDIC translated to ASCII", head)
-    later = range(FRAME, len(head) - FRAME + 1, FRAME)
-    if any(_starts_records(head[at : at + FRAME]) for at in later):
-        return Container.MONWRITE
-    raise DumpError(
-        f"{name} is no monitor data",
-        place="offset 0x0",
-        expected="a MONWRITE control record of 4096 bytes, or a monreader control element of 12",
-        found=_hex(head),
-        effect="nothing was landed",
-        remedy="give a file written by MONWRITE or read from /dev/monreader, plain or compressed "
-        "by gzip or zstd",
-    )
 
 
 def _is_start(frame: U8) -> bool:
@@ -70,12 +83,11 @@ def _is_start(frame: U8) -> bool:
 
 
 def _hides_set(head: U8) -> bool:
-    """Whether what looks like a file is the damaged front of a capture: a set follows it.
+    """Whether what looks like a file may be the damaged front of a capture: a set follows it.
 
-    No other frame begins with records then.
+    None of the first frames begins with records then.
     """
-    frames = (head[at : at + FRAME] for at in range(0, 3 * FRAME, FRAME))
-    if are_controls(head[:FRAME])[0] or any(_starts_records(frame) for frame in frames):
+    if any(_starts_records(head[at : at + FRAME]) for at in range(0, 3 * FRAME, FRAME)):
         return False
     return next_set(head, 1, len(head)) is not None
 

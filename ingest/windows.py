@@ -14,7 +14,7 @@ from .frames import INTERVAL_END, Frames
 from .index import RecordIndex, index_records
 from .monreader import SetFramer
 from .monwrite import Framed, Framer
-from .recognise import HEAD, container
+from .recognise import container
 from .sources import Container, Source
 
 CHUNK = 16 * 1024 * 1024
@@ -120,7 +120,7 @@ def _splits(head: U8, source: Source, framer: Framer) -> Splits:
     """What splits a dump that begins like this; the books are the framer's in any case."""
     wrapped = source.container
     if wrapped is Container.AUTO or not len(head):
-        wrapped = container(head[:HEAD], source.name)
+        wrapped = container(head, source.name)
     return SetFramer(framer) if wrapped is Container.MONREADER else framer
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from cpmon.schemas.errors import DumpError
 
 from .fuzz_mutations import Bent, bend
-from .fuzz_readers import Lost, Oracle, check_too, container_of, land, read_tables
+from .fuzz_readers import Lost, Oracle, check_too, container_of, land, read_tables, survivors
 from .fuzz_seeds import seeds
 
 COUNT = 100_000
@@ -92,6 +92,8 @@ class Fuzzer:
             self.counts["refused"] += 1
             if not refused.remedy:
                 raise Lost("a dump is refused without a word of what to do") from refused
+            if lost := len(survivors(bent)[1]):
+                raise Lost(f"a dump with {lost} good records is refused") from refused
             return
         values = number % VALUES_EVERY == 0
         self.counts["records"] += self._oracle.check(bent, read, values=values)
