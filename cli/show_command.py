@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -149,7 +150,7 @@ def _none(dump: Path, container: str, wanted: Wanted) -> None:
     from ..ingest.sources import open_source
     from ..schemas.errors import CpmonError
 
-    look = f"cpmon list {dump} tells what is inside"
+    look = f"`cpmon list {shlex.quote(str(dump))}` tells what is inside"
     if wanted.at is None:
         raise CpmonError("no record of the dump fits", place=str(dump), remedy=look)
     known = []

@@ -6,6 +6,7 @@ dump repeat it.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -187,5 +188,6 @@ def _overlap(part: Merged, following: Merged) -> CpmonError:
         expected=f"nothing up to the end of {part.path}, {until} UTC",
         found=f"it begins at {moment(following.first_us):%Y-%m-%dT%H:%M:%S.%f} UTC",
         effect="nothing was merged",
-        remedy=f"leave out what comes twice: cpmon slice {following.path} --from {until} -o REST",
+        remedy="leave out what comes twice: "
+        f"cpmon slice {shlex.quote(str(following.path))} --from {until} -o REST",
     )

@@ -12,12 +12,13 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.schemas.errors import CpmonError
 from cpmon.store import Store, connect
+from tests.cli import conftest as commands
 from tests.cli.answer import Cpmon
-from tests.cli.conftest import cpmon as cpmon
 from tests.dumps import dump, fields, interval
 from tests.remedies.trying import Attempt, meant
 
 SYSTEM = "VMTEST"
+cpmon = commands.cpmon
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,15 +49,17 @@ def tried(
 def dump_of(number: int = 0, system: str = SYSTEM, intervals: int = 3) -> bytes:
     """A dump of some minutes; every number makes another one, behind that of the number before."""
     first = number * intervals + 1
-    return dump(*[
-        interval(
-            60 * at,
-            fields("mtrsys", 60 * at, systmid=system) if at == first else b"",
-            *[fields("sytrsp", 60 * at, pfxcpuad=cpu, plsmvb2g=number) for cpu in range(2)],
-            *[fields("useact", 60 * at, vmduser=f"U{n}", vmdttime=at * 1000) for n in range(3)],
-        )
-        for at in range(first, first + intervals)
-    ])
+    return dump(
+        *[
+            interval(
+                60 * at,
+                fields("mtrsys", 60 * at, systmid=system) if at == first else b"",
+                *[fields("sytrsp", 60 * at, pfxcpuad=cpu, plsmvb2g=number) for cpu in range(2)],
+                *[fields("useact", 60 * at, vmduser=f"U{n}", vmdttime=at * 1000) for n in range(3)],
+            )
+            for at in range(first, first + intervals)
+        ]
+    )
 
 
 @pytest.fixture

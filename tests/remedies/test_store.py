@@ -14,6 +14,7 @@ from cpmon.store.staging import Staging
 from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
 
+
 def landed(store: Path) -> int:
     """How many intervals a store has."""
     return sum(int(one["intervals"]) for one in Store(store).dumps())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -69,6 +70,17 @@ class Attempt:
         assert answer.status is status, answer.err
         self.worked()
         return answer
+
+    def as_said(self, said: str, **filled: object) -> Answer:
+        """What the command of a remedy answers, typed as it stands there.
+
+        Args:
+            said: the message. filled: what stands for the words of its command in capitals.
+        """
+        remedy = said.partition("  remedy    ")[2]
+        found = re.search(r"`?cpmon (([a-z]+ )?[^`;?\n]+)", remedy)
+        assert found is not None, f"no command in {remedy!r}"
+        return self.works(*[filled.get(word, word) for word in shlex.split(found[1])])
 
     def raises(self, call: Callable[[], object]) -> CpmonError:
         """The error of a call, where no command leads to it."""

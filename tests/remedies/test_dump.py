@@ -1,0 +1,235 @@
+"""A dump that is none, is not whole, or has not what was asked for: what the message says helps."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from cpmon.ingest import landing
+from tests.dumps import END, dump, fields, frame, samples
+from tests.remedies.conftest import SYSTEM, dump_of
+from tests.remedies.trying import Attempt, tries
+
+NO_RECORDS = samples(frame()) + END
+CONFIGURATION = dump(samples(frame(fields("mtrsys", systmid=SYSTEM))))
+RECOGNISE = "ingest/recognise.py"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param("to-ascii", marks=tries(RECOGNISE, "{} was transferred as text")),
+        pytest.param("line-ends", marks=tries(RECOGNISE, "{} was transferred as text")),
+        pytest.param(
+            "record-prefixes", marks=tries(RECOGNISE, "{} has {} bytes in front of its records")
+        ),
+        pytest.param(
+            "block-prefixes", marks=tries(RECOGNISE, "{} has {} bytes in front of its records")
+        ),
+    ],
+)
+def test_a_dump_that_is_transferred_again_in_binary_lands(
+    damage: str, tried: Attempt, mon: Path, tmp_path: Path
+):
+    spoilt = tmp_path / "spoilt.mon"
+    tried.works("damage", mon, damage, "-o", spoilt)
+    said = tried.fails("ingest", spoilt, "--store", tmp_path / "store")
+    assert "its size is a multiple of 4096" in said
+    spoilt.write_bytes(mon.read_bytes())
+    assert spoilt.stat().st_size % 4096 == 0
+    tried.works("ingest", spoilt, "--store", tmp_path / "store")
+
+
+@tries(RECOGNISE, "{} is empty")
+def test_an_empty_dump_is_copied_again(tried: Attempt, tmp_path: Path):
+    file = tmp_path / "day.mon"
+    file.touch()
+    tried.fails("ingest", file, "--store", tmp_path / "store")
+    file.write_bytes(dump_of())
+    tried.works("ingest", file, "--store", tmp_path / "store")
+
+
+@tries(RECOGNISE, "{} is no monitor data")
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_in_place_of_other_data_a_dump_is_given_plain_or_compressed(
+    pack: object, tried: Attempt, tmp_path: Path
+):
+    file = tmp_path / "letter"
+    file.write_bytes(b"Dear Sir or Madam,\n" * 1000)
+    tried.fails("check", file)
+    assert callable(pack)
+    file.write_bytes(pack(dump_of()))
+    tried.works("check", file)
+
+
+@tries("ingest/sources.py", "{} cannot be read: {}")
+def test_in_place_of_a_file_that_is_not_there_a_path_or_standard_input_is_given(
+    tried: Attempt, mon: Path, tmp_path: Path
+):
+    tried.fails("list", tmp_path / "nothing.mon")
+    tried.works("list", mon)
+    tried.works("list", "-", stdin=mon.read_bytes())
+
+
+@tries("ingest/landing.py", "{} changed while it was read")
+def test_a_file_that_grew_lands_when_it_is_complete(
+    tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    finish = landing.Reader.rest
+
+    def grow(self: landing.Reader) -> object:
+        with mon.open("ab") as end:
+            end.write(bytes(4096))
+        return finish(self)
+
+    monkeypatch.setattr(landing.Reader, "rest", grow)
+    tried.fails("ingest", mon, "--store", tmp_path / "store")
+    monkeypatch.setattr(landing.Reader, "rest", finish)
+    mon.write_bytes(dump_of(intervals=5))
+    tried.works("ingest", mon, "--store", tmp_path / "store")
+
+
+@tries("ingest/landing.py", "a dump without records is no run")
+def test_a_run_is_given_a_dump_that_has_records(tried: Attempt, mon: Path, tmp_path: Path):
+    empty = tmp_path / "empty.mon"
+    empty.write_bytes(NO_RECORDS)
+    words = ("--store", tmp_path / "store", "--run-id", "OURS")
+    tried.fails("ingest", empty, *words)
+    tried.works("ingest", mon, *words)
+    assert (tmp_path / "store" / "runs" / "OURS.json").exists()
+
+
+@tries(
+    "ingest/merging.py", "there is nothing to merge in this dump: it has neither samples nor events"
+)
+def test_a_dump_with_nothing_to_merge_is_left_out(tried: Attempt, mon: Path, tmp_path: Path):
+    empty, second, out = (tmp_path / f"{name}.mon" for name in ("empty", "second", "both"))
+    empty.write_bytes(CONFIGURATION)
+    second.write_bytes(dump_of(1))
+    tried.fails("merge", mon, empty, second, "-o", out)
+    tried.works("merge", mon, second, "-o", out)
+
+
+@tries("ingest/merging.py", "these dumps are of different systems")
+def test_dumps_of_two_systems_are_merged_by_themselves(tried: Attempt, mon: Path, tmp_path: Path):
+    ours, theirs, more = (tmp_path / f"{name}.mon" for name in ("ours", "theirs", "more"))
+    ours.write_bytes(dump_of(1))
+    theirs.write_bytes(dump_of(0, "OTHER"))
+    more.write_bytes(dump_of(1, "OTHER"))
+    tried.fails("merge", mon, ours, theirs, more, "-o", tmp_path / "all.mon")
+    tried.works("merge", mon, ours, "-o", tmp_path / "a.mon")
+    tried.works("merge", theirs, more, "-o", tmp_path / "b.mon")
+
+
+@tries("ingest/merging.py", "these dumps overlap in time")
+def test_what_comes_twice_is_cut_as_the_message_says(tried: Attempt, mon: Path, tmp_path: Path):
+    """The dump that goes on and the rest of it have the same intervals as one of both times."""
+    longer, rest, both = (tmp_path / f"{name}.mon" for name in ("long er", "rest", "both"))
+    whole = dump_of(0, intervals=6)
+    longer.write_bytes(whole)
+    tried.works("slice", longer, "--from", "2001-12-18T10:01:30", "-o", tmp_path / "to o.mon")
+    said = tried.fails("merge", mon, tmp_path / "to o.mon", "-o", both)
+    tried.as_said(said, REST=rest)
+    tried.works("merge", mon, rest, "-o", both)
+    found = tried.works("list", both, "--format", "json").text
+    assert '"intervals":6' in found.replace(" ", "")
+
+
+@tries(
+    "cli/merge_command.py",
+    "merge reads the beginning of every dump first, so none of them can be a pipe",
+)
+def test_a_pipe_is_saved_to_a_file_for_merge(tried: Attempt, mon: Path, tmp_path: Path):
+    pipe, second = tmp_path / "pipe", tmp_path / "second.mon"
+    os.mkfifo(pipe)
+    tried.fails("merge", mon, pipe, "-o", tmp_path / "both.mon")
+    tried.fails("merge", mon, "-", "-o", tmp_path / "both.mon")
+    second.write_bytes(dump_of(1))
+    tried.works("merge", mon, second, "-o", tmp_path / "both.mon")
+
+
+@tries("cli/dump_output.py", "a dump is not for a terminal")
+@pytest.mark.parametrize("command", ["slice", "merge"])
+def test_a_dump_is_written_to_a_file_that_is_named(
+    command: str, tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    said = tried.fails(command, mon, "-o", "-")
+    assert "name a file with -o" in said
+    tried.works(command, mon, "-o", tmp_path / "out.mon")
+
+
+@tries("ingest/slicing.py", "nothing but configuration is in this part of the dump")
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (("--since", "2001-12-19"), ("--since", "2001-12-18")),
+        (("--domain", "7"), ("--domain", "0")),
+        (("--record", "USEINT"), ("--record", "USEACT")),
+    ],
+)
+def test_another_part_of_the_dump_is_taken(
+    wrong: tuple[str, ...], right: tuple[str, ...], tried: Attempt, mon: Path, tmp_path: Path
+):
+    tried.fails("slice", mon, *wrong, "-o", tmp_path / "part.mon")
+    tried.works("list", mon)
+    tried.works("slice", mon, *right, "-o", tmp_path / "part.mon")
+
+
+PICKING = ("ingest/picking.py", "no record has a field {}")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        pytest.param(
+            ("--where", "vmdusr=U1"),
+            ("--where", "vmduser=U1"),
+            marks=tries(*PICKING, "did you mean {}?"),
+        ),
+        pytest.param(
+            ("--where", "zzzzzzzzzz=1"),
+            ("--where", "pfxcpuad=1", "--record", "SYTRSP"),
+            marks=tries(*PICKING, "name the record with --record"),
+        ),
+        pytest.param(
+            ("--record", "USEACT", "--where", "vmdusr=U1"),
+            ("--record", "USEACT", "--where", "vmduser=U1"),
+            marks=tries("schemas/lookup.py", "there is no {} {}"),
+        ),
+    ],
+)
+def test_a_field_that_is_named_right_is_found(
+    wrong: tuple[str, ...], right: tuple[str, ...], tried: Attempt, mon: Path
+):
+    tried.fails("show", mon, *wrong)
+    tried.works("show", mon, *right)
+
+
+@tries("cli/show_command.py", "no record of the dump fits")
+def test_what_is_inside_is_listed_as_the_message_says(tried: Attempt, mon: Path):
+    said = tried.fails("show", mon, "--record", "SYTUWT")
+    assert "SYTRSP" in tried.as_said(said).text.upper()
+    tried.works("show", mon, "--record", "SYTRSP")
+
+
+SHOW = ("cli/show_command.py", "no record that fits has this byte")
+
+
+@tries(*SHOW, "the nearest records start at {}")
+def test_the_nearest_records_are_shown_where_the_message_says(tried: Attempt, mon: Path):
+    said = tried.fails("show", mon, "--at", "0")
+    (place,) = re.findall(r"start at (0x[0-9a-f]+)", said)
+    tried.works("show", mon, "--at", place)
+
+
+@tries(*SHOW, "`cpmon list {}` tells what is inside")
+def test_where_no_record_is_near_what_is_inside_is_listed(tried: Attempt, tmp_path: Path):
+    empty = tmp_path / "empty.mon"
+    empty.write_bytes(NO_RECORDS)
+    tried.as_said(tried.fails("show", empty, "--at", "10"))
