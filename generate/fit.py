@@ -31,6 +31,17 @@ NEEDED = {
     "hardware_emul_util": "hardware_total_util",
 }
 """Targets that need another one."""
+_TO_DISK = "pages a second to disk"
+_TO_XSTOR = "pages a second to expanded storage"
+_MORE = {
+    "frames below 2 GB": "raise central_mib",
+    "frames above 2 GB": "raise central_mib",
+    "blocks of expanded storage": "raise expanded_mib, or have fewer users",
+    "page slots": 'add [[volumes]] of kind = "page"',
+    _TO_DISK: 'add [[volumes]] of kind = "page"',
+    _TO_XSTOR: "raise expanded_mib",
+}
+"""What gives more room, by the unit of what does not fit."""
 
 
 def check_fit(scenario: Scenario, run: Run, file: str) -> None:
@@ -48,7 +59,7 @@ def check_fit(scenario: Scenario, run: Run, file: str) -> None:
                 place=f"{place}.{key}",
                 expected=f"room for at most {room:,.1f} {unit}",
                 found=f"{wanted:,.1f} {unit}",
-                remedy=f"lower {key}, or give the scenario more room",
+                remedy=f"lower {key}, or {_MORE[unit]}" if unit in _MORE else f"lower {key}",
             )
     check_partitions(scenario, run, file)
     _check_clock(scenario, run, file)
@@ -81,8 +92,8 @@ def _storage(scenario: Scenario, run: Run) -> list[tuple[str, float, float, str]
             frames.slots,
             "page slots",
         ),
-        ("dasd_page_rate", targets.paging_rate or 0, 1e9 if frames.slots else 0, "pages a second"),
-        ("xstor_page_rate", targets.xstor_page_rate or 0, 1e9 if frames.expanded else 0, "pages"),
+        ("dasd_page_rate", targets.paging_rate or 0, 1e9 if frames.slots else 0, _TO_DISK),
+        ("xstor_page_rate", targets.xstor_page_rate or 0, 1e9 if frames.expanded else 0, _TO_XSTOR),
     ]
 
 

@@ -168,7 +168,7 @@ def _check_sums(repetitions: Repetitions) -> None:
                     place=difference.key(measure, repetitions.file),
                     expected="means and deviations that whole numbers can have together",
                     found=getattr(difference, measure),
-                    remedy="check the figures, or leave out the difference",
+                    remedy="correct the figures, or leave out the difference",
                 )
 
 

@@ -143,5 +143,5 @@ def _not_found(
         expected="figures that can be true together of whole numbers that are not negative"
         + (", in samples that last long enough" if measure == "virtual_cpu_cs" else ""),
         found=", ".join(f"{name} {figures}" for name, figures in named.items()),
-        remedy="check the figures, leave out a difference, or try another seed",
+        remedy="correct the figures, leave out a difference, or try another seed",
     )

@@ -1,0 +1,332 @@
+"""Scenarios that cannot be: what the message says makes them ones that can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpmon.generate.form import Form
+from cpmon.generate.monwrite import EVENT_FLAG, MOST_ENTRIES, Entry, Segment, control_record
+from cpmon.generate.repetitions import Repetitions, read_repetitions
+from cpmon.schemas import layout
+from tests.generate.test_repetitions import difference_key, minidisk, sample_key, texts
+from tests.generate.test_scenario import SMALL, disturbance
+from tests.remedies.trying import Attempt, tries
+
+FIT, AGREE, TABLES = "generate/fit.py", "generate/agree.py", "generate/tables.py"
+CHECK = "generate/repetitions/check.py"
+Change = tuple[str, str]
+
+ONLY = ("[[users]]", '[[users]]\nname = "others"\nprefix = "OTHER"\ncount = 1\n\n[[users]]')
+TWICE = SMALL[SMALL.index("[[volumes]]") : SMALL.index("[run.A]")]
+SHARED = ("[run.A]", f"{TWICE}[run.A]")
+MOVED = ("[run.A]", f"{TWICE.replace('0500', '0600').replace('PAG', 'PAH')}[run.A]")
+SAMPLES = '\n[run.A.samples]\nvirtual_cpu_cs = "300/4"\ncp_cpu_cs = 10\ncount = 10\n'
+INTERVAL = 'kind = "interval"\ninterval = 1'
+
+
+def samples(more: str, figures: str = "300/4") -> Change:
+    """The small scenario with samples."""
+    return ("[run.A.targets]", f"{SAMPLES.replace('300/4', figures)}{more}\n[run.A.targets]")
+
+
+def wrong(*changes: Change) -> str:
+    text = SMALL
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+WRONG: list[Any] = [
+    pytest.param(
+        [("dasd_pages_per_user = 500", "dasd_pages_per_user = 500000")],
+        [
+            [("dasd_pages_per_user = 500", "dasd_pages_per_user = 600")],
+            [
+                ("dasd_pages_per_user = 500", "dasd_pages_per_user = 500000"),
+                ("count = 1", "count = 20"),
+            ],
+        ],
+        marks=tries(FIT, "run {}: {} does not fit", "lower {}, or {}"),
+        id="too many slots",
+    ),
+    pytest.param(
+        [("resident_pages_per_user = 2000", "resident_pages_per_user = 99000")],
+        [
+            [("resident_pages_per_user = 2000", "resident_pages_per_user = 3000")],
+            [
+                ("resident_pages_per_user = 2000", "resident_pages_per_user = 99000"),
+                ("central_mib = 1024", "central_mib = 2000"),
+            ],
+        ],
+        marks=tries(FIT, "run {}: {} does not fit", "lower {}, or {}"),
+        id="too many frames",
+    ),
+    pytest.param(
+        [("dasd_page_rate = 10", "xstor_page_rate = 10")],
+        [[("dasd_page_rate = 10", "xstor_page_rate = 10"), ("1024", "1024\nexpanded_mib = 64")]],
+        marks=tries(FIT, "run {}: {} does not fit", "lower {}, or {}"),
+        id="no expanded storage",
+    ),
+    pytest.param(
+        [("emul_util = 12.0", "emul_util = 20.0")],
+        [[("emul_util = 12.0", "emul_util = 19.0")]],
+        marks=tries(FIT, "run {}: {} does not fit", "lower {}"),
+        id="too much emulation",
+    ),
+    pytest.param(
+        [("emul_util = 12.0", "emul_util = 12.0\nmaster_emul_util = 12.0")],
+        [
+            [
+                (
+                    "emul_util = 12.0",
+                    "emul_util = 12.0\nmaster_emul_util = 12\nmaster_total_util = 20",
+                )
+            ],
+            [],
+        ],
+        marks=tries(FIT, "run {}: {} needs {}"),
+        id="half a target",
+    ),
+    pytest.param(
+        [('"PAG"', '"PAGES"'), ("count = 1\n", "count = 10\n")],
+        [[("count = 1\n", "count = 10\n")]],
+        marks=tries(FIT, "volumes {}: the serials would be longer than six characters"),
+        id="long serials",
+    ),
+    pytest.param(
+        [SHARED],
+        [[MOVED]],
+        marks=tries(FIT, "volumes {} and {} share device {}"),
+        id="shared device",
+    ),
+    pytest.param(
+        [('"GUEST"', '"GUESTXY"'), ("count = 3", "count = 30")],
+        [[("count = 3", "count = 30")]],
+        marks=tries(FIT, "users {}: the user ids would be longer than eight characters"),
+        id="long user ids",
+    ),
+    pytest.param(
+        [ONLY, ('"OTHER"', '"GUEST"')],
+        [[ONLY]],
+        marks=tries(FIT, "two groups of users have the prefix {}"),
+        id="shared prefix",
+    ),
+    pytest.param(
+        [("seed = 1", "seeed = 1")],
+        [[]],
+        marks=tries(TABLES, "{} is no key of a scenario's {}", "did you mean {}?"),
+        id="misspelt key",
+    ),
+    pytest.param(
+        [("seed = 1", "seed = 1\nzzzzzzzz = 1")],
+        [[]],
+        marks=tries(
+            TABLES, "{} is no key of a scenario's {}", "remove it, or see docs/generate.md"
+        ),
+        id="unknown key",
+    ),
+    pytest.param(
+        [("seed = 1\n", "")], [[]], marks=tries(TABLES, "the scenario lacks {}"), id="missing key"
+    ),
+    pytest.param(
+        [(SMALL[SMALL.index("[[users]]") : SMALL.index("[[volumes]]")], "")],
+        [[]],
+        marks=tries(AGREE, "{} has no {}"),
+        id="nobody",
+    ),
+    pytest.param(
+        [(SMALL[SMALL.index("[run.A]") :], "")],
+        [[]],
+        marks=tries(AGREE, "{} has no {}"),
+        id="no run",
+    ),
+    pytest.param(
+        [("[run.A]", disturbance(INTERVAL))],
+        [[("[run.A]", disturbance(f"{INTERVAL}\ninterval_s = 30"))]],
+        marks=tries(AGREE, "interval: the new length is missing"),
+        id="no length",
+    ),
+    pytest.param(
+        [("[run.A]", '[run.A]\ndamage = ["truncated:50%"]')],
+        [[("[run.A]", '[run.A]\ndamage = ["truncate:50%"]')]],
+        marks=tries(AGREE, "{}"),
+        id="misspelt damage",
+    ),
+    pytest.param(
+        [samples("")],
+        [[samples("duration_s = 10")]],
+        marks=tries(CHECK, "the samples of run {} have no length"),
+        id="samples without length",
+    ),
+    pytest.param(
+        [samples("duration_s = 10", "3000/4")],
+        [
+            [samples("duration_s = 10", "900/4")],
+            [samples("duration_s = 10\nvirtual_processors = 4", "3000/4")],
+        ],
+        marks=tries(CHECK, "run {}: a sample uses more processor time than it lasts"),
+        id="samples too short",
+    ),
+    pytest.param(
+        [samples("duration_s = 10", f"{10**20}/4")],
+        [[samples("duration_s = 10")]],
+        marks=tries("generate/repetitions/statistic.py", "{} cannot be {}"),
+        id="mean out of range",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "mended"), WRONG)
+def test_a_scenario_that_is_mended_is_written(
+    changes: list[Change], mended: list[list[Change]], tried: Attempt, tmp_path: Path
+):
+    file = tmp_path / "small.toml"
+    words = ("generate", file, "--intervals", 1, "-o", tmp_path / "dumps")
+    for right in mended:
+        file.write_text(wrong(*changes), encoding="utf-8")
+        tried.fails(*words)
+        file.write_text(wrong(*right), encoding="utf-8")
+        tried.works(*words)
+
+
+@tries("generate/monwrite.py", "the monitor segment is too small for {}")
+def test_the_monitor_segment_is_made_larger(tried: Attempt, tmp_path: Path):
+    file = tmp_path / "small.toml"
+    words = ("generate", file, "--intervals", 1, "-o", tmp_path / "dumps")
+    many = [("GUEST", "G"), ("count = 3\n", "count = 3000\n"), ("user = 500", "user = 5")]
+    for mib in (1, 8):
+        segment = ("[machine]", f"[monitor]\nsegment_mib = {mib}\n\n[machine]")
+        file.write_text(wrong(*many, ("user = 2000", "user = 5"), segment), encoding="utf-8")
+        (tried.fails if mib == 1 else tried.works)(*words)
+
+
+@tries(
+    "generate/monwrite.py", "an interval has more sets of data than a control record can describe"
+)
+def test_fewer_sets_of_data_fit_into_a_control_record(tried: Attempt):
+    """No scenario leads there: an interval has one set of events and one of samples."""
+    segment, entry = Segment(1 << 20), Entry(EVENT_FLAG, frozenset({4}), 0x1000, 0x1017)
+    tried.raises(lambda: control_record(segment, 1, [entry] * (MOST_ENTRIES + 1)))
+    tried.returns(lambda: control_record(segment, 1, [entry] * MOST_ENTRIES))
+
+
+NAMES = [
+    pytest.param(
+        ("small-lap",),
+        ("small-lab",),
+        marks=tries("generate/scenario_file.py", "there is no scenario {}"),
+    ),
+    pytest.param(
+        ("timer", "--run", "2600NQ"),
+        ("timer", "--run", "2600NP"),
+        marks=tries("generate/scenario.py", "scenario {} has no run {}"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("misspelt", "right"), NAMES)
+def test_the_name_that_is_suggested_is_one(
+    misspelt: tuple[str, ...], right: tuple[str, ...], tried: Attempt, tmp_path: Path
+):
+    words = ("--intervals", 1, "-o", tmp_path)
+    said = tried.fails("generate", *misspelt, *words)
+    assert f"did you mean {right[-1]}?" in said
+    tried.works("generate", *right, *words)
+
+
+def rates_twice(top: dict[str, Any]) -> None:
+    """Another difference of M11, whose rates are in one already."""
+    difference_key("read_kb_per_s", "1000/20")(top)
+    sample_key("read_kb_per_s", "4300.3/16.86", "M10")(top)
+
+
+def nothing(_top: dict[str, Any]) -> None:
+    """The measurement as it is."""
+
+
+@tries(CHECK, "difference {} needs {} of run {}")
+@tries(CHECK, "difference {}: read_kb_per_s of a run is in two differences")
+def test_rates_are_in_one_difference_of_runs_that_have_them(tried: Attempt):
+    """The measure is added, which another difference has already, so it is left out of this one."""
+    tried.raises(lambda: minidisk(difference_key("read_kb_per_s", "1000/20")))
+    tried.raises(lambda: minidisk(rates_twice))
+    tried.returns(lambda: minidisk(nothing))
+
+
+def hundred(**differences: str) -> Repetitions | None:
+    """Samples of runs A, B and C with the same mean, and differences that are called AB and so."""
+    run = {"count": 100, "duration_s": 100, "virtual_cpu_cs": "1.3/1", "cp_cpu_cs": 0}
+    return read_repetitions(
+        {run_id: dict(run) for run_id in "ABC"},
+        [
+            {"name": name, "of": name[0], "less": name[1], "virtual_cpu_cs": figures}
+            for name, figures in differences.items()
+        ],
+        "mine.toml",
+    )
+
+
+@tries(CHECK, "no samples print {} of {} and of their differences")
+def test_differences_that_cannot_be_together_are_corrected_or_left_out(tried: Attempt):
+    for mended in ({"AB": "0/1"}, {}):
+        tried.raises(lambda: hundred(AB="0.1/1"))
+        tried.returns(lambda given=mended: hundred(**given))
+
+
+@pytest.mark.slow
+@tries("generate/repetitions/solve.py", "no samples were found that print {} of {}")
+def test_figures_that_no_samples_have_are_left_out(tried: Attempt):
+    def written(change: Callable[[dict[str, Any]], object]) -> list[str]:
+        found = minidisk(change)
+        assert found is not None
+        return list(texts(found, "M12", 1))
+
+    tried.raises(lambda: written(difference_key("read_kb_per_s", "900000/5.000", at=2)))
+    tried.returns(lambda: written(lambda top: top["differences"][2].pop("read_kb_per_s")))
+
+
+NO_SAMPLES = ("generate/repetitions/repetitions.py", "run {} has no samples")
+
+
+@tries(*NO_SAMPLES, "did you mean {}?")
+def test_the_samples_that_are_suggested_are_there(tried: Attempt):
+    measurement = minidisk(nothing)
+    assert measurement is not None
+    assert tried.raises(lambda: measurement.run("M13")).remedy == "did you mean M12?"
+    tried.returns(lambda: measurement.run("M12"))
+
+
+@tries(*NO_SAMPLES, "add [run.{}.samples]")
+def test_a_run_gets_samples_of_its_own(tried: Attempt):
+    """No command leads there: the files of a run without samples are not asked for."""
+    run = {"duration_s": 10, "virtual_cpu_cs": 300, "cp_cpu_cs": 10}
+    measurement = read_repetitions({"A": run}, [], "mine.toml")
+    assert measurement is not None
+    assert tried.raises(lambda: measurement.run("OTHER")).remedy == "add [run.OTHER.samples]"
+    more = read_repetitions({"A": run, "OTHER": run}, [], "mine.toml")
+    assert more is not None
+    tried.returns(lambda: more.run("OTHER"))
+
+
+FORM = "generate/form.py"
+
+
+@tries(FORM, "this {} is written without {}")
+def test_a_group_is_written_that_is_asked_for(tried: Attempt):
+    cup = layout("sytcup")
+    group = next(group.name for group in cup.groups)
+    name = f"{group}.{cup.groups[0].entry.fields[0].name}"
+    tried.raises(lambda: Form(cup, "5.3.0").place(name))
+    assert tried.returns(lambda: Form(cup, "5.3.0", {group: 2}).place(name)) is not None
+
+
+@tries(FORM, "entries of {} have no length")
+def test_an_entry_without_a_length_is_given_one(tried: Attempt):
+    """Data of an unknown product, as a block of application data."""
+    tried.raises(lambda: Form(layout("aplsdt"), "5.3.0", {"data": 1}))
+    tried.returns(lambda: Form(layout("aplsdt"), "5.3.0", {"data": 1}, {"data": 3}))
