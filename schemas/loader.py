@@ -74,7 +74,6 @@ def _rows(file: Traversable) -> list[Row]:
             raise LayoutError(
                 f"{file.name}, line {number}: not one cell for each column",
                 expected=",".join(reader.fieldnames or ()),
-                remedy="put texts with commas in quotes",
             )
     return rows
 

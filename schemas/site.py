@@ -95,6 +95,7 @@ def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
                 "a row has more or fewer cells than the header",
                 place=f"{path}, line {number}",
                 expected=f"{len(columns)} cells",
+                remedy="put texts with commas in quotes",
             )
     return rows
 

@@ -122,7 +122,7 @@ def _parts(parsed: Any) -> Iterator[dict[str, Any]]:
 
 
 def _refused(found: str) -> CpmonError:
-    remedy = "to keep a result, write it with -o FILE"
+    remedy = "to keep a result, write it with -o FILE (in the shell: .output FILE)"
     if found == "MULTI":
         found, remedy = "PIVOT without its values", "name the values: PIVOT t ON a IN (1, 2)"
     return CpmonError(

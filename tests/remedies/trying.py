@@ -61,7 +61,7 @@ class Attempt:
         answer = self.cpmon(*words, stdin=stdin)
         assert answer.status not in (Status.DONE, Status.WARNINGS, Status.FAILED), answer.err
         assert "Traceback" not in answer.err
-        assert "  remedy    " in answer.err
+        assert "  remedy    " in answer.err, answer.err
         return answer.err
 
     def works(self, *words: object, stdin: bytes = b"", status: Status = Status.DONE) -> Answer:

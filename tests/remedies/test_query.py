@@ -1,0 +1,110 @@
+"""SQL that is refused, and answers that cannot go there: what the message says helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cpmon.reduce.render import render
+from cpmon.store import Store, connect
+from tests.remedies.trying import Attempt, tries
+
+SQL = "store/safe_sql.py"
+REFUSED = (SQL, "only queries are allowed")
+USERS = "SELECT DISTINCT vmduser FROM monitor.useact"
+
+
+@tries(*REFUSED, "to keep a result, write it with -o FILE (in the shell: .output FILE)")
+def test_a_result_is_kept_in_a_file(tried: Attempt, landed: Path, tmp_path: Path):
+    words, kept = ("--store", landed), tmp_path / "users.csv"
+    tried.fails("query", f"CREATE TABLE users AS {USERS}", *words)
+    tried.works("query", USERS, *words, "--format", "csv", "-o", kept)
+    assert kept.read_text(encoding="utf-8").count("U") == 3
+    kept.unlink()
+    tried.fails("shell", *words, stdin=f"CREATE TABLE users AS {USERS};".encode())
+    tried.works("shell", *words, stdin=f".mode csv\n.output {kept}\n{USERS};".encode())
+    assert kept.read_text(encoding="utf-8").count("U") == 3
+
+
+@tries(*REFUSED, "name the values: PIVOT t ON a IN (1, 2)")
+def test_a_pivot_names_its_values(tried: Attempt, landed: Path):
+    pivot = (
+        "PIVOT (SELECT pfxcpuad, plsmvb2g FROM monitor.sytrsp) ON pfxcpuad {} USING max(plsmvb2g)"
+    )
+    tried.fails("query", pivot.format(""), "--store", landed)
+    tried.works("query", pivot.format("IN (0, 1)"), "--store", landed)
+
+
+@tries(SQL, "one query at a time")
+def test_two_queries_are_asked_one_by_one_or_put_together(tried: Attempt, landed: Path):
+    words = ("--store", landed)
+    tried.fails("query", "SELECT 1; SELECT 2", *words)
+    tried.works("query", "SELECT 1", *words)
+    tried.fails("query", "SELECT 1; SELECT 2", *words)
+    tried.works("query", "SELECT 1 UNION ALL SELECT 2", *words)
+    tried.works("query", "WITH a AS (SELECT 1 AS x) SELECT 2, x FROM a", *words)
+
+
+@tries("schemas/lookup.py", "there is no {} {}")
+def test_the_query_that_is_suggested_runs(tried: Attempt, landed: Path):
+    said = tried.fails("query", "busiest_user", "--store", landed)
+    assert "did you mean busiest_users?" in said
+    tried.works("query", "busiest_users", "--store", landed)
+
+
+@tries("cli/output.py", "Parquet is not for a terminal")
+def test_parquet_is_written_to_a_file_that_is_named(
+    tried: Attempt, landed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    words = ("query", USERS, "--store", landed, "--format", "parquet")
+    tried.fails(*words)
+    tried.works(*words, "-o", tmp_path / "users.parquet")
+
+
+@tries("reduce/render.py", "a result cannot be printed in that format")
+def test_another_format_is_named(tried: Attempt, landed: Path):
+    """No command leads there: its formats are a choice."""
+    with connect(Store(landed)) as con:
+        table = con.sql(USERS).to_arrow_table()
+    error = tried.raises(lambda: render(table, "pdf"))
+    assert error.remedy is not None
+    for form in error.remedy.partition("one of ")[2].split(", "):
+        assert tried.returns(lambda form=form: render(table, form))
+
+
+DOT = ("cli/shell/dot_commands.py", "there is no {} {}")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        pytest.param(".schema useactt", ".schema useact", marks=tries(*DOT, "did you mean {}? {}")),
+        pytest.param(
+            ".explain vmdusr", ".explain vmduser", marks=tries(*DOT, "did you mean {}? {}")
+        ),
+        pytest.param(
+            ".schema zzzzzzzz", ".tables", marks=tries(*DOT, ".tables lists what there is")
+        ),
+        pytest.param(
+            ".explain zzzzzzzzzz",
+            ".schema useact",
+            marks=tries(*DOT, ".schema TABLE lists its columns"),
+        ),
+        pytest.param(".tabels", ".tables", marks=tries("schemas/lookup.py", "there is no {} {}")),
+    ],
+)
+def test_the_shell_finds_what_it_suggests(wrong: str, right: str, tried: Attempt, landed: Path):
+    tried.fails("shell", "--store", landed, stdin=wrong.encode())
+    assert tried.works("shell", "--store", landed, stdin=right.encode()).out
+
+
+@tries("cli/shell/session.py", "a Parquet file holds one answer")
+def test_a_second_answer_goes_to_another_parquet_file(tried: Attempt, landed: Path, tmp_path: Path):
+    words = ("shell", "--store", landed)
+    first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"
+    start = f".mode parquet\n.output {first}\n{USERS};\n"
+    tried.fails(*words, stdin=f"{start}{USERS};".encode())
+    tried.works(*words, stdin=f"{start}.output {second}\n{USERS};".encode())
+    assert first.exists() and second.exists()

@@ -1,0 +1,168 @@
+"""Pages and layouts that cannot be read: what the message says helps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cpmon.schemas.registry import records, reload, tables
+from cpmon.schemas.site import home, shipped
+from tests.pages import draft
+from tests.remedies.trying import Attempt, tries
+from tests.schemas.test_page import example
+
+PAGE, COMMAND, IMPORT = (
+    "schemas/pages/page.py",
+    "cli/schema_command.py",
+    "cli/schema_import_command.py",
+)
+WHOLE = example().aligned()
+LAST_ROWS = ("  44", "  48", "  52", "  54", "  72")
+
+
+@pytest.fixture(autouse=True)
+def again(shipped_again: None) -> None:
+    """Layouts of a site's own are forgotten."""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(
+            "A letter about a record\n",
+            marks=tries(PAGE, "{} is no page of a monitor record"),
+            id="no page",
+        ),
+        pytest.param(
+            WHOLE.replace("  28  ", "  29  "),
+            marks=tries(PAGE, "offset {} is X'{}', not X'{}'"),
+            id="damaged number",
+        ),
+        pytest.param(
+            "\n".join(line for line in WHOLE.split("\n") if line[:4] not in LAST_ROWS),
+            marks=tries(
+                "schemas/pages/items.py", "the page ends at offset {}, its structure at {}"
+            ),
+            id="cut",
+        ),
+    ],
+)
+def test_a_page_that_is_saved_whole_is_read(wrong: str, tried: Attempt, tmp_path: Path):
+    page = tmp_path / "MRXMPLRC.TXT"
+    words = ("schema", "import", page, "--into", tmp_path / "layouts")
+    assert wrong != WHOLE
+    page.write_text(wrong, encoding="utf-8")
+    tried.fails(*words)
+    page.write_text(WHOLE, encoding="utf-8")
+    tried.works(*words)
+
+
+def test_a_page_that_contradicts_is_taken_at_its_word(tried: Attempt, tmp_path: Path):
+    """The remedy of all contradictions is one line of its own."""
+    page, folder = tmp_path / "MRSYTXSP.TXT", tmp_path / "layouts"
+    wrong = draft(shipped(), "sytxsp")
+    wrong.line("plspgin").name = "SYTXSP_OTHER"
+    page.write_text(wrong.aligned(), encoding="utf-8")
+    said = tried.fails("schema", "import", page, "--into", folder)
+    assert "if it is right, --replace takes its word" in said
+    tried.works("schema", "import", page, "--into", folder, "--replace")
+    assert "other" in (folder / "d00_system" / "sytxsp.csv").read_text(encoding="utf-8")
+
+
+@tries(PAGE, "the page does not say its release")
+def test_the_release_of_a_page_is_given(tried: Attempt, tmp_path: Path):
+    page = tmp_path / "MRXMPLRC.TXT"
+    page.write_text(WHOLE.replace("This information is based on", "See"), encoding="utf-8")
+    words = ("schema", "import", page, "--into", tmp_path / "layouts")
+    assert "give it with --release 5.2.0" in tried.fails(*words)
+    tried.works(*words, "--release", "5.2.0")
+
+
+@tries(IMPORT, "nothing says where your layouts are")
+@tries(IMPORT, "{} is cpmon's own folder of layouts")
+def test_layouts_go_into_a_folder_of_the_users_own(
+    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    page = tmp_path / "MRXMPLRC.TXT"
+    page.write_text(WHOLE, encoding="utf-8")
+    words = ("schema", "import", page)
+    tried.fails(*words)
+    tried.works(*words, "--into", tmp_path / "layouts")
+    tried.fails(*words, "--into", home())
+    tried.works(*words, "--into", tmp_path / "others")
+    tried.fails(*words)
+    monkeypatch.setenv("CPMON_SCHEMAS", str(tmp_path / "third"))
+    tried.works(*words)
+
+
+@tries("schemas/registry.py", "{} names no folder")
+def test_the_folder_of_layouts_is_made_by_an_import_or_no_longer_named(
+    tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    page = tmp_path / "MRXMPLRC.TXT"
+    page.write_text(WHOLE, encoding="utf-8")
+    monkeypatch.setenv("CPMON_SCHEMAS", str(tmp_path / "layouts"))
+    reload()
+    said = tried.fails("list", mon)
+    assert "`cpmon schema import` makes it" in said
+    tried.works("schema", "import", page)
+    tried.works("list", mon)
+    monkeypatch.setenv("CPMON_SCHEMAS", str(tmp_path / "nowhere"))
+    reload()
+    tried.fails("list", mon)
+    monkeypatch.delenv("CPMON_SCHEMAS")
+    reload()
+    tried.works("list", mon)
+
+
+@tries("schemas/site.py", "a row has more or fewer cells than the header")
+def test_texts_with_commas_are_put_in_quotes(
+    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    page, folder = tmp_path / "MRXMPLRC.TXT", tmp_path / "layouts"
+    page.write_text(WHOLE, encoding="utf-8")
+    tried.works("schema", "import", page, "--into", folder)
+    (file,) = folder.rglob("xmplrc.csv")
+    written = file.read_text(encoding="utf-8")
+    monkeypatch.setenv("CPMON_SCHEMAS", str(folder))
+    for text in ("Address, of the processor", '"Address, of the processor"'):
+        file.write_text(written.replace("Address of the processor", text), encoding="utf-8")
+        reload()
+        show = tried.works if text.startswith('"') else tried.fails
+        show("schema", "show", "xmplrc")
+
+
+@tries(COMMAND, "{} is known by name only")
+def test_a_record_known_by_name_is_brought_in_with_its_page(
+    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    known = next(record for record in records() if record["dsect"] not in tables())
+    page = tmp_path / "PAGE.TXT"
+    monkeypatch.setenv("CPMON_SCHEMAS", str(tmp_path / "layouts"))
+    (tmp_path / "layouts").mkdir()
+    said = tried.fails("schema", "show", known["dsect"])
+    assert "bring it in with `cpmon schema import`" in said
+    of_ours = replace(
+        example(),
+        dsect=known["dsect"].upper(),
+        domain=int(known["domain"]),
+        record=int(known["record"]),
+        kind=known["kind"],
+    )
+    page.write_text(of_ours.aligned().replace("XMPLRC", of_ours.dsect), encoding="utf-8")
+    tried.works("schema", "import", page)
+    tried.works("schema", "show", known["dsect"])
+
+
+@tries(COMMAND, "no record or field has {} in its name, title or meaning")
+def test_all_records_are_listed_as_the_message_says(tried: Attempt):
+    said = tried.fails("schema", "dictionary", "zzzzzzzzzz")
+    assert "sytrsp" in tried.as_said(said).text
+
+
+@tries("schemas/lookup.py", "there is no {} {}")
+def test_the_record_that_is_suggested_is_shown(tried: Attempt):
+    assert "did you mean sytrsp?" in tried.fails("schema", "show", "sytrps")
+    tried.works("schema", "show", "sytrsp")
