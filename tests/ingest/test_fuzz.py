@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpmon.schemas import DumpError
 from tools import fuzz_readers
 from tools.fuzz import Fuzzer, fuzz
 from tools.fuzz_mutations import Bent, bend
@@ -62,6 +63,22 @@ def test_a_lost_record_and_a_changed_value_are_seen(good: list[Seed]):
     ))):  # fmt: skip
         with pytest.raises(Lost):
             oracle.check(bent, dataclasses.replace(read, tables={**read.tables, "useact": broken}))
+
+
+def test_a_refused_dump_with_good_records_is_a_fault(
+    fuzzer: Fuzzer, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_: object) -> None:
+        raise DumpError("it is no dump", remedy="none")
+
+    monkeypatch.setattr("tools.fuzz.read_tables", refuse)
+    numbers = range(1, 30)
+    good = [len(survivors(fuzzer.bent(number))[1]) for number in numbers]
+    assert 0 in good
+    for number, count in zip(numbers, good, strict=True):
+        wrong = fuzzer.run(number)
+        assert bool(wrong) == (count > 0)
+        assert not wrong or f"a dump with {count} good records is refused" in wrong
 
 
 def test_a_fault_is_saved_with_its_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
