@@ -50,7 +50,7 @@ FEW = 5
 class View(Protocol):
     """A reduction that the catalogue shows in schema `main`; one that starts with _ is private.
 
-    `sql` creates the view, `doc` and `columns` become comments.
+    `sql` creates the view, `select` is its query; `doc` and `columns` become comments.
     """
 
     @property
@@ -61,6 +61,11 @@ class View(Protocol):
     @property
     def sql(self) -> str:
         """Statement that creates it."""
+        ...
+
+    @property
+    def select(self) -> str:
+        """Its query, whose columns are called as those of the view."""
         ...
 
     @property
@@ -101,7 +106,7 @@ def connect(
     return _sealed(connection, store, limits)
 
 
-def live_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyConnection:
+def live_catalogue(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory in which nothing kept is read; its owner may change it.
 
     Raises:

@@ -22,7 +22,8 @@ from .views import WIDEST, interval_view, name
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-_BEFORE = "previous_end"
+INTERVALS = "SELECT interval_end, previous_end FROM meta.interval ORDER BY interval_end"
+"""The query of what `growth` takes as intervals."""
 
 
 def growth_select(layout: Layout, wanted: Collection[str]) -> str:
@@ -35,28 +36,33 @@ def growth_select(layout: Layout, wanted: Collection[str]) -> str:
     shown = interval_view(layout).columns
     columns = [c for c in shown if c in needed or (c in wanted and c != "seconds")]
     listed = ", ".join(f"r.{name(column)}" for column in columns)
-    return (
-        f"SELECT {listed}, i.{_BEFORE} FROM monitor.{name(layout.name)} AS r"
-        " JOIN meta.interval AS i USING (interval_end)"
-    )
+    return f"SELECT {listed} FROM monitor.{name(layout.name)} AS r WHERE interval_end IS NOT NULL"
 
 
-def growth(layout: Layout, rows: pa.Table) -> pa.Table:
+def growth(layout: Layout, rows: pa.Table, intervals: pa.Table) -> pa.Table:
     """Rows of `growth_select` as `interval.<table>` shows them.
 
     Args:
         rows: of one system; no two dumps hold the same interval.
+        intervals: of `INTERVALS`; rows of others are left out.
 
     Returns:
-        The same columns without `previous_end`, and `seconds`; in the same order of rows.
+        The same columns, and `seconds`; in the same order of rows.
     """
-    samples = _Samples(rows, layout)
+    ends, _ = _numbers(intervals.column("interval_end").cast(pa.int64()))
+    mine, _ = _numbers(rows.column("interval_end").cast(pa.int64()))
+    at = np.searchsorted(ends, mine)
+    there = np.append(ends, 0)[at] == mine
+    if not there.all():
+        rows, mine, at = rows.filter(pa.array(there)), mine[there], at[there]
+    before, known = _numbers(intervals.column("previous_end").cast(pa.int64()))
+    samples = _Samples(rows, layout, mine, before[at], None if known is None else known[at])
     counters = {f.name: f for f in layout.columns if f.is_cumulative and f.is_number}
     columns: dict[str, Any] = {}
     for column in rows.column_names:
         if column in counters:
             columns[column] = samples.growth(counters[column])
-        elif column != _BEFORE:
+        else:
             columns[column] = rows.column(column)
     columns["seconds"] = samples.seconds()
     return pa.table(columns)
@@ -96,10 +102,15 @@ class _Samples:
         steady: (rows,) whether it is there, and none of the widest counters fell since.
     """
 
-    def __init__(self, rows: pa.Table, layout: Layout) -> None:
+    def __init__(
+        self, rows: pa.Table, layout: Layout, ends: Integers, wanted: Integers, known: Mask | None
+    ) -> None:
+        """Find the samples before.
+
+        Args:
+            ends: (rows,) of their intervals. wanted: of those before, where that is `known`.
+        """
         self._rows = rows
-        ends, _ = _numbers(rows.column("interval_end").cast(pa.int64()))
-        wanted, known = _numbers(rows.column(_BEFORE).cast(pa.int64()))
         objects = object_codes(rows, owner_keys(layout))
         order = by_object_and_time(objects, ends)
         earlier, later = order[:-1], order[1:]

@@ -23,7 +23,6 @@ from .at_hand import GrowthAtHand
 from .catalogue import View, live_catalogue
 from .days import Held
 from .entries import Entry, replacing
-from .entries import view as entry_of
 from .meta import meta_views
 from .sources import source_of, sources
 from .stamps import Basis, basis_of, code_of
@@ -81,12 +80,13 @@ class Workbench:
         Raises:
             StoreError: the catalogue cannot be built.
         """
-        self.connection: duckdb.DuckDBPyConnection = live_catalogue(store, views)
+        self.connection: duckdb.DuckDBPyConnection = live_catalogue(store)
         self.connection.execute(f"SET temp_directory = {text(str(scratch))}; SET TimeZone = 'UTC'")
         self._store, self._landed = store, store.tables()
         self._macros = {entry.name: entry for entry in sources(store, self._landed)}
         self._views = {view.name: view for view in views}
-        self._replaced: list[tuple[str, str]] = []
+        self._defined: dict[str, str] = {}
+        self._intervals = "VIEW"
         self._shared: frozenset[str] = frozenset()
         self._growth: GrowthAtHand | None = None
 
@@ -124,9 +124,10 @@ class Workbench:
         Args:
             where: a condition on them.
         """
+        self._define_below(basis.name)
         with self._at_hand(basis.name):
-            found = self.connection.sql(f"SELECT * FROM {name(basis.name)} WHERE {where}")
-            return found.to_arrow_table()
+            select = self._views[basis.name].select
+            return self.connection.sql(f"SELECT * FROM ({select}) WHERE {where}").to_arrow_table()
 
     def _see(
         self,
@@ -147,16 +148,33 @@ class Workbench:
         for table in self._landed & schemas().keys():
             is_sample = table in layouts and record_of(layouts[table]).kind is Kind.SAMPLE
             self._open(table, where if is_sample else "true", dumps if is_sample else basis)
-        interval = next(v for v in meta_views() if v.name == "meta.interval")
-        self._make_table(interval.name, entry_of(interval).create)
+        self._keep_intervals()
         shared = [known for known in self._views if _readers(known, wanted) > 1]
         self._shared = frozenset(shared)
         if self._is_plain():
             readers = [*shared, *(one.name for one in wanted)]
             self._growth = GrowthAtHand(self.connection, [self._texts(r) for r in readers])
         for known in shared:
+            self._define_below(known)
             with self._at_hand(known):
-                self._make_table(name(known), self._views[known].sql)
+                self.connection.execute(
+                    f"CREATE TABLE {name(known)} AS {self._views[known].select}"
+                )
+            self._defined[known] = "TABLE"
+
+    def _define_below(self, reader: str) -> None:
+        """Views of what a reduction reads, as far as it is not there yet.
+
+        Only then, since binding a view takes 30 ms, and one over tables less.
+        """
+        words = set(re.findall(r"\w+", code_of(self._views[reader].select)))
+        for below in self._views:
+            if below == reader:
+                break  # no view reads one that stands behind it
+            if below in words and below not in self._defined:
+                self._define_below(below)
+                self.connection.execute(self._views[below].sql)
+                self._defined[below] = "VIEW"
 
     def _is_plain(self) -> bool:
         """Whether rows of objects and intervals are told apart without system and dump."""
@@ -172,11 +190,11 @@ class Workbench:
 
     def _texts(self, reader: str) -> list[str]:
         """The SQL of a reduction and of those below it, down to what is shared."""
-        found, rest = {reader: self._views[reader].sql}, [reader]
+        found, rest = {reader: self._views[reader].select}, [reader]
         while rest:
             words = set(re.findall(r"\w+", code_of(found[rest.pop()])))
             for below in (words & self._views.keys()) - self._shared - found.keys():
-                found[below] = self._views[below].sql
+                found[below] = self._views[below].select
                 rest.append(below)
         return list(found.values())
 
@@ -188,20 +206,21 @@ class Workbench:
         entry: Entry = self._macros[landed_rows(table).removesuffix("()")]
         self.connection.execute(f"{replacing(entry.create)} WHERE {where}")
 
-    def _make_table(self, relation: str, create: str) -> None:
-        """A table in the place of a view, which `create` makes again."""
-        self.connection.execute(f"CREATE TABLE _made AS SELECT * FROM {relation}")
-        self.connection.execute(f"DROP VIEW {relation}")
-        self.connection.execute(f"CREATE TABLE {relation} AS SELECT * FROM _made; DROP TABLE _made")
-        self._replaced.append((relation, create))
+    def _keep_intervals(self) -> None:
+        """`meta.interval` as a table: every growth looks into it."""
+        view = next(v for v in meta_views() if v.name == "meta.interval")
+        self.connection.execute(
+            f"DROP {self._intervals} {view.name}; CREATE TABLE {view.name} AS {view.select}"
+        )
+        self._intervals = "TABLE"
 
     def _restore(self) -> None:
         if self._growth:
-            self._growth.forget()
+            self._growth.close()
             self._growth = None
-        for relation, create in self._replaced:
-            self.connection.execute(f"DROP TABLE {relation}; {create}")
-        self._replaced.clear()
+        for relation, kind in reversed(self._defined.items()):
+            self.connection.execute(f"DROP {kind} {name(relation)}")
+        self._defined.clear()
 
 
 def batches(

@@ -17,7 +17,7 @@ from cpmon.schemas.registry import record_of, tables
 from cpmon.store import Store, connect
 from cpmon.store.at_hand import GrowthAtHand
 from cpmon.store.catalogue import live_catalogue
-from cpmon.store.growth import growth, growth_select
+from cpmon.store.growth import INTERVALS, growth, growth_select
 from cpmon.store.stamps import bases
 from cpmon.store.views import interval_view
 from cpmon.store.workbench import Workbench
@@ -40,7 +40,8 @@ def both(store: Store) -> dict[str, tuple[pa.Table, pa.Table]]:
             shown = connection.sql(f"SELECT {listed} FROM interval.{layout.name}").to_arrow_table()
             if len(shown):
                 rows = connection.sql(growth_select(layout, every)).to_arrow_table()
-                found[layout.name] = shown, growth(layout, rows).select(every)
+                intervals = connection.sql(INTERVALS).to_arrow_table()
+                found[layout.name] = shown, growth(layout, rows, intervals).select(every)
     return found
 
 
@@ -138,3 +139,35 @@ def test_a_workbench_computes_what_the_views_say(store: Store, tmp_path: Path):
             computed = pl.from_arrow(bench.rows(basis)).sort(keys)
             assert len(shown)
             assert_frame_equal(computed, shown.sort(keys), rel_tol=1e-12)
+
+
+def test_rows_of_no_interval_and_of_no_rows_are_as_in_the_views(store: Store, tmp_path: Path):
+    file = tmp_path / "a.mon"
+    samples = [interval(60 * n, fields("ioddev", 60 * n, rdevdev=5, scmssch=n)) for n in (1, 2)]
+    file.write_bytes(dump(interval(0, CONFIG), *samples))
+    ingest(file, store)
+    layout = tables()["ioddev"]
+    with connect(store) as connection:
+        rows = connection.sql(growth_select(layout, ["scmssch"])).to_arrow_table()
+        intervals = connection.sql(INTERVALS).to_arrow_table()
+
+    assert growth(layout, rows, intervals).column("scmssch").to_pylist() == [None, 1]
+    late = intervals.slice(len(intervals) - 1)
+    assert growth(layout, rows, late).column("scmssch").to_pylist() == [None]
+    assert len(growth(layout, rows, intervals.slice(0, 0))) == 0
+    assert len(growth(layout, rows.slice(0, 0), intervals)) == 0
+
+
+def test_one_entry_of_many_is_left_to_its_view(store: Store, tmp_path: Path):
+    written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=3)
+    ingest(written.dump, store)
+    one = ["SELECT diagnoses FROM interval.prcdia_diagnose WHERE code = '44' AND entry = 17"]
+    every = ["SELECT diagnoses FROM interval.prcdia_diagnose WHERE code = '44'"]
+    with live_catalogue(store) as connection:
+        for texts, is_made in ((one, False), (every, True)):
+            hand = GrowthAtHand(connection, [texts])
+            with hand.reading(texts):
+                said = "SELECT sql FROM duckdb_views() WHERE schema_name = 'interval'"
+                views = [sql for (sql,) in connection.sql(said).fetchall()]
+                assert any("_growth_of_prcdia_diagnose" in sql for sql in views) is is_made
+            hand.close()
