@@ -45,14 +45,17 @@ def ahead(items: Iterable[Item]) -> Iterator[Item]:
         except BaseException as error:  # noqa: BLE001 - raised on the other side
             end = _End(error)
         put(end)
+        del end  # an error holds this frame, and that of every window behind it
 
     thread = threading.Thread(target=work, name="ahead", daemon=True)
     thread.start()
+    item: Item | _End | None = None
     try:
         while not isinstance(item := waiting.get(), _End):
             yield item
         if item.error is not None:
             raise item.error
     finally:
+        item = None  # the same here: a cycle would keep a window's memory for long
         stop.set()
         thread.join()
