@@ -54,11 +54,12 @@ class Rollup:
         for level, length in LEVELS.items():
             levels[level] = Spans(ordered, length, next(reversed(levels.values()), None))
         found = {level: self._frame(spans, shift) for level, spans in levels.items()}
+        often = {column.mean.under for column in self.shown if isinstance(column.mean, Sums)}
         for column in self.shown:
             for level, spans in levels.items():
                 found[level] |= dict(_columns(column, spans))
             for spans in levels.values():
-                spans.forget()
+                spans.forget(often)
         return {level: pa.table(columns) for level, columns in found.items()}
 
     def _frame(self, spans: Spans, shift: Shift | None) -> dict[str, pa.Array]:

@@ -7,6 +7,7 @@ figure is one pass over a column.
 from __future__ import annotations
 
 import functools
+from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..store.growth import by_object_and_time, object_codes
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 HIGH = 95
 """Percentile, by nearest rank."""
@@ -40,7 +42,9 @@ class Ordered:
             rows: with columns `time` (timestamps, not NULL) and `keys`.
             known: a column; rows where it is NULL are left out.
         """
-        self._rows, self._values = rows, dict[str, Floats]()
+        self._rows = rows
+        self._values: dict[str, Floats] = {}
+        self._gaps: dict[str, Mask | None] = {}
         ticks = rows.column(time).cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()
         objects = object_codes(rows, keys)
         order = by_object_and_time(objects, ticks)
@@ -55,11 +59,20 @@ class Ordered:
             self._values[name] = column.to_numpy(zero_copy_only=False)[self.order]
         return self._values[name]
 
-    def forget(self) -> None:
-        """Give the memory of columns back."""
-        self._values.clear()
+    def gaps(self, name: str) -> Mask | None:
+        """Where a column of numbers is not known; None if it is everywhere."""
+        if name not in self._gaps:
+            missing = np.isnan(self.values(name))
+            self._gaps[name] = missing if missing.any() else None
+        return self._gaps[name]
 
-    def known(self, name: str) -> npt.NDArray[np.bool_]:
+    def forget(self, keep: AbstractSet[str]) -> None:
+        """Give the memory of other columns back."""
+        for name in self._values.keys() - keep:
+            del self._values[name]
+            self._gaps.pop(name, None)
+
+    def known(self, name: str) -> Mask:
         """Whether a column of any kind is known."""
         found = pc.is_valid(self._rows.column(name)).to_numpy()
         return np.asarray(found[self.order], dtype=bool)
@@ -101,10 +114,11 @@ class Spans:
     def __len__(self) -> int:
         return len(self._starts)
 
-    def forget(self) -> None:
-        """Give the memory of columns back."""
-        self._memo.clear()
-        self._rows.forget()
+    def forget(self, keep: AbstractSet[str]) -> None:
+        """Give the memory of other columns back."""
+        for said in [said for said in self._memo if not keep >= {*said[1:]}]:
+            del self._memo[said]
+        self._rows.forget(keep)
 
     def first(self, name: str) -> pa.Array:
         """What a column says at the first interval of each span."""
@@ -121,13 +135,20 @@ class Spans:
 
     def count(self, name: str) -> Integers:
         """Of how many intervals a column is known."""
-        return self._of("count", name)
+        return self.sizes if self._rows.gaps(name) is None else self._of("count", name)
 
     def sum(self, name: str, where: str | None = None) -> Floats:
         """The sum of a column, of those rows only where another one is known."""
-        where = where or name
-        some = self._of("count", name) if where == name else self._of("count", name, where)
-        return np.where(some > 0, self._of("sum", name, where), np.nan)
+        if where is None or self._covers(where, name):
+            some, found = self.count(name), self._of("sum", name)
+        else:
+            some, found = self._of("count", name, where), self._of("sum", name, where)
+        return found if some is self.sizes else np.where(some > 0, found, np.nan)
+
+    def _covers(self, where: str, name: str) -> bool:
+        """Whether one column is known wherever another is."""
+        missing, mine = self._rows.gaps(where), self._rows.gaps(name)
+        return missing is None or (mine is not None and bool((mine | ~missing).all()))
 
     def high(self, name: str) -> tuple[Floats, Floats]:
         """The greatest value of a column, and its 95th percentile."""
@@ -135,15 +156,21 @@ class Spans:
         rank = np.maximum(-(-known * HIGH // 100) - 1, 0)
         if (rank >= known - 1).all():  # of few values the greatest is meant
             return greatest, greatest
+        vary = np.flatnonzero(greatest > self._of("least", name))
+        if not len(vary):
+            return greatest, greatest
         padded = np.full((len(self), int(self.sizes.max())), np.nan)
         padded.ravel()[self._flat] = self._rows.values(name)
+        if len(vary) < len(self):
+            padded, rank = padded[vary], rank[vary]
         ranks = np.unique(rank)
         if len(ranks) > SORTED:
             padded.sort(axis=1)  # what is not known comes last
         else:
             padded.partition(ranks, axis=1)
-        chosen = np.take_along_axis(padded, rank[:, None], axis=1)[:, 0]
-        return greatest, np.where(known > 0, chosen, np.nan)
+        high = greatest.copy()
+        high[vary] = np.take_along_axis(padded, rank[:, None], axis=1)[:, 0]
+        return greatest, high
 
     @functools.cached_property
     def _flat(self) -> Integers:
@@ -172,21 +199,22 @@ class Spans:
                 return np.where(known, np.arange(len(known)), -1)
             case "begin":
                 return rows.ticks - np.rint(rows.values(name) * 1e6).astype(np.int64)
-            case "greatest":
+            case "greatest" | "least":
                 return rows.values(name)
+        missing = rows.gaps(name)
+        if where is not None and (others := rows.gaps(where)) is not None:
+            missing = others if missing is None else missing | others
         values = rows.values(name)
-        known = ~np.isnan(values)
-        if where is not None and where != name:
-            known &= ~np.isnan(rows.values(where))
         if figure == "count":
-            return known.astype(np.int64)
-        return values if known.all() else np.where(known, values, 0.0)
+            return np.ones(len(values), np.int64) if missing is None else 1 - missing
+        return values if missing is None else np.where(missing, 0.0, values)
 
 
 _FIGURES = {
     "last": np.maximum,
     "begin": np.minimum,
     "greatest": np.fmax,
+    "least": np.fmin,
     "count": np.add,
     "sum": np.add,
 }
