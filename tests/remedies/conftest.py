@@ -18,6 +18,7 @@ from tests.dumps import dump, fields, interval
 from tests.remedies.trying import Attempt, meant
 
 SYSTEM = "VMTEST"
+LAB = Path(__file__).resolve().parents[2] / "sample-data" / "small-lab" / "LAB.mon.zst"
 cpmon = commands.cpmon
 
 
@@ -77,5 +78,14 @@ def landed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "first.mon").write_bytes(dump_of())
     store = Store(folder / "store", create=True)
     ingest(folder / "first.mon", store)
+    connect(store, reductions()).close()
+    return store.root
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of the hour of the laboratory, which has everything; for reading only."""
+    store = Store(tmp_path_factory.mktemp("lab") / "store", create=True)
+    ingest(LAB, store)
     connect(store, reductions()).close()
     return store.root

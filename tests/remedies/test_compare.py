@@ -1,0 +1,94 @@
+"""Runs that cannot be compared so: what the message says helps."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from cpmon.cli.main import Status
+from cpmon.store import Store
+from cpmon.store.runs import Run, save_run
+from tests.remedies.trying import Attempt, tries
+
+FACTS = "reduce/run_facts.py"
+BASES = (FACTS, "the runs do not name one base run")
+TABLE = """
+name = "mine"
+title = "Before and after"
+runs = ["before", "after"]
+{key} = "before"
+[[groups]]
+rows = [{{ label = "Total", source = "v", measure = "total_util" }}]
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(lab: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The laboratory with two runs, neither of which names a base."""
+    root = tmp_path_factory.mktemp("runs") / "store"
+    shutil.copytree(lab, root)
+    for name, since, until in (("before", 0, 20), ("after", 30, 50)):
+        first, last = (datetime(2003, 5, 6, 8, minute, 10, tzinfo=UTC) for minute in (since, until))
+        save_run(Store(root), Run(name, "SMALLLAB", first, last))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        pytest.param(
+            "--base before",
+            "--base before --run after",
+            marks=tries(FACTS, "no run is named to compare"),
+        ),
+        pytest.param("--run after", "--run after --base before", marks=tries(*BASES)),
+        pytest.param(
+            "--run before --base before",
+            "--run after --base before",
+            marks=tries(FACTS, "a run would be compared with itself"),
+        ),
+        pytest.param(
+            "--run after --run after --base before",
+            "--run after --base before",
+            marks=tries(FACTS, "a run would be compared with itself"),
+        ),
+        pytest.param(
+            "--run aftr --base before",
+            "--run after --base before",
+            marks=tries("schemas/lookup.py", "there is no {} {}"),
+        ),
+    ],
+)
+def test_runs_that_are_named_as_the_message_says_are_compared(
+    wrong: str, right: str, tried: Attempt, runs: Path
+):
+    tried.fails("compare", *wrong.split(), "--store", runs)
+    assert tried.works("compare", *right.split(), "--store", runs).out
+
+
+@tries("reduce/toml_table.py", "a table spec has an unknown key {}")
+def test_a_key_of_a_table_is_spelt_as_suggested(tried: Attempt, runs: Path, tmp_path: Path):
+    file = tmp_path / "mine.toml"
+    file.write_text(TABLE.format(key="bass"), encoding="utf-8")
+    assert "did you mean base?" in tried.fails("compare", file, "--store", runs)
+    file.write_text(TABLE.format(key="base"), encoding="utf-8")
+    tried.works("compare", file, "--store", runs)
+
+
+@tries("reduce/tables.py", "none of the runs of {} is in the store")
+@pytest.mark.parametrize("beside", [True, False])
+def test_the_runs_of_a_table_are_ingested(beside: bool, tried: Attempt, mon: Path, tmp_path: Path):
+    """With a run file beside the dump, or with --run-id; runs that are not there stay empty."""
+    words, file = ("--store", tmp_path / "store"), tmp_path / "mine.toml"
+    file.write_text(TABLE.format(key="base"), encoding="utf-8")
+    tried.works("ingest", mon, *words)
+    tried.fails("compare", file, *words)
+    if beside:
+        mon.with_name("first.run.toml").write_text('run_id = "before"\n', encoding="utf-8")
+        tried.works("ingest", mon, *words)
+    else:
+        tried.works("ingest", mon, *words, "--run-id", "before")
+    tried.works("compare", file, *words, status=Status.WARNINGS)

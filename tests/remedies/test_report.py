@@ -1,0 +1,121 @@
+"""Reports and charts that cannot be made so: what the message says helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cpmon.store import Store
+from tests.remedies.conftest import LAB
+from tests.remedies.trying import Attempt, tries
+
+REPORT, WINDOW = "reduce/report.py", "reduce/page/window.py"
+OBJECT = (REPORT, "{} has a line per object; over time it can follow one")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        pytest.param(
+            "events --by 15m",
+            "events",
+            marks=tries(REPORT, "{} has no lines by time"),
+        ),
+        pytest.param(
+            "user_resource_util --by 15m",
+            "user_resource_util --by 15m --user LXDB0001",
+            marks=tries(*OBJECT, "name it with {}"),
+        ),
+        pytest.param("spin_locks --by 15m", "spin_locks", marks=tries(*OBJECT, "leave --by out")),
+        pytest.param(
+            "processors_by_time --top 3",
+            "processors_by_time",
+            marks=tries(REPORT, "{} has lines by time"),
+        ),
+        pytest.param(
+            "system_summary_by_time --user LXDB0001",
+            "system_summary_by_time",
+            marks=tries(REPORT, "{} has no line per {}"),
+        ),
+        pytest.param(
+            "system_summary_by_time --user LXDB0001",
+            "user_resource_util --user LXDB0001",
+            marks=tries(REPORT, "{} has no line per {}"),
+        ),
+        pytest.param(
+            "system_summary_by_time --run LAB --system OTHER",
+            "system_summary_by_time --run LAB",
+            marks=tries(REPORT, "run {} was not measured on that system"),
+        ),
+        pytest.param(
+            "procesors_by_time",
+            "processors_by_time",
+            marks=tries("schemas/lookup.py", "there is no {} {}"),
+        ),
+    ],
+)
+def test_a_report_that_is_asked_for_as_the_message_says_is_printed(
+    wrong: str, right: str, tried: Attempt, lab: Path
+):
+    tried.fails("report", *wrong.split(), "--store", lab)
+    assert tried.works("report", *right.split(), "--store", lab).out
+
+
+SEVERAL = (REPORT, "{}")
+
+
+@tries(*SEVERAL, "ingest a dump first")
+@tries(*SEVERAL, "name one with --system")
+@tries("reduce/exceptions.py", "{}")
+@tries("reduce/validation/validate.py", "{}")
+def test_a_dump_is_ingested_and_where_there_are_two_systems_one_is_named(
+    tried: Attempt, mon: Path, tmp_path: Path
+):
+    store = tmp_path / "store"
+    Store(store, create=True)
+    for words in (("report", "events"), ("exceptions",), ("validate",)):
+        assert "ingest a dump first" in tried.fails(*words, "--store", store)
+    tried.works("ingest", mon, "--store", store)
+    tried.works("ingest", LAB, "--store", store)
+    tried.works("exceptions", "--store", store, "--system", "VMTEST")
+    tried.fails("report", "events", "--store", store)
+    tried.works("report", "events", "--store", store, "--system", "SMALLLAB")
+
+
+@tries("reduce/page/plot.py", "{} has no figures to draw")
+def test_a_report_without_figures_is_printed_or_another_drawn(
+    tried: Attempt, lab: Path, tmp_path: Path
+):
+    words = ("--store", lab, "--plot", tmp_path / "chart.svg")
+    tried.fails("report", "events", *words)
+    tried.works("report", "events", "--store", lab)
+    tried.fails("report", "events", *words)
+    tried.works("report", "processors_by_time", *words)
+
+
+@pytest.mark.slow
+@tries(WINDOW, "no measured interval is in that span")
+def test_pages_of_another_span_are_made(tried: Attempt, lab: Path, tmp_path: Path):
+    words = ("report", "--html", "--store", lab, "-o", tmp_path / "pages")
+    tried.fails(*words, "--since", "2004-01-01")
+    tried.works(*words, "--since", "2003-05-06", "--until", "2003-05-06T08:05")
+
+
+@pytest.mark.slow
+@tries("reduce/levels.py", "the intervals are no longer kept, and not rolled up by shift {}")
+def test_days_whose_intervals_are_gone_are_reported_without_a_shift(tried: Attempt, tmp_path: Path):
+    """The shift was defined when the intervals of the first of two days had gone."""
+    words, settings = ("--store", tmp_path / "store"), tmp_path / "cpmon.toml"
+    settings.write_text(
+        '[shifts.prime]\ndays = "mon-sun"\nfrom = "00:00"\nto = "23:59"\n', encoding="utf-8"
+    )
+    tried.works("ingest", LAB, *words)
+    tried.works("ingest", LAB.with_name("LAB52.mon.zst"), "--system", "SMALLLAB", *words)
+    tried.works("reduce", *words)
+    tried.works("store", "prune", *words, "--keep", "interval=10d", "--as-of", "2006-02-18")
+    report = ("report", "processors_by_time", *words, "--config", settings)
+    tried.fails(*report, "--shift", "prime", "--until", "2003-05-07")
+    tried.works(*report, "--until", "2003-05-07")
+    tried.fails(*report, "--shift", "prime", "--until", "2003-05-07")
+    tried.works(*report, "--shift", "prime", "--since", "2006-02-01")
