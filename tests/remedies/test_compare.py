@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.cli.main import Status
-from cpmon.store import Store
+from cpmon.reduce import reductions
+from cpmon.reduce.run_facts import base_and_runs
+from cpmon.store import Store, connect
 from cpmon.store.runs import Run, save_run
 from tests.remedies.trying import Attempt, tries
 
@@ -39,11 +40,6 @@ def runs(lab: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        pytest.param(
-            "--base before",
-            "--base before --run after",
-            marks=tries(FACTS, "no run is named to compare"),
-        ),
         pytest.param("--run after", "--run after --base before", marks=tries(*BASES)),
         pytest.param(
             "--run before --base before",
@@ -91,4 +87,12 @@ def test_the_runs_of_a_table_are_ingested(beside: bool, tried: Attempt, mon: Pat
         tried.works("ingest", mon, *words)
     else:
         tried.works("ingest", mon, *words, "--run-id", "before")
-    tried.works("compare", file, *words, status=Status.WARNINGS)
+    tried.works("compare", file, *words)
+
+
+@tries(FACTS, "no run is named to compare")
+def test_a_run_is_named_to_compare(tried: Attempt, runs: Path):
+    """No command leads there: without --run it asks for a table."""
+    with connect(Store(runs), reductions()) as con:
+        tried.raises(lambda: base_and_runs(con, [], "before"))
+        assert tried.returns(lambda: base_and_runs(con, ["after"], "before")) == ("before", "after")
