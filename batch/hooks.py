@@ -10,7 +10,8 @@ import tempfile
 from contextlib import suppress
 from typing import Any
 
-from .log import Log, one_line
+from .log import Log
+from .plain import plain_line
 
 SAID = 2000
 """Bytes of what a command printed that are looked at, from its end."""
@@ -38,7 +39,7 @@ def call(command: tuple[str, ...], told: dict[str, Any], seconds: float, log: Lo
             return f"{command[0]} cannot be started: {error.strerror}"
         wrong = _ended(process, json.dumps(told).encode() + b"\n", seconds)
         said.seek(max(0, said.seek(0, os.SEEK_END) - SAID))
-        text = one_line(said.read().decode(errors="replace"))
+        text = plain_line(said.read().decode(errors="replace"))
     if text:
         log.info("hook", command=command[0], said=text)
     return f"{command[0]} {wrong}" + (f": {text[-200:]}" if text else "") if wrong else ""

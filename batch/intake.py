@@ -13,9 +13,10 @@ from ..reduce.shifts import find_zone
 from ..schemas.errors import CpmonError, DumpError
 from ..store.store import Store
 from .hooks import call
-from .log import Log, one_line
+from .log import Log
 from .looking import Candidate, by_age, candidates, look_of, ripeness
 from .memory import Memory
+from .plain import plain_line, plain_path
 from .plan import Plan
 from .quarantine import quarantine
 from .result import Result
@@ -65,7 +66,7 @@ class Intake:
         """The files that are new and complete, oldest first; those that are not are told."""
         there, unreadable = self._listed()
         for path, reason in unreadable.items():
-            result.note("trouble", _shown(path), f"cannot be read: {reason}")
+            result.note("trouble", plain_path(path), f"cannot be read: {reason}")
             self.log.error("unreadable", path=path, reason=reason)
         self.memory.forget(there, unreadable)
         now, ready = time.time(), {}
@@ -160,40 +161,36 @@ class Intake:
             self.log.error("hook", reason=wrong)
 
     def _defer(self, found: Candidate, reason: str, result: Result) -> None:
-        result.note("deferred", _shown(found.path), reason)
+        result.note("deferred", plain_path(found.path), reason)
         self.log.info("deferred", path=found.path, reason=reason)
 
     def _reject(self, found: Candidate, error: DumpError, result: Result) -> None:
         """A file that is no dump goes into quarantine, if there is one."""
-        reason = one_line(error.problem)
+        reason = plain_line(error.problem)
         self.memory.settle(found, "rejected", reason)
         self.log.warning("rejected", path=found.path, reason=error)
         if self.plan.quarantine is None:
-            result.note("rejected", _shown(found.path), reason)
+            result.note("rejected", plain_path(found.path), reason)
             return
         try:
             target = quarantine(found.path, self.plan.quarantine, str(error))
         except CpmonError as failed:
-            result.note("rejected", _shown(found.path), reason)
-            result.note("trouble", _shown(found.path), one_line(str(failed)))
+            result.note("rejected", plain_path(found.path), reason)
+            result.note("trouble", plain_path(found.path), plain_line(str(failed)))
             self.log.error("quarantine", path=found.path, reason=failed)
         else:
-            result.note("quarantined", _shown(found.path), reason)
+            result.note("quarantined", plain_path(found.path), reason)
             self.log.info("quarantined", path=found.path, now=target)
 
     def _retry_later(self, found: Candidate, reason: str, result: Result) -> None:
         """Something around the file is wrong; the next run tries again."""
-        result.note("trouble", _shown(found.path), one_line(reason))
+        result.note("trouble", plain_path(found.path), plain_line(reason))
         self.log.error("not landed", path=found.path, reason=reason)
 
     def _fail(self, found: Candidate, error: Exception, result: Result) -> None:
         """Our own failure: the file is left alone until it changes, or cpmon does."""
         reason = f"{type(error).__name__}: {error}"
-        self.memory.settle(found, "failed", one_line(reason))
-        result.note("failures", _shown(found.path), one_line(reason))
+        self.memory.settle(found, "failed", plain_line(reason))
+        result.note("failures", plain_path(found.path), plain_line(reason))
         trace = "".join(traceback.format_exception(error))
         self.log.error("failed", path=found.path, reason=reason, trace=trace)
-
-
-def _shown(path: Path) -> str:
-    return ascii(str(path))[1:-1]

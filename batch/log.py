@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Any, TextIO
 
+from .plain import plain_line
+
 
 class Level(IntEnum):
     """How grave an event is, as systemd counts."""
@@ -63,14 +65,9 @@ class Log:
         self._stream.flush()
 
 
-def one_line(text: str) -> str:
-    """A text without line ends, repeated blanks or control characters, in ASCII."""
-    return ascii(" ".join(text.split()))[1:-1].replace("\\'", "'")
-
-
 def _word(value: Any) -> str:
     """A value as it stands in a line: quoted if there is a blank in it."""
-    text = one_line(str(value))
+    text = plain_line(str(value))
     return f'"{text}"' if " " in text or not text else text
 
 

@@ -18,8 +18,9 @@ from ..reduce.spec import load_spec
 from ..reduce.table_text import render_comparison
 from ..reduce.tables import compare
 from ..schemas.errors import CpmonError
-from .log import Log, one_line
+from .log import Log
 from .naming import file_for, tells_days_apart
+from .plain import plain_line
 from .plan import Output
 from .result import Result
 from .spans import bounds
@@ -85,7 +86,7 @@ class Writer:
         self.log.info("written", path=path, what=what)
 
     def _fail(self, what: str, path: Path, error: Exception, result: Result) -> None:
-        result.note("trouble", what, one_line(str(error)))
+        result.note("trouble", what, plain_line(str(error)))
         self.log.error("not written", path=path, what=what, reason=error)
 
     def _made(

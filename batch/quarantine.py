@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..schemas.errors import CpmonError
 from ..store.store import replace_durably
+from .plain import plain_path
 
 SUFFIX = ".reason.txt"
 
@@ -26,7 +27,7 @@ def quarantine(path: Path, folder: Path, reason: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         target = _free(folder, path.name)
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        said = f"{reason}\n\nfrom {ascii(str(path))[1:-1]}\nat {now}\n"
+        said = f"{reason}\n\nfrom {plain_path(path)}\nat {now}\n"
         replace_durably(target.with_name(target.name + SUFFIX), said)
         _move(path, target)
     except OSError as error:

@@ -25,15 +25,17 @@ from ..store import Store, connect
 from ..store.retention import plan as prune_plan
 from ..store.retention import prune, retention
 from ..store.stamps import bases
+from .giving_back import give_back
 from .history import remember
 from .hooks import call
 from .intake import Intake
 from .lock import only_one
-from .log import Log, one_line
+from .log import Log
 from .memory import Memory, recall
 from .metrics import metrics
 from .naming import file_for
 from .outputs import Write, Writer
+from .plain import plain_line
 from .plan import Plan
 from .result import Ended, Event, Result
 from .spans import bounds
@@ -91,6 +93,8 @@ class Batch:
             memory = recall(self.store, self.folder)
             self._steps(memory, result, today or now.date())
             self._end(memory, result, idle=idle)
+        if result.did_something:
+            give_back()
         return result
 
     def _steps(self, memory: Memory, result: Result, today: date) -> None:
@@ -139,10 +143,10 @@ class Batch:
         try:
             yield
         except (CpmonError, OSError, duckdb.Error) as error:
-            result.note("failures", name, one_line(str(error)))
+            result.note("failures", name, plain_line(str(error)))
             self.log.error("step failed", step=name, reason=error)
         except Exception as error:  # noqa: BLE001 - the other steps are still worth doing
-            result.note("failures", name, one_line(f"{type(error).__name__}: {error}"))
+            result.note("failures", name, plain_line(f"{type(error).__name__}: {error}"))
             trace = "".join(traceback.format_exception(error))
             self.log.error("step failed", step=name, reason=error, trace=trace)
         finally:
@@ -244,5 +248,5 @@ class Batch:
             try:
                 self.write(file_for(path, day), made().encode())
             except (CpmonError, OSError) as error:
-                result.note("trouble", str(path), one_line(str(error)))
+                result.note("trouble", str(path), plain_line(str(error)))
                 self.log.error("not written", path=path, reason=error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -47,13 +46,6 @@ def bounds(day: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
     """Begin and end of a day; with a change of the clocks it has 23 or 25 hours."""
     begin, end = (datetime.combine(d, time.min, zone) for d in (day, day + timedelta(days=1)))
     return begin.astimezone(UTC), end.astimezone(UTC)
-
-
-def in_order(days: dict[str, set[date]]) -> Iterator[tuple[str, date]]:
-    """System and day, by system and day."""
-    for system in sorted(days):
-        for day in sorted(days[system]):
-            yield system, day
 
 
 def _zoned(zone: ZoneInfo) -> pa.DataType:

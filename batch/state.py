@@ -10,6 +10,7 @@ from ..store import Store
 from .history import history
 from .lock import holder
 from .memory import SETTLED, Memory, recall
+from .plain import plain_path
 from .plan import Plan
 from .quarantine import held
 from .running import FOLDER
@@ -69,21 +70,26 @@ def _waiting(memory: Memory, plan: Plan) -> Rows:
     rows = [
         {
             "state": "deferred",
-            "file": _shown(path),
+            "file": plain_path(path),
             "since": _minute(seen),
             "reason": "not complete",
         }
         for path, (_, _, seen) in sorted(memory.looks.items())
     ]
     rows += [
-        {"state": outcome, "file": _shown(path), "since": _minute(mtime / 1e9), "reason": reason}
+        {
+            "state": outcome,
+            "file": plain_path(path),
+            "since": _minute(mtime / 1e9),
+            "reason": reason,
+        }
         for path, (_, mtime, outcome, reason) in sorted(memory.files.items())
         if outcome not in SETTLED
     ]
     rows += [
         {
             "state": "quarantined",
-            "file": _shown(str(file)),
+            "file": plain_path(str(file)),
             "since": _minute(file.stat().st_ctime),
             "reason": reason,
         }
@@ -94,7 +100,3 @@ def _waiting(memory: Memory, plan: Plan) -> Rows:
 
 def _minute(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
-
-
-def _shown(path: str) -> str:
-    return ascii(path)[1:-1]

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from .log import one_line
+from .plain import plain_line
 from .result import Ended, Event, Result
 
 LINES = 60
@@ -75,7 +75,7 @@ def _systems(result: Result) -> Iterator[str]:
     for name, part in shown[:10]:
         last = datetime.fromtimestamp(part.last, UTC) if part.last is not None else None
         yield (
-            f"{one_line(name)[:10]:<10} {part.dumps:>5} {part.intervals:>9,} {part.records:>11,}"
+            f"{plain_line(name)[:10]:<10} {part.dumps:>5} {part.intervals:>9,} {part.records:>11,}"
             f"  {f'{last:%Y-%m-%d %H:%M}' if last else '-':<16} {_length(part.lag)}"
         )
     if len(shown) > 10:
@@ -103,7 +103,7 @@ def _broken(result: Result) -> Iterator[str]:
             said = ", ".join(f"{counted[severity]:,} {severity}" for severity in sorted(+counted))
             yield from ("", f"{what} {said}")
         for event in events[:6]:
-            yield f"  {one_line(event.what)[:8]} {one_line(event.detail)}"
+            yield f"  {plain_line(event.what)[:8]} {plain_line(event.detail)}"
 
 
 def _events(title: str, result: Result, kind: str, most: int) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _events(title: str, result: Result, kind: str, most: int) -> Iterator[str]:
         return
     yield from ("", f"{title} ({count:,})")
     for event in events[:most]:
-        said = f"{_tail(one_line(event.what))}: {one_line(event.detail)}"
+        said = f"{_tail(plain_line(event.what))}: {plain_line(event.detail)}"
         yield from textwrap.wrap(
             said, WIDTH - 2, initial_indent="  ", subsequent_indent="    ", max_lines=2
         )

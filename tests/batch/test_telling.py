@@ -15,9 +15,10 @@ import pytest
 from cpmon.batch.history import history, remember
 from cpmon.batch.hooks import call
 from cpmon.batch.lock import holder, only_one
-from cpmon.batch.log import Log, one_line
+from cpmon.batch.log import Log
 from cpmon.batch.memory import Memory, OfSystem
 from cpmon.batch.metrics import metrics
+from cpmon.batch.plain import plain_line, plain_path
 from cpmon.batch.result import Ended, Event, Result
 from cpmon.batch.summary import subject, summary
 from cpmon.cli.main import Status
@@ -134,7 +135,10 @@ def test_the_log_is_text_or_json_and_has_a_priority_in_the_journal(
 
 
 def test_control_characters_never_reach_a_terminal():
-    assert one_line("a\x1b[31m\r\n  b\x00'é") == "a\\x1b[31m b\\x00'\\xe9"
+    line = plain_line("a\x1b[31m\r\n  b\x00'é\udcff")
+    assert line == "a\\x1b[31m b\\x00'\\xe9\\udcff"
+    assert plain_line(line) == line  # it may pass through several hands
+    assert plain_path(Path("/in/two  'words'\n.mon")) == "/in/two  'words'\\n.mon"
 
 
 def test_a_hook_reads_json_and_no_shell_reads_its_words(tmp_path: Path):
