@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.batch.soak import Soak, complain, soak
+from tests.batch.ageing import MOST
+from tests.batch.soak import Soak, complaints, soak
 
 DAYS, EACH_H, KILLS = 5, 12, 3
 
@@ -19,15 +20,10 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Soak:
 @pytest.mark.slow
 def test_every_good_interval_is_there_once_and_the_reports_are(done: Soak):
     assert len(done.written) == 3 * 24 * DAYS
-    complain(done)
-
-
-@pytest.mark.slow
-def test_no_batch_failed(done: Soak):
-    assert {step.status for step in done.steps} <= {0, 3}
+    assert list(complaints(done)) == []
 
 
 @pytest.mark.slow
 def test_memory_stays_what_it_was(done: Soak):
     early, late = done.steps[3].rss, done.steps[-1].rss
-    assert late < early + 100 * 2**20
+    assert late < early * (1 + MOST)
