@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .options import Text, output_options, span_options, store_option
+from .options import Text, output_options, rules_option, span_options, store_option
 from .output import deliver
 from .site_settings import opened
 from .site_settings import settings as site_settings
@@ -26,12 +26,7 @@ SEVERITIES = ("info", "warning", "critical")
     show_default=True,
     help="Only rules of this severity or a graver one.",
 )
-@click.option(
-    "--rules",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Rules that win over the shipped ones and those of the settings.",
-)
+@rules_option
 @click.option("--list", "listing", is_flag=True, help="Name the rules and their limits.")
 @click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")
 @span_options

@@ -172,6 +172,13 @@ release_option = click.option(
 )
 
 
+rules_option = click.option(
+    "--rules",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Rules that win over the shipped ones and those of the settings.",
+)
+
 output_option = click.option(
     "-o",
     "--output",

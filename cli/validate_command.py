@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import output_options, span_options, store_option
+from .options import Text, output_options, rules_option, span_options, store_option
 from .output import deliver, write_file
 from .site_settings import opened
 from .site_settings import settings as site_settings
@@ -22,15 +22,10 @@ if TYPE_CHECKING:
 
 @click.command("validate")
 @store_option
-@click.option("--run", metavar="RUN", help="Only the time of this run.")
-@click.option("--system", metavar="NAME", help="Only this system.")
+@click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
+@click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
 @click.option("--rule", "only", multiple=True, metavar="ID", help="Only this rule; repeatable.")
-@click.option(
-    "--rules",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Rules that win over the shipped ones and those of the settings.",
-)
+@rules_option
 @click.option("--list", "listing", is_flag=True, help="Name the rules that hold for the store.")
 @click.option("--rows", metavar="ID", help="Print the rows that break this rule instead.")
 @click.option("--sql", is_flag=True, help="With --rows: print the SQL that finds them.")
