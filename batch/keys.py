@@ -8,7 +8,7 @@ from typing import Any
 
 from ..reduce.toml_table import TomlTable
 from ..schemas.errors import CpmonError
-from ..schemas.lookup import unknown
+from ..schemas.lookup import nearest, unknown
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -17,14 +17,28 @@ class Keys(TomlTable):
     """A table of the settings: as `TomlTable`, with lengths of time, paths and commands."""
 
     def wrong(self, key: str, allowed: str) -> CpmonError:
-        """The error for the value of a key."""
-        value = self.raw(key)
+        """The error for the value of a key, or for a key that is not there."""
+        if not self.has(key):
+            return self._missing(key, allowed)
         return CpmonError(
             "a setting has a value that means nothing",
             place=f"{self.file}: {self.path(key)}",
             expected=allowed,
-            found="nothing" if value is None else repr(value),
+            found=repr(self.raw(key)),
             effect="nothing was done",
+        )
+
+    def _missing(self, key: str, allowed: str) -> CpmonError:
+        """A key that was probably meant is named: it would be called unknown later."""
+        misspelt = nearest(key, self._values.keys() - self._asked)
+        if misspelt is not None:
+            return unknown("setting", misspelt, [key], place=f"{self.file}: {self.path(misspelt)}")
+        return CpmonError(
+            f"{key} is missing",
+            place=f"{self.file}: {self.path(key)}",
+            expected=allowed,
+            effect="nothing was done",
+            remedy=f"add {key} = ... there",
         )
 
     def done(self) -> None:

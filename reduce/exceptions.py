@@ -269,7 +269,7 @@ def _failed(rule: Rule, key: str, found: str) -> CpmonError:
         expected=f"a SELECT of {', '.join(SQL_NEEDS)}" if rule.sql else None,
         found=found,
         effect="no rule was looked at any further",
-        remedy=f"switch it off: [exceptions.{rule.id}] enabled = false",
+        remedy=f"correct it, or switch it off: enabled = false in [exceptions.{rule.id}]",
     )
 
 

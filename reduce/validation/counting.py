@@ -127,7 +127,7 @@ def _asked(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> tuple[int, .
             place=rule.place,
             found=str(error).partition("\n\nLINE")[0],
             effect="no rule was judged",
-            remedy=f"switch it off: [validation.{rule.id!r}] enabled = false",
+            remedy=f"correct it, or switch it off: enabled = false in [validation.{rule.id!r}]",
         ) from None
     return row
 

@@ -6,7 +6,6 @@ other id is a new rule, which needs a title, a severity and the SQL that `writte
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,7 +38,7 @@ def with_site_rules(
     found = {rule.id: rule for rule in shipped}
     layers = [(place, settings)]
     if file is not None:
-        layers.append((str(file), read_file(file)))
+        layers.append((str(file), read_rules(file, TOP)))
     off: set[str] = set()
     for origin, layer in layers:
         for name, values in layer.items():
@@ -52,25 +51,6 @@ def with_site_rules(
             else:
                 table.only(OF_ALL)
     return tuple(rule for rule in found.values() if rule.id not in off)
-
-
-def read_file(file: Path) -> Mapping[str, Any]:
-    """The tables of rules in a file, by id.
-
-    Raises:
-        CpmonError: it cannot be read, or holds something besides rules.
-    """
-    try:
-        top = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CpmonError("the rules cannot be read", place=str(file), found=str(error)) from None
-    for key in top:
-        if key != TOP:
-            raise unknown("table", key, [TOP], place=str(file))
-    found: Any = top.get(TOP, {})
-    if not isinstance(found, dict):
-        raise CpmonError("the rules are no tables", place=f"{file}: {TOP}", found=repr(found))
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +138,7 @@ def _new(name: str, table: _Table) -> Rule:
             f"there is no rule {name}, and it has no sql to be a new one",
             place=table.place(),
             expected=f"the id of a shipped rule, or sql = SELECT {', '.join(COLUMNS)}",
-            remedy="cpmon validate --list names the rules",
+            remedy="`cpmon validate --list` names the rules",
         )
     select = table.text("sql").rstrip(";")
     return Rule(

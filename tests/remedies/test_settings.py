@@ -1,0 +1,126 @@
+"""Settings and rules that are wrong: what the message says mends them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.remedies.trying import Attempt, tries
+
+EXCEPTIONS, VALIDATION = "reduce/exceptions.py", "reduce/validation/counting.py"
+MINE = """[exceptions.mine]
+title = "Mine"
+severity = "info"
+area = "user"
+unit = "pages"
+limit = 1
+sql = "SELECT system, interval_end, vmduser AS object, {} AS value FROM monitor.useact"
+"""
+OURS = """[validation.mine]
+title = "Mine"
+severity = "info"
+sql = "SELECT system, interval_end, vmduser AS object, {} AS value, 0 AS least, 9 AS most
+FROM monitor.useact"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param(MINE, ("exceptions",), marks=tries(EXCEPTIONS, "rule {} cannot be looked at")),
+        pytest.param(
+            OURS.replace("\nFROM", " FROM"),
+            ("validate", "--rule", "mine"),
+            marks=[tries(VALIDATION, "rule {} cannot be looked at"), pytest.mark.slow],
+        ),
+    ],
+)
+@pytest.mark.parametrize("off", [True, False])
+def test_a_rule_that_does_not_work_is_switched_off_or_corrected(
+    off: bool, text: str, words: tuple[str, ...], tried: Attempt, landed: Path, tmp_path: Path
+):
+    file = tmp_path / "cpmon.toml"
+    command = (*words, "--store", landed, "--config", file)
+    file.write_text(text.format("no_such_column"), encoding="utf-8")
+    said = tried.fails(*command)
+    found = re.search(r"switch it off: (.*) in (\[.*\])\n", said)
+    assert found is not None
+    head, table = text.partition("\n")[0], found[2].replace("'", "")
+    assert head == table
+    right = text.format("no_such_column" if off else "vmdttime")
+    file.write_text(right.replace(head, f"{head}\n{found[1]}") if off else right, encoding="utf-8")
+    if words[0] == "validate" and off:
+        command = ("validate", "--store", landed, "--config", file, "--rule", "useact.keys")
+    tried.works(*command)
+
+
+@tries("reduce/exceptions_text.py", "no rule is switched on")
+def test_a_rule_is_switched_on_again(tried: Attempt, landed: Path, tmp_path: Path):
+    file = tmp_path / "cpmon.toml"
+    command = ("exceptions", "--list", "--store", landed, "--config", file)
+    file.write_text("", encoding="utf-8")
+    rules = [rule["rule"] for rule in tried.works(*command, "--format", "json").rows]
+    off = "".join(f"[exceptions.{rule}]\nenabled = false\n" for rule in rules)
+    file.write_text(off, encoding="utf-8")
+    tried.fails(*command)
+    file.write_text(off.replace("enabled = false", "", 1), encoding="utf-8")
+    (one,) = tried.works(*command, "--format", "json").rows
+    assert one["rule"] == rules[0]
+
+
+@tries(
+    "reduce/validation/site_rules.py",
+    "there is no rule {}, and it has no sql to be a new one",
+)
+def test_rules_of_validation_are_listed_as_the_message_says(
+    tried: Attempt, landed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CPMON_STORE", str(landed))
+    file = tmp_path / "cpmon.toml"
+    file.write_text("[validation.useact]\nenabled = false\n", encoding="utf-8")
+    said = tried.fails("validate", "--list", "--config", file)
+    assert "useact.keys" in tried.as_said(said).text
+
+
+@tries("reduce/validation/validate.py", "there is no rule {}")
+def test_the_rule_that_is_suggested_is_one(tried: Attempt, landed: Path):
+    said = tried.fails("validate", "--rows", "useact.key", "--store", landed)
+    assert "did you mean useact.keys?" in said
+    tried.works("validate", "--rows", "useact.keys", "--store", landed)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ('timezon = "UTC"', 'timezone = "UTC"'),
+        ("[retention]\nrau = '30d'", "[retention]\nraw = '30d'"),
+        ("[shifts.prime]\ndayz = 'mon'", "[shifts.prime]\ndays = 'mon'"),
+        ("[batch]\nquarantin = 'bad'", "[batch]\nquarantine = 'bad'"),
+        ("[[inbox]]\nfoldr = 'in'", "[[inbox]]\nfolder = 'in'"),
+        ("[exceptions.spin-time]\nlimitt = 3", "[exceptions.spin-time]\nlimit = 3"),
+        ("[validation.device-busy]\nenable = true", "[validation.device-busy]\nenabled = true"),
+    ],
+)
+@tries("schemas/lookup.py", "there is no {} {}")
+def test_a_key_is_spelt_as_suggested(wrong: str, right: str, tried: Attempt, tmp_path: Path):
+    file = tmp_path / "cpmon.toml"
+    inbox = "" if "inbox" in wrong else "[[inbox]]\nfolder = 'in'\n"
+    times = "from = '08:00'\nto = '18:00'\n" if "shifts" in wrong else ""
+    file.write_text(f"{wrong}\n{times}{inbox}", encoding="utf-8")
+    said = tried.fails("config", "check", file)
+    assert "line 1" in said or "line 2" in said
+    key = right.rpartition("\n")[2].partition(" =")[0]
+    assert f"did you mean {key}?" in said
+    file.write_text(f"{right}\n{times}{inbox}", encoding="utf-8")
+    tried.works("config", "check", file)
+
+
+@tries("batch/keys.py", "{} is missing")
+def test_a_key_that_must_be_there_is_added(tried: Attempt, tmp_path: Path):
+    file = tmp_path / "cpmon.toml"
+    file.write_text("[[inbox]]\nrecursive = true\n", encoding="utf-8")
+    assert "add folder = ... there" in tried.fails("config", "check", file)
+    file.write_text("[[inbox]]\nrecursive = true\nfolder = 'in'\n", encoding="utf-8")
+    tried.works("config", "check", file)
