@@ -25,7 +25,7 @@ from ..store import Store, connect
 from ..store.retention import plan as prune_plan
 from ..store.retention import prune, retention
 from ..store.stamps import bases
-from .giving_back import give_back
+from .giving_back import few_arenas, give_back
 from .history import remember
 from .hooks import call
 from .intake import Intake
@@ -75,6 +75,7 @@ class Batch:
         self.store, self.plan, self.settings = store, plan, settings
         self.log, self.write, self.stopped = log, write, stopped
         self.folder = store.root / FOLDER
+        few_arenas()
 
     def run(self, today: date | None = None, *, idle: bool = True) -> Result:
         """Do what is to be done now.
