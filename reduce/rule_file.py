@@ -47,20 +47,23 @@ def load_rules(
     return tuple(rule for rule in _rules(layers) if rule.enabled)
 
 
-def read_rules(file: Path) -> Mapping[str, Any]:
+def read_rules(file: Path, top: str = TOP) -> Mapping[str, Any]:
     """The tables of rules in a file, by id.
+
+    Args:
+        top: the table that holds them; the file has no other.
 
     Raises:
         CpmonError: it cannot be read, or holds something besides rules.
     """
     try:
-        top = tomllib.loads(file.read_text(encoding="utf-8"))
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CpmonError("the rules cannot be read", place=str(file), found=str(error)) from None
-    for key in top:
-        if key != TOP:
-            raise unknown("table", key, [TOP], place=str(file))
-    return _tables(top.get(TOP, {}), str(file), TOP)
+    for key in found:
+        if key != top:
+            raise unknown("table", key, [top], place=str(file))
+    return _tables(found.get(top, {}), str(file), top)
 
 
 def _shipped() -> Mapping[str, Any]:
@@ -74,9 +77,8 @@ def _rules(layers: Iterable[Layer]) -> Iterable[Rule]:
     said: dict[str, dict[str, Any]] = {}
     places: dict[str, dict[str, str]] = {}
     for file, tables in layers:
-        for name, table in _tables(tables, file, TOP).items():
+        for name, given in _tables(tables, file).items():
             values, origins = said.setdefault(name, {}), places.setdefault(name, {})
-            given = _tables({name: table}, file, TOP)[name]
             for key in _left_behind(values, given):
                 values.pop(key, None)
                 origins.pop(key, None)
@@ -97,17 +99,18 @@ def _left_behind(values: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[s
     return ()
 
 
-def _tables(values: Any, file: str, path: str) -> Mapping[str, Any]:
+def _tables(values: Any, file: str, top: str = TOP) -> Mapping[str, Any]:
     """A table of tables, or the error that says which is none."""
+    path = top
     if isinstance(values, Mapping):
         wrong = [name for name, table in values.items() if not isinstance(table, Mapping)]
         if not wrong:
             return values
-        path, values = f"{path}.{wrong[0]}", values[wrong[0]]
+        path, values = f"{top}.{wrong[0]}", values[wrong[0]]
     raise CpmonError(
         "a rule is a table",
         place=f"{file}: {path}",
-        expected=f"[{TOP}.ID] with the keys of a rule",
+        expected=f"[{top}.ID] with the keys of a rule",
         found=repr(values),
     )
 

@@ -14,6 +14,7 @@ from typing import Any
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ...schemas.registry import tables
+from ..rule_file import read_rules
 from .layout_rules import KINDS
 from .rule import Rule, Severity
 from .written import COLUMNS, WrittenCheck, landed_in

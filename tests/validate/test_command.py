@@ -130,7 +130,7 @@ def test_a_rule_of_the_site_is_asked_by_its_sql(cpmon: Cpmon, timer: Store, tmp_
         ("[validation.processor-busy]\nlimit = 3", "there is no key limit"),
         ('[validation.processor-busy]\nseverity = "bad"', "expected  info, warning, critical"),
         ("[validations.processor-busy]", "did you mean validation?"),
-        ("[validation]\nprocessor-busy = 3", "a table with the keys of a rule"),
+        ("[validation]\nprocessor-busy = 3", "[validation.ID] with the keys of a rule"),
         ("not toml", "the rules cannot be read"),
         (
             "[validation.bad]\ntitle='t'\nseverity='info'\nsql='SELECT 1 AS x'",
