@@ -105,7 +105,7 @@ def _line_end(head: U8) -> str:
     """Name of the line end that was put behind the first record, or nothing."""
     for text, name in ((b"\r\n", "CR and LF"), (b"\n", "LF")):
         behind = head[FRAME + len(text) :]
-        if head[FRAME:].tobytes().startswith(text) and len(behind) and _is_start(behind):
+        if head[FRAME:][: len(text)].tobytes() == text and len(behind) and _is_start(behind):
             return name
     return ""
 
