@@ -14,6 +14,7 @@ from cpmon.batch import intake as intake_module
 from cpmon.batch.intake import Intake
 from cpmon.batch.log import Log
 from cpmon.batch.memory import Memory, recall
+from cpmon.ingest import ingest
 from cpmon.reduce.settings import read_settings
 from cpmon.store import Store
 from tests.batch.fleet import hourly
@@ -94,6 +95,19 @@ def test_a_memory_that_is_lost_or_damaged_costs_a_look_and_no_more(site: Site, l
     found = land()
     assert (found.landed, found.known) == (0, 1)
     assert land.memory.open["ALPHA"]  # its outputs may not have been written
+
+
+def test_a_dump_of_a_run_that_was_killed_is_known_and_its_hook_is_not_told(
+    site: Site, land: Landing
+):
+    """As docs/operations.md says; the other way a dump might be told twice."""
+    site.configure(f'[batch]\nhook_dump = ["touch", "{site.folder}/told"]\n')
+    ingest(site.put("a.mon", GOOD.data), land.store)  # and killed before anything was remembered
+    found = land()
+    assert (found.landed, found.known, found.counts["trouble"]) == (0, 1, 0)
+    assert land.memory.open["ALPHA"] and not (site.folder / "told").exists()
+    site.put("b.mon", LATER.data)
+    assert land().landed == 1 and (site.folder / "told").exists()
 
 
 def test_a_file_that_grows_while_it_is_read_does_not_land(
