@@ -16,7 +16,7 @@ from .hooks import call
 from .log import Log
 from .looking import Candidate, by_age, candidates, look_of, ripeness
 from .memory import Memory
-from .plain import plain_line, plain_path
+from .plain import plain_error, plain_line, plain_path
 from .plan import Plan
 from .quarantine import quarantine
 from .result import Result
@@ -167,18 +167,19 @@ class Intake:
     def _reject(self, found: Candidate, error: DumpError, result: Result) -> None:
         """A file that is no dump goes into quarantine, if there is one."""
         reason = plain_line(error.problem)
-        self.memory.settle(found, "rejected", reason)
         self.log.warning("rejected", path=found.path, reason=error)
         if self.plan.quarantine is None:
+            self.memory.settle(found, "rejected", reason)
             result.note("rejected", plain_path(found.path), reason)
             return
         try:
             target = quarantine(found.path, self.plan.quarantine, str(error))
         except CpmonError as failed:
             result.note("rejected", plain_path(found.path), reason)
-            result.note("trouble", plain_path(found.path), plain_line(str(failed)))
+            result.note("trouble", plain_path(found.path), plain_error(failed))
             self.log.error("quarantine", path=found.path, reason=failed)
         else:
+            self.memory.settle(found, "rejected", reason)
             result.note("quarantined", plain_path(found.path), reason)
             self.log.info("quarantined", path=found.path, now=target)
 

@@ -31,7 +31,7 @@ def only_one(folder: Path, run: str) -> Iterator[None]:
                 place=str(folder.parent),
                 found=_said(folder) or "a process that holds the lock",
                 effect="nothing was done",
-                remedy="let it finish; cpmon batch status tells how far it is",
+                remedy="let it finish; `cpmon batch status` tells how far it is",
             )
         lock.truncate(0)
         lock.write(json.dumps({"pid": os.getpid(), "run": run}))

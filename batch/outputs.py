@@ -20,7 +20,7 @@ from ..reduce.tables import compare
 from ..schemas.errors import CpmonError
 from .log import Log
 from .naming import file_for, tells_days_apart
-from .plain import plain_line
+from .plain import plain_error
 from .plan import Output
 from .result import Result
 from .spans import bounds
@@ -33,7 +33,7 @@ class Writer:
     """Writes outputs; one that cannot be written stops no other.
 
     Attributes:
-        unwritten: systems and days of which a file could not be written, though it was made.
+        unwritten: systems and days of which a file could not be written; the next run does it.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class Writer:
         what = " ".join(filter(None, [output.kind, output.name, system, str(day)]))
         try:
             if self._done.setdefault(path, system) != system:
+                self.unwritten.add((system, day))
                 raise CpmonError(
                     f"{self._done[path]} and {system} would be written to one file",
                     place=str(path),
@@ -86,7 +87,7 @@ class Writer:
         self.log.info("written", path=path, what=what)
 
     def _fail(self, what: str, path: Path, error: Exception, result: Result) -> None:
-        result.note("trouble", what, plain_line(str(error)))
+        result.note("trouble", what, plain_error(error))
         self.log.error("not written", path=path, what=what, reason=error)
 
     def _made(

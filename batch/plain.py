@@ -8,10 +8,23 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ..schemas.errors import CpmonError
+
 
 def plain_line(text: str) -> str:
     """A text without line ends and repeated blanks."""
     return _ascii(" ".join(text.split()))
+
+
+def plain_error(error: Exception) -> str:
+    """An error as short as a summary needs it: what is wrong, what was found, what to do.
+
+    The log has it with all its parts.
+    """
+    if not isinstance(error, CpmonError):
+        return plain_line(str(error))
+    found = f" ({error.found})" if error.found else ""
+    return plain_line(f"{error.problem}{found}" + (f"; {error.remedy}" if error.remedy else ""))
 
 
 def plain_path(path: Path | str) -> str:

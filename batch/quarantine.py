@@ -35,7 +35,7 @@ def quarantine(path: Path, folder: Path, reason: str) -> Path:
             "a file cannot be put into quarantine",
             place=str(path),
             found=error.strerror or str(error),
-            effect="it stays in the inbox and is not read again until it changes",
+            effect="it stays in the inbox; the next run tries again",
             remedy=f"let this user write to {folder} and to {path.parent}",
         ) from None
     return target

@@ -35,7 +35,7 @@ from .memory import Memory, recall
 from .metrics import metrics
 from .naming import file_for
 from .outputs import Write, Writer
-from .plain import plain_line
+from .plain import plain_error, plain_line
 from .plan import Plan
 from .result import Ended, Event, Result
 from .spans import bounds
@@ -249,5 +249,5 @@ class Batch:
             try:
                 self.write(file_for(path, day), made().encode())
             except (CpmonError, OSError) as error:
-                result.note("trouble", str(path), plain_line(str(error)))
+                result.note("trouble", str(path), plain_error(error))
                 self.log.error("not written", path=path, reason=error)

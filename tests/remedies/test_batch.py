@@ -1,0 +1,128 @@
+"""A batch that cannot do as it was told: what the message says helps."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cpmon.batch import installing
+from cpmon.batch.lock import only_one
+from cpmon.cli.main import Status
+from tests.batch.site import Site, make_site
+from tests.dumps import dump, fields, interval
+from tests.remedies.trying import Attempt, tries
+
+OPERATIONS = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
+QUIET = "[batch]\nvalidate = false\nexceptions = false\n"
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    found = make_site(tmp_path, monkeypatch)
+    found.configure(QUIET)
+    return found
+
+
+def example() -> str:
+    """The settings that docs/operations.md has to start from."""
+    return OPERATIONS.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
+
+
+@tries("cli/batch_command.py", "there are no settings")
+@tries("batch/plan.py", "there is no inbox")
+def test_the_page_has_settings_to_start_from(
+    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its paths are put below a folder of this test; all else is as it stands there."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "cpmon.toml"
+    said = tried.fails("batch", "run", "--store", tmp_path / "store")
+    assert "docs/operations.md has settings to start from" in said
+    file.write_text(f'store = "{tmp_path}/store"\n', encoding="utf-8")
+    tried.fails("batch", "run", "--config", file)
+    (tmp_path / "var" / "spool" / "monwrite").mkdir(parents=True)
+    file.write_text(example().replace('"/', f'"{tmp_path}/'), encoding="utf-8")
+    tried.works("batch", "run", "--config", file)
+
+
+@tries("batch/lock.py", "another batch is at work on this store")
+def test_the_next_batch_waits_for_the_first(tried: Attempt, site: Site):
+    words = ("--config", site.config)
+    tried.works("batch", "run", *words)
+    with only_one(site.store / "batch", "first"):
+        said = tried.fails("batch", "run", *words)
+        assert "`cpmon batch status` tells how far it is" in said
+        assert "run first" in tried.cpmon("batch", "status", *words).text
+    tried.works("batch", "run", *words)
+
+
+@tries("batch/naming.py", "%{} cannot stand in a path")
+def test_a_percent_sign_in_a_path_is_doubled(tried: Attempt, site: Site):
+    output = f'{QUIET}[[output]]\nreport = "EVENTS"\npath = "100%x/{{date}}.txt"\n'
+    site.configure(output)
+    tried.fails("config", "check", site.config)
+    site.configure(output.replace("%x", "%%x"))
+    tried.works("config", "check", site.config)
+
+
+@pytest.mark.slow
+@tries("batch/outputs.py", "{} and {} would be written to one file")
+def test_the_system_in_a_path_keeps_two_of_them_apart(tried: Attempt, site: Site):
+    output = f'{QUIET}[[output]]\nreport = "EVENTS"\npath = "out/{{date}}.txt"\n'
+    site.configure(output)
+    for name in ("VM1", "VM2"):
+        start = fields("mtrsys", 60, systmid=name)
+        user = fields("uselof", 120, vmduser="U1")
+        data = dump(interval(60, start, fields("sytrsp", 60)), interval(120, user))
+        site.put(f"{name}.mon", data)
+    said = tried.cpmon("batch", "run", "--config", site.config, "-q")
+    assert said.status is Status.WARNINGS
+    assert "one file; put {system} into the path" in " ".join(said.text.split())
+    site.configure(output.replace("out/", "out/{system}/"))
+    done = tried.works("batch", "run", "--config", site.config, status=Status.DONE)
+    assert "would be written to one file" not in done.text
+    assert list((site.folder / "out").glob("VM2/*.txt"))
+
+
+@tries("batch/quarantine.py", "a file cannot be put into quarantine")
+def test_a_quarantine_that_can_be_written_takes_the_file(tried: Attempt, site: Site):
+    """A file in the place of its folder stands for rights: to root nothing is forbidden."""
+    site.configure(f'{QUIET}quarantine = "bad"\n')
+    (site.folder / "bad").touch()
+    letter = site.put("letter.mon", b"Dear Sir or Madam,\n" * 500)
+    words = ("batch", "run", "--config", site.config)
+    said = tried.cpmon(*words)
+    told = " ".join(said.text.split())
+    assert said.status is Status.WARNINGS and "; let this user write to " in told
+    (site.folder / "bad").unlink()
+    tried.works(*words, status=Status.WARNINGS)
+    assert (site.folder / "bad" / "letter.mon").exists() and not letter.exists()
+
+
+@tries("batch/installing.py", "a folder that the batch writes to cannot be made")
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+def test_a_folder_that_the_service_writes_to_is_made(tried: Attempt, site: Site):
+    site.configure(f'{QUIET}metrics = "prom/in/cpmon.prom"\n')
+    (site.folder / "prom").touch()
+    words = ("batch", "install", "--systemd", "--config", site.config, "-o", site.folder / "units")
+    tried.fails(*words)
+    (site.folder / "prom").unlink()
+    (site.folder / "prom" / "in").mkdir(parents=True)
+    tried.works(*words)
+
+
+@tries("batch/installing.py", "systemd refuses the units")
+def test_units_that_systemd_takes_are_written(
+    tried: Attempt, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    """What it says of units is in tests/batch/test_install.py; here it says it once."""
+    verify: Callable[[dict[str, str]], str] = installing.verify_units
+    words = ("batch", "install", "--systemd", "--config", site.config, "-o", site.folder / "units")
+    refusal = "cpmon-batch.service:8: Unknown key 'Nicee' in section [Service]"
+    monkeypatch.setattr(installing, "verify_units", lambda _texts: refusal)
+    assert refusal in tried.fails(*words) and not (site.folder / "units").exists()
+    monkeypatch.setattr(installing, "verify_units", verify)
+    tried.works(*words)
