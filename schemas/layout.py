@@ -339,15 +339,22 @@ class Layout:
 
     @functools.cached_property
     def replacing(self) -> frozenset[str]:
-        """Names of the fields and groups that stand where an earlier release had another."""
+        """Names of the fields and groups that stand where an earlier release had another.
+
+        Where entries begin at a place that the record tells, they stood there before what came
+        later.
+        """
         spans = [(f.name, f.offset, f.end, f.until) for f in self.columns]
         spans += [(g.name, int(g.start), g.fixed_end, g.until) for g in self.groups if g.fixed_end]
         old = [(start, end) for _, start, end, until in spans if until]
-        return frozenset(
+        newer = {
             name
             for name, start, end, until in spans
             if not until and any(start < b and a < end for a, b in old)
-        )
+        }
+        if any(isinstance(group.start, str) for group in self.groups):
+            newer |= {field.name for field in self.columns if field.since}
+        return frozenset(newer)
 
     def length_at(self, release: str) -> int:
         """Bytes that a release writes: the published length nearest above or at it, else below.

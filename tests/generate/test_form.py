@@ -10,7 +10,7 @@ import pytest
 
 from cpmon.generate.counters import Encoder, ebcdic
 from cpmon.generate.form import Form
-from cpmon.ingest.columns import Entries, decode
+from cpmon.ingest.columns import Decoded, Entries, decode
 from cpmon.schemas import Group, Layout, LayoutError, layout, layouts
 
 LINUX_OS = bytes.fromhex("D3C9D5E4E7D2D9D5D302").ljust(16, b"\xf0")
@@ -21,11 +21,16 @@ def encoded(encoder: Encoder, levels: object = None, flows: object = None) -> li
     return [bytes(row) for row in encoder.encode(tods, levels or {}, flows or {})]
 
 
-def landed(table: Layout, rows: list[bytes], release: str) -> dict[str, Entries]:
-    """What ingest makes of the groups of some records, by name."""
+def decoded(table: Layout, rows: list[bytes], release: str) -> Decoded:
+    """What ingest makes of some records."""
     window = np.frombuffer(b"".join(rows), dtype=np.uint8)
     lengths = np.array([len(row) for row in rows])
-    found = decode(table, window, np.cumsum(lengths) - lengths, lengths, release)
+    return decode(table, window, np.cumsum(lengths) - lengths, lengths, release)
+
+
+def landed(table: Layout, rows: list[bytes], release: str) -> dict[str, Entries]:
+    """What it makes of their groups, by name."""
+    found = decoded(table, rows, release)
     return dict(zip((g.name for g in table.groups), found.entries, strict=True))
 
 
@@ -63,6 +68,16 @@ def test_a_partition_record_of_an_early_release_has_no_later_fields():
     )
     (row,) = encoded(encoder)
     assert (len(row), struct.unpack_from(">h", row, 32)[0]) == (44 + 40, 44)
+
+
+@pytest.mark.parametrize(("release", "kind"), [("4.3.0", None), ("5.3.0", "CP")])
+def test_entries_of_an_early_release_are_not_taken_for_a_later_field(
+    release: str, kind: str | None
+):
+    said = {"lcptype": ebcdic("CP", 16)}
+    rows = encoded(Encoder(layout("sytcup"), 1, release, said, entries={"cpu": 1}))
+    found = decoded(layout("sytcup"), rows, release).columns["lcptype"]
+    assert found.to_pylist() == [kind]
 
 
 def test_locks_land_with_the_name_and_the_counts_that_were_given():
