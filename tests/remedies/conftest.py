@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.schemas.errors import CpmonError
 from cpmon.store import Store, connect
+from cpmon.store.runs import Run, save_run
 from tests.cli import conftest as commands
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, fields, interval
@@ -89,3 +92,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ingest(LAB, store)
     connect(store, reductions()).close()
     return store.root
+
+
+@pytest.fixture(scope="session")
+def runs(lab: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The laboratory with two runs, neither of which names a base."""
+    root = tmp_path_factory.mktemp("runs") / "store"
+    shutil.copytree(lab, root)
+    for name, since, until in (("before", 0, 20), ("after", 30, 50)):
+        first, last = (datetime(2003, 5, 6, 8, minute, 10, tzinfo=UTC) for minute in (since, until))
+        save_run(Store(root), Run(name, "SMALLLAB", first, last))
+    return root

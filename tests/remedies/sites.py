@@ -57,7 +57,7 @@ def _sites(file: Path) -> Iterator[Site]:
             continue
         for said in (keyword.value for keyword in node.keywords if keyword.arg == "remedy"):
             inside = [f for f in functions if f.lineno <= node.lineno <= (f.end_lineno or 0)]
-            problem = "{}" if not node.args else _text(node.args[0])
+            problem = "{}" if not node.args else text_of(node.args[0])
             texts = _texts(said, inside[-1] if inside else tree)
             yield Site(
                 name,
@@ -79,7 +79,7 @@ def _texts(said: ast.expr, inside: ast.AST | None) -> Iterator[str]:
         if inside and not values:
             yield "{}"
     elif not (isinstance(said, ast.Constant) and said.value is None):
-        yield _text(said)
+        yield text_of(said)
 
 
 def _set(name: str, inside: ast.AST) -> Iterator[ast.expr]:
@@ -95,12 +95,13 @@ def _set(name: str, inside: ast.AST) -> Iterator[ast.expr]:
                         yield value
 
 
-def _text(said: ast.expr) -> str:
+def text_of(said: ast.expr) -> str:
+    """A text as it is written in a source, with {} for what is filled in."""
     match said:
         case ast.Constant(value=str(text)):
             return text
         case ast.JoinedStr(values=parts):
-            return "".join(_text(part) for part in parts)
+            return "".join(text_of(part) for part in parts)
         case ast.BinOp(left=left, right=right):
-            return _text(left) + _text(right)
+            return text_of(left) + text_of(right)
     return "{}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,6 @@ import pytest
 from cpmon.reduce import reductions
 from cpmon.reduce.run_facts import base_and_runs
 from cpmon.store import Store, connect
-from cpmon.store.runs import Run, save_run
 from tests.remedies.trying import Attempt, tries
 
 FACTS = "reduce/run_facts.py"
@@ -24,17 +21,6 @@ runs = ["before", "after"]
 [[groups]]
 rows = [{{ label = "Total", source = "v", measure = "total_util" }}]
 """
-
-
-@pytest.fixture(scope="module")
-def runs(lab: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The laboratory with two runs, neither of which names a base."""
-    root = tmp_path_factory.mktemp("runs") / "store"
-    shutil.copytree(lab, root)
-    for name, since, until in (("before", 0, 20), ("after", 30, 50)):
-        first, last = (datetime(2003, 5, 6, 8, minute, 10, tzinfo=UTC) for minute in (since, until))
-        save_run(Store(root), Run(name, "SMALLLAB", first, last))
-    return root
 
 
 @pytest.mark.parametrize(

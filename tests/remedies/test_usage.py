@@ -1,0 +1,260 @@
+"""What a command says of words that it cannot take, and the words that it takes then."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cpmon.cli.main import Status
+from tests.cli.answer import Cpmon
+from tests.remedies.conftest import dump_of
+from tests.remedies.sites import ROOT, text_of
+
+Case = tuple[str, str, str]
+
+STORE = "--store LAB"
+DEFINE = "runs --define x --system SMALLLAB --since 2003-05-06T08:00 --until 2003-05-06T08:30"
+CASES: list[Case] = [
+    ("There is no command {}{}", "reprot --list", "report --list"),
+    ("which report? One of {}", f"report {STORE}", f"report events {STORE}"),
+    (
+        "--html takes --run, --system, --since, --until and --tz: a page has all reports",
+        f"report events --html -o OUT {STORE}",
+        f"report events -o OUT {STORE}",
+    ),
+    (
+        "--columns chooses what --plot FILE draws",
+        f"report processors_by_time --columns total_util {STORE}",
+        f"report processors_by_time --columns total_util --plot OUT.svg {STORE}",
+    ),
+    (
+        "--html writes several files: name their folder with -o DIR",
+        f"report --html {STORE}",
+        "report --html -o OUT --store TINY",
+    ),
+    (
+        "--run-id names one run; give one dump with it",
+        "ingest DUMP DUMP2 --run-id R --store OUT",
+        "ingest DUMP --run-id R --store OUT",
+    ),
+    (
+        "which table? One of {}, or a TOML file; or runs with --base and --run",
+        f"compare {STORE}",
+        "compare --list",
+    ),
+    (
+        "a table names its runs: leave out TABLE, or --base and --run",
+        f"compare timer_t1 --run before --base after {STORE}",
+        f"compare --run before --base after {STORE}",
+    ),
+    (
+        "--html writes a page: name its folder with -o DIR",
+        f"compare --base before --run after --html {STORE}",
+        f"compare --base before --run after --html -o OUT {STORE}",
+    ),
+    (
+        "--format {} holds one table: name it with --what",
+        "batch status --format csv --config CONFIG",
+        "batch status --format csv --what runs --config CONFIG",
+    ),
+    (
+        "say what for: --systemd or --cron",
+        "batch install --config CONFIG",
+        "batch install --cron --config CONFIG",
+    ),
+    (
+        "--user is about systemd; a crontab is always a user's own",
+        "batch install --cron --user --config CONFIG",
+        "batch install --cron --config CONFIG",
+    ),
+    (
+        "{} is no day; write it like 2026-01-31",
+        "batch run --as-of today --config CONFIG",
+        "batch run --as-of 2026-01-31 --config CONFIG",
+    ),
+    (
+        "{} is no day; write it like 2026-01-31",
+        f"store prune --keep interval=30d --as-of today --dry-run {STORE}",
+        f"store prune --keep interval=30d --as-of 2026-01-31 --dry-run {STORE}",
+    ),
+    (
+        "--keep {} has no =; write interval=30d,15m=1y",
+        f"store prune --keep 30d --dry-run {STORE}",
+        f"store prune --keep interval=30d,15m=1y --dry-run {STORE}",
+    ),
+    (
+        "say how long what is kept: --keep, --raw or [retention] in settings",
+        f"store prune --dry-run {STORE}",
+        f"store prune --raw 90d --dry-run {STORE}",
+    ),
+    (
+        "--hexdump is for reading; it has no --format {}",
+        "show DUMP --hexdump --format csv",
+        "show DUMP --hexdump",
+    ),
+    (
+        "--sql says how --rows RULE finds its rows: name the rule",
+        f"validate --sql {STORE}",
+        f"validate --sql --rows useact.keys {STORE}",
+    ),
+    (
+        "--html is a page of all rules, --rows the rows of one: take one",
+        f"validate --html --rows useact.keys -o OUT {STORE}",
+        f"validate --rows useact.keys -o OUT {STORE}",
+    ),
+    (
+        "--html writes a page: name its file with -o FILE",
+        f"validate --html {STORE}",
+        f"validate --html -o OUT --rule useact.keys {STORE}",
+    ),
+    (
+        "name the FILE here, or as classes in the settings",
+        "classes set --store COPY",
+        "classes set CLASSES --store COPY",
+    ),
+    (
+        "--define needs --system, --since and --until",
+        f"runs --define x {STORE}",
+        f"{DEFINE} --store COPY",
+    ),
+    (
+        "{} {} has no =; write {} {}=VALUE",
+        f"{DEFINE} --attribute users --store COPY",
+        f"{DEFINE} --attribute users=VALUE --store COPY",
+    ),
+    (
+        "give SQL, the name of a shipped query, or --file FILE",
+        f"query {STORE}",
+        f"query --file SQL {STORE}",
+    ),
+    (
+        "--param belongs to a shipped query",
+        f"query --param top=3 --file SQL {STORE}",
+        f"query --param top=3 busiest_users {STORE}",
+    ),
+    (
+        "{} is no offset; write it like 8192 or 0x2000",
+        "show DUMP --at frame2",
+        "show DUMP --at 0x1010",
+    ),
+    (
+        "name the folder; CPMON_STORE or store in the settings will do",
+        "store info",
+        f"store info {STORE}",
+    ),
+    (
+        "name the folder; CPMON_STORE or store in the settings will do",
+        "runs",
+        "runs --config CONFIG",
+    ),
+    (
+        "{} is no release; write it like 5.3.0",
+        "check DUMP --release z53",
+        "check DUMP --release 5.3.0",
+    ),
+    (
+        "{} is no time; write it like 2001-12-18T10:00",
+        "slice DUMP --since 10am -o OUT",
+        "slice DUMP --since 2001-12-18T10:00 -o OUT",
+    ),
+    (
+        "{} is no length of time; write it like 15m or 1h",
+        f"report processors_by_time --by quarter {STORE}",
+        f"report processors_by_time --by 15m {STORE}",
+    ),
+    (
+        "{} is no device number; write it like 0A1F",
+        f"report dasd_by_activity --device disk {STORE}",
+        f"report dasd_by_activity --device 0B02 {STORE}",
+    ),
+    (
+        "{} is empty or too long for a name",
+        f"ingest DUMP --system {'X' * 300} --store OUT",
+        "ingest DUMP --system X --store OUT",
+    ),
+]
+SLOW = (
+    "report --html",
+    "report events --html",
+    "compare --base before --run after --html",
+    "validate",
+)
+
+
+@pytest.fixture(scope="module")
+def places(runs: Path, landed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What stands for the words in capitals."""
+    folder = tmp_path_factory.mktemp("usage")
+    names = {
+        "DUMP": "a.mon",
+        "DUMP2": "b.mon",
+        "CONFIG": "cpmon.toml",
+        "CLASSES": "classes.txt",
+        "SQL": "ask.sql",
+        "COPY": "copy",
+    }
+    found = {word: folder / name for word, name in names.items()}
+    found["DUMP"].write_bytes(dump_of())
+    found["DUMP2"].write_bytes(dump_of(1))
+    (folder / "in").mkdir()
+    found["CONFIG"].write_text('store = "copy"\n[[inbox]]\nfolder = "in"\n', encoding="utf-8")
+    found["CLASSES"].write_text("ALL U*\n", encoding="utf-8")
+    found["SQL"].write_text("SELECT 1", encoding="utf-8")
+    shutil.copytree(runs, found["COPY"])
+    return {
+        "LAB": str(runs),
+        "TINY": str(landed),
+        **{word: str(path) for word, path in found.items()},
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong", "right"),
+    [
+        pytest.param(*case, marks=[pytest.mark.slow] if case[1].startswith(SLOW) else [])
+        for case in CASES
+    ],
+)
+def test_what_is_written_as_the_message_says_is_taken(
+    said: str,
+    wrong: str,
+    right: str,
+    cpmon: Cpmon,
+    places: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.chdir(tmp_path)
+    words = {**places, "OUT": str(tmp_path / "out"), "OUT.svg": str(tmp_path / "out.svg")}
+    refused = cpmon(*[words.get(word, word) for word in wrong.split()])
+    assert refused.status is Status.USAGE
+    assert re.search(".*".join(map(re.escape, said.split("{}"))), refused.err), refused.err
+    done = cpmon(*[words.get(word, word) for word in right.split()])
+    assert done.status in (Status.DONE, Status.WARNINGS), done.err
+
+
+RAISE = ("UsageError", "MissingParameter", "fail")
+NOT_TRIED = {
+    "{} cannot be read: {}": "no words of the command mend a file",
+    "{} is no text in UTF-8": "no words of the command mend a file, or a terminal",
+}
+
+
+def test_every_message_of_the_command_line_is_tried():
+    tried = {said for said, _, _ in CASES}
+    assert set(messages()) - tried == set(NOT_TRIED)
+
+
+def messages() -> Iterator[str]:
+    """The texts of all errors of usage in cli/, with {} for what is filled in."""
+    for file in sorted((ROOT / "cli").rglob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            called = node.func
+            if isinstance(called, ast.Attribute) and called.attr in RAISE:
+                yield text_of(node.args[0])
