@@ -18,7 +18,8 @@ from cpmon.ingest.intervals import row_stamps
 from cpmon.ingest.reader import Reader, by_kind
 from cpmon.ingest.sources import open_source
 from cpmon.ingest.windows import Window, windows
-from cpmon.schemas.layout import Field, Kind, Layout, Type
+from cpmon.schemas.field import Field, Type
+from cpmon.schemas.layout import Kind, Layout
 from cpmon.schemas.registry import by_record
 from cpmon.schemas.structs import struct
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpmon.schemas.layout import Field
+from cpmon.schemas.field import Field
 from cpmon.schemas.registry import layout
 from cpmon.store.parquet import ROW_GROUP_ROWS, settings
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cpmon.schemas.layout import Field, Layout
+from cpmon.schemas.field import Field
+from cpmon.schemas.layout import Layout
 
 from .machine import find_compiler
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..schemas import HEADER, Field, Group, Layout, LayoutError, Type, release_key
-from ..schemas.layout import REST
+from ..schemas.field import REST
 from .monwrite import LARGEST_RECORD, U8
 
 Counts = Mapping[str, int]

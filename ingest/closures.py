@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..schemas.layout import Field, Role
+from ..schemas.field import Field, Role
 from ..schemas.registry import layout
 from .codec import I64
 from .findings import Code, Finding, Findings

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..schemas.arrow import arrow_type
-from ..schemas.layout import REST, Field, Group, Layout, Type
+from ..schemas.field import REST, Field, Type
+from ..schemas.layout import Group, Layout
 from .codec import I64, U8, as_arrow, dictionary, ebcdic_text, guest_text, packed_text
 
 BLOCK_BYTES = 512 * 1024

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..schemas.layout import Field, Role
+from ..schemas.field import Field, Role
 from .codec import U64
 from .findings import Code, Finding, Findings
 from .successive import Pairs

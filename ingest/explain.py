@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..schemas.layout import HEADER, HEADER_LENGTH, REST, Field, Group, Layout, Type
+from ..schemas.field import HEADER, HEADER_LENGTH, REST, Field, Type
+from ..schemas.layout import Group, Layout
 from ..schemas.structs import struct
 from .codec import moment, tod_to_unix_us
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..schemas.layout import Type
+from ..schemas.field import Type
 from .codec import moment
 from .explain import Line
 from .picking import Picked

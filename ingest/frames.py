@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..schemas.layout import HEADER_LENGTH
+from ..schemas.field import HEADER_LENGTH
 from .codec import I64, U8
 
 FRAME = 4096

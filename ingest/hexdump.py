@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ..schemas.layout import Type
+from ..schemas.field import Type
 from .explain import Line
 
 WIDTH = 16

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..schemas.layout import HEADER_LENGTH
+from ..schemas.field import HEADER_LENGTH
 from .codec import I64, U8, U64
 from .columns import copied, gather
 from .frames import FRAME, FRAME_END, INTERVAL_END

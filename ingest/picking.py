@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..schemas.errors import CpmonError
-from ..schemas.layout import Field, Layout, Type
+from ..schemas.field import Field, Type
+from ..schemas.layout import Layout
 from ..schemas.lookup import nearest as like_name
 from ..schemas.lookup import unknown
 from ..schemas.registry import by_record, layout, layouts, record_names

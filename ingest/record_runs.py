@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..schemas.layout import HEADER_LENGTH
+from ..schemas.field import HEADER_LENGTH
 from .codec import I64, U8, U64
 from .frames import FRAME_END, HEADER, INTERVAL_END, Frames
 

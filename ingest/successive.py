@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..schemas.arrow import owner_keys
-from ..schemas.layout import Field, Kind, Layout
+from ..schemas.field import Field
+from ..schemas.layout import Kind, Layout
 from ..schemas.registry import record_of
 from ..schemas.registry import tables as layout_tables
 from .codec import I64

@@ -1,18 +1,8 @@
 """What bytes mean: record layouts as data, and the small vocabulary that reads them."""
 
 from .errors import BusyError, CpmonError, DumpError, LayoutError, StoreError
-from .layout import (
-    HEADER,
-    HEADER_LENGTH,
-    Field,
-    Group,
-    Kind,
-    Layout,
-    Provenance,
-    Role,
-    Type,
-    release_key,
-)
+from .field import HEADER, HEADER_LENGTH, Field, Provenance, Role, Type
+from .layout import Group, Kind, Layout, release_key
 from .registry import by_record, fingerprint, layout, layouts, record_names, tables
 
 __all__ = [

@@ -6,7 +6,8 @@ import functools
 
 import pyarrow as pa
 
-from .layout import REST, Field, Layout, Type
+from .field import REST, Field, Type
+from .layout import Layout
 from .registry import layout as find
 from .registry import layouts
 

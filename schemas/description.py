@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .layout import REST, Field, Group, Layout, Type
+from .field import REST, Field, Type
+from .layout import Group, Layout
 
 Described = dict[str, str | int | None]
 """One row; every row has the keys of COLUMNS."""

@@ -1,8 +1,6 @@
-"""The vocabulary in which record layouts are written: Layout, Field, Group, their types and roles.
+"""The vocabulary in which record layouts are written: Layout, Group and Condition, over fields.
 
-No record is named here. A layout is read from a CSV (`loader.py`), and everything that knows
-offsets is derived from it: the wire dtype below, the construct Struct, the column plan, the Arrow
-schema, the views of the catalogue.
+No record is named here. A layout is read from a CSV (`loader.py`).
 """
 
 from __future__ import annotations
@@ -15,45 +13,7 @@ from enum import StrEnum
 import numpy as np
 
 from .errors import LayoutError
-
-
-class Type(StrEnum):
-    """How the bytes of a field are written."""
-
-    UNSIGNED = "unsigned"
-    SIGNED = "signed"
-    CHAR = "char"
-    """EBCDIC text, padded with blanks on the right."""
-    GUEST = "guest"
-    """Text that a guest wrote: ASCII where it starts with an ASCII letter or digit, else EBCDIC."""
-    BITS = "bits"
-    """Flags, or bytes without a number in them."""
-    BIT = "bit"
-    """A named bit of a field, or several side by side: a boolean, or a small number."""
-    PACKED = "packed"
-    """Decimal digits, two a byte, without a sign."""
-    TOD = "tod"
-    """A point in time: 8-byte TOD clock."""
-    TIMER = "timer"
-    """A duration or running time in TOD units, 4096 of them a microsecond."""
-    RESERVED = "reserved"
-    GROUP = "group"
-    """Repeated entries: `length` bytes each, `count` of them."""
-
-
-class Role(StrEnum):
-    """What a field is for; deltas, rules and report headings follow from it."""
-
-    KEY = "key"
-    COUNTER = "counter"
-    """Only grows, from IPL or logon on."""
-    COUNTDOWN = "countdown"
-    """A counter that runs downwards."""
-    GAUGE = "gauge"
-    """A level, as it was when the sample was taken."""
-    FLAG = "flag"
-    TIME = "time"
-    TEXT = "text"
+from .field import HEADER, HEADER_LENGTH, Field, Provenance, Role, Type
 
 
 class Kind(StrEnum):
@@ -62,112 +22,6 @@ class Kind(StrEnum):
     SAMPLE = "sample"
     EVENT = "event"
     CONFIG = "config"
-
-
-class Provenance(StrEnum):
-    """How sure we are of an offset."""
-
-    PUBLISHED = "published"
-    DERIVED = "derived"
-    INFERRED = "inferred"
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One row of a layout: bytes `offset` to `end` of the record, header included.
-
-    `of` names the field that this one is a second view of, or the group whose entry it labels.
-    A `length` of 0 is that of text or bytes up to the end of the record, however long it is.
-    Other fields share bytes only if no release has both. `code` is the mask of a bit in its byte,
-    as two hexadecimal digits, or what a label says. `since` and `until` are releases ("4.3.0"),
-    empty where no difference is known.
-    """
-
-    offset: int
-    length: int
-    type: Type
-    name: str
-    of: str = ""
-    code: str = ""
-    role: Role | None = None
-    unit: str = ""
-    since: str = ""
-    until: str = ""
-    provenance: Provenance = Provenance.INFERRED
-    meaning: str = ""
-
-    @property
-    def end(self) -> int:
-        """Offset of the first byte behind the field."""
-        return self.offset + self.length
-
-    @property
-    def is_number(self) -> bool:
-        """Whether the field lands as a number (bits of machine width included)."""
-        return self.type in NUMBERS or (self.type is Type.BITS and self.length in WIDTHS)
-
-    @property
-    def is_text(self) -> bool:
-        """Whether the field lands as text."""
-        return self.type in (Type.CHAR, Type.GUEST, Type.PACKED)
-
-    @property
-    def is_cumulative(self) -> bool:
-        """Whether only differences between samples mean something."""
-        return self.role in (Role.COUNTER, Role.COUNTDOWN)
-
-    def end_in(self, length: int) -> int:
-        """Offset of the first byte behind the field in a record of `length` bytes."""
-        return length if self.is_open else self.end
-
-    def is_inside(self, length: int) -> bool:
-        """Whether a record of `length` bytes has the field."""
-        return self.offset < length if self.is_open else self.end <= length
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the field takes all bytes up to the end of its record."""
-        return self.length == 0
-
-    @property
-    def mask(self) -> int:
-        """Which bits of its byte a bit row stands for: 0x80 is the leftmost."""
-        return int(self.code, 16)
-
-    @property
-    def shift(self) -> int:
-        """How far to the right the bits of a bit row are moved to make a number."""
-        return (self.mask & -self.mask).bit_length() - 1
-
-    @property
-    def is_boolean(self) -> bool:
-        """Whether a bit row is one bit, and not a number of several."""
-        return self.mask.bit_count() == 1
-
-    @property
-    def wire(self) -> str:
-        """NumPy format of the bytes as written: big-endian number, or opaque bytes."""
-        if not self.is_number:
-            return f"V{self.length}"
-        return f">{'i' if self.type is Type.SIGNED else 'u'}{self.length}"
-
-
-NUMBERS = frozenset({Type.UNSIGNED, Type.SIGNED, Type.TOD, Type.TIMER})
-WIDTHS = (1, 2, 4, 8)
-
-HEADER_LENGTH = 20
-HEADER = (
-    Field(0, 2, Type.UNSIGNED, "mrhdrlen"),
-    Field(2, 2, Type.UNSIGNED, "mrhdrzer"),
-    Field(4, 1, Type.UNSIGNED, "mrhdrdm"),
-    Field(6, 2, Type.UNSIGNED, "mrhdrrc"),
-    Field(8, 8, Type.TOD, "mrhdrtod"),
-)
-"""The header that every record starts with (IBM: MRRECHDR). Bytes 5 and 16 to 19 are reserved."""
-
-
-REST = "rest"
-"""A length, in layout files: all bytes to the end of the record. A group's entries share them."""
 
 
 @dataclass(frozen=True, slots=True)

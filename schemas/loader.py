@@ -9,21 +9,8 @@ from importlib.resources.abc import Traversable
 from typing import TypeVar
 
 from .errors import LayoutError
-from .layout import (
-    HEADER_LENGTH,
-    NUMBERS,
-    REST,
-    WIDTHS,
-    Condition,
-    Field,
-    Group,
-    Kind,
-    Layout,
-    Provenance,
-    Role,
-    Type,
-    release_key,
-)
+from .field import HEADER_LENGTH, NUMBERS, REST, WIDTHS, Field, Provenance, Role, Type
+from .layout import Condition, Group, Kind, Layout, release_key
 
 Row = dict[str, str]
 Word = TypeVar("Word", Type, Role, Kind, Provenance)

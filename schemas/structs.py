@@ -12,7 +12,8 @@ from typing import Any
 
 import construct as c
 
-from .layout import HEADER, HEADER_LENGTH, REST, Condition, Field, Group, Layout, Type
+from .field import HEADER, HEADER_LENGTH, REST, Field, Type
+from .layout import Condition, Group, Layout
 
 Context = Any
 """What construct hands to a lambda: the values parsed so far, with `_` for those around them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from ..schemas.layout import Field
+from ..schemas.field import Field
 from ..schemas.registry import by_record, records
 from .views import name, text
 

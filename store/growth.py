@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..schemas.arrow import owner_keys
-from ..schemas.layout import Field, Layout, Role
+from ..schemas.field import Field, Role
+from ..schemas.layout import Layout
 from .views import WIDEST, interval_view, name
 
 Integers = npt.NDArray[np.int64]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ..schemas.arrow import arrow_schema, outer_keys, owner_keys
-from ..schemas.layout import Field, Kind, Layout, Role, Type
+from ..schemas.field import Field, Role, Type
+from ..schemas.layout import Kind, Layout
 from ..schemas.registry import record_of
 from ..schemas.registry import tables as layout_tables
 

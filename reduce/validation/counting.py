@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import duckdb
 
 from ...schemas import CpmonError
-from ...schemas.layout import Field
+from ...schemas.field import Field
 from ...schemas.registry import record_of, tables
 from ...store.safe_sql import select_only
 from .of_counters import CounterCheck, at_hand, counters_of

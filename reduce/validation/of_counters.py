@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...schemas.arrow import owner_keys
-from ...schemas.layout import Field, Kind, Layout, Role
+from ...schemas.field import Field, Role
+from ...schemas.layout import Kind, Layout
 from ...schemas.registry import record_of
 from ...store.views import landed_rows, name, text
 from .of_table import object_of

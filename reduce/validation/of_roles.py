@@ -5,7 +5,8 @@ Counters, which need the row before, are in `of_counters`.
 
 from __future__ import annotations
 
-from ...schemas.layout import Field, Layout, Role, Type
+from ...schemas.field import Field, Role, Type
+from ...schemas.layout import Layout
 from ...store.views import name, text
 from .of_table import TableCheck
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...schemas.arrow import owner_keys, row_keys
-from ...schemas.layout import Field, Kind, Layout
+from ...schemas.field import Field
+from ...schemas.layout import Kind, Layout
 from ...schemas.registry import record_of
 from ...store.views import name, text
 from .rule import Scope, within

@@ -10,7 +10,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from ...schemas.layout import Provenance
+from ...schemas.field import Provenance
 from ...schemas.registry import record_of, tables
 from ..render import render
 from .outcome import Outcome, Status, Validation

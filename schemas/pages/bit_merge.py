@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..layout import Provenance, Type, release_key
+from ..field import Provenance, Type
+from ..layout import release_key
 from ..loader import Row
 from .items import Item
 from .merging import Merging, marked

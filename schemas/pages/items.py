@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..layout import HEADER_LENGTH
+from ..field import HEADER_LENGTH
 from ..loader import COMMON
 from .page import BitRow, PageRow, Structure, page_error
 

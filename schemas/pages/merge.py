@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..layout import REST, Provenance, Type, release_key
+from ..field import REST, Provenance, Type
+from ..layout import release_key
 from ..loader import Row, Sources
 from ..writer import COLUMNS, RECORD_COLUMNS
 from .items import Items, nest

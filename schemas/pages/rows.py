@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from ..layout import REST, WIDTHS, Role, Type
+from ..field import REST, WIDTHS, Role, Type
 from ..loader import Row
 from ..writer import COLUMNS
 from .items import BitItem, Item

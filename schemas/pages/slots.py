@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..layout import REST, Type, release_key
+from ..field import REST, Type
+from ..layout import release_key
 from ..loader import Row
 from .items import Item
 

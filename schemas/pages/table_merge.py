@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..layout import REST, Provenance, Type
+from ..field import REST, Provenance, Type
 from ..loader import Row
 from .bit_merge import BitMerge
 from .items import Item, Items

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cpmon.ingest.columns import Decoded, decode, pieces
 from cpmon.schemas import Group, Layout, layouts
-from cpmon.schemas.layout import REST
+from cpmon.schemas.field import REST
 from cpmon.schemas.structs import struct
 from tests.examples import few_or_many, tried
 from tests.layouts import INVENTED

@@ -23,7 +23,7 @@ import pytest
 from cpmon.reduce import reductions
 from cpmon.schemas import Field, Layout, layout
 from cpmon.schemas.arrow import outer_keys
-from cpmon.schemas.layout import Type
+from cpmon.schemas.field import Type
 from cpmon.store import Store, connect
 from cpmon.store.companions import TABLES
 from cpmon.store.template import load, save
