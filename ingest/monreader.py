@@ -71,7 +71,7 @@ class SetFramer:
         if min(behind, at + SET_LIMIT) + ELEMENT.size > len(window) and not final:
             return False
         chained = behind == len(window) or read_element(window, behind) is not None
-        if not chained and not _reads_whole(window, begin, mce):
+        if not chained and not _stands_alone(window, begin, mce):
             # The chain is broken: this element lies, or bytes are missing, or others follow.
             other = next_set(window, at + 1, begin)
             if other is not None and _goes_on(window, other):
@@ -218,20 +218,42 @@ def holds_set(window: U8) -> bool:
     Of sets that may be, those that another element or the end follows are looked into first, and
     not more than `TRIES` of them, nor of the others.
     """
-    at = _set_starts(window, 0, len(window))
+    at, follows = _sets_inside(window, 0, len(window))
+    tried = (*at[follows][:TRIES].tolist(), *at[~follows][:TRIES].tolist())
+    return any(_set_reads_whole(window, begin) for begin in tried)
+
+
+def _stands_alone(window: U8, at: int, mce: Mce) -> bool:
+    """Whether a record set is sure though nothing follows it: it reads whole, and hides no other.
+
+    A record that says a wrong length may hide one, which reads whole, and which is followed.
+    """
+    if not _reads_whole(window, at, mce):
+        return False
+    hidden, follows = _sets_inside(window, at, at + mce.length)
+    return not any(_set_reads_whole(window, begin) for begin in hidden[follows][:TRIES].tolist())
+
+
+def _set_reads_whole(window: U8, at: int) -> bool:
+    mce = read_element(window, at)
+    return mce is not None and _reads_whole(window, at + ELEMENT.size, mce)
+
+
+def _sets_inside(window: U8, first: int, behind: int) -> tuple[I64, npt.NDArray[np.bool_]]:
+    """Where sets may begin, from `first` to `behind`, that end in the window.
+
+    And whether another element, or the end of the window, follows each.
+    """
+    at = _set_starts(window, first, behind)
     entries = _entries(window)
     said = entries[at].view(MCE)
-    behind = at + ELEMENT.size + said["end"].astype(np.int64) - said["start"] + 1
-    there = behind <= len(window)
-    at, behind = at[there], behind[there]
-    follows = behind == len(window)
-    inside = behind < len(entries)
-    follows[inside] = are_entries(entries[behind[inside]].view(MCE))
-    for begin in (*at[follows][:TRIES].tolist(), *at[~follows][:TRIES].tolist()):
-        mce = read_element(window, begin)
-        if mce is not None and _reads_whole(window, begin + ELEMENT.size, mce):
-            return True
-    return False
+    end = at + ELEMENT.size + said["end"].astype(np.int64) - said["start"] + 1
+    there = end <= len(window)
+    at, end = at[there], end[there]
+    follows = end == len(window)
+    inside = end < len(entries)
+    follows[inside] = are_entries(entries[end[inside]].view(MCE))
+    return at, follows
 
 
 def _set_starts(window: U8, first: int, behind: int) -> I64:

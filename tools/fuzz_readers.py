@@ -20,7 +20,8 @@ from cpmon.ingest.windows import windows
 from cpmon.store import Store
 from tests.generate.plain_reader import FRAME
 
-from .fuzz_mutations import U8, Bent
+from .fuzz_claims import claimed, end_claims, set_claims
+from .fuzz_mutations import Bent
 from .fuzz_seeds import I64, Seed
 
 BESIDE = ("interval", "finding", "quarantine")
@@ -83,7 +84,7 @@ def survivors(bent: Bent) -> tuple[I64, I64]:
     if not len(bent.home):
         return np.array(before, np.int64), np.array(now, np.int64)
     broken = np.flatnonzero(np.diff(bent.home) != 1)
-    claims = _claims(bent.data) if bent.seed.captured else np.empty((0, 2), np.int64)
+    claims = set_claims(bent.data) if bent.seed.captured else end_claims(bent.data.tobytes())
     for unit in bent.seed.units:
         for at in np.flatnonzero(bent.home == unit.first).tolist():
             behind = at + unit.behind - unit.first
@@ -91,30 +92,10 @@ def survivors(bent: Bent) -> tuple[I64, I64]:
                 continue
             if np.searchsorted(broken, at) != np.searchsorted(broken, behind - 1):
                 continue
-            if not (bent.seed.captured and _claimed(claims, at)):
+            if not claimed(claims, at):
                 before += unit.records
                 now += [at + start - unit.first for start in unit.records]
     return np.array(before, np.int64), np.array(now, np.int64)
-
-
-def _claims(stream: U8) -> I64:
-    """(sets, 2) Bytes of a capture that an element claims as its set, from the first to behind it.
-
-    Only where another element, or the end, follows: a set that was put inside is not seen.
-    """
-    words = np.lib.stride_tricks.sliding_window_view(np.append(stream, np.zeros(11, np.uint8)), 12)
-    known = (words[:, 0] == 0xE2) | (words[:, 0] == 0xC5)
-    at = np.flatnonzero(known & ((words[:, 1] != 0) | (words[:, 2] != 0)))
-    start, end = (words[at, k : k + 4].copy().view(">u4")[:, 0].astype(np.int64) for k in (4, 8))
-    behind = at + 12 + end - start + 1
-    good = end > start
-    follows = np.isin(behind, at[good]) | (behind == len(stream))
-    found: I64 = np.stack([at, behind], axis=1)[good & follows]
-    return found
-
-
-def _claimed(claims: I64, at: int) -> bool:
-    return bool(((claims[:, 0] < at) & (at < claims[:, 1])).any())
 
 
 def read_tables(data: bytes, container: Container) -> Read:

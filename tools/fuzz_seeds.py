@@ -170,14 +170,20 @@ def _segment(data: bytes, begin: int, size: int, lead: int) -> Iterator[int]:
 
 def _walk(data: bytes, at: int, limit: int) -> Iterator[int]:
     """Starts of the records of a frame, up to what closes it."""
-    while limit - at >= 20:
-        length, zeros, domain, number, _ = struct.unpack_from(">HHBxHQ", data, at)
-        if length < 20 or zeros:
-            return
+    while found := header(data, at, limit):
         yield at
-        if (domain, number) in ((1, 11), (1, 13)):
+        length, kind = found
+        if kind in ((1, 11), (1, 13)):
             return
         at += length
+
+
+def header(data: bytes, at: int, limit: int | None = None) -> tuple[int, tuple[int, int]] | None:
+    """Length and kind of the record that begins there, if one does, in front of the limit."""
+    if (len(data) if limit is None else limit) - at < 20:
+        return None
+    length, zeros, domain, number, _ = struct.unpack_from(">HHBxHQ", data, at)
+    return None if length < 20 or zeros else (length, (domain, number))
 
 
 def _landmarks(data: bytes, units: tuple[Unit, ...], *, captured: bool) -> I64:

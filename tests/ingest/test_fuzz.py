@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpmon.schemas import DumpError
+from tests.dumps import FRAME
 from tools import fuzz_readers
 from tools.fuzz import Fuzzer, fuzz
+from tools.fuzz_claims import end_claims
 from tools.fuzz_mutations import Bent, bend
 from tools.fuzz_readers import Lost, Oracle, read_tables, survivors
 from tools.fuzz_seeds import Seed, seeds
@@ -49,6 +51,22 @@ def test_without_a_change_every_record_must_be_there(good: list[Seed]):
         home, now = survivors(Bent(seed, np.random.default_rng(0)))
         assert (home == now).all()
         assert len(now) == sum(len(unit.records) for unit in seed.units) > 20
+
+
+def test_only_what_stands_behind_an_ended_frame_of_events_is_claimed(good: list[Seed]):
+    """In the dump "events" a set of three frames begins 200 bytes before the end of one.
+
+    Its first frame ends behind two records, its second behind 39; the data begins at 0x3000.
+    """
+    events = next(seed for seed in good if seed.name == "events")
+    first, second = 24 + 20, 38 * 24 + 20
+    ends = [(0x3000 + first, 0x3000 + 200), (0x3000 + 200 + second, 0x3000 + 200 + FRAME)]
+    found = end_claims(events.data).tolist()
+    assert found[:2] == [list(end) for end in ends]
+    broken = bytearray(events.data)
+    broken[0x3000 + 200 + 2] = 1
+    assert len(end_claims(bytes(broken))) == len(found) - 2
+    assert len(end_claims(next(seed for seed in good if seed.name == "generated").data)) == 0
 
 
 def test_a_lost_record_and_a_changed_value_are_seen(good: list[Seed]):

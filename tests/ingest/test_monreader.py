@@ -14,7 +14,7 @@ from cpmon.ingest.inventory import take_inventory
 from cpmon.ingest.sources import open_source
 from cpmon.schemas import DumpError
 from cpmon.store import Store
-from tests.dumps import FRAME, fields, frame, frame_end, interval
+from tests.dumps import FRAME, fields, frame, frame_end, interval, record
 from tests.ingest.test_slicing import rows
 from tests.scenarios import CONFIG, FIRST_SET, LATER_SET, capture, captured
 
@@ -88,6 +88,19 @@ def test_a_set_too_long_to_be_held_counts_as_it_comes(
     cut = ingest(file, store)
     assert cut.about["rows"]["mtrepr"] == 12
     assert set(cut.findings.counts) == {Code.TRUNCATED}
+
+
+def test_a_record_that_says_too_much_does_not_hide_the_next_set(tmp_path: Path, store: Store):
+    """The set is cut, and its record says the length of all that is left of it but a zero."""
+    said = record(0, 4, bytes(FRAME - 24), 60, claimed=FRAME - 1)
+    cut = captured(("S", 0x40000, said[:-100].ljust(FRAME, b"\0")))[:-100]
+    file = tmp_path / "a.cap"
+    file.write_bytes(cut + FIRST_SET + LATER_SET)
+
+    landed = ingest(file, store)
+
+    assert landed.about["rows"]["sytrsp"] == 2
+    assert Code.CONTROL_CUT in landed.findings.counts
 
 
 def test_who_knows_the_container_can_say_so(tmp_path: Path):
