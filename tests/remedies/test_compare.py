@@ -11,6 +11,8 @@ from cpmon.reduce.run_facts import base_and_runs
 from cpmon.store import Store, connect
 from tests.remedies.trying import Attempt, tries
 
+pytestmark = pytest.mark.slow
+
 FACTS = "reduce/run_facts.py"
 BASES = (FACTS, "the runs do not name one base run")
 TABLE = """

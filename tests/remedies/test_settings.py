@@ -33,10 +33,11 @@ FROM monitor.useact"
         pytest.param(
             OURS.replace("\nFROM", " FROM"),
             ("validate", "--rule", "mine"),
-            marks=[tries(VALIDATION, "rule {} cannot be looked at"), pytest.mark.slow],
+            marks=[tries(VALIDATION, "rule {} cannot be looked at")],
         ),
     ],
 )
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [True, False])
 def test_a_rule_that_does_not_work_is_switched_off_or_corrected(
     off: bool, text: str, words: tuple[str, ...], tried: Attempt, landed: Path, tmp_path: Path

@@ -17,24 +17,24 @@ from tests.remedies.sites import ROOT, text_of
 
 Case = tuple[str, str, str]
 
-STORE = "--store LAB"
-DEFINE = "runs --define x --system SMALLLAB --since 2003-05-06T08:00 --until 2003-05-06T08:30"
+STORE = "--store TINY"
+DEFINE = "runs --define x --system VMTEST --since 2001-12-18T10:00 --until 2001-12-18T10:05"
 CASES: list[Case] = [
     ("There is no command {}{}", "reprot --list", "report --list"),
-    ("which report? One of {}", f"report {STORE}", f"report events {STORE}"),
+    ("which report? One of {}", "report --store LAB", "report events --store LAB"),
     (
         "--html takes --run, --system, --since, --until and --tz: a page has all reports",
-        f"report events --html -o OUT {STORE}",
-        f"report events -o OUT {STORE}",
+        "report events --html -o OUT --store LAB",
+        "report events -o OUT --store LAB",
     ),
     (
         "--columns chooses what --plot FILE draws",
-        f"report processors_by_time --columns total_util {STORE}",
-        f"report processors_by_time --columns total_util --plot OUT.svg {STORE}",
+        "report processors_by_time --columns total_util --store LAB",
+        "report processors_by_time --columns total_util --plot OUT.svg --store LAB",
     ),
     (
         "--html writes several files: name their folder with -o DIR",
-        f"report --html {STORE}",
+        "report --html --store LAB",
         "report --html -o OUT --store TINY",
     ),
     (
@@ -44,18 +44,18 @@ CASES: list[Case] = [
     ),
     (
         "which table? One of {}, or a TOML file; or runs with --base and --run",
-        f"compare {STORE}",
+        "compare --store LAB",
         "compare --list",
     ),
     (
         "a table names its runs: leave out TABLE, or --base and --run",
-        f"compare timer_t1 --run before --base after {STORE}",
-        f"compare --run before --base after {STORE}",
+        "compare timer_t1 --run before --base after --store LAB",
+        "compare --run before --base after --store LAB",
     ),
     (
         "--html writes a page: name its folder with -o DIR",
-        f"compare --base before --run after --html {STORE}",
-        f"compare --base before --run after --html -o OUT {STORE}",
+        "compare --base before --run after --html --store LAB",
+        "compare --base before --run after --html -o OUT --store LAB",
     ),
     (
         "--format {} holds one table: name it with --what",
@@ -164,13 +164,13 @@ CASES: list[Case] = [
     ),
     (
         "{} is no length of time; write it like 15m or 1h",
-        f"report processors_by_time --by quarter {STORE}",
-        f"report processors_by_time --by 15m {STORE}",
+        "report processors_by_time --by quarter --store LAB",
+        "report processors_by_time --by 15m --store LAB",
     ),
     (
         "{} is no device number; write it like 0A1F",
-        f"report dasd_by_activity --device disk {STORE}",
-        f"report dasd_by_activity --device 0B02 {STORE}",
+        "report dasd_by_activity --device disk --store LAB",
+        "report dasd_by_activity --device 0B02 --store LAB",
     ),
     (
         "{} is empty or too long for a name",
@@ -178,16 +178,10 @@ CASES: list[Case] = [
         "ingest DUMP --system X --store OUT",
     ),
 ]
-SLOW = (
-    "report --html",
-    "report events --html",
-    "compare --base before --run after --html",
-    "validate",
-)
 
 
 @pytest.fixture(scope="module")
-def places(runs: Path, landed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def places(landed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What stands for the words in capitals."""
     folder = tmp_path_factory.mktemp("usage")
     names = {
@@ -205,9 +199,8 @@ def places(runs: Path, landed: Path, tmp_path_factory: pytest.TempPathFactory) -
     found["CONFIG"].write_text('store = "copy"\n[[inbox]]\nfolder = "in"\n', encoding="utf-8")
     found["CLASSES"].write_text("ALL U*\n", encoding="utf-8")
     found["SQL"].write_text("SELECT 1", encoding="utf-8")
-    shutil.copytree(runs, found["COPY"])
+    shutil.copytree(landed, found["COPY"])
     return {
-        "LAB": str(runs),
         "TINY": str(landed),
         **{word: str(path) for word, path in found.items()},
     }
@@ -216,7 +209,10 @@ def places(runs: Path, landed: Path, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.mark.parametrize(
     ("said", "wrong", "right"),
     [
-        pytest.param(*case, marks=[pytest.mark.slow] if case[1].startswith(SLOW) else [])
+        pytest.param(
+            *case,
+            marks=[pytest.mark.slow] if "LAB" in case[1] or "--html" in case[1] else [],
+        )
         for case in CASES
     ],
 )
@@ -224,6 +220,7 @@ def test_what_is_written_as_the_message_says_is_taken(
     said: str,
     wrong: str,
     right: str,
+    request: pytest.FixtureRequest,
     cpmon: Cpmon,
     places: dict[str, str],
     tmp_path: Path,
@@ -231,6 +228,8 @@ def test_what_is_written_as_the_message_says_is_taken(
 ):
     monkeypatch.chdir(tmp_path)
     words = {**places, "OUT": str(tmp_path / "out"), "OUT.svg": str(tmp_path / "out.svg")}
+    if "LAB" in wrong:
+        words["LAB"] = str(request.getfixturevalue("runs"))
     refused = cpmon(*[words.get(word, word) for word in wrong.split()])
     assert refused.status is Status.USAGE
     assert re.search(".*".join(map(re.escape, said.split("{}"))), refused.err), refused.err
