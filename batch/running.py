@@ -21,7 +21,8 @@ from ..reduce.rule import Severity
 from ..reduce.settings import Settings
 from ..reduce.shifts import find_zone
 from ..schemas.errors import CpmonError
-from ..store import Store, connect
+from ..store import Store
+from ..store.gathered import gathered
 from ..store.retention import plan as prune_plan
 from ..store.retention import prune, retention
 from ..store.stamps import bases
@@ -119,7 +120,7 @@ class Batch:
         if self.plan.validate:
             with self._step("validate", result):
                 self._validate(days, result)
-        with self._step("connect", result), connect(self.store, reductions()) as con:
+        with self._step("connect", result), gathered(self.store, reductions()) as con:
             if self.plan.exceptions:
                 with self._step("exceptions", result):
                     self._except(con, memory, result)

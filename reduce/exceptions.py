@@ -136,10 +136,11 @@ def scope_of(
     """
     since, until = _utc(since), _utc(until)
     if run is None:
-        rows = con.execute("SELECT system FROM meta.interval UNION SELECT system FROM meta.dump")
-        systems = [str(name) for (name,) in rows.fetchall()]
-        if system is not None and system not in systems:
-            raise unknown("system", system, systems)
+        if system is not None and not _has_intervals(con, system):
+            of_dumps = con.execute("SELECT DISTINCT system FROM meta.dump").fetchall()
+            systems = [str(name) for (name,) in of_dumps]
+            if system not in systems:
+                raise unknown("system", system, systems)
         return Scope(system, since, until)
     rows = con.execute("SELECT run_id, system, since, until FROM meta.run")
     runs = {str(run_id): tuple(rest) for run_id, *rest in rows.fetchall()}
@@ -152,6 +153,12 @@ def scope_of(
         )
     latest = max(filter(None, (begins, since)), default=None)
     return Scope(measured, latest, min(filter(None, (ends, until)), default=None))
+
+
+def _has_intervals(con: duckdb.DuckDBPyConnection, system: str) -> bool:
+    """Whether a system has any; the dumps of an old store take long to look through."""
+    sql = "SELECT 1 FROM meta.interval WHERE system = ? LIMIT 1"
+    return bool(con.execute(sql, [system]).fetchall())
 
 
 def _utc(time: datetime | None) -> datetime | None:

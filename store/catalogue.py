@@ -116,6 +116,15 @@ def live_catalogue(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyC
     return _build(store, plan, live=True)
 
 
+def readers_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyConnection:
+    """What `connect` reads as a catalogue in memory; its owner may change it.
+
+    Raises:
+        StoreError: the catalogue cannot be built.
+    """
+    return _build(store, _plan(store, views))
+
+
 def rebuild(store: Store, views: Sequence[View]) -> int:
     """Make the catalogue of a store again, from nothing; returns the number of its views.
 

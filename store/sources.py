@@ -33,9 +33,9 @@ def sources(store: Store, present: set[str]) -> Iterator[Entry]:
         rows = _parquet(table, pattern if table in present else [], drifted)
         yield _macro(table, rows, _none(schema))
     dumps = store.records / "*" / "*" / "*" / "dump.json"
-    yield _macro("dump.json", _json(dumps, DUMP, bool(present)), _empty(DUMP))
+    yield _macro("dump.json", json_rows(dumps, DUMP, present=bool(present)), _empty(DUMP))
     any_run = any(store.runs.glob("*.json"))
-    yield _macro("run.json", _json(store.runs / "*.json", run_columns(), any_run))
+    yield _macro("run.json", json_rows(store.runs / "*.json", run_columns(), present=any_run))
     yield _macro(FILE, _rules(class_rules(store)))
 
 
@@ -99,7 +99,8 @@ def _parquet(table: str, places: Sequence[Path], drifted: bool) -> str:
     return f"(SELECT * FROM {empty} UNION ALL BY NAME SELECT * FROM {files})"
 
 
-def _json(files: Path, columns: Columns, present: bool) -> str:
+def json_rows(files: Path, columns: Columns, *, present: bool) -> str:
+    """A relation with some columns, read from JSON objects; empty if no file is present."""
     if not present:
         return _empty(columns)
     types = ", ".join(f"{text(n)}: {text(kind)}" for n, (kind, _) in columns.items())
