@@ -35,16 +35,22 @@ _COVERED = {
 
 
 def reduction_entries(reduction: View, found: Kept | None) -> Iterator[Entry]:
-    """The view of a reduction: over what is kept of it where that is up to date, else live."""
+    """The view of a reduction: over what is kept of it where that is up to date, else live.
+
+    A macro says which, so that the view and its comments stay when more is kept.
+    """
     said = {column.name: column.doc for column in reduction.columns}
     create = reduction.sql
-    if found is not None and not (found.is_open and not found.closed):
+    if not reduction.name.startswith("_"):
+        live = f"{LANDED}.{name(f'live_{reduction.name}')}"
+        computed = f"CREATE VIEW {live} AS {reduction.select}"
+        yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", said)
+        rows = landed_rows(f"kept_{reduction.name}")
         columns = ", ".join(name(column.name) for column in reduction.columns)
-        live = "" if found.tells_columns else f"{LANDED}.{name(f'live_{reduction.name}')}"
-        if live:
-            sql = reduction.sql.replace(f"VIEW {reduction.name} (", f"VIEW {live} (", 1)
-            yield Entry("VIEW", live, sql, f"{reduction.name}, computed.", said)
-        create = f"CREATE VIEW {name(reduction.name)} AS SELECT {columns} FROM {_rows(found, live)}"
+        source = live if found is None else _rows(found, live)
+        kept = f"CREATE MACRO {rows} AS TABLE SELECT {columns} FROM {source}"
+        yield Entry("MACRO TABLE", rows.removesuffix("()"), kept)
+        create = f"CREATE VIEW {name(reduction.name)} AS SELECT * FROM {rows}"
     yield Entry("VIEW", name(reduction.name), create, reduction.doc, said)
 
 
@@ -125,8 +131,10 @@ def ranges(state: ByDay, level: str) -> list[tuple[str, date, date, int]]:
 
 
 def _rows(found: Kept, live: str) -> str:
-    """The rows of a reduction, of which some or all are kept."""
-    if not live:
+    """The rows of a reduction, of which some or all are kept. `live`: the view that computes it."""
+    if found.is_open and not found.closed:
+        return live
+    if found.tells_columns:
         return _parquet(found.files, union=bool(found.closed))
     # The live view also tells the columns: results of another version may lack some.
     condition = f"NOT {_is_one_of(found.closed)}" if found.is_open else "false"

@@ -16,6 +16,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ class Store:
         """
         self.root = Path(root)
         marker = self.root / MARKER
-        if marker.exists():
+        if _is_there(marker):
             self._check(marker)
         elif not create:
             raise StoreError(
@@ -226,6 +227,25 @@ class Store:
         replace_durably(marker, json.dumps({"version": VERSION}))
 
 
+def _is_there(marker: Path) -> bool:
+    """Whether a folder is a store.
+
+    Raises:
+        StoreError: this user may not know, or not read it.
+    """
+    try:
+        if marker.exists():
+            marker.open("rb").close()
+            return True
+    except PermissionError as error:
+        raise StoreError(
+            f"{marker.parent} may not be read",
+            found=error.strerror,
+            remedy="let its owner do this, or have the rights to its folders changed",
+        ) from None
+    return False
+
+
 def _is_empty(folder: Path) -> bool:
     """Nothing in it but, perhaps, the marker that another process is writing just now."""
     return folder.is_dir() and all(f.name.startswith(f".{MARKER}") for f in folder.iterdir())
@@ -238,13 +258,13 @@ def replace_durably(path: Path, text: str) -> None:
         StoreError: the disk refuses it.
     """
     with writing(path.parent):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
+        # Not by mkstemp: others may read a store as far as the umask of its owner lets them.
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
         try:
-            _write_durably(Path(name), text)
-            Path(name).replace(path)
+            _write_durably(beside, text)
+            beside.replace(path)
         finally:
-            Path(name).unlink(missing_ok=True)
+            beside.unlink(missing_ok=True)
         sync_folder(path.parent)
 
 
@@ -258,7 +278,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _write_durably(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
+    with path.open("x", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -178,7 +178,7 @@ def test_a_template_is_written_when_it_would_have_saved_much_and_only_then(
     first = cache.stat().st_ino
     views = [
         SimpleNamespace(name=n, sql=f"CREATE VIEW {n} AS SELECT 1 AS a", doc=n, columns=())
-        for n in (f"view_{place}" for place in range(catalogue.FEW + 1))
+        for n in (f"_view_{place}" for place in range(catalogue.FEW + 1))
     ]
     connect(store, views[:-1]).close()
     assert cache.stat().st_ino == first
