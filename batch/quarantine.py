@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..schemas.errors import CpmonError
+from ..schemas.errors import CpmonError, StoreError
 from ..store.store import replace_durably
 from .plain import plain_path
 
@@ -23,18 +24,23 @@ def quarantine(path: Path, folder: Path, reason: str) -> Path:
     Raises:
         CpmonError: it cannot be moved; it stays where it was.
     """
+    told = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         target = _free(folder, path.name)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         said = f"{reason}\n\nfrom {plain_path(path)}\nat {now}\n"
-        replace_durably(target.with_name(target.name + SUFFIX), said)
+        told = target.with_name(target.name + SUFFIX)
+        replace_durably(told, said)
         _move(path, target)
-    except OSError as error:
+    except (OSError, StoreError) as error:
+        if told is not None:
+            with suppress(OSError):
+                told.unlink(missing_ok=True)
         raise CpmonError(
             "a file cannot be put into quarantine",
             place=str(path),
-            found=error.strerror or str(error),
+            found=error.found if isinstance(error, StoreError) else error.strerror or str(error),
             effect="it stays in the inbox; the next run tries again",
             remedy=f"let this user write to {folder} and to {path.parent}",
         ) from None
@@ -70,4 +76,8 @@ def _move(path: Path, target: Path) -> None:
         beside = target.with_name(f".{target.name}.part")
         shutil.copy2(path, beside)
         beside.rename(target)
-        path.unlink()
+        try:
+            path.unlink()
+        except OSError:
+            target.unlink()
+            raise

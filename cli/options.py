@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -27,7 +28,8 @@ def use_layouts(
         from ..schemas.registry import use
 
         beside = store / "schemas" if store else None
-        use(beside if beside and beside.is_dir() else None)
+        with suppress(PermissionError):  # opening the store tells it
+            use(beside if beside and beside.is_dir() else None)
     return store
 
 

@@ -103,7 +103,15 @@ def places(store: Path | None) -> list[Path]:
 def find_file(store: Path | None, file: Path | None = None) -> Path | None:
     """The file of the settings: one that is named, or the first of `places` that is there."""
     named = file or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
-    return named or next((place for place in places(store) if place.is_file()), None)
+    return named or next(filter(_is_file, places(store)), None)
+
+
+def _is_file(place: Path) -> bool:
+    """Whether settings are there; where this user may not look there are none for it."""
+    try:
+        return place.is_file()
+    except PermissionError:
+        return False
 
 
 def read_settings(store: Path | None = None, file: Path | None = None) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -98,6 +99,36 @@ def test_a_quarantine_that_can_be_written_takes_the_file(tried: Attempt, site: S
     told = " ".join(said.text.split())
     assert said.status is Status.WARNINGS and "; let this user write to " in told
     (site.folder / "bad").unlink()
+    tried.works(*words, status=Status.WARNINGS)
+    assert (site.folder / "bad" / "letter.mon").exists() and not letter.exists()
+
+
+@tries("batch/quarantine.py", "a file cannot be put into quarantine")
+def test_a_file_that_cannot_leave_the_inbox_leaves_no_copies_in_quarantine(
+    tried: Attempt, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    """The quarantine is on another disk, and the account may not write to the inbox."""
+    site.configure(f'{QUIET}quarantine = "bad"\n')
+    letter = site.put("letter.mon", b"Dear Sir or Madam,\n" * 500)
+    words, rename, unlink = ("batch", "run", "--config", site.config), Path.rename, Path.unlink
+
+    def elsewhere(self: Path, target: Path) -> Path:
+        if self == letter:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return rename(self, target)
+
+    def forbidden(self: Path, missing_ok: bool = False) -> None:
+        if self == letter:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        unlink(self, missing_ok)
+
+    monkeypatch.setattr(Path, "rename", elsewhere)
+    monkeypatch.setattr(Path, "unlink", forbidden)
+    for _ in range(3):
+        said = tried.cpmon(*words)
+        assert "(Permission denied); let this user write" in " ".join(said.text.split())
+        assert list((site.folder / "bad").iterdir()) == []
+    monkeypatch.setattr(Path, "unlink", unlink)
     tried.works(*words, status=Status.WARNINGS)
     assert (site.folder / "bad" / "letter.mon").exists() and not letter.exists()
 

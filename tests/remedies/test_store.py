@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,44 @@ def test_a_damaged_marker_is_restored(tried: Attempt, tmp_path: Path, mon: Path)
     shutil.copy(tmp_path / "backup.json", store / "store.json")
     tried.works("ingest", mon, "--store", store)
     assert landed(store) == 3
+
+
+@contextmanager
+def somebody_else(store: Path) -> Iterator[None]:
+    """Another user, or where that cannot be, one who has lost the rights."""
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+    else:
+        (store / "store.json").chmod(0)
+        yield
+        (store / "store.json").chmod(0o644)
+
+
+@tries("store/store.py", "{} may not be read")
+def test_a_store_that_may_not_be_read_is_read_by_its_owner_or_with_the_rights(
+    tried: Attempt, tmp_path: Path, mon: Path
+):
+    store = tmp_path / "perf"
+    tried.works("ingest", mon, "--store", store)
+    with somebody_else(store):
+        assert "let its owner do this" in tried.fails("ingest", mon, "--store", store)
+    tried.works("ingest", mon, "--store", store)
+
+
+def test_who_may_read_a_store_is_said_by_the_umask(tried: Attempt, tmp_path: Path, mon: Path):
+    """A timer's account lands, others query."""
+    mon.with_name("first.run.toml").write_text('run_id = "ours"\n', encoding="utf-8")
+    before = os.umask(0o027)
+    try:
+        tried.works("ingest", mon, "--store", tmp_path / "perf")
+    finally:
+        os.umask(before)
+    modes = {entry.stat().st_mode & 0o777 for entry in (tmp_path / "perf").rglob("*")}
+    assert modes == {0o640, 0o750}
 
 
 @tries("store/disk.py", "{}")
