@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -73,16 +74,21 @@ def installed(
             effect="nothing was written",
             remedy="this is what systemd-analyze verify says of them",
         )
-    if not wanted.user:
-        _make(writable)
+    made = [] if wanted.user else _make(writable)
+    if wanted.account and not _owns(wanted.account, store.root):
+        made.append(store.root.absolute())
     for name, text in texts.items():
         write(target / name, text.encode())
-    return Installed("", tuple(_after_units(target, wanted)))
+    return Installed("", tuple(_after_units(target, wanted, made)))
 
 
-def _make(folders: Sequence[Path]) -> None:
-    """Folders that a service names must be there, or systemd does not start it."""
-    for folder in folders:
+def _make(folders: Sequence[Path]) -> list[Path]:
+    """Folders that a service names must be there, or systemd does not start it.
+
+    Returns those that were missing.
+    """
+    missing = [folder for folder in folders if not folder.exists()]
+    for folder in missing:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -93,6 +99,14 @@ def _make(folders: Sequence[Path]) -> None:
                 effect="nothing was written",
                 remedy="make it, and let the batch's user write to it",
             ) from None
+    return missing
+
+
+def _owns(account: str, folder: Path) -> bool:
+    try:
+        return folder.owner() == account
+    except KeyError:  # it belongs to a number without a name
+        return False
 
 
 def _cron(line: str, write: Write, folder: Path | None) -> Installed:
@@ -104,12 +118,15 @@ def _cron(line: str, write: Write, folder: Path | None) -> Installed:
     return Installed("", (f"{file} written", f"add its line with `crontab -e`, or: crontab {file}"))
 
 
-def _after_units(target: Path, wanted: Wanted) -> Sequence[str]:
+def _after_units(target: Path, wanted: Wanted, made: Sequence[Path]) -> Sequence[str]:
     user = wanted.user
     control = "systemctl --user" if user else "systemctl"
     steps = [f"{target / NAME}.service and .timer written; next:"]
     if wanted.folder is not None:
         steps.append(f"  copy them to {_home_of_units(user)}, unless they are read from there")
+    if wanted.account and made:
+        folders = shlex.join(sorted({str(folder) for folder in made}))
+        steps.append(f"  chown -R {wanted.account} {folders}    (the service writes there)")
     steps += [
         f"  {control} daemon-reload",
         f"  {control} enable --now {NAME}.timer",

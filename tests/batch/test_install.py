@@ -32,6 +32,8 @@ def test_units_are_written_verified_and_explained(site: Site, capfd: pytest.Capt
     assert install(site, "--systemd", "-o", str(units), "--run-as", "perf") is Status.DONE
     said = capfd.readouterr().err
     assert "systemctl enable --now cpmon-batch.timer" in said
+    made = " ".join(str(site.folder / folder) for folder in ("bad", "prom", "store"))
+    assert f"  chown -R perf {made}    (the service writes there)\n" in said
     text = (units / "cpmon-batch.service").read_text()
     for folder in ("store", "bad", "prom", "inbox"):
         assert f"ReadWritePaths={site.folder / folder}\n" in text

@@ -43,7 +43,7 @@ def test_every_code_of_a_path_is_told():
 
 
 def test_every_message_of_the_page_is_one_of_the_product():
-    folders = ("batch", "cli", "ingest", "reduce")
+    folders = ("batch", "cli", "ingest", "reduce", "store")
     source = "\n".join(
         file.read_text(encoding="utf-8") for f in folders for file in (ROOT / f).rglob("*.py")
     )
@@ -54,6 +54,6 @@ def test_every_message_of_the_page_is_one_of_the_product():
     assert len(said) > 10
     for message in said:
         ours = re.sub(
-            r"^(\.\.\.|VM1 and VM2|hook_end: \.\.\.) |: (No|Permission).*| N$", "", message
+            r"^(\.\.\.|STORE|VM1 and VM2|hook_end: \.\.\.) |: (No|Permission).*| N$", "", message
         )
         assert ours in source, message
