@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from cpmon.generate import load_scenario, write_run
@@ -54,12 +55,12 @@ def before(tmp_path: Path, dumps: tuple[Path, Path]) -> Store:
     return store
 
 
-def rows(store: Store) -> list[tuple[object, ...]]:
+def rows(store: Store) -> pa.Table:
     with connect(Store(store.root)) as connection:
-        return connection.sql(ROWS).fetchall()
+        return connection.sql(ROWS).to_arrow_table()
 
 
-def undisturbed(tmp_path: Path, dumps: tuple[Path, Path]) -> list[tuple[object, ...]]:
+def undisturbed(tmp_path: Path, dumps: tuple[Path, Path]) -> pa.Table:
     store = Store(tmp_path / "undisturbed", create=True)
     for dump in dumps:
         ingest(dump, store)
@@ -68,7 +69,7 @@ def undisturbed(tmp_path: Path, dumps: tuple[Path, Path]) -> list[tuple[object, 
 
 def check_completes(store: Store, tmp_path: Path, dumps: tuple[Path, Path]) -> None:
     ingest(dumps[1], store)
-    assert rows(store) == undisturbed(tmp_path, dumps)
+    assert rows(store).equals(undisturbed(tmp_path, dumps))
     assert list(store.staging.iterdir()) == []
     with connect(store) as connection:
         runs = connection.sql("SELECT run_id FROM meta.run ORDER BY ALL").fetchall()
@@ -81,9 +82,10 @@ def check_kills(store: Store, points: list[int], dump: Path) -> int:
     for point in points:
         command = [sys.executable, "-c", KILLER, str(dump), str(store.root), str(point)]
         status = subprocess.run(command, capture_output=True, check=False).returncode
-        if status != -signal.SIGKILL or len(rows(store)) != len(expected):
+        there = rows(store)
+        if status != -signal.SIGKILL or len(there) != len(expected):
             break
-        assert rows(store) == expected
+        assert there.equals(expected)
         died += 1
     return died
 
@@ -115,5 +117,6 @@ def test_an_ingest_killed_at_random_moments_changes_nothing_or_completes(
         time.sleep(moments.uniform(0.2, 1.6))
         process.kill()
         process.wait()
-        assert rows(before) in (old, new)
+        there = rows(before)
+        assert there.equals(old) or there.equals(new)
     check_completes(before, tmp_path, dumps)
