@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -157,3 +160,48 @@ def test_units_that_systemd_takes_are_written(
     assert refusal in tried.fails(*words) and not (site.folder / "units").exists()
     monkeypatch.setattr(installing, "verify_units", verify)
     tried.works(*words)
+
+
+def test_an_inbox_that_was_not_there_is_read_when_it_is_made(tried: Attempt, site: Site):
+    site.inbox.rmdir()
+    words = ("batch", "run", "--config", site.config)
+    said = tried.cpmon(*words)
+    assert said.status is Status.WARNINGS
+    assert "cannot be read: No such file or directory" in " ".join(said.text.split())
+    site.inbox.mkdir()
+    tried.works(*words)
+
+
+def test_a_hook_that_fails_is_tried_by_hand_with_the_twin_of_the_summary(
+    tried: Attempt, site: Site
+):
+    broken, right = (f"import json, sys; json.load(sys.stdin)['{key}']" for key in ("x", "run"))
+    hook = [sys.executable, "-c", broken]
+    settings = f'{QUIET}summary_json = "told.json"\nhook_end = {json.dumps(hook)}\n'
+    site.configure(settings)
+    words = ("batch", "run", "--config", site.config)
+    said = tried.cpmon(*words)
+    assert said.status is Status.WARNINGS and "ended with status 1" in " ".join(said.text.split())
+    told = (site.folder / "told.json").read_bytes()
+    by_hand = [
+        subprocess.run([*hook[:2], code], input=told, capture_output=True, check=False).returncode
+        for code in (broken, right)
+    ]
+    assert by_hand == [1, 0]
+    site.configure(settings.replace(json.dumps(broken), json.dumps(right)))
+    tried.works(*words)
+
+
+@pytest.mark.slow
+def test_what_could_not_be_written_is_written_by_the_next_run(tried: Attempt, site: Site):
+    site.configure(f'{QUIET}[[output]]\nreport = "EVENTS"\npath = "out/{{date}}.txt"\n')
+    start = fields("mtrsys", 60, systmid="VM1")
+    user = fields("uselof", 120, vmduser="U1")
+    site.put("VM1.mon", dump(interval(60, start, fields("sytrsp", 60)), interval(120, user)))
+    (site.folder / "out").touch()
+    words = ("batch", "run", "--config", site.config)
+    said = tried.cpmon(*words)
+    assert "cannot be written: File exists" in " ".join(said.text.split())
+    (site.folder / "out").unlink()
+    tried.works(*words)
+    assert list((site.folder / "out").glob("*.txt"))
