@@ -4,8 +4,8 @@
 -- processors and is held back this may be so; elsewhere time is missing.
 -- severity: info
 -- remedy: Look at the weight and the caps of the partition (cpmon report
--- LPAR_BY_TIME); if the processors are dedicated, compare the layout of SYTPRP
--- with your release.
+-- LPAR); if the processors are dedicated, compare the layout of SYTPRP with
+-- your release.
 SELECT system,
        interval_end,
        'processor ' || pfxcpuad AS object,

@@ -1,0 +1,58 @@
+"""What rules of validation advise: done, and the rule holds."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cpmon.cli.main import Status
+from tests.remedies.conftest import dump_of
+from tests.remedies.trying import Attempt
+
+pytestmark = pytest.mark.slow
+
+
+def failed(tried: Attempt, store: Path, rule: str) -> bool:
+    """Whether a rule does not hold."""
+    answer = tried.cpmon("validate", "--rule", rule, "--store", store, "--format", "json")
+    assert answer.status in (Status.DONE, Status.WARNINGS, Status.INVALID), answer.err
+    return '"status": "failed"' in answer.text
+
+
+def test_a_dump_that_is_part_of_another_is_removed_with_its_folder(
+    tried: Attempt, mon: Path, tmp_path: Path
+):
+    store, longer = tmp_path / "store", tmp_path / "longer.mon"
+    longer.write_bytes(dump_of(0, intervals=6))
+    tried.works("ingest", mon, "--store", store)
+    (part,) = store.glob("records/system=*/date=*/dump=*")
+    tried.works("ingest", longer, "--store", store)
+    assert failed(tried, store, "intervals-once")
+    shutil.rmtree(part)
+    assert not failed(tried, store, "intervals-once")
+
+
+def test_a_dump_of_the_time_between_makes_intervals_regular(tried: Attempt, tmp_path: Path):
+    store = tmp_path / "store"
+    for number in (0, 2, 1):
+        path = tmp_path / f"{number}.mon"
+        path.write_bytes(dump_of(number))
+        if number == 1:
+            assert failed(tried, store, "intervals-regular")
+        tried.works("ingest", path, "--store", store)
+    assert not failed(tried, store, "intervals-regular")
+
+
+def test_a_dump_that_is_transferred_again_takes_the_place_of_the_spoilt_one(
+    tried: Attempt, mon: Path, tmp_path: Path
+):
+    store, spoilt = tmp_path / "store", tmp_path / "spoilt.mon"
+    tried.works("damage", mon, "length-short:50%", "-o", spoilt)
+    tried.works("ingest", spoilt, "--store", store, status=Status.DAMAGED)
+    assert failed(tried, store, "bytes-understood")
+    (folder,) = store.glob("records/system=*/date=*/dump=*")
+    tried.works("ingest", mon, "--store", store)
+    shutil.rmtree(folder)
+    assert not failed(tried, store, "bytes-understood")
