@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .output import say
+from .output import say, written_to
 from .progress import bar
 
 
@@ -67,7 +67,7 @@ def command(
     damage = [parse_damage(text) for text in damages]
     plan = load_scenario(scenario)
     for run in runs or [r.run_id for r in plan.runs]:
-        with bar(f"generating {run}", None) as advance:
+        with written_to(output), bar(f"generating {run}", None) as advance:
             written = write_run(
                 plan,
                 run,

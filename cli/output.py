@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,21 @@ def read_input() -> str:
 def say(text: str, *, err: bool = False) -> None:
     """Print a line that may hold names from dumps, files or users."""
     click.echo(printable(text), err=err)
+
+
+@contextmanager
+def written_to(place: Path) -> Iterator[None]:
+    """Tell what the disk of a place refuses.
+
+    Raises:
+        CpmonError: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise CpmonError(
+            f"{error.filename or place} cannot be written: {error.strerror or error}"
+        ) from None
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from ..store import Store, connect
 from ..store.classes import take_classes
 from ..store.days import Held, days_of, held
+from ..store.disk import writing
 from ..store.parquet import write_result
 from ..store.reduced import (
     INTERVAL,
@@ -85,18 +86,21 @@ def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]
 
     Raises:
         CpmonError: a name is not known, or the classes or a limit of the settings are wrong.
+        StoreError: the disk refuses the results.
     """
     if settings.classes is not None:
         take_classes(store, settings.classes)
     views = reductions()
     wanted = [reduction(name) for name in names] or [v for v in views if not v.is_private]
     folder = store.root / "reduced"
-    folder.mkdir(exist_ok=True)
-    dumps, known = held(store), {basis.name: basis for basis in bases(views)}
+    known = {basis.name: basis for basis in bases(views)}
     chosen = [known[view.name] for view in wanted]
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".") as scratch:
-        reducer = _Reducer(store, settings, dumps, Path(scratch))
-        done = {found.name: found for found in reducer.run(chosen)}
+    with writing(store.root):
+        folder.mkdir(exist_ok=True)
+        dumps = held(store)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".") as scratch:
+            reducer = _Reducer(store, settings, dumps, Path(scratch))
+            done = {found.name: found for found in reducer.run(chosen)}
     connect(store, views).close()  # the next reader finds the catalogue ready
     return [done[basis.name] for basis in chosen]
 

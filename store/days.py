@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ..schemas.errors import StoreError
 from .store import Store, replace_durably
 
 FILE = "days.json"
@@ -56,7 +57,9 @@ def held(store: Store) -> list[Held]:
     found = [_held(folder, known) for folder in _folders(store)]
     facts = {one.dump: [[str(day) for day in one.days], one.nominal] for one in found}
     if file.parent.exists() and facts.keys() - known.keys():
-        with suppress(OSError):  # a disk that cannot be written serves readers all the same
+        with suppress(
+            OSError, StoreError
+        ):  # a disk that cannot be written serves readers all the same
             replace_durably(file, json.dumps(facts))
     return sorted(found, key=lambda one: (one.system, one.begins, one.dump))
 

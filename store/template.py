@@ -49,13 +49,19 @@ def save(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=f".{file.stem}.") as folder:
         made = Path(folder) / file.name
         try:
-            connection.execute(f"ATTACH {text(str(made))} AS _file (RECOVERY_MODE no_wal_writes)")
-            connection.execute("COPY FROM DATABASE memory TO _file")
+            _copy(connection, made)
         except duckdb.IOException as error:
             raise OSError(str(error)) from error
-        finally:
-            connection.execute("DETACH DATABASE IF EXISTS _file")
         made.replace(file)
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, made: Path) -> None:
+    """On a full disk the copy fails, or the end of it, when the file is let go."""
+    try:
+        connection.execute(f"ATTACH {text(str(made))} AS _file (RECOVERY_MODE no_wal_writes)")
+        connection.execute("COPY FROM DATABASE memory TO _file")
+    finally:
+        connection.execute("DETACH DATABASE IF EXISTS _file")
 
 
 def keep_as_template(connection: duckdb.DuckDBPyConnection) -> None:
