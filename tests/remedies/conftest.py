@@ -58,7 +58,7 @@ def dump_of(number: int = 0, system: str = SYSTEM, intervals: int = 3) -> bytes:
             interval(
                 60 * at,
                 fields("mtrsys", 60 * at, systmid=system) if at == first else b"",
-            fields("mtrspr", 60 * at, interval=60) if at == first else b"",
+                fields("mtrspr", 60 * at, interval=60) if at == first else b"",
                 *[fields("sytrsp", 60 * at, pfxcpuad=cpu, plsmvb2g=number) for cpu in range(2)],
                 *[fields("useact", 60 * at, vmduser=f"U{n}", vmdttime=at * 1000) for n in range(3)],
             )

@@ -1,0 +1,58 @@
+"""A full disk: readers are served, the rest is done when there is room.
+
+Ingest has tests of its own in tests/faults.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.faults import test_disk
+from tests.remedies.conftest import LAB
+from tests.remedies.trying import Attempt, tries
+
+pytestmark = pytest.mark.slow
+disk = test_disk.disk
+SPAN = ("--since", "2003-05-06T08:00", "--until", "2003-05-06T08:30")
+
+
+@tries("store/disk.py", "{}")
+def test_what_a_full_disk_refused_is_done_when_there_is_room(tried: Attempt, disk: test_disk.Disk):
+    store = disk.path / "store"
+    words = ("--store", store)
+    tried.works("ingest", LAB, *words)
+    with suppress(OSError), (disk.path / "other").open("wb", buffering=0) as other:
+        while True:
+            other.write(bytes(test_disk.PAGE))
+    writers = [
+        ("reduce", *words),
+        ("runs", "--define", "half", "--system", "SMALLLAB", *SPAN, *words),
+        ("ingest", LAB.with_name("LAB52.mon.zst"), *words),
+    ]
+    for command in writers:
+        assert "make room (cpmon store prune), then do the same again" in tried.fails(*command)
+    assert tried.works("report", "events", "--top", 1, *words).out
+    assert b"LAB" in tried.works("runs", *words).out
+    generate = ("generate", "small-lab", "-o", disk.path / "dumps", "--intervals", 1)
+    refused = tried.cpmon(*generate)
+    assert "cannot be written: No space left on device" in refused.err
+    assert "Traceback" not in refused.err and "failure of cpmon" not in refused.err
+    (disk.path / "other").unlink()
+    for command in (*writers, generate):
+        tried.works(*command)
+
+
+@tries("store/disk.py", "{}")
+def test_a_read_only_disk_is_mounted_for_writing_or_another_store_is_named(
+    tried: Attempt, disk: test_disk.Disk, mon: Path, tmp_path: Path
+):
+    tried.works("ingest", LAB, "--store", disk.path / "store")
+    disk.change("ro")
+    said = tried.fails("ingest", mon, "--store", disk.path / "store")
+    assert "mount it for writing, or name another store with --store" in said
+    tried.works("ingest", mon, "--store", tmp_path / "other")
+    disk.change("rw")
+    tried.works("ingest", mon, "--store", disk.path / "store")
