@@ -7,11 +7,12 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from ..schemas.errors import BusyError
+from ..store.disk import writing
 
 FILE = ".lock"
 
@@ -22,9 +23,12 @@ def only_one(folder: Path, run: str) -> Iterator[None]:
 
     Raises:
         BusyError: another process holds it.
+        StoreError: the disk refuses it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / FILE).open("a+", encoding="utf-8") as lock:
+    with writing(folder.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+        opened = (folder / FILE).open("a+", encoding="utf-8")
+    with opened as lock:
         if not _taken(lock):
             raise BusyError(
                 "another batch is at work on this store",
@@ -34,8 +38,8 @@ def only_one(folder: Path, run: str) -> Iterator[None]:
                 remedy="let it finish; `cpmon batch status` tells how far it is",
             )
         lock.truncate(0)
-        lock.write(json.dumps({"pid": os.getpid(), "run": run}))
-        lock.flush()
+        with suppress(OSError):  # on a full disk it is held all the same, without saying by whom
+            os.write(lock.fileno(), json.dumps({"pid": os.getpid(), "run": run}).encode())
         try:
             yield
         finally:

@@ -145,7 +145,7 @@ class Batch:
         try:
             yield
         except (CpmonError, OSError, duckdb.Error) as error:
-            result.note("failures", name, plain_line(str(error)))
+            result.note("failures", name, plain_error(error))
             self.log.error("step failed", step=name, reason=error)
         except Exception as error:  # noqa: BLE001 - the other steps are still worth doing
             result.note("failures", name, plain_line(f"{type(error).__name__}: {error}"))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.batch.site import make_site
 from tests.faults import test_disk
 from tests.remedies.conftest import LAB
 from tests.remedies.trying import Attempt, tries
@@ -24,9 +25,7 @@ def test_what_a_full_disk_refused_is_done_when_there_is_room(tried: Attempt, dis
     store = disk.path / "store"
     words = ("--store", store)
     tried.works("ingest", LAB, *words)
-    with suppress(OSError), (disk.path / "other").open("wb", buffering=0) as other:
-        while True:
-            other.write(bytes(test_disk.PAGE))
+    fill(disk)
     writers = [
         ("reduce", *words),
         ("runs", "--define", "half", "--system", "SMALLLAB", *SPAN, *words),
@@ -56,3 +55,25 @@ def test_a_read_only_disk_is_mounted_for_writing_or_another_store_is_named(
     tried.works("ingest", mon, "--store", tmp_path / "other")
     disk.change("rw")
     tried.works("ingest", mon, "--store", disk.path / "store")
+
+
+@tries("store/disk.py", "{}")
+def test_a_batch_on_a_full_disk_goes_on_when_there_is_room(
+    tried: Attempt, disk: test_disk.Disk, monkeypatch: pytest.MonkeyPatch
+):
+    site = make_site(disk.path, monkeypatch)
+    site.configure("[batch]\nvalidate = false\nexceptions = false\n")
+    words = ("batch", "run", "--config", site.config)
+    tried.works(*words)
+    site.put("LAB.mon.zst", LAB.read_bytes())
+    fill(disk)
+    assert "make room (cpmon store prune)" in tried.fails(*words)
+    (disk.path / "other").unlink()
+    assert "1 landed" in tried.works(*words).text
+
+
+def fill(disk: test_disk.Disk) -> None:
+    """Leave not a byte."""
+    with suppress(OSError), (disk.path / "other").open("wb", buffering=0) as other:
+        while True:
+            other.write(bytes(test_disk.PAGE))
