@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from ..schemas.errors import BusyError
+from ..schemas.errors import BusyError, StoreError
 from .log import Log
 from .result import Ended, Result
 from .running import Batch
@@ -62,6 +62,8 @@ def watch(batch: Batch, stop: Stop, log: Log, told: Callable[[Result], None]) ->
                 told(result)
         except BusyError as error:
             log.warning("busy", reason=error)
+        except StoreError as error:  # a full disk may have room the next time
+            log.error("not done", reason=error)
         stop.wait(batch.plan.every)
     log.info("stopped")
     return Ended.DONE

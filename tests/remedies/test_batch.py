@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.batch import installing
+from cpmon.batch import Batch, installing
 from cpmon.batch.lock import only_one
+from cpmon.batch.result import Result
 from cpmon.cli.main import Status
+from cpmon.schemas.errors import StoreError
 from tests.batch.site import Site, make_site
 from tests.dumps import dump, fields, interval
 from tests.remedies.trying import Attempt, tries
@@ -190,6 +194,25 @@ def test_a_hook_that_fails_is_tried_by_hand_with_the_twin_of_the_summary(
     assert by_hand == [1, 0]
     site.configure(settings.replace(json.dumps(broken), json.dumps(right)))
     tried.works(*words)
+
+
+def test_a_batch_that_stays_tries_again_when_the_disk_was_full(
+    tried: Attempt, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[str] = []
+    once = Batch.run
+
+    def full_at_first(self: Batch, *, idle: bool) -> Result:
+        told.append("full" if not told else "done")
+        if told == ["full"]:
+            raise StoreError("the disk of the store is full", remedy="make room")
+        os.kill(os.getpid(), signal.SIGTERM)
+        return once(self, idle=idle)
+
+    monkeypatch.setattr(Batch, "run", full_at_first)
+    site.configure(f"{QUIET}watch = '1s'\n")
+    answer = tried.works("batch", "run", "--watch", "--config", site.config)
+    assert told == ["full", "done"] and "remedy make room" in answer.err
 
 
 @pytest.mark.slow
