@@ -63,6 +63,7 @@ def test_parquet_is_written_to_a_file_that_is_named(
     tried.works(*words, "-o", tmp_path / "users.parquet")
 
 
+@pytest.mark.slow
 @tries("reduce/render.py", "a result cannot be printed in that format")
 def test_another_format_is_named(tried: Attempt, landed: Path):
     """No command leads there: its formats are a choice."""
@@ -77,6 +78,7 @@ def test_another_format_is_named(tried: Attempt, landed: Path):
 DOT = ("cli/shell/dot_commands.py", "there is no {} {}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
