@@ -113,9 +113,10 @@ def _events(title: str, result: Result, kind: str, most: int) -> Iterator[str]:
         return
     yield from ("", f"{title} ({count:,})")
     for event in events[:most]:
-        said = f"{_tail(plain_line(event.what))}: {plain_line(event.detail)}"
+        detail = " ".join(map(_tail, plain_line(event.detail).split()))
+        said = f"{_tail(plain_line(event.what))}: {detail}"
         yield from textwrap.wrap(
-            said, WIDTH - 2, initial_indent="  ", subsequent_indent="    ", max_lines=2
+            said, WIDTH - 2, initial_indent="  ", subsequent_indent="    ", max_lines=3
         )
     if count > most:
         yield f"  ... and {count - most:,} more"
