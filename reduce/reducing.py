@@ -31,6 +31,7 @@ from ..store.reduced import (
     keep,
     piece_path,
     publish,
+    stamped,
     whole_file,
 )
 from ..store.sealing import Limits, limit
@@ -112,6 +113,7 @@ class _Reducer:
         self, store: Store, settings: Settings, dumps: Sequence[Held], scratch: Path
     ) -> None:
         self.store, self.dumps, self.scratch = store, dumps, scratch
+        self.stamps = stamped(dumps)
         self.shifts: list[Shift] = sorted(settings.shifts.values(), key=lambda shift: shift.name)
         said = hours_of(self.shifts).encode()
         self.hours = hashlib.blake2b(said, digest_size=4).hexdigest()
@@ -147,7 +149,7 @@ class _Reducer:
         yield from self._whole([basis for basis in rest if not basis.of_runs], of_runs=False)
 
     def _work(self, basis: Basis) -> _Work:
-        state, rollup = by_day(self.store, basis, self.dumps), rollup_of(basis.name)
+        state, rollup = by_day(self.store, basis, self.stamps), rollup_of(basis.name)
         work = _Work(basis, state, rollup, Done(basis.name), set(state.open))
         for day in state.of_level(INTERVAL) if rollup else ():
             found = state.pieces[day]

@@ -71,13 +71,14 @@ def days_of(dumps: Iterable[Held]) -> list[date]:
 
 def _folders(store: Store) -> Iterator[Path]:
     """The folders of all dumps. Patterns take ten times as long, and a store gets old."""
-    for system in _inside(store.records, "system="):
-        for day in _inside(system, "date="):
-            for dump in _inside(day, "dump="):
+    for system in inside(store.records, "system="):
+        for day in inside(system, "date="):
+            for dump in inside(day, "dump="):
                 yield Path(dump)
 
 
-def _inside(folder: str | Path, begin: str) -> list[str]:
+def inside(folder: str | Path, begin: str) -> list[str]:
+    """Paths of what is in a folder, if that is there, whose names begin so; in any order."""
     try:
         with os.scandir(folder) as entries:
             return [entry.path for entry in entries if entry.name.startswith(begin)]

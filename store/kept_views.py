@@ -66,13 +66,13 @@ def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]
         columns = ", ".join(map(name, said))
         said = {"level": "Length of what a row covers: 15m, hour, day.", **said}
         rows = landed_rows(f"{SCHEMA}_{reduction}")
-        yield _rolled(rows, files, schema)
+        yield _rolled(rows, files, schema, union=not found.is_uniform)
         create = f"CREATE VIEW {SCHEMA}.{name(reduction)} AS SELECT level, {columns} FROM {rows}"
         title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
         yield Entry("VIEW", f"{SCHEMA}.{name(reduction)}", create, title, said)
 
 
-def _rolled(rows: str, files: Sequence[Path], schema: pa.Schema) -> Entry:
+def _rolled(rows: str, files: Sequence[Path], schema: pa.Schema, *, union: bool) -> Entry:
     """The macro of the files of roll-ups: to make a view over them all would have to be opened."""
     places = {"level": "VARCHAR", "system": "VARCHAR"}
     typed = {column.name: sql_type(column.type) for column in schema} | places
@@ -81,7 +81,7 @@ def _rolled(rows: str, files: Sequence[Path], schema: pa.Schema) -> Entry:
     return Entry(
         "MACRO TABLE",
         rows.removesuffix("()"),
-        f"{create} {_parquet(files, hive=True)}",
+        f"{create} {_parquet(files, hive=True, union=union)}",
         stand_in=replacing(f"{create} (SELECT {none} WHERE false)"),
     )
 
@@ -135,7 +135,7 @@ def _rows(found: Kept, live: str) -> str:
     if found.is_open and not found.closed:
         return live
     if found.tells_columns:
-        return _parquet(found.files, union=bool(found.closed))
+        return _parquet(found.files, union=not found.is_uniform)
     # The live view also tells the columns: results of another version may lack some.
     condition = f"NOT {_is_one_of(found.closed)}" if found.is_open else "false"
     rows = f"SELECT * FROM {live} WHERE {condition}"
@@ -151,10 +151,12 @@ def _is_one_of(days: Sequence[Day]) -> str:
 
 
 def _parquet(files: Sequence[Path], *, hive: bool = False, union: bool = False) -> str:
-    """A relation over files. `hive`: the level is in their path; `union`: columns may differ."""
+    """A relation over files.
+
+    Args:
+        hive: the level is in their path.
+        union: columns may differ, so that all files are opened to see, and not only the first.
+    """
     listed = ", ".join(text(str(file.absolute())) for file in files)
     types = ", hive_types = {'level': VARCHAR, 'system': VARCHAR}" if hive else ""
-    return (
-        f"read_parquet([{listed}], union_by_name = {hive or union}, "
-        f"hive_partitioning = {hive}{types})"
-    )
+    return f"read_parquet([{listed}], union_by_name = {union}, hive_partitioning = {hive}{types})"

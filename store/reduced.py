@@ -12,6 +12,7 @@ day were pruned, what was made of them is all there is.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -21,7 +22,7 @@ from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
-from .days import Held, days_of, held
+from .days import Held, days_of, held, inside
 from .parquet import write_table
 from .stamps import Basis, bases, days_stamps, definition, joined, whole
 from .store import Store
@@ -47,6 +48,19 @@ class Piece:
     stamp: str
     shifts: str
     path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """What each day rests on.
+
+    Attributes:
+        of_days: a stamp of the dumps of each day.
+        pruned: days whose samples are gone, at least in part.
+    """
+
+    of_days: dict[Day, str]
+    pruned: set[Day]
 
 
 @dataclass(slots=True)
@@ -104,6 +118,17 @@ class Kept:
         return any(piece.stamp == expected.get(day) for day, piece in fine.items())
 
     @property
+    def is_uniform(self) -> bool:
+        """Whether all files have the columns of today: the first of them then tells of all."""
+        if self.days is None:
+            return True
+        expected = self.days.expected
+        pieces = (
+            (day, piece) for day, all_of in self.days.pieces.items() for piece in all_of.values()
+        )
+        return all(piece.stamp == expected.get(day) for day, piece in pieces)
+
+    @property
     def said(self) -> str:
         """Changes with anything that a reader would notice."""
         files = [path.name for path in (*self.files, *self.rollups)]
@@ -123,9 +148,10 @@ def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
     if not (store.root / "reduced").exists():
         return {}
     dumps, found = held(store), {}
+    stamps = stamped(dumps)
     for basis in bases(views):
         if basis.by_time and basis.public:
-            state = by_day(store, basis, dumps)
+            state = by_day(store, basis, stamps)
             if state.pieces or state.pruned:
                 found[basis.name] = _kept(state)
         elif (file := whole_file(store, basis, dumps)).exists():
@@ -133,15 +159,22 @@ def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
     return found
 
 
-def by_day(store: Store, basis: Basis, dumps: Sequence[Held]) -> ByDay:
+def stamped(dumps: Sequence[Held]) -> Stamped:
+    """What the days of some dumps rest on, whatever is computed of them."""
+    found = Stamped({}, set())
+    for system, group in itertools.groupby(dumps, key=lambda one: one.system):
+        of_system = list(group)
+        for day, stamp in days_stamps(of_system).items():
+            found.of_days[system, day] = stamp
+        found.pruned.update((system, day) for day in days_of(d for d in of_system if d.pruned))
+    return found
+
+
+def by_day(store: Store, basis: Basis, stamps: Stamped) -> ByDay:
     """How far a reduction by time is kept."""
     said = definition(store, basis)
-    state = ByDay(basis.name, {})
-    for system in dict.fromkeys(one.system for one in dumps):
-        of_system = [one for one in dumps if one.system == system]
-        for day, stamp in days_stamps(of_system).items():
-            state.expected[system, day] = joined(said, stamp)
-        state.pruned |= {(system, day) for day in days_of(d for d in of_system if d.pruned)}
+    expected = {day: joined(said, stamp) for day, stamp in stamps.of_days.items()}
+    state = ByDay(basis.name, expected, pruned=stamps.pruned)
     others: list[Piece] = []
     for piece in pieces_of(store, basis.name):
         where = (piece.system, piece.day)
@@ -161,13 +194,15 @@ def by_day(store: Store, basis: Basis, dumps: Sequence[Held]) -> ByDay:
 
 def pieces_of(store: Store, name: str) -> Iterator[Piece]:
     """All pieces of a reduction, up to date or not."""
-    for path in (store.root / "reduced" / name).glob("level=*/system=*/*.parquet"):
-        day, _, rest = path.stem.rpartition("-")
-        stamp, _, shifts = rest.partition(".")
-        level = path.parent.parent.name.partition("=")[2]
-        system = unquote(path.parent.name.partition("=")[2])
-        if level in LEVELS and not path.name.startswith("."):
-            yield Piece(level, system, date.fromisoformat(day), stamp, shifts, path)
+    for level in LEVELS:
+        for folder in inside(store.root / "reduced" / name / f"level={level}", "system="):
+            system = unquote(folder.rpartition("=")[2])
+            for path in inside(folder, ""):
+                file, _, suffix = path[len(folder) + 1 :].rpartition(".")
+                if suffix == "parquet" and not file.startswith("."):
+                    day, _, rest = file.rpartition("-")
+                    stamp, _, shifts = rest.partition(".")
+                    yield Piece(level, system, date.fromisoformat(day), stamp, shifts, Path(path))
 
 
 def piece_path(store: Store, name: str, level: str, where: Day, stamp: str) -> Path:

@@ -23,7 +23,7 @@ from ..schemas.lookup import unknown
 from ..schemas.registry import record_of, tables
 from .catalogue import View
 from .days import PRUNED, Held, held
-from .reduced import INTERVAL, LEVELS, ByDay, Day, by_day
+from .reduced import INTERVAL, LEVELS, ByDay, Day, by_day, stamped
 from .stamps import Basis, bases
 from .store import Store, replace_durably
 
@@ -98,7 +98,8 @@ def plan(store: Store, views: Sequence[View], wanted: Retention, today: date) ->
     """
     dumps, found = held(store), Prune()
     by_time = [basis for basis in bases(views) if basis.by_time and basis.public]
-    states = [by_day(store, basis, dumps) for basis in by_time]
+    stamps = stamped(dumps)
+    states = [by_day(store, basis, stamps) for basis in by_time]
     for state in states:
         for level, path in _results(state, wanted, today):
             found.results.setdefault(level, []).append(path)

@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from ..schemas.registry import fingerprint
 from .classes import classes_text
@@ -90,9 +95,25 @@ def basis_of(dumps: Sequence[Held], first: date, last: date) -> list[Held]:
 
 
 def is_anchored(dumps: Sequence[Held]) -> bool:
-    """Whether some interval before each one says how long it should be, if it does not itself."""
-    told = min((min(one.days) for one in dumps if one.nominal and one.days), default=date.max)
-    return all(one.nominal or one.begins > told for one in dumps)
+    """Whether the first interval of all says how long it should be, so that one before each does.
+
+    Args:
+        dumps: of one system.
+    """
+    if all(one.nominal for one in dumps):
+        return True
+    first = min(day for one in dumps for day in one.days)
+    return _is_told_first(tuple(one.folder for one in dumps if first in one.days))
+
+
+@functools.lru_cache(maxsize=64)
+def _is_told_first(folders: tuple[Path, ...]) -> bool:
+    """Whether the first interval of some dumps, whose content never changes, says its length."""
+    files = [folder / "interval.parquet" for folder in folders]
+    rows = pa.concat_tables(pq.ParquetFile(f).read(["interval_end", "nominal_s"]) for f in files)
+    ends = rows.column("interval_end")
+    of_first = rows.filter(pc.equal(ends, pc.min(ends))).column("nominal_s")
+    return bool(of_first.null_count < len(of_first))
 
 
 def _is_configured(one: Held) -> bool:

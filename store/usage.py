@@ -9,7 +9,7 @@ from typing import Any
 
 from .catalogue import FILE, View
 from .days import Held, days_of, held
-from .reduced import LEVELS, by_day
+from .reduced import LEVELS, by_day, stamped
 from .stamps import bases
 from .store import Store
 
@@ -21,7 +21,8 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
     """
     dumps = held(store)
     by_time = [basis for basis in bases(views) if basis.by_time and basis.public]
-    states = [by_day(store, basis, dumps) for basis in by_time]
+    stamps = stamped(dumps)
+    states = [by_day(store, basis, stamps) for basis in by_time]
     rows, outdated = [], [path for state in states for path in state.outdated]
     for system in dict.fromkeys(one.system for one in dumps):
         of_system = [one for one in dumps if one.system == system]
