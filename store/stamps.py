@@ -71,7 +71,7 @@ def definition(store: Store, basis: Basis) -> str:
 
 def whole(store: Store, basis: Basis, dumps: Sequence[Held]) -> str:
     """The stamp of a result that rests on all dumps and runs."""
-    said = [definition(store, basis), *(one.folder.name for one in dumps)]
+    said = [definition(store, basis), *(one.dump for one in dumps)]
     said += [run.read_text(encoding="utf-8") for run in sorted(store.runs.glob("*.json"))]
     return _digest(said)
 

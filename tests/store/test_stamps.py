@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
@@ -25,6 +28,10 @@ def dumps(folder: Path, *configured: bool, nominal: tuple[int, ...] = ()) -> lis
         if has:
             (place / "mtrsys.parquet").touch()
         says = number in nominal if nominal else has
+        length = pa.array([NOMINAL_S if says else None], pa.int64())
+        ends = pa.array([datetime.combine(day, time(12))], pa.timestamp("us"))
+        intervals = pa.table({"interval_end": ends, "nominal_s": length})
+        pq.write_table(intervals, place / "interval.parquet")
         found.append(Held(place, "VM", f"d{number}", day, (day,), says))
     return found
 
@@ -61,6 +68,21 @@ def test_a_dump_without_configuration_in_the_middle_leaves_other_days_alone(tmp_
     before = days_stamps(found[:3])
     after = days_stamps(found)
     assert {d: after[d] for d in before} == before
+
+
+def test_a_dump_without_configuration_later_on_the_first_day_changes_no_other_day(
+    store: Store, tmp_path: Path
+):
+    for hour, damage in ((0, ""), (1, "no configuration"), (24, ""), (48, "")):
+        file = tmp_path / f"{hour}.mon"
+        file.write_bytes(hourly("ALPHA", 0, hour, damage).data)
+        ingest(file, store, system="ALPHA")
+    found = held(store)
+    assert [one.nominal for one in found].count(False) == 1 and is_anchored(found)
+    days = sorted({d for one in found for d in one.days})
+    assert len(basis_of(found, days[2], days[2])) == 2  # of that day, and the last before it
+    before = days_stamps([one for one in found if days[2] not in one.days])
+    assert {d: days_stamps(found)[d] for d in before} == before
 
 
 def test_an_interval_is_as_long_as_was_said_before_it(store: Store, tmp_path: Path):
