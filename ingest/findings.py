@@ -100,7 +100,7 @@ class Code(Enum):
     LAYOUT_UNKNOWN = (
         Severity.INFO,
         "No layout for this domain and record. Its records are kept raw in `record_raw`.",
-        "Bring the layout of your release (cpmon schema import), then land the dump in a new store.",
+        "Bring the layout of your release (cpmon schema import), and land the dump in a new store.",
     )
     GROUP_CUT = (
         Severity.WARNING,
