@@ -149,8 +149,8 @@ def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
         return {}
     dumps, found = held(store), {}
     stamps = stamped(dumps)
-    for basis in bases(views):
-        if basis.by_time and basis.public:
+    for basis in (one for one in bases(views) if one.public):
+        if basis.by_time:
             state = by_day(store, basis, stamps)
             if state.pieces or state.pruned:
                 found[basis.name] = _kept(state)
