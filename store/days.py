@@ -54,7 +54,7 @@ def held(store: Store) -> list[Held]:
     """What every dump holds, by system, begin and dump."""
     file = store.root / "reduced" / FILE
     known = _read(file)
-    found = [_held(folder, known) for folder in _folders(store)]
+    found = [_held(folder, known) for folder in dump_folders(store)]
     facts = {one.dump: [[str(day) for day in one.days], one.nominal] for one in found}
     if file.parent.exists() and facts.keys() - known.keys():
         with suppress(
@@ -69,7 +69,7 @@ def days_of(dumps: Iterable[Held]) -> list[date]:
     return sorted({day for one in dumps for day in one.days})
 
 
-def _folders(store: Store) -> Iterator[Path]:
+def dump_folders(store: Store) -> Iterator[Path]:
     """The folders of all dumps. Patterns take ten times as long, and a store gets old."""
     for system in inside(store.records, "system="):
         for day in inside(system, "date="):

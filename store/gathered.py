@@ -1,24 +1,38 @@
 """A store as it is now, for one who asks it many questions, however old it is.
 
 Each dump has a small file of its intervals and one of what it is, which stay for ever; nearly every
-question would open all of them. Here they are read once.
+question would open all of them. Here only those of new dumps are opened: what the others said is
+remembered in `gathered/`, a file for each of the two, which may be deleted at any time.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from .catalogue import View, readers_catalogue
+from .days import dump_folders
 from .meta import DUMP
 from .sealing import Limits, seal
-from .sources import json_rows
+from .sources import json_rows, parquet_rows
 from .store import Store
 from .views import LANDED, landed_rows, name
+
+FOLDER = "gathered"
+_DUMPS = b"dumps"
+"""Under this key of a file stands which dumps it has read; some have no rows."""
+
+Read = Callable[[Sequence[Path]], pa.Table]
+"""The rows of the dumps in some folders."""
 
 
 def gathered(
@@ -35,18 +49,73 @@ def gathered(
         CpmonError: a limit means nothing.
     """
     connection = readers_catalogue(store, views)
-    _hold(connection, "interval", landed_rows("interval"))
-    with tempfile.TemporaryDirectory() as scratch:  # DuckDB takes a millisecond for each file
-        file = Path(scratch) / "dumps.json"
-        with file.open("w", encoding="utf-8") as stream:
-            stream.writelines(f"{json.dumps(about)}\n" for about in store.dumps())
-        _hold(connection, "dump.json", json_rows(file, DUMP, present=file.stat().st_size > 0))
+    folders = {folder.name.partition("=")[2]: folder for folder in dump_folders(store)}
+
+    def intervals(some: Sequence[Path]) -> pa.Table:
+        rows = parquet_rows(store, "interval", some)
+        return connection.sql(f"SELECT * FROM {rows}").to_arrow_table()
+
+    def abouts(some: Sequence[Path]) -> pa.Table:
+        with tempfile.TemporaryDirectory() as scratch:  # DuckDB takes a millisecond for each file
+            file = Path(scratch) / "dumps.json"
+            said = [json.loads((folder / "dump.json").read_bytes()) for folder in some]
+            file.write_text("".join(f"{json.dumps(about)}\n" for about in said), encoding="utf-8")
+            rows = json_rows(file, DUMP, present=bool(said))
+            return connection.sql(f"SELECT * FROM {rows}").to_arrow_table()
+
+    _hold(connection, "interval", _rows(store, "interval", folders, intervals))
+    _hold(connection, "dump.json", _rows(store, "dump", folders, abouts))
     seal(connection, store, limits or Limits())
     return connection
 
 
-def _hold(connection: duckdb.DuckDBPyConnection, table: str, rows: str) -> None:
+def _rows(store: Store, kind: str, folders: Mapping[str, Path], read: Read) -> pa.Table:
+    """What all dumps say: those that are remembered, and the others, which are read.
+
+    Args:
+        folders: of all dumps, by name.
+    """
+    file = store.root / FOLDER / f"{kind}.parquet"
+    before, known = _remembered(file)
+    rows = read([folders[dump] for dump in sorted(folders.keys() - known)])
+    if before is not None and before.schema.equals(rows.schema):
+        there = pc.is_in(before.column("dump"), pa.array(sorted(folders), pa.string()))
+        rows = pa.concat_tables([before.filter(there), rows])
+    elif known & folders.keys():  # remembered by another version
+        rows = read([folders[dump] for dump in sorted(folders)])
+    if known != folders.keys():
+        with suppress(OSError):  # a disk that cannot be written serves readers all the same
+            _remember(file, rows, sorted(folders))
+    return rows
+
+
+def _remembered(file: Path) -> tuple[pa.Table | None, set[str]]:
+    """Rows, and of which dumps; nothing where the file is missing or damaged."""
+    try:
+        table = pq.ParquetFile(file).read()
+        dumps = json.loads((table.schema.metadata or {})[_DUMPS])
+    except (OSError, pa.ArrowException, KeyError, ValueError):
+        return None, set()
+    return table.replace_schema_metadata(), set(dumps)
+
+
+def _remember(file: Path, rows: pa.Table, dumps: Sequence[str]) -> None:
+    """Write it beside and rename it. What a kill leaves is removed with other leftovers."""
+    file.parent.mkdir(exist_ok=True)
+    said = rows.replace_schema_metadata({_DUMPS: json.dumps(dumps).encode()})
+    beside = file.parent.parent / f".{FOLDER}.{secrets.token_hex(6)}"
+    try:
+        pq.write_table(said, beside, compression="zstd")
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _hold(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
     """Let a table in memory stand for the files of a landed one."""
-    macro, held = landed_rows(table), f"{LANDED}.{name(f'held_{table}')}"
-    connection.execute(f"CREATE TABLE {held} AS SELECT * FROM {rows}")
+    held = f"{LANDED}.{name(f'held_{table}')}"
+    connection.register("_rows", rows)
+    connection.execute(f"CREATE TABLE {held} AS SELECT * FROM _rows")
+    connection.unregister("_rows")
+    macro = landed_rows(table)
     connection.execute(f"CREATE OR REPLACE MACRO {macro} AS TABLE SELECT * FROM {held}")

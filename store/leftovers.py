@@ -11,7 +11,14 @@ LOCK = ".lock"
 """Ends the name of the file that the owner of a half-written dump keeps locked."""
 AGE_S = 86_400
 """What has no lock is left alone for so long: its owner may still be at work."""
-_UNNAMED = ("tmp*", ".store.json.*", ".catalog.*", ".classes.txt.*", "runs/.*.json.*")
+_UNNAMED = (
+    "tmp*",
+    ".store.json.*",
+    ".catalog.*",
+    ".classes.txt.*",
+    ".gathered.*",
+    "runs/.*.json.*",
+)
 
 
 def sweep(root: Path) -> None:

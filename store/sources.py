@@ -47,9 +47,13 @@ def source_of(store: Store, table: str, dumps: Iterable[Path], where: str) -> st
     Args:
         dumps: their folders. where: a condition.
     """
+    return f"{replacing(_macro(table, parquet_rows(store, table, dumps)).create)} WHERE {where}"
+
+
+def parquet_rows(store: Store, table: str, dumps: Iterable[Path]) -> str:
+    """A relation over what some dumps, in these folders, hold of a landed table."""
     files = [folder.absolute() / f"{table}.parquet" for folder in dumps]
-    rows = _parquet(table, [file for file in files if file.exists()], _is_drifted(store))
-    return f"{replacing(_macro(table, rows).create)} WHERE {where}"
+    return _parquet(table, [file for file in files if file.exists()], _is_drifted(store))
 
 
 def _macro(table: str, rows: str, none: str = "") -> Entry:

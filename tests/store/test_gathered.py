@@ -37,12 +37,50 @@ def test_it_answers_as_any_connection_does(store: Store, relation: str):
     assert len(found) and found.equals(expected)
 
 
-def test_what_every_dump_brings_is_not_opened_again(store: Store, tmp_path: Path):
-    copy = Store(Path(shutil.copytree(store.root, tmp_path / "copy")))
+COUNTED = "SELECT (SELECT count(*) FROM meta.interval), (SELECT count(*) FROM meta.dump)"
+
+
+@pytest.fixture
+def copy(store: Store, tmp_path: Path) -> Store:
+    return Store(Path(shutil.copytree(store.root, tmp_path / "copy")))
+
+
+def counted(store: Store) -> tuple[int, int]:
+    with gathered(store) as con:
+        ((intervals, dumps),) = con.sql(COUNTED).fetchall()
+        return intervals, dumps
+
+
+def test_what_every_dump_brings_is_not_opened_again(copy: Store):
     with gathered(copy) as con:
         shutil.rmtree(copy.records)
-        assert con.sql("SELECT count(*) FROM meta.interval").fetchall() == [(30,)]
-        assert con.sql("SELECT count(*) FROM meta.dump").fetchall() == [(12,)]
+        assert con.sql(COUNTED).fetchall() == [(30, 12)]
+
+
+def test_what_was_read_once_is_remembered(copy: Store, tmp_path: Path):
+    assert counted(copy) == (30, 12)
+    for file in ("interval.parquet", "dump.json"):
+        for old in copy.records.rglob(file):
+            old.write_bytes(b"nobody reads this")
+    assert counted(copy) == (30, 12)
+
+    one = hourly("GAMMA", 2, 0, "")
+    (tmp_path / one.name).write_bytes(one.data)
+    landed = ingest(tmp_path / one.name, copy, system="GAMMA")
+    intervals, dumps = counted(copy)
+    assert intervals > 30 and dumps == 13
+
+    shutil.rmtree(copy.find(landed.dump) or "")
+    assert counted(copy) == (30, 12)
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1 nothing of it PAR1"])
+def test_a_damaged_memory_is_made_again(copy: Store, data: bytes):
+    counted(copy)
+    for file in (copy.root / "gathered").iterdir():
+        file.write_bytes(data)
+    assert counted(copy) == counted(copy) == (30, 12)
+    assert all(file.read_bytes() != data for file in (copy.root / "gathered").iterdir())
 
 
 def test_a_store_without_dumps_has_none(tmp_path: Path):
