@@ -60,7 +60,7 @@ def test_what_every_dump_brings_is_not_opened_again(copy: Store):
 def test_what_was_read_once_is_remembered(copy: Store, tmp_path: Path):
     assert counted(copy) == (30, 12)
     for file in ("interval.parquet", "dump.json"):
-        for old in copy.records.rglob(file):
+        for old in sorted(copy.records.rglob(file))[1:]:  # the first tells the columns
             old.write_bytes(b"nobody reads this")
     assert counted(copy) == (30, 12)
 
