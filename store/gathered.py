@@ -21,11 +21,11 @@ import pyarrow.parquet as pq
 
 from .catalogue import View, readers_catalogue
 from .days import dump_folders
-from .meta import DUMP
+from .meta import DUMP, INTERVAL
 from .sealing import Limits, seal
 from .sources import json_rows, parquet_rows
 from .store import Store
-from .views import LANDED, landed_rows, name
+from .views import LANDED, PLACE, landed_rows, name
 
 FOLDER = "gathered"
 _DUMPS = b"dumps"
@@ -53,7 +53,8 @@ def gathered(
 
     def intervals(some: Sequence[Path]) -> pa.Table:
         rows = parquet_rows(store, "interval", some)
-        return connection.sql(f"SELECT * FROM {rows}").to_arrow_table()
+        columns = ", ".join([*PLACE, *INTERVAL.names])
+        return connection.sql(f"SELECT {columns} FROM {rows}").to_arrow_table()
 
     def abouts(some: Sequence[Path]) -> pa.Table:
         with tempfile.TemporaryDirectory() as scratch:  # DuckDB takes a millisecond for each file
