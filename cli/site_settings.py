@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from ..reduce.settings import Settings
+    from ..store.sealing import Limits
 
 CONFIG = "cpmon.config"
 READ = "cpmon.settings"
@@ -46,10 +47,20 @@ def opened(store: Path) -> duckdb.DuckDBPyConnection:
     """
     from ..reduce.reductions import reductions
     from ..store import Store, connect
+
+    return connect(Store(store), reductions(), limits(store))
+
+
+def limits(store: Path) -> Limits:
+    """What queries of this command may use.
+
+    Raises:
+        CpmonError: the settings are wrong.
+    """
     from ..store.sealing import Limits
 
-    place, known = Store(store), settings(store)
-    return connect(place, reductions(), Limits(known.memory_limit, known.threads))
+    known = settings(store)
+    return Limits(known.memory_limit, known.threads)
 
 
 def command_name(context: click.Context) -> str:

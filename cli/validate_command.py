@@ -10,8 +10,7 @@ import click
 
 from .options import Text, output_options, rules_option, span_options, store_option
 from .output import deliver, write_file
-from .site_settings import opened
-from .site_settings import settings as site_settings
+from .site_settings import limits, opened, settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,17 +69,15 @@ def command(
     from ..reduce.validation.narrow import narrowed
     from ..reduce.validation.outcome_text import render_rules
     from ..store import Store
-    from ..store.sealing import Limits
     from .main import Status
 
     _check(rows, sql, html, output)
-    place, settings = Store(store), site_settings()
-    limits = Limits(settings.memory_limit, settings.threads)
+    said = settings()
     with opened(store) as connection:
         scope = scope_of(connection, run, system, since, until)
-    with narrowed(place, scope, limits) as (connection, landed):
-        written = str(settings.file or store / FILE)
-        known: Sequence[Rule] = load_rules(landed, settings.validation, rules, place=written)
+    with narrowed(Store(store), scope, limits(store)) as (connection, landed):
+        written = str(said.file or store / FILE)
+        known: Sequence[Rule] = load_rules(landed, said.validation, rules, place=written)
         known = [find_rule(known, name) for name in only] or known
         if listing:
             deliver(render_rules(known, form), output, form)
