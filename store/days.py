@@ -87,11 +87,11 @@ def inside(folder: str | Path, begin: str) -> list[str]:
 
 
 def _held(folder: Path, known: dict[str, tuple[Sequence[date], bool]]) -> Held:
-    system = unquote(folder.parent.parent.name.partition("=")[2])
-    dump = folder.name.partition("=")[2]
-    landed = date.fromisoformat(folder.parent.name.partition("=")[2])
+    place = str(folder)  # parts of a Path take four times as long, for each dump, each time
+    system, landed_on, dump = (part.partition("=")[2] for part in place.rsplit(os.sep, 3)[1:])
+    system, landed = unquote(system), date.fromisoformat(landed_on)
     days, nominal = known[dump] if dump in known else _look(folder / "interval.parquet")
-    pruned = os.path.exists(f"{folder}/{PRUNED}")  # noqa: PTH110 - once a dump, each time
+    pruned = os.path.exists(f"{place}/{PRUNED}")  # noqa: PTH110
     return Held(folder, system, dump, min([landed, *days]), tuple(days), nominal, pruned)
 
 

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from .catalogue import View, readers_catalogue
 from .days import dump_folders
-from .meta import DUMP, INTERVAL
+from .meta import DUMP, INTERVAL, meta_views
 from .sealing import Limits, seal
 from .sources import json_rows, parquet_rows
 from .store import Store
@@ -66,6 +66,8 @@ def gathered(
 
     _hold(connection, "interval", _rows(store, "interval", folders, intervals))
     _hold(connection, "dump.json", _rows(store, "dump", folders, abouts))
+    known = next(view for view in meta_views() if view.name == "meta.interval")
+    connection.execute(f"DROP VIEW {known.name}; CREATE TABLE {known.name} AS {known.select}")
     seal(connection, store, limits or Limits())
     return connection
 
