@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
+REACTION_S = 0.2
 _STYLE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -44,7 +45,12 @@ class Terminal:
         return _STYLE.sub(b"", self.raw).replace(b"\r\n", b"\n").decode(errors="replace")
 
     def type(self, text: str) -> None:
-        """Type something; Ctrl-C is the character 3, Ctrl-D 4."""
+        """Type something; Ctrl-C is the character 3, Ctrl-D 4.
+
+        No sooner than a person could: Python's readline does not hear a signal between the prompt
+        and its wait for a key.
+        """
+        time.sleep(REACTION_S)
         os.write(self._end, text.encode())
 
     def wait_for(self, text: str, times: int = 1, seconds: float = 60) -> None:
