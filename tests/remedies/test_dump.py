@@ -20,6 +20,10 @@ CONFIGURATION = dump(samples(frame(fields("mtrsys", systmid=SYSTEM))))
 RECOGNISE = "ingest/recognise.py"
 
 
+def zstd(data: bytes) -> bytes:
+    return pa.compress(data, codec="zstd", asbytes=True)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -55,10 +59,6 @@ def test_an_empty_dump_is_copied_again(tried: Attempt, tmp_path: Path):
 
 
 @tries(RECOGNISE, "{} is no monitor data")
-def zstd(data: bytes) -> bytes:
-    return pa.compress(data, codec="zstd", asbytes=True)
-
-
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd])
 def test_in_place_of_other_data_a_dump_is_given_plain_or_compressed(
     pack: object, tried: Attempt, tmp_path: Path
