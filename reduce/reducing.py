@@ -6,7 +6,8 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -46,6 +47,8 @@ from .shifts import Shift
 
 MOST_DAYS = 2
 """Days of a system that are computed at once, where so many are missing."""
+KEPT_AT_ONCE = 2
+"""Reductions that are rolled up and written while the next is computed; one more may wait."""
 
 
 @dataclass(slots=True)
@@ -119,6 +122,7 @@ class _Reducer:
         self.hours = hashlib.blake2b(said, digest_size=4).hexdigest()
         self._limits = Limits(settings.memory_limit, settings.threads)
         self._bench: Workbench | None = None
+        self._whole: dict[str, Done] = {}
 
     @property
     def bench(self) -> Workbench:
@@ -134,19 +138,27 @@ class _Reducer:
     def run(self, chosen: Sequence[Basis]) -> Iterator[Done]:
         """Compute what is missing; yields in any order."""
         works = [self._work(basis) for basis in chosen if basis.by_time]
+        rest = [basis for basis in chosen if not basis.by_time]
+        of_runs = self._not_kept(basis for basis in rest if basis.of_runs)
         for system in dict.fromkeys(one.system for one in self.dumps):
             of_system = [one for one in self.dumps if one.system == system]
             missing = {day for work in works for of, day in work.missing if of == system}
-            for batch in batches(of_system, days_of(of_system), sorted(missing), MOST_DAYS):
-                self._compute(works, batch)
+            days = days_of(of_system)
+            for batch in batches(of_system, days, sorted(missing), MOST_DAYS):
+                is_all = len(batch.basis) == len(self.dumps) and len(batch.days) == len(days)
+                self._compute(works, batch, of_runs if is_all else [])
         for work in works:
             self._roll_up_again(work)
             for path in work.state.outdated:
                 path.unlink(missing_ok=True)
             yield work.done
-        rest = [basis for basis in chosen if not basis.by_time]
-        yield from self._whole([basis for basis in rest if basis.of_runs], of_runs=True)
-        yield from self._whole([basis for basis in rest if not basis.of_runs], of_runs=False)
+        if of_runs := self._not_kept(of_runs):
+            self.bench.narrow_to_runs(of_runs)
+            self._keep_whole(of_runs)
+        if others := self._not_kept(basis for basis in rest if not basis.of_runs):
+            self.bench.widen(others)
+            self._keep_whole(others)
+        yield from (self._whole.get(basis.name, Done(basis.name)) for basis in rest)
 
     def _work(self, basis: Basis) -> _Work:
         state, rollup = by_day(self.store, basis, self.stamps), rollup_of(basis.name)
@@ -157,21 +169,24 @@ class _Reducer:
                 work.unrolled.add(day)
         return work
 
-    def _compute(self, works: Sequence[_Work], batch: Batch) -> None:
+    def _compute(self, works: Sequence[_Work], batch: Batch, of_runs: Sequence[Basis]) -> None:
+        """The days of a batch; reductions of runs as well, where it holds all that there is."""
         days = {(batch.system, day) for day in batch.days}
         these = [work for work in works if work.missing & days]
-        self.bench.narrow(batch, [work.basis for work in these])
-        with ThreadPoolExecutor(max_workers=1) as pool:  # one is kept while the next is computed
-            before: Future[None] | None = None
+        self.bench.narrow(batch, [*(work.basis for work in these), *of_runs])
+        with ThreadPoolExecutor(max_workers=KEPT_AT_ONCE) as pool:
+            kept: deque[Future[None]] = deque()
             for work in these:
                 started = time.perf_counter()
                 rows = self.bench.rows(work.basis, batch.where())
                 work.done.seconds += time.perf_counter() - started
-                if before is not None:
-                    before.result()  # no more than two are in memory
-                before = pool.submit(self._keep_days, work, batch, rows)
-            if before is not None:
-                before.result()
+                kept.append(pool.submit(self._keep_days, work, batch, rows))
+                del rows
+                if len(kept) > KEPT_AT_ONCE:
+                    kept.popleft().result()
+            self._keep_whole(of_runs)
+            for one in kept:
+                one.result()
 
     def _keep_days(self, work: _Work, batch: Batch, rows: pa.Table) -> None:
         started = time.perf_counter()
@@ -198,25 +213,18 @@ class _Reducer:
             return
         self._describe(work.rollup)
         measured = rows.select(read_columns(work.rollup))
-        parts = [
-            work.rollup.tables(self._of_shift(measured, shift), shift)
-            for shift in (None, *self.shifts)
-        ]
-        for level in LEVELS:
-            rolled = pa.concat_tables([part[level] for part in parts])
+        ends = pa.table({TIME: rows.column(TIME).unique()})
+        of_shifts = {shift: self._of_shift(ends, shift) for shift in self.shifts}
+        for level, rolled in work.rollup.tables(measured, of_shifts).items():
             self._publish(rolled, work, level, where, f"{stamp}.{self.hours}")
 
-    def _of_shift(self, rows: pa.Table, shift: Shift | None) -> pa.Table:
-        """The rows of its hours."""
-        if shift is None:
-            return rows
-        ends = pa.table({TIME: rows.column(TIME).unique()})
+    def _of_shift(self, ends: pa.Table, shift: Shift) -> pa.Array:
+        """Those ends of intervals that are in its hours."""
         text, values = shift.where(TIME)
         with self.connection.cursor() as own:  # another thread uses the connection
             own.register("_ends", ends)
             within = own.sql(f"SELECT {TIME} FROM _ends WHERE {text}", params=values)
-            chosen = within.to_arrow_table().column(TIME).combine_chunks()
-        return rows.filter(pc.is_in(rows.column(TIME), chosen))
+            return within.to_arrow_table().column(TIME).combine_chunks()
 
     def _describe(self, rollup: Rollup) -> None:
         """What the columns of roll-ups say stands beside them, for the catalogue."""
@@ -235,22 +243,20 @@ class _Reducer:
             work.done.days += 1
         work.done.seconds += time.perf_counter() - started
 
-    def _whole(self, chosen: Sequence[Basis], *, of_runs: bool) -> Iterator[Done]:
-        """Reductions that are kept in one file."""
-        todo = [b for b in chosen if not whole_file(self.store, b, self.dumps).exists()]
-        if todo:
-            see = self.bench.narrow_to_runs if of_runs else self.bench.widen
-            see(todo)
+    def _not_kept(self, chosen: Iterable[Basis]) -> list[Basis]:
+        """Reductions that are kept in one file, and are not."""
+        return [b for b in chosen if not whole_file(self.store, b, self.dumps).exists()]
+
+    def _keep_whole(self, chosen: Iterable[Basis]) -> None:
+        """Compute reductions that are kept in one file, of what the bench lets them see."""
         for basis in chosen:
-            done = Done(basis.name)
-            if basis in todo:
-                started = time.perf_counter()
-                done.rows = keep(self.store, basis, self.bench.rows(basis))
-                done.days, done.seconds = 1, time.perf_counter() - started
-            yield done
+            started = time.perf_counter()
+            rows = keep(self.store, basis, self.bench.rows(basis))
+            self._whole[basis.name] = Done(basis.name, rows, 1, time.perf_counter() - started)
 
     def _publish(self, table: pa.Table, work: _Work, level: str, where: Day, stamp: str) -> None:
         path = piece_path(self.store, work.basis.name, level, where, stamp)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_result(self.scratch / level, table)
-        publish(self.scratch / level, path)
+        scratch = self.scratch / f"{work.basis.name}.{level}"
+        write_result(scratch, table)
+        publish(scratch, path)

@@ -42,25 +42,35 @@ class Rollup:
     keys: tuple[str, ...]
     shown: tuple[ReportColumn, ...]
 
-    def tables(self, rows: pa.Table, shift: Shift | None = None) -> dict[str, pa.Table]:
+    def tables(
+        self, rows: pa.Table, shifts: Mapping[Shift, pa.Array] | None = None
+    ) -> dict[str, pa.Table]:
         """Level -> the roll-up of some rows of one system.
 
         Args:
-            rows: of the reduction, in any order; those without `seconds` do not count.
-            shift: whose hours they are; without one they are all.
+            rows: with `read_columns`, in any order; those without `seconds` do not count.
+            shifts: the ends of the intervals in the hours of each, which are rolled up as well.
         """
         ordered = Ordered(rows, TIME, self.keys, "seconds")
-        levels: dict[str, Spans] = {}
-        for level, length in LEVELS.items():
-            levels[level] = Spans(ordered, length, next(reversed(levels.values()), None))
-        found = {level: self._frame(spans, shift) for level, spans in levels.items()}
-        often = {column.mean.under for column in self.shown if isinstance(column.mean, Sums)}
-        for column in self.shown:
-            for level, spans in levels.items():
-                found[level] |= dict(_columns(column, spans))
-            for spans in levels.values():
-                spans.forget(often)
-        return {level: pa.table(columns) for level, columns in found.items()}
+        parts: dict[Shift | None, dict[str, Spans]] = {None: _levels(ordered)}
+        parts |= {of: _levels(ordered.within(ends)) for of, ends in (shifts or {}).items()}
+        found = {
+            (shift, level): self._frame(spans, shift)
+            for shift, levels in parts.items()
+            for level, spans in levels.items()
+        }
+        for place, column in enumerate(self.shown):
+            _see_values(column, ordered)
+            later = {name for other in self.shown[place + 1 :] for name in _sums(other)}
+            for shift, levels in reversed(parts.items()):  # all rows last: the others read them
+                for level, spans in levels.items():
+                    found[shift, level] |= dict(_columns(column, spans))
+                for spans in levels.values():
+                    spans.forget(later)
+        return {
+            level: pa.concat_tables([pa.table(found[shift, level]) for shift in parts])
+            for level in LEVELS
+        }
 
     def _frame(self, spans: Spans, shift: Shift | None) -> dict[str, pa.Array]:
         """What every roll-up has."""
@@ -125,16 +135,48 @@ def hours_of(shifts: Iterable[Shift]) -> str:
 
 
 def read_columns(rollup: Rollup) -> Sequence[str]:
-    """The columns of a reduction that its roll-up is made of."""
+    """The columns of a reduction that its roll-up is made of.
+
+    What an interval comes to is computed as what a span of one does, from sums.
+    """
     found = ["system", TIME, "seconds", *rollup.keys]
     for column in rollup.shown:
-        found.append(column.name)
-        match column.mean:
-            case Sums(over, under):
-                found += [over, under]
-            case Total(of):
-                found.append(of)
+        found += _sums(column)
     return list(dict.fromkeys(found))
+
+
+def _sums(column: ReportColumn) -> tuple[str, ...]:
+    """The columns behind one of a report."""
+    match column.mean:
+        case Sums(over, under):
+            return over, under
+        case Total(of):
+            return (of,)
+    return (column.name,)
+
+
+def _levels(rows: Ordered) -> dict[str, Spans]:
+    """Spans of every level."""
+    levels: dict[str, Spans] = {}
+    for level, length in LEVELS.items():
+        levels[level] = Spans(rows, length, next(reversed(levels.values()), None))
+    return levels
+
+
+def _see_values(column: ReportColumn, rows: Ordered) -> None:
+    """What each interval comes to, where it is not in the rows."""
+    match column.mean:
+        case Sums(over, under, factor):
+            rows.put(column.name, _quotient(rows.values(over), rows.values(under), factor))
+        case Total(of, factor):
+            rows.put(column.name, rows.values(of) * factor)
+
+
+def _quotient(above: Floats, below: Floats, factor: float) -> Floats:
+    """A column by sums; nothing by zero is not known."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = np.where(below == 0, np.nan, above * factor / below)
+    return found
 
 
 def _columns(column: ReportColumn, spans: Spans) -> Iterator[tuple[str, pa.Array]]:
@@ -143,8 +185,7 @@ def _columns(column: ReportColumn, spans: Spans) -> Iterator[tuple[str, pa.Array
     match column.mean:
         case Sums(over, under, factor):
             above, below = spans.sum(over), spans.sum(under, where=over)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                yield name, _column(np.where(below == 0, np.nan, above * factor / below))
+            yield name, _column(_quotient(above, below, factor))
             yield sum_of(over), _column(above)
             yield time_of(over, under), _column(below)
         case Total(of, factor):

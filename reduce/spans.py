@@ -6,6 +6,7 @@ figure is one pass over a column.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
@@ -45,6 +46,7 @@ class Ordered:
         self._rows = rows
         self._values: dict[str, Floats] = {}
         self._gaps: dict[str, Mask | None] = {}
+        self._whole: tuple[Ordered, Mask] | None = None
         ticks = rows.column(time).cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()
         objects = object_codes(rows, keys)
         order = by_object_and_time(objects, ticks)
@@ -52,12 +54,30 @@ class Ordered:
         self.ticks: Integers = ticks[self.order]
         self.objects: Integers = objects[self.order]
 
+    def within(self, ends: pa.Array) -> Ordered:
+        """Those rows alone whose intervals end at some times."""
+        wanted = ends.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()
+        chosen = np.isin(self.ticks, wanted)
+        part = copy.copy(self)
+        part._values, part._gaps, part._whole = {}, {}, (self, chosen)
+        part.order, part.ticks = self.order[chosen], self.ticks[chosen]
+        part.objects = self.objects[chosen]
+        return part
+
     def values(self, name: str) -> Floats:
         """A column of numbers; remembered until `forget`."""
         if name not in self._values:
-            column = self._rows.column(name).cast(pa.float64())
-            self._values[name] = column.to_numpy(zero_copy_only=False)[self.order]
+            if self._whole:
+                whole, chosen = self._whole
+                self._values[name] = whole.values(name)[chosen]
+            else:
+                column = self._rows.column(name).cast(pa.float64())
+                self._values[name] = column.to_numpy(zero_copy_only=False)[self.order]
         return self._values[name]
+
+    def put(self, name: str, values: Floats) -> None:
+        """A column of numbers that rows need not have, or not these; until `forget`."""
+        self._values[name] = values
 
     def gaps(self, name: str) -> Mask | None:
         """Where a column of numbers is not known; None if it is everywhere."""

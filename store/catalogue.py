@@ -31,6 +31,7 @@ from .meta import meta_views
 from .reduced import Kept, kept
 from .sealing import Limits, seal
 from .sources import sources
+from .stamps import bases
 from .store import Store
 from .template import keep_as_template, load, save, template
 from .views import LANDED, interval_views, landed_rows, monitor_view
@@ -257,8 +258,10 @@ def _built(
 def _views(store: Store, plan: _Plan) -> Iterator[Entry]:
     """What a reader finds, each behind what it reads."""
     yield from _of_layouts(fingerprint())
-    for reduction in plan.views:
-        yield from reduction_entries(reduction, plan.reduced.get(reduction.name))
+    named = {reduction.name: reduction for reduction in plan.views}
+    for basis in bases(plan.views):
+        found = plan.reduced.get(basis.name)
+        yield from reduction_entries(named[basis.name], named[basis.kept], found)
     yield from rollup_entries(store, plan.reduced)
     yield coverage(plan.reduced)
 

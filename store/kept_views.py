@@ -34,23 +34,29 @@ _COVERED = {
 }
 
 
-def reduction_entries(reduction: View, found: Kept | None) -> Iterator[Entry]:
+def reduction_entries(reduction: View, rows: View, found: Kept | None) -> Iterator[Entry]:
     """The view of a reduction: over what is kept of it where that is up to date, else live.
 
     A macro says which, so that the view and its comments stay when more is kept.
+
+    Args:
+        rows: what is kept: the reduction itself, or one that it shows line by line.
     """
     said = {column.name: column.doc for column in reduction.columns}
     create = reduction.sql
     if not reduction.name.startswith("_"):
-        live = f"{LANDED}.{name(f'live_{reduction.name}')}"
-        computed = f"CREATE VIEW {live} AS {reduction.select}"
-        yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", said)
-        rows = landed_rows(f"kept_{reduction.name}")
-        columns = ", ".join(name(column.name) for column in reduction.columns)
+        live = name(rows.name)
+        if rows is reduction:
+            live = f"{LANDED}.{name(f'live_{reduction.name}')}"
+            computed = f"CREATE VIEW {live} AS {reduction.select}"
+            yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", said)
+        kept = landed_rows(f"kept_{reduction.name}")
+        columns = ", ".join(name(column.name) for column in rows.columns)
         source = live if found is None else _rows(found, live)
-        kept = f"CREATE MACRO {rows} AS TABLE SELECT {columns} FROM {source}"
-        yield Entry("MACRO TABLE", rows.removesuffix("()"), kept)
-        create = f"CREATE VIEW {name(reduction.name)} AS SELECT * FROM {rows}"
+        macro = f"CREATE MACRO {kept} AS TABLE SELECT {columns} FROM {source}"
+        yield Entry("MACRO TABLE", kept.removesuffix("()"), macro)
+        shown = "SELECT *" if rows is reduction else reduction.select.rpartition("\nFROM ")[0]
+        create = f"CREATE VIEW {name(reduction.name)} AS {shown} FROM {kept}"
     yield Entry("VIEW", name(reduction.name), create, reduction.doc, said)
 
 

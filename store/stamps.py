@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 BY_TIME = {"system", "interval_end", "seconds"}
 """A reduction with these columns has rows of intervals: it is kept day by day."""
 _OF_RUNS = {"meta.run", *(f"meta.{kind}" for kind in TABLES)}
+_LINE_BY_LINE = re.compile(r"select (?:(?!\b(?:from|over|distinct)\b).)+\nfrom (_\w+)", re.DOTALL)
 _CODE = ("views.py", "meta.py", "sql/deltas.sql")
 
 
@@ -39,6 +40,8 @@ class Basis:
         by_time: each of its days rests on the dumps that begin up to that day, and on no run.
         of_runs: it reads runs, and of samples those of runs.
         public: readers may know it.
+        kept: the reduction whose rows are kept: itself, or a private one by time that it shows
+            line by line, so that rates of rows at hand need no room.
         names: of all reductions that it reads, and its own; in the order of the views.
         sql: their texts.
     """
@@ -47,6 +50,7 @@ class Basis:
     by_time: bool
     of_runs: bool
     public: bool
+    kept: str
     names: tuple[str, ...]
     sql: tuple[str, ...]
 
@@ -57,7 +61,7 @@ class Basis:
 
 def bases(views: Sequence[View]) -> list[Basis]:
     """What each reduction rests on."""
-    said = tuple((view.name, view.sql, frozenset(c.name for c in view.columns)) for view in views)
+    said = tuple((v.name, v.sql, v.select, frozenset(c.name for c in v.columns)) for v in views)
     return list(_bases(said))
 
 
@@ -143,11 +147,12 @@ def joined(*stamps: str) -> str:
 
 
 @functools.lru_cache(maxsize=8)
-def _bases(views: tuple[tuple[str, str, frozenset[str]], ...]) -> tuple[Basis, ...]:
-    texts = {name: sql for name, sql, _ in views}
+def _bases(views: tuple[tuple[str, str, str, frozenset[str]], ...]) -> tuple[Basis, ...]:
+    texts = {name: sql for name, sql, _, _ in views}
+    columns_of = {name: columns for name, _, _, columns in views}
     reads = {name: (_words(sql) & texts.keys()) - {name} for name, sql in texts.items()}
     found = []
-    for name, _, columns in views:
+    for name, _, select, columns in views:
         below, rest = {name}, [name]
         while rest:
             rest += (more := reads[rest.pop()] - below)
@@ -156,7 +161,9 @@ def _bases(views: tuple[tuple[str, str, frozenset[str]], ...]) -> tuple[Basis, .
         sql = tuple(texts[known] for known in names)
         of_runs = any(_words(text) & _OF_RUNS for text in sql)
         by_time = columns >= BY_TIME and not of_runs
-        found.append(Basis(name, by_time, of_runs, not name.startswith("_"), names, sql))
+        below_it = _LINE_BY_LINE.fullmatch(code_of(select).strip())
+        kept = below_it[1] if by_time and below_it and columns_of[below_it[1]] >= BY_TIME else name
+        found.append(Basis(name, by_time, of_runs, not name.startswith("_"), kept, names, sql))
     return tuple(found)
 
 

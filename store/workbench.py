@@ -16,15 +16,11 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ..schemas.arrow import schemas
-from ..schemas.layout import Kind
-from ..schemas.registry import record_of, tables
 from .at_hand import GrowthAtHand
-from .catalogue import View, live_catalogue
+from .catalogue import View
 from .days import Held
-from .entries import Entry, replacing
+from .landed_views import LandedViews
 from .meta import meta_views
-from .sources import source_of, sources
 from .stamps import Basis, basis_of, code_of
 from .store import Store
 from .views import landed_rows, name, text
@@ -77,13 +73,10 @@ class Workbench:
         Args:
             scratch: a folder for what does not fit into memory.
 
-        Raises:
-            StoreError: the catalogue cannot be built.
         """
-        self.connection: duckdb.DuckDBPyConnection = live_catalogue(store)
+        self._records = LandedViews(store)
+        self.connection: duckdb.DuckDBPyConnection = self._records.connection
         self.connection.execute(f"SET temp_directory = {text(str(scratch))}; SET TimeZone = 'UTC'")
-        self._store, self._landed = store, store.tables()
-        self._macros = {entry.name: entry for entry in sources(store, self._landed)}
         self._views = {view.name: view for view in views}
         self._defined: dict[str, str] = {}
         self._intervals = "VIEW"
@@ -93,7 +86,8 @@ class Workbench:
     def narrow(self, batch: Batch, wanted: Sequence[Basis]) -> None:
         """Let the reductions see a batch and what it rests on."""
         basis = [one.folder for one in batch.basis]
-        self._open("interval", "true", basis)
+        self._show_meta("interval")
+        self._records.open("interval", "true", basis)
         ((previous,),) = self.connection.execute(
             f"SELECT max(interval_end) FROM {landed_rows('interval')} WHERE interval_end <= ?",
             [batch.first],
@@ -103,7 +97,8 @@ class Workbench:
 
     def narrow_to_runs(self, wanted: Sequence[Basis]) -> None:
         """Let the reductions see the samples of runs, and all that is no sample."""
-        self._open("interval", "true")
+        self._show_meta("interval", "run")
+        self._records.open("interval", "true", None)
         spans = self.connection.execute(
             "SELECT r.system, coalesce(max(i.interval_end), r.since), r.until FROM meta.run AS r"
             f" LEFT JOIN {landed_rows('interval')} AS i"
@@ -115,19 +110,22 @@ class Workbench:
 
     def widen(self, wanted: Sequence[Basis]) -> None:
         """Let the reductions see all dumps."""
-        self._open("interval", "true")
+        self._show_meta("interval")
+        self._records.open("interval", "true", None)
         self._see(wanted, "true")
 
     def rows(self, basis: Basis, where: str = "true") -> pa.Table:
-        """The rows of a reduction, one of those that were wanted; it is computed once.
+        """The rows that are kept of a reduction, one of those that were wanted; computed once.
 
         Args:
             where: a condition on them.
         """
-        self._define_below(basis.name)
         with self._at_hand(basis.name):
-            select = self._views[basis.name].select
-            return self.connection.sql(f"SELECT * FROM ({select}) WHERE {where}").to_arrow_table()
+            self._define_below(basis.name)
+            rows = f"({self._views[basis.kept].select})"
+            if basis.kept in self._defined:
+                rows = name(basis.kept)
+            return self.connection.sql(f"SELECT * FROM {rows} WHERE {where}").to_arrow_table()
 
     def _see(
         self,
@@ -144,19 +142,18 @@ class Workbench:
                 by default.
         """
         self._restore()
-        layouts = tables()
-        for table in self._landed & schemas().keys():
-            is_sample = table in layouts and record_of(layouts[table]).kind is Kind.SAMPLE
-            self._open(table, where if is_sample else "true", dumps if is_sample else basis)
-        self._keep_intervals()
         shared = [known for known in self._views if _readers(known, wanted) > 1]
         self._shared = frozenset(shared)
+        readers = [self._texts(r) for r in (*shared, *(one.name for one in wanted))]
+        self._keep_intervals()
         if self._is_plain():
-            readers = [*shared, *(one.name for one in wanted)]
-            self._growth = GrowthAtHand(self.connection, [self._texts(r) for r in readers])
+            self._growth = GrowthAtHand(self._records, readers)
+        at_hand = self._growth.tables if self._growth else ()
+        self._records.show((sql for one in wanted for sql in one.sql), at_hand)
+        self._records.narrow(where, dumps, basis)
         for known in shared:
-            self._define_below(known)
             with self._at_hand(known):
+                self._define_below(known)
                 self.connection.execute(
                     f"CREATE TABLE {name(known)} AS {self._views[known].select}"
                 )
@@ -198,13 +195,8 @@ class Workbench:
                 rest.append(below)
         return list(found.values())
 
-    def _open(self, table: str, where: str, dumps: Sequence[Path] | None = None) -> None:
-        """Let the rows of a landed table be seen that meet a condition, of all or some dumps."""
-        if dumps is not None:
-            self.connection.execute(source_of(self._store, table, dumps, where))
-            return
-        entry: Entry = self._macros[landed_rows(table).removesuffix("()")]
-        self.connection.execute(f"{replacing(entry.create)} WHERE {where}")
+    def _show_meta(self, *views: str) -> None:
+        self._records.show([f"meta.{view}" for view in views])
 
     def _keep_intervals(self) -> None:
         """`meta.interval` as a table: every growth looks into it."""

@@ -56,6 +56,9 @@ CREATE OR REPLACE VIEW _user_interval (
   xstor_pages,
   -- Page slots on DASD (CALCTPGS). NULL without a USEACT sample.
   dasd_pages,
+  -- Resident pages above 2 GB. NULL because no field of USEACT is known to hold
+  -- them.
+  resident_above_pages,
   -- Relative share. NULL without MTRUSR or USELON records, or while the share
   -- is absolute.
   relative_share,
@@ -166,6 +169,7 @@ SELECT u.system,
        u.working_set_pages,
        u.xstor_pages,
        u.dasd_pages,
+       CAST(NULL AS BIGINT) AS resident_above_pages,
        c.relative_share,
        c.absolute_share,
        c.storage_mib

@@ -71,59 +71,33 @@ CREATE OR REPLACE VIEW dasd_by_activity (
   -- High-frequency samples. NULL without an IODDEV delta.
   queue_samples
 ) AS
-WITH busy AS (
-  SELECT system,
-         interval_end,
-         device,
-         subchannel,
-         volser,
-         seconds,
-         starts,
-         avoided,
-         pending_seconds,
-         disconnect_seconds,
-         connect_seconds,
-         pending_seconds + disconnect_seconds + connect_seconds AS busy_seconds,
-         unit_queue_seconds,
-         CAST(queued_samples AS DOUBLE) / nullif(queue_samples, 0)
-           AS queue_length,
-         queued_samples,
-         queue_samples
-  FROM _device_interval
-)
-SELECT d.system,
-       d.interval_end,
-       d.device,
-       d.volser,
-       c.device_type,
-       c.control_unit,
-       c.paths,
-       d.subchannel,
-       d.seconds,
-       d.starts / nullif(d.seconds, 0) AS ssch_rate,
-       d.avoided / nullif(d.seconds, 0) AS avoided_rate,
-       1e3 * d.pending_seconds / nullif(d.starts, 0) AS pending_ms,
-       1e3 * d.disconnect_seconds / nullif(d.starts, 0) AS disconnect_ms,
-       1e3 * d.connect_seconds / nullif(d.starts, 0) AS connect_ms,
-       1e3 * d.busy_seconds / nullif(d.starts, 0) AS service_ms,
-       1e3 * (d.busy_seconds + d.queue_length * d.seconds) / nullif(d.starts, 0)
-         AS response_ms,
-       d.queue_length,
-       d.busy_seconds / nullif(d.seconds, 0) AS busy_util,
-       d.starts,
-       d.avoided,
-       d.pending_seconds,
-       d.disconnect_seconds,
-       d.connect_seconds,
-       d.busy_seconds,
-       d.unit_queue_seconds,
-       d.busy_seconds + d.queue_length * d.seconds AS response_seconds,
-       d.queued_samples,
-       d.queue_samples
-FROM busy AS d
-LEFT JOIN _device_configuration AS c
-  ON c.system = d.system
-  AND c.device = d.device
-  AND c.valid_from <= d.interval_end
-  AND (c.valid_until IS NULL OR c.valid_until > d.interval_end)
-WHERE c.device_class IS NULL OR c.device_class <> 2;
+SELECT system,
+       interval_end,
+       device,
+       volser,
+       device_type,
+       control_unit,
+       paths,
+       subchannel,
+       seconds,
+       starts / nullif(seconds, 0) AS ssch_rate,
+       avoided / nullif(seconds, 0) AS avoided_rate,
+       1e3 * pending_seconds / nullif(starts, 0) AS pending_ms,
+       1e3 * disconnect_seconds / nullif(starts, 0) AS disconnect_ms,
+       1e3 * connect_seconds / nullif(starts, 0) AS connect_ms,
+       1e3 * busy_seconds / nullif(starts, 0) AS service_ms,
+       1e3 * response_seconds / nullif(starts, 0) AS response_ms,
+       CAST(queued_samples AS DOUBLE) / nullif(queue_samples, 0)
+         AS queue_length,
+       busy_seconds / nullif(seconds, 0) AS busy_util,
+       starts,
+       avoided,
+       pending_seconds,
+       disconnect_seconds,
+       connect_seconds,
+       busy_seconds,
+       unit_queue_seconds,
+       response_seconds,
+       queued_samples,
+       queue_samples
+FROM _dasd_interval;

@@ -146,189 +146,63 @@ CREATE OR REPLACE VIEW linux_guests_by_time (
   -- block.
   network_seconds
 ) AS
-WITH processors AS (
-  SELECT system,
-         interval_end,
-         userid,
-         MAX(seconds) AS cpu_seconds,
-         CAST(SUM(per_cpu_user) AS BIGINT) AS user_ticks,
-         CAST(SUM(per_cpu_nice) AS BIGINT) AS nice_ticks,
-         CAST(SUM(per_cpu_system) AS BIGINT) AS system_ticks,
-         CAST(SUM(per_cpu_irq) AS BIGINT) AS irq_ticks,
-         CAST(SUM(per_cpu_softirq) AS BIGINT) AS softirq_ticks,
-         CAST(SUM(per_cpu_iowait) AS BIGINT) AS iowait_ticks,
-         CAST(SUM(per_cpu_steal) AS BIGINT) AS steal_ticks
-  FROM interval.aplsdt_os_cpu
-  WHERE interval_end IS NOT NULL
-  GROUP BY system, interval_end, userid
-),
-queues AS (
-  SELECT system,
-         interval_end,
-         userid,
-         MAX(CAST(nr_cpus AS BIGINT)) AS processors,
-         MAX(CAST(nr_running AS BIGINT)) AS runnable,
-         MAX(CAST(nr_threads AS BIGINT)) AS threads,
-         MAX(CAST(avenrun_1 AS DOUBLE)) / 2048 AS load_1,
-         MAX(CAST(avenrun_5 AS DOUBLE)) / 2048 AS load_5,
-         MAX(CAST(avenrun_15 AS DOUBLE)) / 2048 AS load_15
-  FROM monitor.aplsdt_os
-  WHERE interval_end IS NOT NULL
-  GROUP BY system, interval_end, userid
-),
-memory AS (
-  SELECT system,
-         interval_end,
-         userid,
-         seconds AS memory_seconds,
-         CAST(totalram AS DOUBLE) / 1024 AS memory_mib,
-         CAST(freeram AS DOUBLE) / 1024 AS free_mib,
-         CAST(bufferram AS DOUBLE) / 1024 AS buffer_mib,
-         CAST(cached AS DOUBLE) / 1024 AS cache_mib,
-         CAST(totalswap AS DOUBLE) / 1024 AS swap_mib,
-         CAST(freeswap AS DOUBLE) / 1024 AS swap_free_mib,
-         pswpin AS swap_ins,
-         pswpout AS swap_outs,
-         pgpgin AS disk_reads_kib,
-         pgpgout AS disk_writes_kib,
-         pgfault AS faults,
-         pgmajfault AS major_faults
-  FROM interval.aplsdt_memory
-  WHERE interval_end IS NOT NULL AND seconds IS NOT NULL
-),
-network AS (
-  SELECT system,
-         interval_end,
-         userid,
-         seconds AS network_seconds,
-         rx_bytes AS received_bytes,
-         tx_bytes AS sent_bytes,
-         rx_packets AS received_packets,
-         tx_packets AS sent_packets,
-         rx_errors + tx_errors + rx_dropped + tx_dropped
-           AS network_errors
-  FROM interval.aplsdt_net
-  WHERE interval_end IS NOT NULL AND seconds IS NOT NULL
-),
-of_system AS (
-  SELECT COALESCE(p.system, q.system) AS system,
-         COALESCE(p.interval_end, q.interval_end) AS interval_end,
-         COALESCE(p.userid, q.userid) AS userid,
-         p.cpu_seconds,
-         p.user_ticks,
-         p.nice_ticks,
-         p.system_ticks,
-         p.irq_ticks,
-         p.softirq_ticks,
-         p.iowait_ticks,
-         p.steal_ticks,
-         q.processors,
-         q.runnable,
-         q.threads,
-         q.load_1,
-         q.load_5,
-         q.load_15
-  FROM processors AS p
-  FULL JOIN queues AS q
-    ON q.system = p.system
-    AND q.interval_end = p.interval_end
-    AND q.userid = p.userid
-),
-of_kernel AS (
-  SELECT COALESCE(m.system, n.system) AS system,
-         COALESCE(m.interval_end, n.interval_end) AS interval_end,
-         COALESCE(m.userid, n.userid) AS userid,
-         m.memory_seconds,
-         m.memory_mib,
-         m.free_mib,
-         m.buffer_mib,
-         m.cache_mib,
-         m.swap_mib,
-         m.swap_free_mib,
-         m.swap_ins,
-         m.swap_outs,
-         m.disk_reads_kib,
-         m.disk_writes_kib,
-         m.faults,
-         m.major_faults,
-         n.network_seconds,
-         n.received_bytes,
-         n.sent_bytes,
-         n.received_packets,
-         n.sent_packets,
-         n.network_errors
-  FROM memory AS m
-  FULL JOIN network AS n
-    ON n.system = m.system
-    AND n.interval_end = m.interval_end
-    AND n.userid = m.userid
-)
-SELECT COALESCE(s.system, k.system) AS system,
-       COALESCE(s.interval_end, k.interval_end) AS interval_end,
-       COALESCE(s.userid, k.userid) AS userid,
-       COALESCE(s.cpu_seconds, k.memory_seconds, k.network_seconds) AS seconds,
-       s.processors,
-       (s.user_ticks + s.nice_ticks + s.system_ticks + s.irq_ticks
-        + s.softirq_ticks) / nullif(s.cpu_seconds * 100, 0) AS cpu_util,
-       s.user_ticks / nullif(s.cpu_seconds * 100, 0) AS user_util,
-       s.nice_ticks / nullif(s.cpu_seconds * 100, 0) AS nice_util,
-       s.system_ticks / nullif(s.cpu_seconds * 100, 0) AS system_util,
-       s.irq_ticks / nullif(s.cpu_seconds * 100, 0) AS irq_util,
-       s.softirq_ticks / nullif(s.cpu_seconds * 100, 0) AS softirq_util,
-       s.iowait_ticks / nullif(s.cpu_seconds * 100, 0) AS iowait_util,
-       s.steal_ticks / nullif(s.cpu_seconds * 100, 0) AS steal_util,
-       s.runnable,
-       s.threads,
-       s.load_1,
-       s.load_5,
-       s.load_15,
-       k.memory_mib,
-       k.free_mib,
-       k.buffer_mib,
-       k.cache_mib,
-       k.memory_mib - k.free_mib - k.buffer_mib - k.cache_mib AS used_mib,
-       k.swap_mib - k.swap_free_mib AS swap_used_mib,
-       k.swap_ins / nullif(k.memory_seconds, 0) AS swap_in_rate,
-       k.swap_outs / nullif(k.memory_seconds, 0) AS swap_out_rate,
-       k.disk_reads_kib / nullif(k.memory_seconds, 0) AS disk_read_kib_rate,
-       k.disk_writes_kib / nullif(k.memory_seconds, 0) AS disk_write_kib_rate,
-       k.faults / nullif(k.memory_seconds, 0) AS fault_rate,
-       k.major_faults / nullif(k.memory_seconds, 0) AS major_fault_rate,
-       k.received_bytes / 1024.0 / nullif(k.network_seconds, 0)
+SELECT system,
+       interval_end,
+       userid,
+       seconds,
+       processors,
+       busy_ticks / nullif(cpu_seconds * 100, 0) AS cpu_util,
+       user_ticks / nullif(cpu_seconds * 100, 0) AS user_util,
+       nice_ticks / nullif(cpu_seconds * 100, 0) AS nice_util,
+       system_ticks / nullif(cpu_seconds * 100, 0) AS system_util,
+       irq_ticks / nullif(cpu_seconds * 100, 0) AS irq_util,
+       softirq_ticks / nullif(cpu_seconds * 100, 0) AS softirq_util,
+       iowait_ticks / nullif(cpu_seconds * 100, 0) AS iowait_util,
+       steal_ticks / nullif(cpu_seconds * 100, 0) AS steal_util,
+       runnable,
+       threads,
+       load_1,
+       load_5,
+       load_15,
+       memory_mib,
+       free_mib,
+       buffer_mib,
+       cache_mib,
+       used_mib,
+       swap_used_mib,
+       swap_ins / nullif(memory_seconds, 0) AS swap_in_rate,
+       swap_outs / nullif(memory_seconds, 0) AS swap_out_rate,
+       disk_reads_kib / nullif(memory_seconds, 0) AS disk_read_kib_rate,
+       disk_writes_kib / nullif(memory_seconds, 0) AS disk_write_kib_rate,
+       faults / nullif(memory_seconds, 0) AS fault_rate,
+       major_faults / nullif(memory_seconds, 0) AS major_fault_rate,
+       received_bytes / 1024.0 / nullif(network_seconds, 0)
          AS received_kib_rate,
-       k.sent_bytes / 1024.0 / nullif(k.network_seconds, 0)
-         AS sent_kib_rate,
-       k.received_packets / nullif(k.network_seconds, 0)
+       sent_bytes / 1024.0 / nullif(network_seconds, 0) AS sent_kib_rate,
+       received_packets / nullif(network_seconds, 0)
          AS received_packet_rate,
-       k.sent_packets / nullif(k.network_seconds, 0)
-         AS sent_packet_rate,
-       k.network_errors / nullif(k.network_seconds, 0)
-         AS network_error_rate,
-       s.user_ticks + s.nice_ticks + s.system_ticks + s.irq_ticks
-         + s.softirq_ticks AS busy_ticks,
-       s.user_ticks,
-       s.nice_ticks,
-       s.system_ticks,
-       s.irq_ticks,
-       s.softirq_ticks,
-       s.iowait_ticks,
-       s.steal_ticks,
-       s.cpu_seconds,
-       k.swap_ins,
-       k.swap_outs,
-       k.disk_reads_kib,
-       k.disk_writes_kib,
-       k.faults,
-       k.major_faults,
-       k.memory_seconds,
-       k.received_bytes,
-       k.sent_bytes,
-       k.received_packets,
-       k.sent_packets,
-       k.network_errors,
-       k.network_seconds
-FROM of_system AS s
-FULL JOIN of_kernel AS k
-  ON k.system = s.system
-  AND k.interval_end = s.interval_end
-  AND k.userid = s.userid;
+       sent_packets / nullif(network_seconds, 0) AS sent_packet_rate,
+       network_errors / nullif(network_seconds, 0) AS network_error_rate,
+       busy_ticks,
+       user_ticks,
+       nice_ticks,
+       system_ticks,
+       irq_ticks,
+       softirq_ticks,
+       iowait_ticks,
+       steal_ticks,
+       cpu_seconds,
+       swap_ins,
+       swap_outs,
+       disk_reads_kib,
+       disk_writes_kib,
+       faults,
+       major_faults,
+       memory_seconds,
+       received_bytes,
+       sent_bytes,
+       received_packets,
+       sent_packets,
+       network_errors,
+       network_seconds
+FROM _linux_guest_interval;

@@ -82,40 +82,6 @@ CREATE OR REPLACE VIEW user_states_by_time (
   -- Samples dormant (HFDORM). NULL without USEINT deltas.
   dormant_samples
 ) AS
-WITH found AS (
-  SELECT system,
-         interval_end,
-         vmduser AS userid,
-         MAX(seconds) AS seconds,
-         CAST(SUM(hfquct + hfdorm) AS BIGINT) AS samples,
-         CAST(SUM(hfquct) AS BIGINT) AS in_queue_samples,
-         CAST(SUM(hfcpurn) AS BIGINT)
-           AS running_samples,
-         CAST(SUM(hfcpuwt) AS BIGINT)
-           AS cpu_wait_samples,
-         CAST(SUM(hfwtpag) AS BIGINT)
-           AS page_wait_samples,
-         CAST(SUM(hfiowt) AS BIGINT)
-           AS io_wait_samples,
-         CAST(SUM(hfsimwt) AS BIGINT)
-           AS simulation_wait_samples,
-         CAST(SUM(hfcfwt) AS BIGINT)
-           AS console_wait_samples,
-         CAST(SUM(hftsvm + hfesvm) AS BIGINT)
-           AS svm_wait_samples,
-         CAST(SUM(hfload) AS BIGINT)
-           AS loading_samples,
-         CAST(SUM(hfelig0 + hfelig1 + hfelig2 + hfelig3) AS BIGINT)
-           AS eligible_samples,
-         CAST(SUM(hftidl) AS BIGINT)
-           AS idle_samples,
-         CAST(SUM(hfothr) AS BIGINT)
-           AS other_samples,
-         CAST(SUM(hfdorm) AS BIGINT) AS dormant_samples
-  FROM interval.useint
-  WHERE interval_end IS NOT NULL
-  GROUP BY system, interval_end, vmduser
-)
 SELECT system,
        interval_end,
        userid,
@@ -158,4 +124,4 @@ SELECT system,
        idle_samples,
        other_samples,
        dormant_samples
-FROM found;
+FROM _user_state_interval;

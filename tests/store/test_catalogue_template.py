@@ -175,9 +175,11 @@ def test_a_template_is_written_when_it_would_have_saved_much_and_only_then(
 ):
     store = a_store(tmp_path / "a", SAMPLE)
     connect(store).close()
-    first = cache.stat().st_ino
+    first, select = cache.stat().st_ino, "SELECT 1 AS a"
     views = [
-        SimpleNamespace(name=n, sql=f"CREATE VIEW {n} AS SELECT 1 AS a", doc=n, columns=())
+        SimpleNamespace(
+            name=n, sql=f"CREATE VIEW {n} AS {select}", select=select, doc=n, columns=()
+        )
         for n in (f"_view_{place}" for place in range(catalogue.FEW + 1))
     ]
     connect(store, views[:-1]).close()

@@ -14,10 +14,10 @@ from cpmon.ingest import ingest
 from cpmon.reduce.reductions import reductions
 from cpmon.schemas.layout import Kind
 from cpmon.schemas.registry import record_of, tables
-from cpmon.store import Store, connect
+from cpmon.store import Store, at_hand, connect
 from cpmon.store.at_hand import GrowthAtHand
-from cpmon.store.catalogue import live_catalogue
 from cpmon.store.growth import INTERVALS, growth, growth_select
+from cpmon.store.landed_views import LandedViews
 from cpmon.store.stamps import bases
 from cpmon.store.views import interval_view
 from cpmon.store.workbench import Workbench
@@ -101,16 +101,16 @@ def test_what_wraps_falls_is_missing_or_begins_anew_grows_as_in_the_views(
         assert_equal(shown, computed, table)
 
 
-def test_views_come_back_when_their_last_reader_is_done(store: Store, tmp_path: Path):
+def test_growth_at_hand_goes_with_its_last_reader(store: Store, tmp_path: Path):
     written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=3)
     ingest(written.dump, store)
     texts = ["SELECT pfxprbtm FROM interval.sytprp", "SELECT 1"]
-    connection = live_catalogue(store, reductions())
-    hand = GrowthAtHand(connection, [texts, texts])
+    records = LandedViews(store)
+    hand = GrowthAtHand(records, [texts, texts])
+    records.show(["meta.interval", *texts], hand.tables)
 
     def is_at_hand() -> bool:
-        said = "SELECT sql FROM duckdb_views() WHERE schema_name = 'interval'"
-        return any("_growth_of_sytprp" in sql for (sql,) in connection.sql(said).fetchall())
+        return "sytprp" in growth_views(records)
 
     for last in (False, True):
         with hand.reading(texts):
@@ -134,7 +134,7 @@ def test_a_workbench_computes_what_the_views_say(store: Store, tmp_path: Path):
     bench.widen(wanted)
     with connect(store, reductions()) as connection:
         for basis in wanted:
-            shown = connection.sql(f"SELECT * FROM {basis.name}").pl()
+            shown = connection.sql(f"SELECT * FROM {basis.kept}").pl()
             keys = [c for c, kind in shown.schema.items() if not kind.is_float()]
             computed = pl.from_arrow(bench.rows(basis)).sort(keys)
             assert len(shown)
@@ -163,11 +163,34 @@ def test_one_entry_of_many_is_left_to_its_view(store: Store, tmp_path: Path):
     ingest(written.dump, store)
     one = ["SELECT diagnoses FROM interval.prcdia_diagnose WHERE code = '44' AND entry = 17"]
     every = ["SELECT diagnoses FROM interval.prcdia_diagnose WHERE code = '44'"]
-    with live_catalogue(store) as connection:
-        for texts, is_made in ((one, False), (every, True)):
-            hand = GrowthAtHand(connection, [texts])
-            with hand.reading(texts):
-                said = "SELECT sql FROM duckdb_views() WHERE schema_name = 'interval'"
-                views = [sql for (sql,) in connection.sql(said).fetchall()]
-                assert any("_growth_of_prcdia_diagnose" in sql for sql in views) is is_made
-            hand.close()
+    records = LandedViews(store)
+    for texts, is_made in ((one, False), (every, True)):
+        hand = GrowthAtHand(records, [texts])
+        records.show(["meta.interval", *texts], hand.tables)
+        with hand.reading(texts):
+            assert ("_growth_of" in growth_views(records)["prcdia_diagnose"]) is is_made
+            assert records.connection.sql(texts[0]).fetchall()
+        hand.close()
+
+
+def test_growth_that_is_too_large_is_left_to_its_view(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(at_hand, "MOST_CELLS", 0)
+    written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=3)
+    ingest(written.dump, store)
+    texts = ["SELECT count(pfxprbtm) FROM interval.sytprp"]
+    records = LandedViews(store)
+    hand = GrowthAtHand(records, [texts])
+    records.show(["meta.interval", *texts], hand.tables)
+    with hand.reading(texts):
+        assert "_growth_of" not in growth_views(records)["sytprp"]
+        ((found,),) = records.connection.sql(texts[0]).fetchall()
+    assert found > 0
+    assert "sytprp" not in growth_views(records)
+
+
+def growth_views(records: LandedViews) -> dict[str, str]:
+    """Views of growth that can be read, and their SQL."""
+    said = "SELECT view_name, sql FROM duckdb_views() WHERE schema_name = 'interval'"
+    return dict(records.connection.sql(said).fetchall())
