@@ -15,12 +15,13 @@ from datetime import timedelta
 import numpy as np
 import pyarrow as pa
 
+from .ordered import Floats, Ordered
 from .reductions import reduction as find_reduction
 from .report_set import REPORTS
 from .report_shape import Elapsed, Latest, Level, Lines, ReportColumn, Sums, Total
 from .report_sql import TIME, count_of, sum_of, time_of
 from .shifts import Shift
-from .spans import Floats, Ordered, Spans
+from .spans import Spans, levels_of
 
 LEVELS = {"15m": timedelta(minutes=15), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 """The levels of roll-ups and what a row of each covers, from the finest."""
@@ -52,8 +53,9 @@ class Rollup:
             shifts: the ends of the intervals in the hours of each, which are rolled up as well.
         """
         ordered = Ordered(rows, TIME, self.keys, "seconds")
-        parts: dict[Shift | None, dict[str, Spans]] = {None: _levels(ordered)}
-        parts |= {of: _levels(ordered.within(ends)) for of, ends in (shifts or {}).items()}
+        parts: dict[Shift | None, dict[str, Spans]] = {None: levels_of(ordered, LEVELS)}
+        for of, ends in (shifts or {}).items():
+            parts[of] = levels_of(ordered.within(ends), LEVELS, parts[None])
         found = {
             (shift, level): self._frame(spans, shift)
             for shift, levels in parts.items()
@@ -153,14 +155,6 @@ def _sums(column: ReportColumn) -> tuple[str, ...]:
         case Total(of):
             return (of,)
     return (column.name,)
-
-
-def _levels(rows: Ordered) -> dict[str, Spans]:
-    """Spans of every level."""
-    levels: dict[str, Spans] = {}
-    for level, length in LEVELS.items():
-        levels[level] = Spans(rows, length, next(reversed(levels.values()), None))
-    return levels
 
 
 def _see_values(column: ReportColumn, rows: Ordered) -> None:

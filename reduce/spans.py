@@ -6,8 +6,8 @@ figure is one pass over a column.
 
 from __future__ import annotations
 
-import copy
 import functools
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from typing import Any
@@ -15,94 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ..store.growth import by_object_and_time, object_codes
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from .ordered import Floats, Integers, Ordered
 
 HIGH = 95
 """Percentile, by nearest rank."""
 SORTED = 8
 """With more ranks than these, sorting is faster than selecting."""
-
-
-class Ordered:
-    """Rows of one system in the order of objects and time; not known is NaN.
-
-    Attributes:
-        ticks: ends of the intervals, microseconds since 1970. objects: a number for each object.
-    """
-
-    def __init__(self, rows: pa.Table, time: str, keys: tuple[str, ...], known: str) -> None:
-        """Order rows.
-
-        Args:
-            rows: with columns `time` (timestamps, not NULL) and `keys`.
-            known: a column; rows where it is NULL are left out.
-        """
-        self._rows = rows
-        self._values: dict[str, Floats] = {}
-        self._gaps: dict[str, Mask | None] = {}
-        self._whole: tuple[Ordered, Mask] | None = None
-        ticks = rows.column(time).cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()
-        objects = object_codes(rows, keys)
-        order = by_object_and_time(objects, ticks)
-        self.order: Integers = order[pc.is_valid(rows.column(known)).to_numpy()[order]]
-        self.ticks: Integers = ticks[self.order]
-        self.objects: Integers = objects[self.order]
-
-    def within(self, ends: pa.Array) -> Ordered:
-        """Those rows alone whose intervals end at some times."""
-        wanted = ends.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()
-        chosen = np.isin(self.ticks, wanted)
-        part = copy.copy(self)
-        part._values, part._gaps, part._whole = {}, {}, (self, chosen)
-        part.order, part.ticks = self.order[chosen], self.ticks[chosen]
-        part.objects = self.objects[chosen]
-        return part
-
-    def values(self, name: str) -> Floats:
-        """A column of numbers; remembered until `forget`."""
-        if name not in self._values:
-            if self._whole:
-                whole, chosen = self._whole
-                self._values[name] = whole.values(name)[chosen]
-            else:
-                column = self._rows.column(name).cast(pa.float64())
-                self._values[name] = column.to_numpy(zero_copy_only=False)[self.order]
-        return self._values[name]
-
-    def put(self, name: str, values: Floats) -> None:
-        """A column of numbers that rows need not have, or not these; until `forget`."""
-        self._values[name] = values
-
-    def gaps(self, name: str) -> Mask | None:
-        """Where a column of numbers is not known; None if it is everywhere."""
-        if name not in self._gaps:
-            missing = np.isnan(self.values(name))
-            self._gaps[name] = missing if missing.any() else None
-        return self._gaps[name]
-
-    def forget(self, keep: AbstractSet[str]) -> None:
-        """Give the memory of other columns back."""
-        for name in self._values.keys() - keep:
-            del self._values[name]
-            self._gaps.pop(name, None)
-
-    def known(self, name: str) -> Mask:
-        """Whether a column of any kind is known."""
-        found = pc.is_valid(self._rows.column(name)).to_numpy()
-        return np.asarray(found[self.order], dtype=bool)
-
-    def taken(self, name: str, places: Integers, *, valid: Any = None) -> pa.Array:
-        """What a column says at some places, NULL where they are not valid."""
-        rows = self.order[places] if len(self.order) else places
-        mask = None if valid is None else ~valid
-        found = self._rows.column(name).take(pa.array(rows, pa.int64(), mask=mask))
-        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+SHORT = 128
+"""So few values are sorted faster than one of them is selected."""
 
 
 class Spans:
@@ -130,6 +51,7 @@ class Spans:
         self.ends = pa.array(ends[self._starts], pa.int64()).cast(pa.timestamp("us"))
         self.sizes: Integers = np.diff(np.append(self._starts, len(ends)))
         self._memo: dict[tuple[str, ...], npt.NDArray[Any]] = {}
+        self._highs: dict[str, tuple[Floats, Floats]] = {}
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -138,7 +60,24 @@ class Spans:
         """Give the memory of other columns back."""
         for said in [said for said in self._memo if not keep >= {*said[1:]}]:
             del self._memo[said]
+        self._highs.clear()
         self._rows.forget(keep)
+
+    def met(self, some: Ordered) -> Integers:
+        """The places of those that some of the rows are in."""
+        return np.flatnonzero(self._chosen(some))
+
+    def holds(self, some: Ordered) -> bool:
+        """Whether all rows of each, or none, are among some of the rows."""
+        chosen = self._chosen(some)
+        return bool(((chosen == 0) | (chosen == self.sizes)).all())
+
+    def _chosen(self, some: Ordered) -> Integers:
+        """How many rows of each are among some of the rows."""
+        if not len(self):
+            return self.sizes
+        found: Integers = np.add.reduceat(some.chosen.astype(np.int64), self._starts)
+        return found
 
     def first(self, name: str) -> pa.Array:
         """What a column says at the first interval of each span."""
@@ -172,6 +111,11 @@ class Spans:
 
     def high(self, name: str) -> tuple[Floats, Floats]:
         """The greatest value of a column, and its 95th percentile."""
+        if name not in self._highs:
+            self._highs[name] = self._high(name)
+        return self._highs[name]
+
+    def _high(self, name: str) -> tuple[Floats, Floats]:
         greatest, known = self._of("greatest", name), self.count(name)
         rank = np.maximum(-(-known * HIGH // 100) - 1, 0)
         if (rank >= known - 1).all():  # of few values the greatest is meant
@@ -184,7 +128,7 @@ class Spans:
         if len(vary) < len(self):
             padded, rank = padded[vary], rank[vary]
         ranks = np.unique(rank)
-        if len(ranks) > SORTED:
+        if len(ranks) > SORTED or padded.shape[1] <= SHORT:
             padded.sort(axis=1)  # what is not known comes last
         else:
             padded.partition(ranks, axis=1)
@@ -228,6 +172,55 @@ class Spans:
         if figure == "count":
             return np.ones(len(values), np.int64) if missing is None else 1 - missing
         return values if missing is None else np.where(missing, 0.0, values)
+
+
+class Taken(Spans):
+    """Spans of some rows that are spans of all rows as well: what those come to holds for them."""
+
+    def __init__(self, rows: Ordered, length: timedelta, finer: Spans | None, whole: Spans) -> None:
+        """Take the spans that `rows` are in.
+
+        Args:
+            whole: spans of the same length of all rows, each of which is in `rows` or is not.
+        """
+        super().__init__(rows, length, finer)
+        self._of_all, self._places = whole, whole.met(rows)
+
+    def count(self, name: str) -> Integers:
+        """Of how many intervals a column is known."""
+        return self._of_all.count(name)[self._places]
+
+    def sum(self, name: str, where: str | None = None) -> Floats:
+        """The sum of a column, of those rows only where another one is known."""
+        return self._of_all.sum(name, where)[self._places]
+
+    def _high(self, name: str) -> tuple[Floats, Floats]:
+        greatest, high = self._of_all.high(name)
+        return greatest[self._places], high[self._places]
+
+    def _of(self, figure: str, *columns: str) -> npt.NDArray[Any]:
+        if figure == "last":  # a place among the rows
+            return super()._of(figure, *columns)
+        return self._of_all._of(figure, *columns)[self._places]
+
+
+def levels_of(
+    rows: Ordered, lengths: Mapping[str, timedelta], whole: Mapping[str, Spans] | None = None
+) -> dict[str, Spans]:
+    """Spans of several lengths by name, each length dividing the next.
+
+    Args:
+        whole: the same of all rows, where these are some of them.
+    """
+    found: dict[str, Spans] = {}
+    finer: Spans | None = None
+    for name, length in lengths.items():
+        if whole and whole[name].holds(rows):
+            finer = Taken(rows, length, finer, whole[name])
+        else:
+            finer = Spans(rows, length, finer)
+        found[name] = finer
+    return found
 
 
 _FIGURES = {

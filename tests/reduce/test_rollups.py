@@ -9,18 +9,20 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report, report_names
+from cpmon.reduce.ordered import Ordered
 from cpmon.reduce.reducing import reduce
 from cpmon.reduce.report_set import REPORTS
 from cpmon.reduce.report_shape import Latest, Level, Lines, ReportColumn, Sums, Total
 from cpmon.reduce.rollups import Rollup, read_columns, rollup_of
 from cpmon.reduce.settings import Settings
 from cpmon.reduce.shifts import read_shifts
-from cpmon.reduce.spans import Ordered, Spans
+from cpmon.reduce.spans import Spans
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
 from cpmon.store.retention import Retention, plan, prune
@@ -41,14 +43,12 @@ SHIFTS = read_shifts({"late": {"from": "08:15", "to": "08:30"}}, "UTC", "here")
 
 
 def rows(*given: tuple[float, int, float, float | None, int | None, int, str | None]) -> pa.Table:
-    """Minute, device, seconds, ios, pages, logons, volume; the rate is twice ios over seconds."""
+    """Minute, device, seconds, ios, pages, logons, volume."""
     names = ("interval_end", "device", "seconds", "ios", "pages", "logons", "volser")
     found = [dict(zip(names, row, strict=True)) for row in given]
     for row in found:
         row["interval_end"] = minute(row["interval_end"])
         row["system"] = "LAB"
-        ios: Any = row["ios"]
-        row["io_rate"] = None if ios is None else 2 * ios / row["seconds"]
     return pa.Table.from_pylist(found).cast(
         pa.schema(
             [
@@ -60,7 +60,6 @@ def rows(*given: tuple[float, int, float, float | None, int | None, int, str | N
                 ("logons", pa.int64()),
                 ("volser", pa.string()),
                 ("system", pa.string()),
-                ("io_rate", pa.float64()),
             ]
         )
     )
@@ -128,6 +127,32 @@ def test_percentiles_of_spans_of_many_sizes_are_told_apart():
     table = rows(*((n + 1, device, 60, 0.0, n, 0, None) for device in sizes for n in range(device)))
     found = lines(ROLLUP.tables(table)["hour"], "device", "pages_p95")
     assert found == [(size, float(-(-size * 95 // 100) - 1)) for size in sizes]
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 120), (15, 75), (7, 112), (200, 300)])
+def test_a_shift_comes_to_what_its_rows_alone_come_to(first: int, last: int):
+    """Whether it begins and ends with hours, with quarters or between them."""
+    everything = rows(
+        *(
+            (n, device, 60, n * 7 % 23 if n % 11 else None, n % 5, 1, "V" if n % 3 else None)
+            for device in (1, 2)
+            for n in range(1, 121)
+        )
+    )
+    (late,) = SHIFTS.values()
+    time = everything.column("interval_end")
+    begins, ends = (pa.scalar(minute(n), time.type) for n in (first, last))
+    inside = pc.and_(pc.greater(time, begins), pc.less_equal(time, ends))
+    chosen = everything.filter(inside)
+
+    of_both = ROLLUP.tables(everything, {late: chosen.column("interval_end").combine_chunks()})
+    alone = ROLLUP.tables(chosen)
+
+    for level, table in of_both.items():
+        of_shift = table.filter(pc.equal(table.column("shift"), late.name))
+        assert of_shift.drop_columns(["shift", "hours"]).equals(
+            alone[level].drop_columns(["shift", "hours"])
+        )
 
 
 def test_no_rows_are_no_spans():
