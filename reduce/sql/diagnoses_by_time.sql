@@ -22,8 +22,8 @@ WITH used AS (
   -- Most of the 193 codes are never used: without them there is little to do.
   SELECT system, entry
   FROM monitor.prcdia_diagnose
+  WHERE diagnoses > 0
   GROUP BY system, entry
-  HAVING MAX(diagnoses) > 0
 ),
 sampled AS (
   SELECT d.system,
