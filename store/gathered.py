@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .catalogue import View, readers_catalogue
-from .days import dump_folders
 from .meta import DUMP, INTERVAL, meta_views
 from .sealing import Limits, seal
 from .sources import json_rows, parquet_rows
@@ -49,7 +48,7 @@ def gathered(
         CpmonError: a limit means nothing.
     """
     connection = readers_catalogue(store, views)
-    folders = {folder.name.partition("=")[2]: folder for folder in dump_folders(store)}
+    folders = {dump.rpartition("=")[2]: dump for dump in store.folders.dumps()}
 
     def intervals(some: Sequence[Path]) -> pa.Table:
         rows = parquet_rows(store, "interval", some)
@@ -72,7 +71,7 @@ def gathered(
     return connection
 
 
-def _rows(store: Store, kind: str, folders: Mapping[str, Path], read: Read) -> pa.Table:
+def _rows(store: Store, kind: str, folders: Mapping[str, str], read: Read) -> pa.Table:
     """What all dumps say: those that are remembered, and the others, which are read.
 
     Args:
@@ -80,12 +79,12 @@ def _rows(store: Store, kind: str, folders: Mapping[str, Path], read: Read) -> p
     """
     file = store.root / FOLDER / f"{kind}.parquet"
     before, known = _remembered(file)
-    rows = read([folders[dump] for dump in sorted(folders.keys() - known)])
+    rows = read([Path(folders[dump]) for dump in sorted(folders.keys() - known)])
     if before is not None and before.schema.equals(rows.schema):
         there = pc.is_in(before.column("dump"), pa.array(sorted(folders), pa.string()))
         rows = pa.concat_tables([before.filter(there), rows])
     elif known & folders.keys():  # remembered by another version
-        rows = read([folders[dump] for dump in sorted(folders)])
+        rows = read([Path(folders[dump]) for dump in sorted(folders)])
     if known != folders.keys():
         with suppress(OSError):  # a disk that cannot be written serves readers all the same
             _remember(file, rows, sorted(folders))

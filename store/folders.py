@@ -1,0 +1,119 @@
+"""The folders of landed dumps, by system and day; only a day that changed is listed again.
+
+A store gets old, and nearly every question to it begins with which dumps there are. What is in a
+folder can have changed only if the folder did, so that one look at a day stands for one at each of
+its dumps. Whoever changes what is inside the folder of a dump has to `touch` that of its day.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+SETTLED_NS = 2_000_000_000
+"""A folder that changed this short a while before it was listed may change again unseen.
+
+Times of change are no finer than that on some disks.
+"""
+
+Signature = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DayFolder:
+    """The dumps of a system that begin on a day, as they are until one of them changes.
+
+    Then another object stands for the day, so that what was found out can be kept by this one.
+
+    Attributes:
+        path: of the folder. dumps: paths of the folders in it, in any order.
+    """
+
+    path: str
+    dumps: tuple[str, ...]
+
+
+class Folders:
+    """What is below the folder `records` of a store."""
+
+    def __init__(self, records: Path) -> None:
+        """Nothing is looked at yet."""
+        self._records = str(records)
+        self._days: dict[str, tuple[Signature, DayFolder]] = {}
+        self._tables: dict[DayFolder, frozenset[str]] = {}
+
+    def days(self) -> list[DayFolder]:
+        """All days of all systems, in any order."""
+        before, self._days, found = self._days, {}, []
+        for path in self._paths():
+            seen, settled = _signature(path)
+            signature, day = before.get(path, ((), None))
+            if day is None or signature != seen:
+                day = DayFolder(path, tuple(inside(path, "dump=")))
+            if settled:
+                self._days[path] = seen, day
+            found.append(day)
+        return found
+
+    def dumps(self) -> list[str]:
+        """Paths of the folders of all dumps, in any order."""
+        return [dump for day in self.days() for dump in day.dumps]
+
+    def find(self, dump: str) -> str | None:
+        """Path of the folder of a dump, by identity. It is looked for in the latest days first."""
+        for day in sorted(self._paths(), key=lambda path: path.rpartition("=")[2], reverse=True):
+            if os.path.exists(path := f"{day}/dump={dump}"):  # noqa: PTH110
+                return path
+        return None
+
+    def tables(self) -> set[str]:
+        """Names of the tables that at least one dump has."""
+        before, days = self._tables, self.days()
+        self._tables = {day: before[day] if day in before else _tables(day) for day in days}
+        return set().union(*self._tables.values())
+
+    def _paths(self) -> list[str]:
+        return [d for system in inside(self._records, "system=") for d in inside(system, "date=")]
+
+
+def inside(folder: str | Path, begin: str) -> list[str]:
+    """Paths of what is in a folder, if that is there, whose names begin so; in any order.
+
+    Patterns take ten times as long.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if entry.name.startswith(begin)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def touch(dump: Path) -> None:
+    """Say that something inside the folder of a dump has changed.
+
+    Raises:
+        OSError: the disk refuses it.
+    """
+    os.utime(dump.parent)
+
+
+def _signature(folder: str) -> tuple[Signature, bool]:
+    """What changes with what is in a folder; and whether it would change again if that did now.
+
+    A clock that was set back lets a folder be of the future: then it may have any time again.
+    """
+    try:
+        found = os.stat(folder)  # noqa: PTH116
+    except OSError:
+        return (), False
+    changed = max(found.st_mtime_ns, found.st_ctime_ns)
+    place = found.st_dev, found.st_ino, found.st_nlink, found.st_size
+    return (*place, found.st_mtime_ns, found.st_ctime_ns), time.time_ns() - changed > SETTLED_NS
+
+
+def _tables(day: DayFolder) -> frozenset[str]:
+    files = (file for dump in day.dumps for file in inside(dump, ""))
+    names = (file.rpartition(os.sep)[2] for file in files)
+    return frozenset(n.removesuffix(".parquet") for n in names if n.endswith(".parquet"))
