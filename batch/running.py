@@ -168,17 +168,16 @@ class Batch:
 
     def _validate(self, days: Mapping[str, set[date]], result: Result) -> None:
         """Whether what landed in the days that changed is what it says it is."""
-        from ..reduce.validation import Scope, Status, validate_span
+        from ..reduce.validation import Scope, Status, validate_spans
 
+        scopes = []
         for system, of in sorted(days.items()):
             zone = find_zone(self.settings.zone(system))
-            since, until = (
-                moment.replace(tzinfo=None)
-                for moment in (bounds(min(of), zone)[0], bounds(max(of), zone)[1])
-            )
-            found = validate_span(self.store, Scope(system, since, until), self.settings.validation)
+            span = bounds(min(of), zone)[0], bounds(max(of), zone)[1]
+            scopes.append(Scope(system, *(moment.replace(tzinfo=None) for moment in span)))
+        for found in validate_spans(self.store, scopes, self.settings.validation):
             for outcome in found.of(Status.FAILED):
-                severity = str(outcome.rule.severity)
+                severity, system = str(outcome.rule.severity), str(found.scope.system)
                 result.validation[severity] += 1
                 said = f"{severity} {outcome.rule.id}: {outcome.bad:,} of {outcome.checked:,}"
                 result.note("broken", system, said)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +43,7 @@ class Folders:
         """Nothing is looked at yet."""
         self._records = str(records)
         self._days: dict[str, tuple[Signature, DayFolder]] = {}
-        self._tables: dict[DayFolder, frozenset[str]] = {}
+        self._tables: dict[DayFolder, Mapping[str, Sequence[str]]] = {}
 
     def days(self) -> list[DayFolder]:
         """All days of all systems, in any order."""
@@ -68,11 +69,15 @@ class Folders:
                 return path
         return None
 
-    def tables(self) -> set[str]:
-        """Names of the tables that at least one dump has."""
-        before, days = self._tables, self.days()
-        self._tables = {day: before[day] if day in before else _tables(day) for day in days}
-        return set().union(*self._tables.values())
+    def tables(self) -> dict[str, list[str]]:
+        """Name of each table that has landed -> paths of the folders of the dumps that have it."""
+        before = self._tables
+        found: dict[str, list[str]] = {}
+        self._tables = {day: before[day] if day in before else _tables(day) for day in self.days()}
+        for of_day in self._tables.values():
+            for table, dumps in of_day.items():
+                found.setdefault(table, []).extend(dumps)
+        return found
 
     def _paths(self) -> list[str]:
         return [d for system in inside(self._records, "system=") for d in inside(system, "date=")]
@@ -113,7 +118,11 @@ def _signature(folder: str) -> tuple[Signature, bool]:
     return (*place, found.st_mtime_ns, found.st_ctime_ns), time.time_ns() - changed > SETTLED_NS
 
 
-def _tables(day: DayFolder) -> frozenset[str]:
-    files = (file for dump in day.dumps for file in inside(dump, ""))
-    names = (file.rpartition(os.sep)[2] for file in files)
-    return frozenset(n.removesuffix(".parquet") for n in names if n.endswith(".parquet"))
+def _tables(day: DayFolder) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for dump in day.dumps:
+        for file in inside(dump, ""):
+            name, _, suffix = file[len(dump) + 1 :].rpartition(".")
+            if suffix == "parquet":
+                found.setdefault(name, []).append(dump)
+    return found

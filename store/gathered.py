@@ -60,7 +60,7 @@ def gathered(
             file = Path(scratch) / "dumps.json"
             said = [json.loads((folder / "dump.json").read_bytes()) for folder in some]
             file.write_text("".join(f"{json.dumps(about)}\n" for about in said), encoding="utf-8")
-            rows = json_rows(file, DUMP, present=bool(said))
+            rows = json_rows([str(file)] if said else [], DUMP)
             return connection.sql(f"SELECT * FROM {rows}").to_arrow_table()
 
     _hold(connection, "interval", _rows(store, "interval", folders, intervals))

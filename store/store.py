@@ -119,7 +119,7 @@ class Store:
 
     def tables(self) -> set[str]:
         """Names of the tables that at least one dump has landed in."""
-        return self.folders.tables()
+        return set(self.folders.tables())
 
     def sweep(self) -> None:
         """Remove what killed processes left.
