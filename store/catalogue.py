@@ -112,8 +112,8 @@ def live_catalogue(
     """A catalogue in memory in which nothing kept is read; its owner may change it.
 
     Args:
-        shut: records and intervals show no rows until the owner lets them, as `sources` has it;
-            nobody looks for their files.
+        shut: what dumps brought shows no rows until the owner lets it, as `sources` has it; nobody
+            looks for the files.
 
     Raises:
         StoreError: the catalogue cannot be built.

@@ -42,6 +42,8 @@ class Folders:
     def __init__(self, records: Path) -> None:
         """Nothing is looked at yet."""
         self._records = str(records)
+        self._systems: dict[str, tuple[Signature, list[str]]] = {}
+        self._latest_first: list[str] = []
         self._days: dict[str, tuple[Signature, DayFolder]] = {}
         self._tables: dict[DayFolder, Mapping[str, Sequence[str]]] = {}
 
@@ -64,13 +66,13 @@ class Folders:
 
     def find(self, dump: str) -> str | None:
         """Path of the folder of a dump, by identity. It is looked for in the latest days first."""
-        for day in sorted(self._paths(), key=lambda path: path.rpartition("=")[2], reverse=True):
+        for day in self._paths():
             if os.path.exists(path := f"{day}/dump={dump}"):  # noqa: PTH110
                 return path
         return None
 
     def tables(self) -> dict[str, list[str]]:
-        """Name of each table that has landed -> paths of the folders of the dumps that have it."""
+        """Each table that has landed -> paths of the folders of the dumps that have it."""
         before = self._tables
         found: dict[str, list[str]] = {}
         self._tables = {day: before[day] if day in before else _tables(day) for day in self.days()}
@@ -80,7 +82,20 @@ class Folders:
         return found
 
     def _paths(self) -> list[str]:
-        return [d for system in inside(self._records, "system=") for d in inside(system, "date=")]
+        """The folders of all days, the latest first."""
+        before, self._systems, same = self._systems, {}, True
+        found: list[str] = []
+        for path in inside(self._records, "system="):
+            seen, settled = _signature(path)
+            signature, days = before.get(path, ((), []))
+            if signature != seen or not settled:
+                days, same = inside(path, "date="), False
+            if settled:
+                self._systems[path] = seen, days
+            found += days
+        if not same or len(found) != len(self._latest_first):
+            self._latest_first = sorted(found, key=_date, reverse=True)
+        return self._latest_first
 
 
 def inside(folder: str | Path, begin: str) -> list[str]:
@@ -116,6 +131,10 @@ def _signature(folder: str) -> tuple[Signature, bool]:
     changed = max(found.st_mtime_ns, found.st_ctime_ns)
     place = found.st_dev, found.st_ino, found.st_nlink, found.st_size
     return (*place, found.st_mtime_ns, found.st_ctime_ns), time.time_ns() - changed > SETTLED_NS
+
+
+def _date(path: str) -> str:
+    return path.rpartition("=")[2]
 
 
 def _tables(day: DayFolder) -> dict[str, list[str]]:

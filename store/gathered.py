@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from .catalogue import View, readers_catalogue
 from .meta import DUMP, INTERVAL, meta_views
 from .sealing import Limits, seal
-from .sources import json_rows, parquet_rows
+from .sources import json_rows, parquet_rows, shown_by_all
 from .store import Store
 from .views import LANDED, PLACE, landed_rows, name
 
@@ -65,6 +65,8 @@ def gathered(
 
     _hold(connection, "interval", _rows(store, "interval", folders, intervals))
     _hold(connection, "dump.json", _rows(store, "dump", folders, abouts))
+    for create in shown_by_all(store, ["finding"]):  # few have any; it is asked for often
+        connection.execute(create)
     known = next(view for view in meta_views() if view.name == "meta.interval")
     connection.execute(f"DROP VIEW {known.name}; CREATE TABLE {known.name} AS {known.select}")
     seal(connection, store, limits or Limits())

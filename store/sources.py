@@ -22,21 +22,23 @@ from .views import PLACE, landed_rows, name, sql_type, text
 ABOUT = "dump.json"
 """The file of a dump that says what it is."""
 
+MOST_NAMED = 1_000
+"""Files that are named one by one; more are found by a pattern, which takes a look at all dumps."""
+
 
 def sources(store: Store, present: set[str], *, shut: bool = False) -> Iterator[Entry]:
     """A macro for each kind of file; without rows where there is none yet.
 
     Args:
         present: tables that some dump has landed in.
-        shut: what samples are made of shows no rows until `source_of` or `shown` lets it.
+        shut: what dumps brought shows no rows until `source_of` or `shown` lets it.
     """
     drifted = _is_drifted(store)
+    known = set() if shut else present
     for table, none in _empty_tables(fingerprint()).items():
-        pattern = [str(store.records.absolute() / "*" / "*" / "*" / f"{table}.parquet")]
-        is_open = table in present and not (shut and table != "finding")
-        rows = _parquet(table, pattern if is_open else [], drifted)
-        yield _macro(table, rows, none)
-    dumps = [str(store.records.absolute() / "*" / "*" / "*" / ABOUT)] if present else []
+        pattern = [_anywhere(store, f"{table}.parquet")] if table in known else []
+        yield _macro(table, _parquet(table, pattern, drifted), none)
+    dumps = [_anywhere(store, ABOUT)] if known else []
     yield _macro(ABOUT, json_rows(dumps, DUMP), _empty(DUMP))
     any_run = any(store.runs.glob("*.json"))
     runs = [str(store.runs.absolute() / "*.json")] if any_run else []
@@ -65,6 +67,26 @@ def shown(store: Store, files: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for table, paths in files.items():
         rows = json_rows(paths, DUMP) if table == ABOUT else _parquet(table, paths, drifted)
         yield replacing(_macro(table, rows).create)
+
+
+def shown_by_all(store: Store, tables: Iterable[str]) -> Iterator[str]:
+    """The statements that make the macros of some tables show all rows of the store."""
+    known = store.folders.tables()
+    there = {table: [Path(dump) for dump in known.get(table, ())] for table in tables}
+    yield from shown(
+        store,
+        {
+            table: [str(dump.absolute() / f"{table}.parquet") for dump in sorted(dumps)]
+            if len(dumps) <= MOST_NAMED
+            else [_anywhere(store, f"{table}.parquet")]
+            for table, dumps in there.items()
+        },
+    )
+
+
+def _anywhere(store: Store, file: str) -> str:
+    """The pattern of the files of that name in all dumps."""
+    return str(store.records.absolute() / "*" / "*" / "*" / file)
 
 
 def parquet_rows(store: Store, table: str, dumps: Iterable[Path]) -> str:

@@ -39,7 +39,7 @@ class Narrow:
         """
         self._store, self._limits = store, limits or Limits()
         self._connection: duckdb.DuckDBPyConnection | None = None
-        self._shown = {"finding", ABOUT}
+        self._shown: set[str] = set()
 
     def __enter__(self) -> Narrow:
         """Itself."""
