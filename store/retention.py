@@ -122,8 +122,8 @@ def prune(store: Store, found: Prune) -> None:
     for dump, files in found.samples.items():
         now = datetime.now(UTC).isoformat(timespec="seconds")
         folder = by_dump[dump].folder
+        touch(folder)  # now and at the end: a kill between must not hide what was done
         replace_durably(folder / PRUNED, json.dumps({"pruned_at": now}))
-        touch(folder)
         for file in files:
             file.unlink(missing_ok=True)
         touch(folder)
