@@ -13,13 +13,20 @@ import duckdb
 
 from ..schemas.layout import Kind
 from ..schemas.registry import record_of, tables
-from .days import held
 from .sources import shown, shown_by_all
 from .store import Store
 
-_OF_TIME = """
-SELECT dump FROM meta.dump WHERE system = $1
-  AND greatest(first_tod, last_tod) >= $2 AND least(first_tod, last_tod) <= $3"""
+_DUMPS = """
+WITH before AS (
+  SELECT max(interval_end) AS last_end FROM meta.interval
+  WHERE system = $1 AND interval_end <= $2)
+SELECT dump FROM meta.interval
+WHERE system = $1 AND interval_end <= $3
+  AND (interval_end > $2 OR interval_end = (SELECT last_end FROM before))
+UNION
+SELECT dump FROM meta.dump
+WHERE system = $1 AND greatest(first_tod, last_tod) >= $2 AND least(first_tod, last_tod) <= $3"""
+"""Dumps with intervals of a span, with the last interval before it, or with records of its time."""
 
 
 class SpanSamples:
@@ -72,16 +79,8 @@ class SpanSamples:
             self._connection.execute(create)
 
     def _dumps(self, system: str, since: datetime, until: datetime) -> set[str]:
-        """Those that hold intervals or records of a span, or the last intervals before it."""
-        of_system = [one for one in held(self._store) if one.system == system]
-        first, last = since.date(), until.date()
-        before = max((day for one in of_system for day in one.days if day < first), default=None)
-        rows = self._connection.execute(_OF_TIME, [system, since, until]).fetchall()
-        return {str(dump) for (dump,) in rows} | {
-            one.dump
-            for one in of_system
-            if any(first <= day <= last or day == before for day in one.days)
-        }
+        rows = self._connection.execute(_DUMPS, [system, since, until]).fetchall()
+        return {str(dump) for (dump,) in rows}
 
 
 def _name(folder: str) -> str:
