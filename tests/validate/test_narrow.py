@@ -64,7 +64,8 @@ def test_spans_of_several_systems_are_validated_as_each_by_itself(store: Store):
     assert [found.scope for found in together] == scopes
     for scope, found in zip(scopes, together, strict=True):
         assert figures(found) == figures(validate_span(store, scope, SITE))
-    assert [figures(found)["useact.keys"][1] for found in together] == [3 * 5, 3 * 6]  # users, intervals
+    of_users = [figures(found)["useact.keys"][1] for found in together]
+    assert of_users == [5 * 3, 6 * 3]  # intervals, users
 
 
 def test_a_rule_over_a_reduction_finds_in_a_span_what_it_finds_in_the_store(store: Store):
