@@ -12,9 +12,10 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..reduce.exceptions import exceptions
+from ..reduce.exceptions import exceptions_of, load_rules, scope_of
 from ..reduce.reducing import reduce
 from ..reduce.reductions import reductions
 from ..reduce.rule import Severity
@@ -25,6 +26,7 @@ from ..store import Store
 from ..store.gathered import gathered
 from ..store.retention import plan as prune_plan
 from ..store.retention import prune, retention
+from ..store.span_samples import SpanSamples
 from ..store.stamps import bases
 from .giving_back import few_arenas, give_back
 from .history import remember
@@ -168,17 +170,16 @@ class Batch:
 
     def _validate(self, days: Mapping[str, set[date]], result: Result) -> None:
         """Whether what landed in the days that changed is what it says it is."""
-        from ..reduce.validation import Scope, Status, validate_span
+        from ..reduce.validation import Scope, Status, validate_spans
 
+        scopes = []
         for system, of in sorted(days.items()):
             zone = find_zone(self.settings.zone(system))
-            since, until = (
-                moment.replace(tzinfo=None)
-                for moment in (bounds(min(of), zone)[0], bounds(max(of), zone)[1])
-            )
-            found = validate_span(self.store, Scope(system, since, until), self.settings.validation)
+            span = bounds(min(of), zone)[0], bounds(max(of), zone)[1]
+            scopes.append(Scope(system, *(moment.replace(tzinfo=None) for moment in span)))
+        for found in validate_spans(self.store, scopes, self.settings.validation):
             for outcome in found.of(Status.FAILED):
-                severity = str(outcome.rule.severity)
+                severity, system = str(outcome.rule.severity), str(found.scope.system)
                 result.validation[severity] += 1
                 said = f"{severity} {outcome.rule.id}: {outcome.bad:,} of {outcome.checked:,}"
                 result.note("broken", system, said)
@@ -187,25 +188,27 @@ class Batch:
     def _except(self, con: duckdb.DuckDBPyConnection, memory: Memory, result: Result) -> None:
         """Look for exceptions in the days that changed, of each system."""
         worst: list[tuple[int, Event]] = []
-        for system, days in sorted(memory.open.items()):
-            if not days:
-                continue
-            zone = find_zone(self.settings.zone(system))
-            found = exceptions(
-                con,
-                system=system,
-                since=bounds(min(days), zone)[0],
-                until=bounds(max(days), zone)[1],
-                settings=self.settings,
-            )
-            for counted in pc.value_counts(found.table.column("severity")).to_pylist():
-                result.exceptions[counted["values"]] += counted["counts"]
-            for row in found.table.slice(0, WORST).to_pylist():
-                rank = Severity(row["severity"]).rank
-                said = f"{row['severity']} {row['rule']} {row['object'] or ''}".rstrip()
-                worst.append((rank, Event(system, f"{said} {row['first_interval']:%m-%d %H:%M}")))
+        rules = load_rules(self.settings.exceptions)
+        with SpanSamples(con, self.store) as samples:
+            for system, days in sorted(memory.open.items()):
+                if not days:
+                    continue
+                zone = find_zone(self.settings.zone(system))
+                since, until = bounds(min(days), zone)[0], bounds(max(days), zone)[1]
+                scope = scope_of(con, None, system, since, until)
+                found = exceptions_of(con, rules, scope, self.settings, samples=samples)
+                worst += self._count(found.table, system, result)
         worst.sort(key=lambda one: -one[0])
         result.worst = [event for _, event in worst[:WORST]]
+
+    def _count(self, table: pa.Table, system: str, result: Result) -> Iterator[tuple[int, Event]]:
+        """Count the exceptions of a system; the worst of them, with the rank of the severity."""
+        for counted in pc.value_counts(table.column("severity")).to_pylist():
+            result.exceptions[counted["values"]] += counted["counts"]
+        for row in table.slice(0, WORST).to_pylist():
+            rank = Severity(row["severity"]).rank
+            said = f"{row['severity']} {row['rule']} {row['object'] or ''}".rstrip()
+            yield rank, Event(system, f"{said} {row['first_interval']:%m-%d %H:%M}")
 
     def _end(self, memory: Memory, result: Result, *, idle: bool) -> None:
         """Tell what happened, where it is to be told."""

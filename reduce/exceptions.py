@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -17,13 +17,24 @@ import pyarrow as pa
 from ..schemas import CpmonError
 from ..schemas.lookup import unknown
 from ..store.safe_sql import select_only
+from ..store.span_samples import SpanSamples
 from .rule import Rule, Severity
 from .rule_file import load_rules
+from .rule_samples import in_turn
 from .rule_sql import SQL_NEEDS, Scope, episodes_sql, inner, values_sql
+from .scopes import scope_of
 from .settings import Settings
 from .shifts import Shift
 
-__all__ = ["SCHEMA", "Exceptions", "Scope", "exceptions", "load_rules", "scope_of"]
+__all__ = [
+    "SCHEMA",
+    "Exceptions",
+    "Scope",
+    "exceptions",
+    "exceptions_of",
+    "load_rules",
+    "scope_of",
+]
 
 SCHEMA = pa.schema(
     [
@@ -110,62 +121,41 @@ def exceptions(
     known = load_rules(asked.exceptions) if rules is None else rules
     wanted = tuple(rule for rule in known if rule.severity.rank >= severity.rank)
     scope = scope_of(con, run, system, since, until)
+    return exceptions_of(con, wanted, scope, asked, run=run)
+
+
+def exceptions_of(
+    con: duckdb.DuckDBPyConnection,
+    rules: Sequence[Rule],
+    scope: Scope,
+    settings: Settings,
+    *,
+    run: str | None = None,
+    samples: SpanSamples | None = None,
+) -> Exceptions:
+    """The exceptions of a scope.
+
+    Args:
+        run: the run that named the scope.
+        samples: of `con`, where they may be narrowed for rules that look at no others; they are
+            left so.
+
+    Raises:
+        CpmonError: as `exceptions`.
+    """
     first, last, intervals = _covered(con, scope)
-    shifts = {rule.id: _shift(rule, asked) for rule in wanted}
-    found = [_episodes(con, rule, scope, shifts[rule.id]) for rule in wanted]
+    shifts = {rule.id: _shift(rule, settings) for rule in rules}
+    by_rule: dict[str, tuple[pa.Table, frozenset[str]]] = {}
+    for rule in in_turn(rules, scope, samples):
+        by_rule[rule.id] = _episodes(con, rule, scope, shifts[rule.id])
+    found = [by_rule[rule.id] for rule in rules]
     systems = _systems(con, scope)
     missing = [tuple(name for name in systems if name not in seen) for _, seen in found]
-    pairs = zip(wanted, missing, strict=True)
+    pairs = zip(rules, missing, strict=True)
     # Where every row is an exception, no row is good news.
     unseen = tuple((rule, names) for rule, names in pairs if names and rule.limit is not None)
     table = pa.concat_tables([SCHEMA.empty_table(), *(episodes for episodes, _ in found)])
-    return Exceptions(_sorted(table), wanted, unseen, scope, run, first, last, intervals)
-
-
-def scope_of(
-    con: duckdb.DuckDBPyConnection,
-    run: str | None = None,
-    system: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-) -> Scope:
-    """A scope from what a user named.
-
-    Raises:
-        CpmonError: there is no such run or system, or the run is one of another system.
-    """
-    since, until = _utc(since), _utc(until)
-    if run is None:
-        if system is not None and not _has_intervals(con, system):
-            of_dumps = con.execute("SELECT DISTINCT system FROM meta.dump").fetchall()
-            systems = [str(name) for (name,) in of_dumps]
-            if system not in systems:
-                raise unknown("system", system, systems)
-        return Scope(system, since, until)
-    rows = con.execute("SELECT run_id, system, since, until FROM meta.run")
-    runs = {str(run_id): tuple(rest) for run_id, *rest in rows.fetchall()}
-    if run not in runs:
-        raise unknown("run", run, runs)
-    measured, begins, ends = runs[run]
-    if system not in (None, measured):
-        raise CpmonError(
-            f"run {run} was not measured on that system", expected=measured, found=system
-        )
-    latest = max(filter(None, (begins, since)), default=None)
-    return Scope(measured, latest, min(filter(None, (ends, until)), default=None))
-
-
-def _has_intervals(con: duckdb.DuckDBPyConnection, system: str) -> bool:
-    """Whether a system has any; the dumps of an old store take long to look through."""
-    sql = "SELECT 1 FROM meta.interval WHERE system = ? LIMIT 1"
-    return bool(con.execute(sql, [system]).fetchall())
-
-
-def _utc(time: datetime | None) -> datetime | None:
-    """A time as the catalogue has it: UTC without zone."""
-    if time is None or time.tzinfo is None:
-        return time
-    return time.astimezone(UTC).replace(tzinfo=None)
+    return Exceptions(_sorted(table), tuple(rules), unseen, scope, run, first, last, intervals)
 
 
 def _covered(

@@ -107,14 +107,20 @@ def connect(
     return _sealed(connection, store, limits)
 
 
-def live_catalogue(store: Store, views: Sequence[View] = ()) -> duckdb.DuckDBPyConnection:
+def live_catalogue(
+    store: Store, views: Sequence[View] = (), *, shut: bool = False
+) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory in which nothing kept is read; its owner may change it.
+
+    Args:
+        shut: what dumps brought shows no rows until the owner lets it, as `sources` has it; nobody
+            looks for the files.
 
     Raises:
         StoreError: the catalogue cannot be built.
     """
     plan = _plan(store, views, live=True)
-    return _build(store, plan, live=True)
+    return _build(store, plan, live=True, shut=shut)
 
 
 def readers_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyConnection:
@@ -191,13 +197,16 @@ def _opened(file: Path, stamp: str) -> duckdb.DuckDBPyConnection | None:
     return None
 
 
-def _build(store: Store, plan: _Plan, *, live: bool = False) -> duckdb.DuckDBPyConnection:
+def _build(
+    store: Store, plan: _Plan, *, live: bool = False, shut: bool = False
+) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory, made from one at hand if that is of any use, else from nothing.
 
     Args:
         live: nothing kept is read, so the store's own catalogue is not the nearest.
+        shut: as `sources` has it.
     """
-    entries = [*sources(store, plan.present), *_views(store, plan)]
+    entries = [*sources(store, plan.present, shut=shut), *_views(store, plan)]
     own, last = store.root / FILE, template()
     failed: duckdb.Error | None = None
     for connection in _bases([last, own] if live else [own, last], entries):

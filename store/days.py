@@ -5,23 +5,30 @@ What a dump holds never changes, so it is looked up once and remembered in `redu
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from urllib.parse import unquote
+from weakref import WeakKeyDictionary
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..schemas.errors import StoreError
+from .folders import DayFolder, inside
 from .store import Store, replace_durably
+
+__all__ = ["FILE", "PRUNED", "Held", "days_of", "held", "inside"]
 
 FILE = "days.json"
 _TICK = timedelta(microseconds=1)
+
+Facts = tuple[tuple[date, ...], bool]
+"""Of a dump: `days` and `nominal` as `Held` has them. They never change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +59,42 @@ PRUNED = "pruned.json"
 
 def held(store: Store) -> list[Held]:
     """What every dump holds, by system, begin and dump."""
-    file = store.root / "reduced" / FILE
-    known = _read(file)
-    found = [_held(folder, known) for folder in dump_folders(store)]
-    facts = {one.dump: [[str(day) for day in one.days], one.nominal] for one in found}
-    if file.parent.exists() and facts.keys() - known.keys():
-        with suppress(
-            OSError, StoreError
-        ):  # a disk that cannot be written serves readers all the same
-            replace_durably(file, json.dumps(facts))
-    return sorted(found, key=lambda one: (one.system, one.begins, one.dump))
+    return _KNOWN.setdefault(store, _Known()).held(store)
+
+
+class _Known:
+    """What is known of the dumps of a store: only days that changed are looked at again."""
+
+    def __init__(self) -> None:
+        self._facts: dict[str, Facts] = {}
+        self._is_remembered = True
+        self._of_day: dict[DayFolder, list[Held]] = {}
+        self._all: list[Held] = []
+
+    def held(self, store: Store) -> list[Held]:
+        """What every dump holds."""
+        days = store.folders.days()
+        file = store.root / "reduced" / FILE
+        if list(self._of_day) != days:
+            self._look(days, file)
+        if not self._is_remembered and file.parent.exists():
+            self._is_remembered = _remember(file, self._all)
+        return self._all.copy()
+
+    def _look(self, days: Sequence[DayFolder], file: Path) -> None:
+        changed = [day for day in days if day not in self._of_day]
+        new = {dump for day in changed for dump in map(_name, day.dumps)}
+        if not new <= self._facts.keys():
+            self._facts = _read(file) | self._facts
+        self._is_remembered &= new <= self._facts.keys()
+        looked = {day: [_held(dump, self._facts) for dump in day.dumps] for day in changed}
+        known = self._of_day | looked
+        self._of_day = {day: known[day] for day in days}
+        found = itertools.chain.from_iterable(self._of_day.values())
+        self._all = sorted(found, key=lambda one: (one.system, one.begins, one.dump))
+
+
+_KNOWN: WeakKeyDictionary[Store, _Known] = WeakKeyDictionary()
 
 
 def days_of(dumps: Iterable[Held]) -> list[date]:
@@ -69,50 +102,51 @@ def days_of(dumps: Iterable[Held]) -> list[date]:
     return sorted({day for one in dumps for day in one.days})
 
 
-def dump_folders(store: Store) -> Iterator[Path]:
-    """The folders of all dumps. Patterns take ten times as long, and a store gets old."""
-    for system in inside(store.records, "system="):
-        for day in inside(system, "date="):
-            for dump in inside(day, "dump="):
-                yield Path(dump)
+def _name(place: str) -> str:
+    """Identity of the dump in a folder."""
+    return place.rpartition("=")[2]
 
 
-def inside(folder: str | Path, begin: str) -> list[str]:
-    """Paths of what is in a folder, if that is there, whose names begin so; in any order."""
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.path for entry in entries if entry.name.startswith(begin)]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _held(folder: Path, known: dict[str, tuple[Sequence[date], bool]]) -> Held:
-    place = str(folder)  # parts of a Path take four times as long, for each dump, each time
+def _held(place: str, facts: dict[str, Facts]) -> Held:
+    """What the dump in a folder holds; `facts` gets what was not known of it."""
+    # Parts of a Path take four times as long, for each dump.
     system, landed_on, dump = (part.partition("=")[2] for part in place.rsplit(os.sep, 3)[1:])
     system, landed = unquote(system), date.fromisoformat(landed_on)
-    days, nominal = known[dump] if dump in known else _look(folder / "interval.parquet")
+    if dump not in facts:
+        facts[dump] = _look(Path(place) / "interval.parquet")
+    days, nominal = facts[dump]
     pruned = os.path.exists(f"{place}/{PRUNED}")  # noqa: PTH110
-    return Held(folder, system, dump, min([landed, *days]), tuple(days), nominal, pruned)
+    return Held(Path(place), system, dump, min([landed, *days]), days, nominal, pruned)
 
 
-def _look(file: Path) -> tuple[list[date], bool]:
+def _look(file: Path) -> Facts:
     """The days of a dump's intervals, and whether each has its nominal length."""
     if not file.exists():
-        return [], True
+        return (), True
     table = pq.ParquetFile(file).read(["interval_end", "nominal_s"])
     ends = table.column("interval_end").drop_null()
     if not len(ends):
-        return [], True
+        return (), True
     days = pc.cast(pc.floor_temporal(pc.subtract(ends, _TICK), unit="day"), "date32")
-    return sorted(pc.unique(days).to_pylist()), table.column("nominal_s").null_count == 0
+    return tuple(sorted(pc.unique(days).to_pylist())), table.column("nominal_s").null_count == 0
 
 
-def _read(file: Path) -> dict[str, tuple[Sequence[date], bool]]:
+def _remember(file: Path, dumps: Sequence[Held]) -> bool:
+    """Write it down; False on a disk that cannot be written, which serves readers all the same."""
+    facts = {one.dump: [[str(day) for day in one.days], one.nominal] for one in dumps}
+    try:
+        replace_durably(file, json.dumps(facts))
+    except (OSError, StoreError):
+        return False
+    return True
+
+
+def _read(file: Path) -> dict[str, Facts]:
     """What is remembered; nothing where the file is missing or damaged."""
     try:
         said = json.loads(file.read_text(encoding="utf-8"))
         return {
-            dump: ([date.fromisoformat(day) for day in days], bool(nominal))
+            dump: (tuple(map(date.fromisoformat, days)), bool(nominal))
             for dump, (days, nominal) in said.items()
         }
     except (OSError, ValueError, TypeError, AttributeError):

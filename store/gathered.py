@@ -20,10 +20,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .catalogue import View, readers_catalogue
-from .days import dump_folders
 from .meta import DUMP, INTERVAL, meta_views
 from .sealing import Limits, seal
-from .sources import json_rows, parquet_rows
+from .sources import json_rows, parquet_rows, shown_by_all
 from .store import Store
 from .views import LANDED, PLACE, landed_rows, name
 
@@ -49,7 +48,7 @@ def gathered(
         CpmonError: a limit means nothing.
     """
     connection = readers_catalogue(store, views)
-    folders = {folder.name.partition("=")[2]: folder for folder in dump_folders(store)}
+    folders = {dump.rpartition("=")[2]: dump for dump in store.folders.dumps()}
 
     def intervals(some: Sequence[Path]) -> pa.Table:
         rows = parquet_rows(store, "interval", some)
@@ -61,18 +60,20 @@ def gathered(
             file = Path(scratch) / "dumps.json"
             said = [json.loads((folder / "dump.json").read_bytes()) for folder in some]
             file.write_text("".join(f"{json.dumps(about)}\n" for about in said), encoding="utf-8")
-            rows = json_rows(file, DUMP, present=bool(said))
+            rows = json_rows([str(file)] if said else [], DUMP)
             return connection.sql(f"SELECT * FROM {rows}").to_arrow_table()
 
     _hold(connection, "interval", _rows(store, "interval", folders, intervals))
     _hold(connection, "dump.json", _rows(store, "dump", folders, abouts))
+    for create in shown_by_all(store, ["finding"]):  # few have any; it is asked for often
+        connection.execute(create)
     known = next(view for view in meta_views() if view.name == "meta.interval")
     connection.execute(f"DROP VIEW {known.name}; CREATE TABLE {known.name} AS {known.select}")
     seal(connection, store, limits or Limits())
     return connection
 
 
-def _rows(store: Store, kind: str, folders: Mapping[str, Path], read: Read) -> pa.Table:
+def _rows(store: Store, kind: str, folders: Mapping[str, str], read: Read) -> pa.Table:
     """What all dumps say: those that are remembered, and the others, which are read.
 
     Args:
@@ -80,12 +81,12 @@ def _rows(store: Store, kind: str, folders: Mapping[str, Path], read: Read) -> p
     """
     file = store.root / FOLDER / f"{kind}.parquet"
     before, known = _remembered(file)
-    rows = read([folders[dump] for dump in sorted(folders.keys() - known)])
+    rows = read([Path(folders[dump]) for dump in sorted(folders.keys() - known)])
     if before is not None and before.schema.equals(rows.schema):
         there = pc.is_in(before.column("dump"), pa.array(sorted(folders), pa.string()))
         rows = pa.concat_tables([before.filter(there), rows])
     elif known & folders.keys():  # remembered by another version
-        rows = read([folders[dump] for dump in sorted(folders)])
+        rows = read([Path(folders[dump]) for dump in sorted(folders)])
     if known != folders.keys():
         with suppress(OSError):  # a disk that cannot be written serves readers all the same
             _remember(file, rows, sorted(folders))

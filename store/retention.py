@@ -23,6 +23,7 @@ from ..schemas.lookup import unknown
 from ..schemas.registry import record_of, tables
 from .catalogue import View
 from .days import PRUNED, Held, held
+from .folders import touch
 from .reduced import INTERVAL, LEVELS, ByDay, Day, by_day, stamped
 from .stamps import Basis, bases
 from .store import Store, replace_durably
@@ -120,9 +121,12 @@ def prune(store: Store, found: Prune) -> None:
             file.unlink(missing_ok=True)
     for dump, files in found.samples.items():
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        replace_durably(by_dump[dump].folder / PRUNED, json.dumps({"pruned_at": now}))
+        folder = by_dump[dump].folder
+        touch(folder)  # now and at the end: a kill between must not hide what was done
+        replace_durably(folder / PRUNED, json.dumps({"pruned_at": now}))
         for file in files:
             file.unlink(missing_ok=True)
+        touch(folder)
 
 
 def _days(text: str, place: str) -> int | None:
@@ -202,7 +206,7 @@ def _without_company(going: list[Held], dumps: Sequence[Held], stays: dict[str, 
             return going
         for one in kept_back:
             stays[one.dump] = "another dump, which stays, holds intervals of the same day"
-        going = [one for one in going if one not in kept_back]
+        going = [one for one in going if one.dump not in stays]
 
 
 def _needs(span: Sequence[str], one: Held, last: date) -> bool:

@@ -28,6 +28,7 @@ from urllib.parse import quote
 
 from ..schemas.errors import StoreError
 from .disk import writing
+from .folders import Folders
 from .leftovers import LOCK, sweep
 from .staging import Staging
 
@@ -45,6 +46,7 @@ class Store:
             StoreError: there is none, the folder holds something else, or a newer version.
         """
         self.root = Path(root)
+        self.folders = Folders(self.records)
         marker = self.root / MARKER
         if _is_there(marker):
             self._check(marker)
@@ -75,7 +77,8 @@ class Store:
 
     def find(self, dump: str) -> Path | None:
         """The folder of a landed dump, by identity."""
-        return next(self.records.glob(f"system=*/date=*/dump={dump}"), None)
+        found = self.folders.find(dump)
+        return None if found is None else Path(found)
 
     def about(self, dump: str) -> dict[str, Any] | None:
         """What was written about a landed dump, by identity; None if it is not here."""
@@ -116,12 +119,7 @@ class Store:
 
     def tables(self) -> set[str]:
         """Names of the tables that at least one dump has landed in."""
-        return {
-            entry.name.removesuffix(".parquet")
-            for folder in self.records.glob("system=*/date=*/dump=*")
-            for entry in os.scandir(folder)
-            if entry.name.endswith(".parquet")
-        }
+        return set(self.folders.tables())
 
     def sweep(self) -> None:
         """Remove what killed processes left.

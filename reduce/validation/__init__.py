@@ -2,7 +2,7 @@
 
 from .outcome import Outcome, Status, Validation
 from .rule import Rule, Scope, Severity
-from .validate import find_rule, load_rules, offending, validate, validate_span
+from .validate import find_rule, load_rules, offending, validate, validate_span, validate_spans
 
 __all__ = [
     "Outcome",
@@ -16,4 +16,5 @@ __all__ = [
     "offending",
     "validate",
     "validate_span",
+    "validate_spans",
 ]

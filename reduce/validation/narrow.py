@@ -1,28 +1,81 @@
 """A catalogue over just the dumps that a scope rests on, so that the age of a store does not count.
 
 Its macros name the files of these dumps one by one; the views over them are those of any store.
+Reductions are in it as far as somebody asks for them, since making one takes 30 ms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
 import duckdb
 
 from ...store import Store, connect
 from ...store.catalogue import live_catalogue
 from ...store.days import Held, held
+from ...store.folders import inside
 from ...store.sealing import Limits, seal
-from ...store.sources import sources
-from ...store.views import text
+from ...store.sources import ABOUT, shown
+from ...store.stamps import code_of
 from ..reductions import reductions
 from .rule import Scope
 
 CONFIGURATION = "mtrsys.parquet"
 """The file of a dump that begins with the configuration of its system."""
-FILES = ("*.parquet", "dump.json")
+
+
+class Narrow:
+    """A catalogue that shows the dumps of one scope after another."""
+
+    def __init__(self, store: Store, limits: Limits | None = None) -> None:
+        """Nothing is made yet.
+
+        Args:
+            limits: what queries may use; those of DuckDB by default.
+        """
+        self._store, self._limits = store, limits or Limits()
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._shown: set[str] = set()
+
+    def __enter__(self) -> Narrow:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let the catalogue go."""
+        if self._connection is not None:
+            self._connection.close()
+
+    @contextmanager
+    def to(self, scope: Scope) -> Iterator[tuple[duckdb.DuckDBPyConnection, set[str]]]:
+        """A read-only connection to the dumps of a scope, and the tables they landed in.
+
+        Raises:
+            StoreError: the catalogue cannot be built.
+        """
+        every = held(self._store)
+        dumps = basis(every, scope)
+        if len(dumps) in (0, len(every)):  # none: messages tell what there is instead
+            with connect(self._store, reductions(), self._limits) as connection:
+                yield connection, self._store.tables()
+            return
+        if self._connection is None:
+            self._connection = live_catalogue(self._store, shut=True)
+            seal(self._connection, self._store, self._limits)
+        files = _files(dumps)
+        for create in shown(self._store, {**dict.fromkeys(self._shown, ()), **files}):
+            self._connection.execute(create)
+        self._shown = set(files)
+        yield self._connection, self._shown - {ABOUT}
 
 
 @contextmanager
@@ -34,16 +87,25 @@ def narrowed(
     Raises:
         StoreError: the catalogue cannot be built.
     """
-    every = held(store)
-    dumps = basis(every, scope)
-    if len(dumps) in (0, len(every)):  # none: messages tell what there is instead
-        with connect(store, reductions(), limits or Limits()) as connection:
-            yield connection, store.tables()
+    with Narrow(store, limits) as narrow, narrow.to(scope) as found:
+        yield found
+
+
+def define(connection: duckdb.DuckDBPyConnection, texts: Iterable[str]) -> None:
+    """Make the reductions that some SQL reads, live, as far as they are not there."""
+    known, rest = {view.name: view for view in reductions()}, list(texts)
+    wanted: set[str] = set()
+    while rest:
+        more = (set(re.findall(r"\w+", code_of(rest.pop()))) & known.keys()) - wanted
+        wanted |= more
+        rest += (known[name].select for name in more)
+    if not wanted:
         return
-    with live_catalogue(store, reductions()) as connection:
-        landed = _narrow(connection, store, dumps)
-        seal(connection, store, limits or Limits())
-        yield connection, landed
+    views = connection.execute("SELECT view_name FROM duckdb_views() WHERE schema_name = 'main'")
+    wanted -= {name for (name,) in views.fetchall()}
+    for view in reductions():  # each behind those that it reads
+        if view.name in wanted:
+            connection.execute(view.sql)
 
 
 def basis(every: Sequence[Held], scope: Scope) -> list[Held]:
@@ -53,17 +115,16 @@ def basis(every: Sequence[Held], scope: Scope) -> list[Held]:
         if scope.system not in (None, system):
             continue
         dumps = [one for one in every if one.system == system]
-        inside = [n for n, one in enumerate(dumps) if _overlaps(one, scope)]
-        if inside:
-            found += dumps[_first(dumps, inside[0]) : inside[-1] + 1]
+        of_scope = [n for n, one in enumerate(dumps) if _overlaps(one, scope)]
+        if of_scope:
+            found += dumps[_first(dumps, of_scope[0]) : of_scope[-1] + 1]
     return found
 
 
 def _overlaps(dump: Held, scope: Scope) -> bool:
     """Whether a dump may have records of a scope, by their days."""
-    days = (dump.begins, *dump.days)
-    early = scope.until is not None and min(days) > scope.until.date()
-    late = scope.since is not None and max(days) < scope.since.date()
+    early = scope.until is not None and dump.begins > scope.until.date()
+    late = scope.since is not None and max(dump.begins, *dump.days[-1:]) < scope.since.date()
     return not early and not late
 
 
@@ -75,18 +136,13 @@ def _first(dumps: Sequence[Held], at: int) -> int:
     return 0
 
 
-def _narrow(connection: duckdb.DuckDBPyConnection, store: Store, dumps: Sequence[Held]) -> set[str]:
-    """Let the macros of a catalogue name the files of some dumps only; the tables they have."""
-    files: dict[str, list[Path]] = {}
-    for file in (file for one in dumps for kind in FILES for file in one.folder.glob(kind)):
-        files.setdefault(file.name, []).append(file.absolute())
-    landed = {Path(name).stem for name in files if name.endswith(".parquet")}
-    anywhere = store.records.absolute() / "*" / "*" / "*"
-    for entry in sources(store, landed):
-        create = entry.create.replace("CREATE MACRO", "CREATE OR REPLACE MACRO", 1)
-        for name, found in files.items():
-            listed = f"[{', '.join(text(str(file)) for file in found)}]"
-            pattern = text(str(anywhere / name))
-            create = create.replace(f"[{pattern}]", listed).replace(pattern, listed)
-        connection.execute(create)
-    return landed
+def _files(dumps: Sequence[Held]) -> dict[str, list[str]]:
+    """Tables, and `ABOUT` -> the files of some dumps."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(file for one in dumps for file in inside(one.folder.absolute(), "")):
+        table, _, suffix = Path(file).name.rpartition(".")
+        if suffix == "parquet":
+            found.setdefault(table, []).append(file)
+        elif f"{table}.{suffix}" == ABOUT:
+            found.setdefault(ABOUT, []).append(file)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,12 @@ from ...store import Store
 from ...store.sealing import Limits
 from .counting import count
 from .layout_rules import layout_rules
-from .narrow import narrowed
+from .narrow import Narrow, define
 from .outcome import Validation, outcomes
 from .rule import Rule, Scope, within
 from .site_rules import with_site_rules
 from .suite import judge, loading
-from .written import written_rules
+from .written import WrittenCheck, written_rules
 
 
 def load_rules(
@@ -82,6 +82,7 @@ def validate(
         CpmonError: no interval in the scope, or SQL of a rule that fails.
     """
     first, last, intervals = _covered(con, scope)
+    define(con, _written(rules))
     with loading():
         counts = count(con, rules, scope, landed)
     verdict = judge(counts)
@@ -105,8 +106,24 @@ def validate_span(
     Raises:
         CpmonError: no interval in the scope, a rule is wrong, or its SQL fails.
     """
-    with narrowed(store, scope, limits) as (con, landed):
-        return validate(con, load_rules(landed, settings), landed, scope)
+    return next(validate_spans(store, [scope], settings, limits))
+
+
+def validate_spans(
+    store: Store,
+    scopes: Iterable[Scope],
+    settings: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+) -> Iterator[Validation]:
+    """The same of several spans, one behind the other, by one catalogue.
+
+    Raises:
+        CpmonError: as `validate_span`, when it gets there.
+    """
+    with Narrow(store, limits) as narrow:
+        for scope in scopes:
+            with narrow.to(scope) as (con, landed):
+                yield validate(con, load_rules(landed, settings), landed, scope)
 
 
 def offending(
@@ -124,6 +141,7 @@ def offending(
             expected=f"records {', '.join(name.upper() for name in rule.needs)}",
             found=f"none of {', '.join(name.upper() for name in missing)}",
         )
+    define(con, _written([rule]))
     try:
         return con.sql(rule.check.rows(scope)).to_arrow_table()
     except duckdb.Error as error:
@@ -131,6 +149,11 @@ def offending(
         raise CpmonError(
             f"rule {rule.id} cannot be looked at", place=rule.place, found=found
         ) from None
+
+
+def _written(rules: Iterable[Rule]) -> list[str]:
+    """The SQL of those that somebody wrote."""
+    return [rule.check.select for rule in rules if isinstance(rule.check, WrittenCheck)]
 
 
 def _covered(

@@ -1,0 +1,116 @@
+"""Exceptions of a span by its own samples: the same as by all of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+
+import duckdb
+import pytest
+
+from cpmon.ingest import ingest
+from cpmon.reduce.exceptions import Scope, exceptions_of, load_rules
+from cpmon.reduce.reductions import reductions
+from cpmon.reduce.settings import Settings
+from cpmon.schemas import CpmonError
+from cpmon.store import Store
+from cpmon.store.gathered import gathered
+from cpmon.store.span_samples import SpanSamples
+from tests.batch.fleet import BEGIN, DAMAGES, hourly
+
+FIRST = BEGIN.date()
+DAYS = [FIRST + timedelta(days=n) for n in range(3)]
+SYSTEMS = ("ALPHA", "BETA")
+LOW = {
+    "processor-busy": {"limit": 1, "for": 0},
+    "user-looping": {"limit": 0.001, "for": 0},
+}
+"""Limits that are always exceeded."""
+COUNTED = "SELECT count(*) FROM monitor.sytprp"
+ALL_ROWS = f"SELECT system, interval_end, 'all' AS object, ({COUNTED}) AS value FROM meta.interval"
+SITE = {
+    "all-rows": {"title": "Rows", "severity": "info", "area": "site", "limit": 0, "sql": ALL_ROWS}
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Days of which each has its damage; hours are missing between them."""
+    folder = tmp_path_factory.mktemp("spans")
+    made = Store(folder / "store", create=True)
+    damages = ["", *DAMAGES[1:], ""]
+    for number, system in enumerate(SYSTEMS):
+        for hour in (0, 1, 22, 23, 24, 25, 47, 48, 49, 71):
+            one = hourly(system, number, hour, damages[(hour + number) % len(damages)])
+            (folder / one.name).write_bytes(one.data)
+            ingest(folder / one.name, made, system=system)
+    return made
+
+
+@pytest.fixture(scope="module")
+def con(store: Store) -> Iterator[duckdb.DuckDBPyConnection]:
+    with gathered(store, reductions()) as connection:
+        yield connection
+
+
+def scope(system: str | None, first: date, days: int = 1) -> Scope:
+    since = datetime.combine(first, time.min)
+    return Scope(system, since, since + timedelta(days=days))
+
+
+@pytest.mark.parametrize(
+    ("system", "day", "met"),
+    [
+        ("ALPHA", DAYS[0], "monitor-data-lost"),
+        ("ALPHA", DAYS[2], "monitor-gap"),
+        ("BETA", DAYS[1], "processor-busy"),
+        (None, DAYS[1], "user-looping"),
+    ],
+)
+def test_they_are_the_same(
+    store: Store, con: duckdb.DuckDBPyConnection, system: str | None, day: date, met: str
+):
+    rules, asked = load_rules(LOW | SITE), scope(system, day)
+    whole = exceptions_of(con, rules, asked, Settings())
+    with SpanSamples(con, store) as samples:
+        near = exceptions_of(con, rules, asked, Settings(), samples=samples)
+    assert near == whole
+    assert {met, "all-rows"} <= set(near.table.column("rule").to_pylist())
+
+
+def rows(con: duckdb.DuckDBPyConnection) -> int:
+    ((found,),) = con.sql(COUNTED).fetchall()
+    return int(found)
+
+
+def test_only_rules_that_need_no_more_are_asked_by_the_samples_of_the_span(
+    store: Store, con: duckdb.DuckDBPyConnection
+):
+    whole = rows(con)
+    with SpanSamples(con, store) as samples:
+        for system in SYSTEMS:  # the second is asked when the first has narrowed them
+            found = exceptions_of(
+                con, load_rules(LOW | SITE), scope(system, DAYS[2]), Settings(), samples=samples
+            )
+            assert rows(con) < whole / 2
+            by_rule = {row["rule"]: row["value"] for row in found.table.to_pylist()}
+            assert by_rule["all-rows"] == whole
+    assert rows(con) == whole
+
+
+def test_a_rule_that_fails_leaves_no_narrow_samples_behind(
+    store: Store, con: duckdb.DuckDBPyConnection
+):
+    whole = rows(con)
+    broken = load_rules({"user-looping": {"sql": "SELECT 1 AS one"}})
+    with pytest.raises(CpmonError, match="user-looping"), SpanSamples(con, store) as samples:  # noqa: PT012
+        samples.near("ALPHA", *span(DAYS[1]), {"sytprp", "mtrsys"})
+        assert rows(con) < whole
+        exceptions_of(con, broken, scope("ALPHA", DAYS[1]), Settings(), samples=samples)
+    assert rows(con) == whole
+
+
+def span(day: date) -> tuple[datetime, datetime]:
+    asked = scope("ALPHA", day)
+    assert asked.since is not None and asked.until is not None
+    return asked.since, asked.until
