@@ -6,9 +6,8 @@ import hashlib
 import json
 import tempfile
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -81,6 +80,11 @@ class _Work:
     done: Done
     missing: set[Day] = field(default_factory=set)
     unrolled: set[Day] = field(default_factory=set)
+
+    @property
+    def columns(self) -> int:
+        """How many are rolled up for each of several objects."""
+        return len(self.rollup.shown) if self.rollup and self.rollup.keys else 0
 
 
 def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]:
@@ -173,17 +177,20 @@ class _Reducer:
         """The days of a batch; reductions of runs as well, where it holds all that there is."""
         days = {(batch.system, day) for day in batch.days}
         these = [work for work in works if work.missing & days]
+        these.sort(key=lambda work: -work.columns)  # long ones are kept while others are computed
         self.bench.narrow(batch, [*(work.basis for work in these), *of_runs])
         with ThreadPoolExecutor(max_workers=KEPT_AT_ONCE) as pool:
-            kept: deque[Future[None]] = deque()
+            kept: set[Future[None]] = set()
             for work in these:
                 started = time.perf_counter()
                 rows = self.bench.rows(work.basis, batch.where())
                 work.done.seconds += time.perf_counter() - started
-                kept.append(pool.submit(self._keep_days, work, batch, rows))
+                kept.add(pool.submit(self._keep_days, work, batch, rows))
                 del rows
                 if len(kept) > KEPT_AT_ONCE:
-                    kept.popleft().result()
+                    done, kept = wait(kept, return_when=FIRST_COMPLETED)
+                    for one in done:
+                        one.result()
             self._keep_whole(of_runs)
             for one in kept:
                 one.result()

@@ -1,11 +1,12 @@
 """The views over landed tables in a database in memory, made as far as some SQL names them.
 
 A whole catalogue has a view and comments for every table that there could be, which takes half a
-second to make; `cpmon reduce` reads some forty of them, and nobody reads what they say.
+second to make; `cpmon reduce` reads some forty of them, of some dumps, and none of the comments.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
 from importlib.resources import files
@@ -41,24 +42,47 @@ class LandedViews:
         self._store, self._landed = store, store.tables()
         self._sources = {entry.name: entry for entry in sources(store, self._landed)}
         self._meta = {known.name: known for known in meta_views()}
+        self._views: dict[tuple[str, str], Documented | None] = {}
         self._made: set[str] = set()
 
-    def show(self, texts: Iterable[str], at_hand: Collection[str] = ()) -> None:
-        """Let all rows be read of what some SQL names, unless it was shown before.
+    def show(
+        self,
+        texts: Iterable[str],
+        samples: str = "true",
+        dumps: Sequence[Path] | None = None,
+        basis: Sequence[Path] | None = None,
+        at_hand: Collection[str] = (),
+    ) -> None:
+        """Let be read what some SQL names; of anything else nothing is said.
 
         Args:
+            samples: a condition on samples.
+            dumps, basis: folders of the dumps whose samples are read, and whose other records; all
+                of them by default.
             at_hand: tables whose growth somebody else will show.
         """
+        views: dict[str, Documented] = {}
+        named: set[str] = set()
         for sql in texts:
-            code = code_of(sql)
-            for source in set(_SOURCE.findall(code)) & self._sources.keys() - self._made:
-                self._made.add(source)
+            self._reach(sql, at_hand, views, named)
+        known, landed = tables(), self._landed & schemas().keys()
+        for source in named:
+            table = source.removeprefix(f'{LANDED}."').removesuffix('"')
+            if table in landed:
+                is_sample = table in known and record_of(known[table]).kind is Kind.SAMPLE
+                self.open(table, samples if is_sample else "true", dumps if is_sample else basis)
+            elif source not in self._made:
                 self.connection.execute(self._sources[source].create)
-            for schema, table in set(_VIEW.findall(code)):
-                if schema == "interval" and table in at_hand:
-                    self._show_view(self._view("monitor", table))
-                else:
-                    self._show_view(self._view(schema, table))
+        for name, found in views.items():
+            if name not in self._made:
+                self.connection.execute(view(found).create)
+        self._made.update(named, views)
+
+    def show_growth(self, table: str) -> None:
+        """Let `interval.<table>` be computed when it is read; what it reads is shown."""
+        self._made.add(f"interval.{table}")
+        create = view(interval_view(tables()[table])).create
+        self.connection.execute(create.replace("CREATE VIEW", "CREATE OR REPLACE VIEW", 1))
 
     def stand_in(self, table: str, growth: pa.Table) -> None:
         """Let `interval.<table>` be read from rows in memory."""
@@ -72,38 +96,36 @@ class LandedViews:
         self.connection.execute(f"DROP VIEW interval.{table}")
         self.connection.unregister(_rows(table))
 
-    def narrow(
-        self, where: str, dumps: Sequence[Path] | None, basis: Sequence[Path] | None
-    ) -> None:
-        """Let only some rows be read of all that is shown.
-
-        Args:
-            where: a condition on samples.
-            dumps, basis: folders of the dumps whose samples are read, and whose other records;
-                None for all of them.
-        """
-        known = tables()
-        for table in self._landed & schemas().keys():
-            if landed_rows(table).removesuffix("()") in self._made:
-                is_sample = table in known and record_of(known[table]).kind is Kind.SAMPLE
-                self.open(table, where if is_sample else "true", dumps if is_sample else basis)
-
     def open(self, table: str, where: str, dumps: Sequence[Path] | None) -> None:
         """Let the rows of a table be read that meet a condition, of all or some dumps."""
+        macro = landed_rows(table).removesuffix("()")
+        self._made.add(macro)
         if dumps is not None:
             self.connection.execute(source_of(self._store, table, dumps, where))
-            return
-        create = self._sources[landed_rows(table).removesuffix("()")].create
-        self.connection.execute(f"{replacing(create)} WHERE {where}")
+        else:
+            create = replacing(self._sources[macro].create)
+            self.connection.execute(f"{create} WHERE {where}")
 
-    def _show_view(self, found: Documented | None) -> None:
-        if found is not None and found.name not in self._made:
-            self._made.add(found.name)
-            self.show([found.select])
-            self.connection.execute(view(found).create)
+    def _reach(
+        self, sql: str, at_hand: Collection[str], views: dict[str, Documented], named: set[str]
+    ) -> None:
+        """Add the views that some SQL reads, each behind those that it reads, and their macros."""
+        sources, pairs = _named(sql)
+        named |= sources & self._sources.keys()
+        for schema, table in pairs:
+            stands_in = schema == "interval" and table in at_hand
+            found = self._view("monitor" if stands_in else schema, table)
+            if found is not None and found.name not in views:
+                self._reach(found.select, at_hand, views, named)
+                views[found.name] = found
 
     def _view(self, schema: str, table: str) -> Documented | None:
         """The view of that name; None if it is none: an alias may be called as a schema is."""
+        if (schema, table) not in self._views:
+            self._views[schema, table] = self._made_up(schema, table)
+        return self._views[schema, table]
+
+    def _made_up(self, schema: str, table: str) -> Documented | None:
         match schema:
             case "meta":
                 return self._meta.get(f"meta.{table}")
@@ -112,6 +134,13 @@ class LandedViews:
             case "monitor" if table in schemas():
                 return monitor_view(table, schemas()[table], landed_rows(table))
         return None
+
+
+@functools.lru_cache(maxsize=512)
+def _named(sql: str) -> tuple[frozenset[str], tuple[tuple[str, str], ...]]:
+    """The macros of files that some SQL names, and what it names in schemas of views."""
+    code = code_of(sql)
+    return frozenset(_SOURCE.findall(code)), tuple(dict.fromkeys(_VIEW.findall(code)))
 
 
 def _rows(table: str) -> str:

@@ -86,8 +86,8 @@ class Workbench:
     def narrow(self, batch: Batch, wanted: Sequence[Basis]) -> None:
         """Let the reductions see a batch and what it rests on."""
         basis = [one.folder for one in batch.basis]
-        self._show_meta("interval")
         self._records.open("interval", "true", basis)
+        self._show_meta("interval")
         ((previous,),) = self.connection.execute(
             f"SELECT max(interval_end) FROM {landed_rows('interval')} WHERE interval_end <= ?",
             [batch.first],
@@ -97,8 +97,8 @@ class Workbench:
 
     def narrow_to_runs(self, wanted: Sequence[Basis]) -> None:
         """Let the reductions see the samples of runs, and all that is no sample."""
-        self._show_meta("interval", "run")
         self._records.open("interval", "true", None)
+        self._show_meta("interval", "run")
         spans = self.connection.execute(
             "SELECT r.system, coalesce(max(i.interval_end), r.since), r.until FROM meta.run AS r"
             f" LEFT JOIN {landed_rows('interval')} AS i"
@@ -110,8 +110,8 @@ class Workbench:
 
     def widen(self, wanted: Sequence[Basis]) -> None:
         """Let the reductions see all dumps."""
-        self._show_meta("interval")
         self._records.open("interval", "true", None)
+        self._show_meta("interval")
         self._see(wanted, "true")
 
     def rows(self, basis: Basis, where: str = "true") -> pa.Table:
@@ -149,8 +149,8 @@ class Workbench:
         if self._is_plain():
             self._growth = GrowthAtHand(self._records, readers)
         at_hand = self._growth.tables if self._growth else ()
-        self._records.show((sql for one in wanted for sql in one.sql), at_hand)
-        self._records.narrow(where, dumps, basis)
+        texts = [sql for one in wanted for sql in one.sql]
+        self._records.show(texts, where, dumps, basis, at_hand)
         for known in shared:
             with self._at_hand(known):
                 self._define_below(known)

@@ -107,7 +107,7 @@ def test_growth_at_hand_goes_with_its_last_reader(store: Store, tmp_path: Path):
     texts = ["SELECT pfxprbtm FROM interval.sytprp", "SELECT 1"]
     records = LandedViews(store)
     hand = GrowthAtHand(records, [texts, texts])
-    records.show(["meta.interval", *texts], hand.tables)
+    records.show(["meta.interval", *texts], at_hand=hand.tables)
 
     def is_at_hand() -> bool:
         return "sytprp" in growth_views(records)
@@ -166,7 +166,7 @@ def test_one_entry_of_many_is_left_to_its_view(store: Store, tmp_path: Path):
     records = LandedViews(store)
     for texts, is_made in ((one, False), (every, True)):
         hand = GrowthAtHand(records, [texts])
-        records.show(["meta.interval", *texts], hand.tables)
+        records.show(["meta.interval", *texts], at_hand=hand.tables)
         with hand.reading(texts):
             assert ("_growth_of" in growth_views(records)["prcdia_diagnose"]) is is_made
             assert records.connection.sql(texts[0]).fetchall()
@@ -182,7 +182,7 @@ def test_growth_that_is_too_large_is_left_to_its_view(
     texts = ["SELECT count(pfxprbtm) FROM interval.sytprp"]
     records = LandedViews(store)
     hand = GrowthAtHand(records, [texts])
-    records.show(["meta.interval", *texts], hand.tables)
+    records.show(["meta.interval", *texts], at_hand=hand.tables)
     with hand.reading(texts):
         assert "_growth_of" not in growth_views(records)["sytprp"]
         ((found,),) = records.connection.sql(texts[0]).fetchall()
