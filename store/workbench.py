@@ -7,6 +7,7 @@ store already.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -142,7 +143,7 @@ class Workbench:
                 by default.
         """
         self._restore()
-        shared = [known for known in self._views if _readers(known, wanted) > 1]
+        shared = self._read_twice(wanted)
         self._shared = frozenset(shared)
         readers = [self._texts(r) for r in (*shared, *(one.name for one in wanted))]
         self._keep_intervals()
@@ -158,6 +159,15 @@ class Workbench:
                     f"CREATE TABLE {name(known)} AS {self._views[known].select}"
                 )
             self._defined[known] = "TABLE"
+
+    def _read_twice(self, wanted: Sequence[Basis]) -> list[str]:
+        """The private reductions that would be computed several times, but for those in others."""
+        times = Counter(one.name for one in wanted)
+        for reader in reversed(self._views):  # behind all that it reads
+            once = reader.startswith("_") and times[reader] > 1
+            for below in set(re.findall(r"\w+", code_of(self._views[reader].select))):
+                times[below] += 1 if once else times[reader]
+        return [known for known in self._views if known.startswith("_") and times[known] > 1]
 
     def _define_below(self, reader: str) -> None:
         """Views of what a reduction reads, as far as it is not there yet.
@@ -238,13 +248,6 @@ def batches(
         )
         for places in found
     ]
-
-
-def _readers(known: str, wanted: Sequence[Basis]) -> int:
-    """How many of the wanted reductions read a private one."""
-    if not known.startswith("_"):
-        return 0
-    return sum(known in one.names and known != one.name for one in wanted)
 
 
 def _between(begin: datetime, end: datetime) -> str:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from statistics import fmean
-
-import duckdb
 
 from cpmon.store.days import PRUNED
 
@@ -65,8 +61,9 @@ class Sizes:
 class Step:
     """A batch.
 
-    `seconds`, `cpu` and `files`: its time, and the files that were new to it. `yardstick`: the
-    processor time of a piece of work that is always the same, done right before and after.
+    `seconds`, `cpu` and `files`: its time, and the files that were new to it. `control`: the
+    processor time for a file in a store that was always new, right before and after; a machine
+    that is shared changes its speed by half within minutes. None where nobody asked.
     `rss`, `peak`: resident memory after it, and the most in it, bytes.
     """
 
@@ -74,7 +71,7 @@ class Step:
     files: int
     seconds: float
     cpu: float
-    yardstick: float
+    control: float | None
     landed: int
     status: int
     rss: int
@@ -84,9 +81,10 @@ class Step:
 
     def __str__(self) -> str:
         """As a line."""
+        control = "" if self.control is None else f" control {self.control:.3f} s a file"
         return (
-            f"{self.day} files {self.files} {self.seconds:.1f} s cpu {self.cpu:.1f} s"
-            f" yardstick {self.yardstick:.2f} s landed {self.landed} status {self.status}"
+            f"{self.day} files {self.files} {self.seconds:.1f} s cpu {self.cpu:.1f} s{control}"
+            f" landed {self.landed} status {self.status}"
             f" rss {self.rss >> 20} MiB most {self.peak >> 20} MiB"
             f" store {self.sizes}"
             f" {self.steps}"
@@ -103,14 +101,14 @@ def verdicts(steps: Sequence[Step]) -> list[Verdict]:
         steps: of `ENOUGH` days, at least.
     """
     rest, aged = steps[1:], [s for s in steps if (s.day - steps[0].day).days >= AGED]
-    count, third = -(-FILES // rest[0].files), len(aged) // 3
+    timed, third = [s for s in rest if s.control is not None], len(aged) // 3
     grown = [b.sizes.forever - a.sizes.forever for a, b in itertools.pairwise(aged)]
     return [
         _verdict(
-            "processor time for a file, yardsticks",
-            rest[:count],
-            rest[-count:],
-            lambda s: s.cpu / s.yardstick / s.files,
+            "processor time for a file, of that in a new store",
+            timed[: len(timed) // 2],
+            timed[len(timed) // 2 :],
+            lambda s: s.cpu / s.files / (s.control or 0),
         ),
         _verdict("resident memory, MiB", rest[:3], rest[-3:], lambda s: s.rss / 2**20),
         _verdict("most memory in a batch, MiB", rest[:3], rest[-3:], lambda s: s.peak / 2**20),
@@ -140,16 +138,15 @@ def sizes(store: Path) -> Sizes:
     return Sizes(passing, forever)
 
 
-def yardstick() -> float:
-    """Processor time of some work of the kind that a batch is made of."""
-    worked = time.process_time()
-    with duckdb.connect(":memory:") as con:
-        for number in range(60):
-            sums = "SELECT i, sum(i) OVER (ORDER BY i) AS s FROM range(20000) AS t(i)"
-            con.execute(f"CREATE VIEW v{number} AS {sums}")
-            con.execute(f"SELECT max(s) FROM v{number}").fetchall()
-    json.loads(json.dumps(list(range(200_000))))
-    return time.process_time() - worked
+def is_timed(place: int, steps: int, files: int) -> bool:
+    """Whether a batch is one of those whose time for a file is told: the first or the last 100.
+
+    Args:
+        place: of the batch; the first one imports and is left out. steps: of all.
+        files: of a batch.
+    """
+    count = -(-FILES // files)
+    return 1 <= place <= count or place >= steps - count
 
 
 def resident() -> int:

@@ -7,6 +7,7 @@ hold of the store, of time, memory and size, and ends with 1 where something doe
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import random
 import shutil
@@ -26,7 +27,7 @@ from cpmon.cli.output import write_file
 from cpmon.reduce.reductions import reductions
 from cpmon.reduce.settings import read_settings
 from cpmon.store import Store, connect
-from tests.batch.ageing import ENOUGH, Step, peak, reset_peak, resident, sizes, verdicts, yardstick
+from tests.batch.ageing import ENOUGH, Step, is_timed, peak, reset_peak, resident, sizes, verdicts
 from tests.batch.fleet import BEGIN, Hour, hours
 
 SETTINGS = """
@@ -96,11 +97,19 @@ def soak(
     inbox.mkdir(parents=True)
     (folder / "cpmon.toml").write_text(SETTINGS.format(checks=str(checks).lower()))
     with (folder / "log").open("a") as stream:
-        yield from _soak(Soak(folder), _batch(folder, stream), days, each_h, kills, damaged)
+        done, batch = Soak(folder), _batch(folder, stream)
+        yield from _soak(done, batch, days, each_h, kills, damaged, checks=checks)
 
 
 def _soak(
-    done: Soak, batch: Batch, days: int, each_h: int, kills: int, damaged: float
+    done: Soak,
+    batch: Batch,
+    days: int,
+    each_h: int,
+    kills: int,
+    damaged: float,
+    *,
+    checks: bool,
 ) -> Iterator[Soak]:
     folder, inbox, dice = done.folder, done.folder / "inbox", random.Random(5)
     every = days * 24 // each_h
@@ -118,7 +127,8 @@ def _soak(
         _remove_old(inbox, done.written, hour - STAYS_H)
         if len(done.steps) in killed:
             done.kills += _kill(folder, now, dice.uniform(0.1, 0.9) * done.steps[-1].seconds)
-        done.steps.append(_step(batch, now, files, folder))
+        timed = checks and is_timed(len(done.steps), every, files)
+        done.steps.append(_step(batch, now, files, folder, timed=timed))
         yield done
 
 
@@ -150,19 +160,20 @@ def complaints(done: Soak) -> Iterator[str]:
         yield f"{reasons} files in quarantine, expected {texts} to {most}"
 
 
-def _step(batch: Batch, now: datetime, files: int, folder: Path) -> Step:
-    yard = yardstick()
+def _step(batch: Batch, now: datetime, files: int, folder: Path, *, timed: bool) -> Step:
+    before = _control(folder / "new") if timed else 0.0
     reset_peak()
     started, worked = time.perf_counter(), time.process_time()
     result: Result = batch.run(now.date())
     seconds, cpu = time.perf_counter() - started, time.process_time() - worked
     rss, most = resident(), peak()
+    control = (before + _control(folder / "new")) / 2 if timed else None
     return Step(
         now.date(),
         files,
         seconds,
         cpu,
-        (yard + yardstick()) / 2,
+        control,
         result.landed,
         int(result.status),
         rss,
@@ -170,6 +181,20 @@ def _step(batch: Batch, now: datetime, files: int, folder: Path) -> Step:
         sizes(folder / "store"),
         result.steps,
     )
+
+
+def _control(folder: Path) -> float:
+    """Processor time for a file of a batch of one day in a store that is new."""
+    (folder / "inbox").mkdir(parents=True)
+    (folder / "cpmon.toml").write_text(SETTINGS.format(checks="true"))
+    files = [one for found in hours(24) for one in found]
+    for one in files:
+        _put(folder / "inbox", one)
+    batch, worked = _batch(folder, io.StringIO()), time.process_time()
+    batch.run((BEGIN + timedelta(days=1)).date())
+    cpu = time.process_time() - worked
+    shutil.rmtree(folder)
+    return cpu / len(files)
 
 
 def _batch(folder: Path, stream: TextIO) -> Batch:
