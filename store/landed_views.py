@@ -18,6 +18,7 @@ import pyarrow as pa
 from ..schemas.arrow import schemas
 from ..schemas.layout import Kind
 from ..schemas.registry import record_of, tables
+from .catalogue import QUIET
 from .entries import replacing, view
 from .meta import meta_views
 from .sources import source_of, sources
@@ -34,7 +35,7 @@ class LandedViews:
 
     def __init__(self, store: Store) -> None:
         """Make the database; it has no views yet."""
-        self.connection = duckdb.connect(":memory:")
+        self.connection = duckdb.connect(":memory:", config=dict(QUIET))
         for schema in ("monitor", "interval", "meta", LANDED):
             self.connection.execute(f"CREATE SCHEMA {schema}")
         macros = files(__package__) / "sql" / "deltas.sql"

@@ -11,12 +11,14 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from polars.testing import assert_frame_equal
 
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report, report_names
 from cpmon.reduce.ordered import Ordered
 from cpmon.reduce.reducing import reduce
+from cpmon.reduce.reductions import reduction
 from cpmon.reduce.report_set import REPORTS
 from cpmon.reduce.report_shape import Latest, Level, Lines, ReportColumn, Sums, Total
 from cpmon.reduce.rollups import Rollup, read_columns, rollup_of
@@ -206,6 +208,20 @@ def test_a_report_of_quarters_is_the_same_from_roll_ups(stores: Pair, name: str)
     key = ["interval_end"] * (wanted.lines is Lines.TIME) + list(wanted.keys)
     _same(_by(fine.table, key), _by(coarse.table, key))
     _same({(): fine.mean}, {(): coarse.mean})
+
+
+@pytest.mark.parametrize(
+    "name", ["users_by_time", "user_states_by_time", "linux_guests_by_time", "dasd_by_activity"]
+)
+def test_rates_are_not_kept_but_divided_when_they_are_read(stores: Pair, name: str):
+    con, known = stores[0], reduction(name)
+    kept, shown = con.sql(f'SELECT * FROM _landed."kept_{name}"()').pl(), con.table(name).pl()
+    computed = con.sql(known.select).pl()
+
+    assert len(shown) > 0
+    assert len(kept.columns) < len(shown.columns) == len(known.columns)
+    keys = [column for column, kind in shown.schema.items() if not kind.is_float()]
+    assert_frame_equal(shown.sort(keys), computed.sort(keys), rel_tol=1e-12)
 
 
 def _by(table: pa.Table, key: list[str]) -> dict[tuple[Any, ...], dict[str, Any]]:
