@@ -43,12 +43,6 @@ def make_old(store: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_ingest_is_as_if_it_had_not_been(victim: Victim, tmp_path: Path):
-    """A few of them; the many are in the slow test."""
-    check_kills(victim, tmp_path, 8)
-
-
-@pytest.mark.slow
 def test_two_hundred_kills_at_random_moments_cost_nothing(victim: Victim, tmp_path: Path):
     check_kills(victim, tmp_path, KILLS)
 

@@ -1,17 +1,21 @@
 """A process that ingests, over and over, in children that may be killed: imports are done once.
 
-Reads lines of JSON on standard input: {"dump", "store", "ask", "fsize"}; tells the child's number,
-then, when it has ended, its status and what it said. `ask`: the store is asked afterwards, so that
-the catalogue is made; `fsize`: no file may grow beyond so many bytes.
+Reads lines of JSON on standard input: {"dump", "store", "ask", "fsize", "die_before"}; tells the
+child's number, then, when it has ended, its status and what it said. `ask`: the store is asked
+afterwards, so that the catalogue is made; `fsize`: no file may grow beyond so many bytes;
+`die_before`: it dies before that call, counted, of those that change what others see of the store.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import resource
+import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -35,6 +39,8 @@ def child(said: dict[str, Any], out: int) -> NoReturn:
     os.dup2(out, 2)
     if said.get("fsize"):
         resource.setrlimit(resource.RLIMIT_FSIZE, (said["fsize"], said["fsize"]))
+    if said.get("die_before"):
+        die_before(said["die_before"])
     status = run(["ingest", said["dump"], "--store", said["store"]])
     if said.get("ask") and status in (Status.DONE, Status.WARNINGS):
         with connect(Store(Path(said["store"]))) as connection:
@@ -42,6 +48,26 @@ def child(said: dict[str, Any], out: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(int(status))
+
+
+def die_before(call: int) -> None:
+    """Count the calls that change what others see of the store, and die before one of them."""
+    left = itertools.count(call - 1, -1)
+
+    def counted(known: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            if next(left) == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return known(*args, **kwargs)
+
+        return wrapped
+
+    for owner, names in (
+        (os, ("fsync", "rename", "replace")),
+        (Path, ("rename", "replace", "mkdir", "unlink")),
+    ):
+        for name in names:
+            setattr(owner, name, counted(getattr(owner, name)))
 
 
 def main() -> None:

@@ -51,6 +51,7 @@ def test_every_view_and_every_column_has_a_comment(landed: Store):
     assert views == tables == columns == []
 
 
+@pytest.mark.slow
 def test_all_records_can_be_asked_for_before_any_was_landed(store: Store):
     with connect(store, reductions()) as connection:
         views = connection.sql(

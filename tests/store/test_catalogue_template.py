@@ -102,6 +102,7 @@ def test_a_catalogue_made_from_that_of_another_store_equals_one_made_from_nothin
     assert contents(from_nothing.store) == from_nothing.contents
 
 
+@pytest.mark.slow
 def test_another_store_needs_no_view_that_the_last_one_had(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, from_nothing: Made
 ):

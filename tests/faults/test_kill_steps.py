@@ -1,12 +1,11 @@
-"""Killed at any moment, an ingest leaves the store as it was, and the next one completes."""
+"""Killed before any of its steps, an ingest leaves the store as it was; the next one completes."""
 
 from __future__ import annotations
 
 import random
 import signal
-import subprocess
-import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,26 +14,7 @@ import pytest
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
-
-KILLER = """
-import os, signal, sys
-from pathlib import Path
-left = int(sys.argv[3])
-def counted(call):
-    def wrapped(*args, **kwargs):
-        global left
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return call(*args, **kwargs)
-    return wrapped
-os.fsync, os.rename, os.replace = counted(os.fsync), counted(os.rename), counted(os.replace)
-Path.rename, Path.replace = counted(Path.rename), counted(Path.replace)
-Path.mkdir, Path.unlink = counted(Path.mkdir), counted(Path.unlink)
-from cpmon.cli.main import run
-sys.exit(int(run(["ingest", sys.argv[1], "--store", sys.argv[2]])))
-"""
-"""Ingests, but dies before the n-th call that changes what others see of the store."""
+from tests.faults.conftest import Victim
 
 ROWS = "SELECT system, interval_end, vmduser, vmdttime FROM monitor.useact ORDER BY ALL"
 
@@ -76,12 +56,11 @@ def check_completes(store: Store, tmp_path: Path, dumps: tuple[Path, Path]) -> N
     assert runs == [("2600P",), ("E12187E0",)]
 
 
-def check_kills(store: Store, points: list[int], dump: Path) -> int:
-    """Kill at each point; returns how many died before the dump was published."""
+def check_kills(victim: Victim, store: Store, points: Iterable[int], dump: Path) -> int:
+    """Kill before each of some steps; returns how many died before the dump was published."""
     expected, died = rows(store), 0
     for point in points:
-        command = [sys.executable, "-c", KILLER, str(dump), str(store.root), str(point)]
-        status = subprocess.run(command, capture_output=True, check=False).returncode
+        status, _ = victim.run(dump, store.root, die_before=point)
         there = rows(store)
         if status != -signal.SIGKILL or len(there) != len(expected):
             break
@@ -91,32 +70,30 @@ def check_kills(store: Store, points: list[int], dump: Path) -> int:
 
 
 def test_an_ingest_killed_before_it_publishes_changes_nothing(
-    before: Store, tmp_path: Path, dumps: tuple[Path, Path]
+    victim: Victim, before: Store, tmp_path: Path, dumps: tuple[Path, Path]
 ):
-    assert check_kills(before, [1, 4, 20, 32], dumps[1]) == 4
+    assert check_kills(victim, before, [1, 4, 20, 32], dumps[1]) == 4
     check_completes(before, tmp_path, dumps)
 
 
 @pytest.mark.slow
 def test_an_ingest_killed_at_every_step_changes_nothing_or_completes(
-    before: Store, tmp_path: Path, dumps: tuple[Path, Path]
+    victim: Victim, before: Store, tmp_path: Path, dumps: tuple[Path, Path]
 ):
-    assert check_kills(before, list(range(1, 200)), dumps[1]) > 30
+    assert check_kills(victim, before, range(1, 200), dumps[1]) > 30
     check_completes(before, tmp_path, dumps)
 
 
 @pytest.mark.slow
 def test_an_ingest_killed_at_random_moments_changes_nothing_or_completes(
-    before: Store, tmp_path: Path, dumps: tuple[Path, Path]
+    victim: Victim, before: Store, tmp_path: Path, dumps: tuple[Path, Path]
 ):
-    old, new = rows(before), undisturbed(tmp_path, dumps)
-    command = [sys.executable, "-m", "cpmon", "ingest", str(dumps[1]), "--store", str(before.root)]
-    moments = random.Random(1)
+    old, moments = rows(before), random.Random(1)
+    started = time.perf_counter()
+    new = undisturbed(tmp_path, dumps)
+    longest = time.perf_counter() - started
     for _ in range(25):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(moments.uniform(0.2, 1.6))
-        process.kill()
-        process.wait()
+        victim.kill_after(moments.uniform(0, longest), dumps[1], before.root)
         there = rows(before)
         assert there.equals(old) or there.equals(new)
     check_completes(before, tmp_path, dumps)
