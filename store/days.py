@@ -19,10 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..schemas.errors import StoreError
-from .folders import DayFolder, inside
+from .folders import DayFolder
 from .store import Store, replace_durably
-
-__all__ = ["FILE", "PRUNED", "Held", "days_of", "held", "inside"]
 
 FILE = "days.json"
 _TICK = timedelta(microseconds=1)

@@ -22,7 +22,8 @@ from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
-from .days import Held, days_of, held, inside
+from .days import Held, days_of, held
+from .folders import inside
 from .parquet import write_table
 from .stamps import Basis, bases, days_stamps, definition, joined, whole
 from .store import Store
