@@ -53,6 +53,7 @@ $(STAMP): requirements-dev.lock pyproject.toml
 	@touch $@
 
 demo: $(STAMP) ## the published measurements, from generated dumps to tables and pages
+	rm -rf build/demo # dumps of another version of the generator hold the same intervals otherwise
 	$(BIN)/cpmon demo --store build/demo/store -o build/demo
 
 test: $(STAMP) ## the tests, without the slow ones
