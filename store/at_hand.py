@@ -38,7 +38,7 @@ class GrowthAtHand:
         """
         self._records = records
         self.tables: frozenset[str] = frozenset(t for texts in readers for t in _grown(texts))
-        self._shown: set[str] = set()
+        self._shown: dict[str, pa.Table | None] = {}
         self._waiting = Counter(table for texts in readers for table in self._read(texts))
         self._words: dict[str, set[str]] = {}
         for texts in readers:
@@ -63,10 +63,15 @@ class GrowthAtHand:
             self._waiting.subtract(read)
             self._hide({table for table in self._shown if not self._waiting[table]})
 
+    def rows(self, relation: str) -> pa.Table | None:
+        """What is at hand of a relation, while one of its readers computes."""
+        schema, _, table = relation.rpartition(".")
+        return self._shown.get(table) if schema == "interval" else None
+
     def close(self) -> None:
         """Let all tables go; nothing is computed any more."""
         self._pool.shutdown(cancel_futures=True)
-        self._hide(self._shown.copy())
+        self._hide(set(self._shown))
 
     def _read(self, texts: Sequence[str]) -> set[str]:
         return {t for sql in texts for t in _NAMED.findall(code_of(sql)) if t in self.tables}
@@ -101,12 +106,12 @@ class GrowthAtHand:
             self._records.show_growth(table)
         else:
             self._records.stand_in(table, found)
-        self._shown.add(table)
+        self._shown[table] = found
 
     def _hide(self, some: set[str]) -> None:
         for table in some:
             self._records.hide_growth(table)
-            self._shown.remove(table)
+            del self._shown[table]
 
 
 def _grown(texts: Sequence[str]) -> set[str]:

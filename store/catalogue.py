@@ -70,6 +70,11 @@ class View(Protocol):
         ...
 
     @property
+    def reads(self) -> Sequence[str]:
+        """The relations that its query names, those of other schemas with theirs."""
+        ...
+
+    @property
     def doc(self) -> str:
         """What it shows."""
         ...

@@ -20,11 +20,15 @@ import pyarrow as pa
 from .at_hand import GrowthAtHand
 from .catalogue import View
 from .days import Held
+from .fusion import selected
 from .landed_views import LandedViews
 from .meta import meta_views
 from .stamps import Basis, basis_of, code_of
 from .store import Store
 from .views import landed_rows, name, text
+
+MANY_ROWS = 100_000
+"""Of growth, from which on what reads it is computed by the other engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class Workbench:
         self._intervals = "VIEW"
         self._shared: frozenset[str] = frozenset()
         self._growth: GrowthAtHand | None = None
+        self._wide: dict[str, pa.Table] = {}
 
     def narrow(self, batch: Batch, wanted: Sequence[Basis]) -> None:
         """Let the reductions see a batch and what it rests on."""
@@ -122,6 +127,8 @@ class Workbench:
             where: a condition on them.
         """
         with self._at_hand(basis.name):
+            if basis.kept in self._wide or self._is_wide(basis.kept):
+                return self._fused(basis.kept, where)
             self._define_below(basis.name)
             rows = f"({self._views[basis.kept].select})"
             if basis.kept in self._defined:
@@ -154,18 +161,54 @@ class Workbench:
         self._records.show(texts, where, dumps, basis, at_hand)
         for known in shared:
             with self._at_hand(known):
-                self._define_below(known)
-                self.connection.execute(
-                    f"CREATE TABLE {name(known)} AS {self._views[known].select}"
-                )
+                self._keep_at_hand(known)
+
+    def _keep_at_hand(self, known: str) -> None:
+        """The rows of a private reduction, for all that read it."""
+        if self._is_wide(known):
+            self._wide[known] = self._fused(known, "true")
+            self.connection.register(_rows(known), self._wide[known])
+            self.connection.execute(f"CREATE VIEW {name(known)} AS FROM {_rows(known)}")
+            self._defined[known] = "VIEW"
+        else:
+            self._define_below(known)
+            self.connection.execute(f"CREATE TABLE {name(known)} AS {self._views[known].select}")
             self._defined[known] = "TABLE"
+
+    def _is_wide(self, reader: str) -> bool:
+        """Whether DuckDB would take long: it reads many rows that are at hand."""
+        found = (self._found(source) for source in self._views[reader].reads)
+        return any(rows is not None and len(rows) >= MANY_ROWS for rows in found)
+
+    def _fused(self, reader: str, where: str) -> pa.Table:
+        """The rows of a reduction by the other engine, from those of all that it names."""
+        if reader in self._wide:
+            return selected(f"SELECT * FROM {reader} WHERE {where}", {reader: self._wide[reader]})
+        select = self._views[reader].select
+        words = set(re.findall(r"\w+", code_of(select)))
+        self._define_below(reader)
+        sources = {}
+        for source in self._views[reader].reads:
+            rows = self._found(source)
+            if rows is None:
+                there = self.connection.sql(f"FROM {source}")
+                wanted = ", ".join(name(column) for column in there.columns if column in words)
+                rows = there.project(wanted).to_arrow_table()
+            sources[source] = rows
+        return selected(f"SELECT * FROM ({select}) WHERE {where}", sources)
+
+    def _found(self, relation: str) -> pa.Table | None:
+        """The rows of a relation, if they are at hand."""
+        if relation in self._wide:
+            return self._wide[relation]
+        return self._growth.rows(relation) if self._growth else None
 
     def _read_twice(self, wanted: Sequence[Basis]) -> list[str]:
         """The private reductions that would be computed several times, but for those in others."""
         times = Counter(one.name for one in wanted)
         for reader in reversed(self._views):  # behind all that it reads
             once = reader.startswith("_") and times[reader] > 1
-            for below in set(re.findall(r"\w+", code_of(self._views[reader].select))):
+            for below in self._views[reader].reads:
                 times[below] += 1 if once else times[reader]
         return [known for known in self._views if known.startswith("_") and times[known] > 1]
 
@@ -174,11 +217,8 @@ class Workbench:
 
         Only then, since binding a view takes 30 ms, and one over tables less.
         """
-        words = set(re.findall(r"\w+", code_of(self._views[reader].select)))
-        for below in self._views:
-            if below == reader:
-                break  # no view reads one that stands behind it
-            if below in words and below not in self._defined:
+        for below in self._views[reader].reads:
+            if below in self._views and below not in self._defined:
                 self._define_below(below)
                 self.connection.execute(self._views[below].sql)
                 self._defined[below] = "VIEW"
@@ -199,8 +239,8 @@ class Workbench:
         """The SQL of a reduction and of those below it, down to what is shared."""
         found, rest = {reader: self._views[reader].select}, [reader]
         while rest:
-            words = set(re.findall(r"\w+", code_of(found[rest.pop()])))
-            for below in (words & self._views.keys()) - self._shared - found.keys():
+            reads = self._views.keys() & self._views[rest.pop()].reads
+            for below in reads - self._shared - found.keys():
                 found[below] = self._views[below].select
                 rest.append(below)
         return list(found.values())
@@ -222,7 +262,10 @@ class Workbench:
             self._growth = None
         for relation, kind in reversed(self._defined.items()):
             self.connection.execute(f"DROP {kind} {name(relation)}")
+        for relation in self._wide:
+            self.connection.unregister(_rows(relation))
         self._defined.clear()
+        self._wide.clear()
 
 
 def batches(
@@ -248,6 +291,10 @@ def batches(
         )
         for places in found
     ]
+
+
+def _rows(reduction: str) -> str:
+    return f"_rows_of{reduction}"
 
 
 def _between(begin: datetime, end: datetime) -> str:
