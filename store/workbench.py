@@ -126,6 +126,10 @@ class Workbench:
         Args:
             where: a condition on them.
         """
+        for known in self._shared_below(basis.name):
+            if known not in self._defined:
+                with self._at_hand(known):
+                    self._keep_at_hand(known)
         with self._at_hand(basis.name):
             if basis.kept in self._wide or self._is_wide(basis.kept):
                 return self._fused(basis.kept, where)
@@ -150,18 +154,19 @@ class Workbench:
                 by default.
         """
         self._restore()
-        shared = self._read_twice(wanted)
-        self._shared = frozenset(shared)
-        readers = [self._texts(r) for r in (*shared, *(one.name for one in wanted))]
+        self._shared = frozenset(self._read_twice(wanted))
+        order = dict.fromkeys(n for one in wanted for n in (*self._shared_below(one.name), one.name))
         self._keep_intervals()
         if self._is_plain():
-            self._growth = GrowthAtHand(self._records, readers)
+            self._growth = GrowthAtHand(self._records, [self._texts(reader) for reader in order])
         at_hand = self._growth.tables if self._growth else ()
         texts = [sql for one in wanted for sql in one.sql]
         self._records.show(texts, where, dumps, basis, at_hand)
-        for known in shared:
-            with self._at_hand(known):
-                self._keep_at_hand(known)
+
+    def _shared_below(self, reader: str) -> list[str]:
+        """The shared reductions that one rests on, each behind those that it reads."""
+        below = [n for n in self._views if n in self._views[reader].reads]
+        return [n for b in below for n in (*self._shared_below(b), *({b} & self._shared))]
 
     def _keep_at_hand(self, known: str) -> None:
         """The rows of a private reduction, for all that read it."""
