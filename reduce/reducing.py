@@ -9,10 +9,12 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -48,6 +50,9 @@ MOST_DAYS = 2
 """Days of a system that are computed at once, where so many are missing."""
 KEPT_AT_ONCE = 2
 """Reductions that are rolled up and written while the next is computed; one more may wait."""
+
+FEW_RUNS = 16
+"""Of rows of a day that stand together, up to which they are not copied."""
 
 
 @dataclass(slots=True)
@@ -197,13 +202,11 @@ class _Reducer:
 
     def _keep_days(self, work: _Work, batch: Batch, rows: pa.Table) -> None:
         started = time.perf_counter()
-        if len(batch.days) == 1:
-            self._keep_day(work, (batch.system, batch.days[0]), rows)
-        else:
-            ends = pc.subtract(rows.column(TIME), timedelta(microseconds=1)).cast(pa.date32())
-            for where in ((batch.system, day) for day in batch.days):
-                if where in work.missing:
-                    self._keep_day(work, where, rows.filter(pc.equal(ends, where[1])))
+        days = _days(rows)
+        for day in batch.days:
+            if (batch.system, day) in work.missing:
+                chosen = days == day.toordinal() - date(1970, 1, 1).toordinal()
+                self._keep_day(work, (batch.system, day), _chosen(rows, chosen))
         work.done.seconds += time.perf_counter() - started
 
     def _keep_day(self, work: _Work, where: Day, rows: pa.Table) -> None:
@@ -267,3 +270,19 @@ class _Reducer:
         scratch = self.scratch / f"{work.basis.name}.{level}"
         write_result(scratch, table)
         publish(scratch, path)
+
+
+def _days(rows: pa.Table) -> npt.NDArray[np.int32]:
+    """(rows,) days since 1970 of intervals; one that ends at midnight belongs to the day before."""
+    ends = pc.subtract(rows.column(TIME), timedelta(microseconds=1))
+    days: npt.NDArray[np.int32] = ends.cast(pa.date32()).cast(pa.int32()).to_numpy()
+    return days
+
+
+def _chosen(rows: pa.Table, chosen: npt.NDArray[np.bool_]) -> pa.Table:
+    """Some of the rows; those that stand together are not copied."""
+    edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2)
+    if len(edges) > FEW_RUNS:
+        return rows.filter(pa.array(chosen))
+    runs = [rows.slice(first, behind - first) for first, behind in edges.tolist()]
+    return pa.concat_tables(runs) if runs else rows.slice(0, 0)

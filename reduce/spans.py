@@ -16,14 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .ordered import Floats, Integers, Ordered
+from .ordered import Floats, Integers, Mask, Ordered
 
 HIGH = 95
 """Percentile, by nearest rank."""
-SORTED = 8
-"""With more ranks than these, sorting is faster than selecting."""
 SHORT = 128
-"""So few values are sorted faster than one of them is selected."""
+"""So few values are sorted faster than one of them is selected; so are any for several ranks."""
 
 
 class Spans:
@@ -124,11 +122,11 @@ class Spans:
         if not len(vary):
             return greatest, greatest
         padded = np.full((len(self), int(self.sizes.max())), np.nan)
-        padded.ravel()[self._flat] = self._rows.values(name)
+        padded[self._within] = self._rows.values(name)
         if len(vary) < len(self):
             padded, rank = padded[vary], rank[vary]
         ranks = np.unique(rank)
-        if len(ranks) > SORTED or padded.shape[1] <= SHORT:
+        if len(ranks) > 1 or padded.shape[1] <= SHORT:
             padded.sort(axis=1)  # what is not known comes last
         else:
             padded.partition(ranks, axis=1)
@@ -137,11 +135,9 @@ class Spans:
         return greatest, high
 
     @functools.cached_property
-    def _flat(self) -> Integers:
-        """The place of each row where every span has as much room as the longest."""
-        width = int(self.sizes.max())
-        rows: Integers = np.arange(len(self._rows.order))
-        return rows + np.repeat(np.arange(len(self)) * width - self._starts, self.sizes)
+    def _within(self) -> Mask:
+        """(spans, longest): where values are, if every span has as much room as the longest."""
+        return np.arange(self.sizes.max()) < self.sizes[:, None]
 
     def _of(self, figure: str, *columns: str) -> npt.NDArray[Any]:
         """One figure a span, from those of finer spans or from the rows."""
