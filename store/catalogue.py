@@ -277,7 +277,7 @@ def _views(store: Store, plan: _Plan) -> Iterator[Entry]:
         found = plan.reduced.get(basis.name)
         yield from reduction_entries(named[basis.name], named[basis.kept], found)
     yield from rollup_entries(store, plan.reduced)
-    yield coverage(plan.reduced)
+    yield from coverage(plan.reduced)
 
 
 @functools.lru_cache(maxsize=2)

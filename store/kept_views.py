@@ -100,21 +100,23 @@ def _docs(file: Path) -> dict[str, str]:
         return {}
 
 
-def coverage(reduced: Mapping[str, Kept]) -> Entry:
-    """`meta.reduced`: which days are kept at which level."""
-    rows = [
+def coverage(reduced: Mapping[str, Kept]) -> Iterator[Entry]:
+    """`meta.reduced`: which days are kept at which level. Its rows are those of a macro as well."""
+    found = [
         f"({text(reduction)}, {text(system)}, {text(level)}, '{first}', '{last}', {days})"
-        for reduction, found in sorted(reduced.items())
-        if found.days is not None
+        for reduction, of_days in sorted(reduced.items())
+        if of_days.days is not None
         for level in LEVELS
-        for system, first, last, days in ranges(found.days, level)
+        for system, first, last, days in ranges(of_days.days, level)
     ]
     casts = ", ".join(f"CAST({n} AS {kind}) AS {n}" for n, (kind, _) in _COVERED.items())
-    source = f"(VALUES {', '.join(rows) or _NONE}) AS kept({', '.join(_COVERED)})"
-    create = f"CREATE VIEW {COVERAGE} AS SELECT {casts} FROM {source}"
-    create += "" if rows else " WHERE false"
+    values = f"(VALUES {', '.join(found) or _NONE}) AS kept({', '.join(_COVERED)})"
+    rows, none = landed_rows("reduced"), "" if found else " WHERE false"
+    create = f"CREATE MACRO {rows} AS TABLE SELECT {casts} FROM {values}{none}"
+    yield Entry("MACRO TABLE", rows.removesuffix("()"), create)
     said = {column: doc for column, (_, doc) in _COVERED.items()}
-    return Entry("VIEW", COVERAGE, create, "Days of which results of reductions are kept.", said)
+    shown = f"CREATE VIEW {COVERAGE} AS SELECT * FROM {rows}"
+    yield Entry("VIEW", COVERAGE, shown, "Days of which results of reductions are kept.", said)
 
 
 _NONE = f"({', '.join('NULL' for _ in _COVERED)})"
