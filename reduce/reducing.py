@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import tempfile
@@ -130,15 +131,17 @@ class _Reducer:
         said = hours_of(self.shifts).encode()
         self.hours = hashlib.blake2b(said, digest_size=4).hexdigest()
         self._limits = Limits(settings.memory_limit, settings.threads)
-        self._bench: Workbench | None = None
         self._whole: dict[str, Done] = {}
 
-    @property
+    @functools.cached_property
     def bench(self) -> Workbench:
-        if self._bench is None:
-            self._bench = Workbench(self.store, reductions(), self.scratch)
-            limit(self._bench.connection, self._limits)
-        return self._bench
+        """That of days and runs."""
+        return self._new_bench()
+
+    def _new_bench(self) -> Workbench:
+        bench = Workbench(self.store, reductions(), self.scratch)
+        limit(bench.connection, self._limits)
+        return bench
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -146,28 +149,39 @@ class _Reducer:
 
     def run(self, chosen: Sequence[Basis]) -> Iterator[Done]:
         """Compute what is missing; yields in any order."""
-        works = [self._work(basis) for basis in chosen if basis.by_time]
         rest = [basis for basis in chosen if not basis.by_time]
-        of_runs = self._not_kept(basis for basis in rest if basis.of_runs)
+        others = self._not_kept(basis for basis in rest if not basis.of_runs)
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            beside = pool.submit(self._keep_of_all, others)
+            works = [self._work(basis) for basis in chosen if basis.by_time]
+            self._keep_missing(works, [basis for basis in rest if basis.of_runs])
+            beside.result()
+        for work in works:
+            self._roll_up_again(work)
+            for path in work.state.outdated:
+                path.unlink(missing_ok=True)
+            yield work.done
+        yield from (self._whole.get(basis.name, Done(basis.name)) for basis in rest)
+
+    def _keep_of_all(self, chosen: Sequence[Basis]) -> None:
+        """Reductions that rest on all dumps and on no runs, on a bench of their own."""
+        if chosen:
+            bench = self._new_bench()
+            bench.widen(chosen)
+            self._keep_whole(chosen, bench)
+
+    def _keep_missing(self, works: Sequence[_Work], of_runs: Sequence[Basis]) -> None:
+        """The days that are missing, batch by batch, and the reductions of runs."""
         for system in dict.fromkeys(one.system for one in self.dumps):
             of_system = [one for one in self.dumps if one.system == system]
             missing = {day for work in works for of, day in work.missing if of == system}
             days = days_of(of_system)
             for batch in batches(of_system, days, sorted(missing), MOST_DAYS):
                 is_all = len(batch.basis) == len(self.dumps) and len(batch.days) == len(days)
-                self._compute(works, batch, of_runs if is_all else [])
-        for work in works:
-            self._roll_up_again(work)
-            for path in work.state.outdated:
-                path.unlink(missing_ok=True)
-            yield work.done
-        if of_runs := self._not_kept(of_runs):
-            self.bench.narrow_to_runs(of_runs)
-            self._keep_whole(of_runs)
-        if others := self._not_kept(basis for basis in rest if not basis.of_runs):
-            self.bench.widen(others)
-            self._keep_whole(others)
-        yield from (self._whole.get(basis.name, Done(basis.name)) for basis in rest)
+                self._compute(works, batch, self._not_kept(of_runs) if is_all else [])
+        if left := self._not_kept(of_runs):
+            self.bench.narrow_to_runs(left)
+            self._keep_whole(left, self.bench)
 
     def _work(self, basis: Basis) -> _Work:
         state, rollup = by_day(self.store, basis, self.stamps), rollup_of(basis.name)
@@ -183,6 +197,7 @@ class _Reducer:
         days = {(batch.system, day) for day in batch.days}
         these = [work for work in works if work.missing & days]
         these.sort(key=lambda work: -work.columns)  # long ones are kept while others are computed
+        these[:2] = reversed(these[:2])  # and something is, while the longest is computed
         self.bench.narrow(batch, [*(work.basis for work in these), *of_runs])
         with ThreadPoolExecutor(max_workers=KEPT_AT_ONCE) as pool:
             kept: set[Future[None]] = set()
@@ -196,7 +211,7 @@ class _Reducer:
                     done, kept = wait(kept, return_when=FIRST_COMPLETED)
                     for one in done:
                         one.result()
-            self._keep_whole(of_runs)
+            self._keep_whole(of_runs, self.bench)
             for one in kept:
                 one.result()
 
@@ -257,11 +272,11 @@ class _Reducer:
         """Reductions that are kept in one file, and are not."""
         return [b for b in chosen if not whole_file(self.store, b, self.dumps).exists()]
 
-    def _keep_whole(self, chosen: Iterable[Basis]) -> None:
-        """Compute reductions that are kept in one file, of what the bench lets them see."""
+    def _keep_whole(self, chosen: Iterable[Basis], bench: Workbench) -> None:
+        """Compute reductions that are kept in one file, of what a bench lets them see."""
         for basis in chosen:
             started = time.perf_counter()
-            rows = keep(self.store, basis, self.bench.rows(basis))
+            rows = keep(self.store, basis, bench.rows(basis))
             self._whole[basis.name] = Done(basis.name, rows, 1, time.perf_counter() - started)
 
     def _publish(self, table: pa.Table, work: _Work, level: str, where: Day, stamp: str) -> None:

@@ -18,7 +18,7 @@ from .stamps import code_of
 
 MOST_CELLS = 100_000_000
 """Cells of a table whose growth is held in memory; larger ones stay views, which need none."""
-AHEAD = 3
+AHEAD = 16
 """Tables that are computed before they are asked for, while others are being read."""
 _NAMED = re.compile(r"\binterval\.(\w+)")
 _OF_AN_ENTRY = re.compile(r"\binterval\.(\w+)[^;()]*?\bentry = \d")
