@@ -1,7 +1,7 @@
 """DataFusion, the second engine of the portable subset, over rows in memory.
 
 It holds sums column by column, DuckDB all sums of a group in a row: where half a million groups
-have twenty sums each, it needs a third of the time. It reads no files here and knows no store.
+have nineteen figures each, it needs a third of the time. It reads no files here and knows no store.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datafusion import SessionContext
 
 BATCH = 8192
-"""Rows that it takes at once, what its own files come in: more would leave the processor's cache."""
+"""Rows that it takes at once, as from files of its own: more do not fit the processor's cache."""
 
 
 def context(sources: Mapping[str, pa.Table]) -> SessionContext:

@@ -155,7 +155,9 @@ class Workbench:
         """
         self._restore()
         self._shared = frozenset(self._read_twice(wanted))
-        order = dict.fromkeys(n for one in wanted for n in (*self._shared_below(one.name), one.name))
+        order: dict[str, None] = {}
+        for one in wanted:
+            order |= dict.fromkeys([*self._shared_below(one.name), one.name])
         self._keep_intervals()
         if self._is_plain():
             self._growth = GrowthAtHand(self._records, [self._texts(reader) for reader in order])

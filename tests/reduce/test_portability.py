@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import duckdb
-import pyarrow as pa
 import pytest
+from datafusion import SessionContext
 
 from cpmon.reduce import Reduction, reductions
+from cpmon.store.fusion import context
 from tests.reduce.catalogue import lab
-
-datafusion = pytest.importorskip("datafusion")
 
 
 @pytest.fixture(scope="module")
@@ -20,26 +17,21 @@ def duck() -> duckdb.DuckDBPyConnection:
 
 
 @pytest.fixture(scope="module")
-def fusion(duck: duckdb.DuckDBPyConnection) -> Any:
+def fusion(duck: duckdb.DuckDBPyConnection) -> SessionContext:
     """A DataFusion context with the same tables, and every reduction as a view."""
-    context = datafusion.SessionContext()
-    for schema in ("monitor", "interval", "meta"):
-        context.sql(f"CREATE SCHEMA {schema}")
+    landed = {}
     for name in {name for r in reductions() for name in r.reads if "." in name}:
         columns = "* EXCLUDE (attributes)" if name == "meta.run" else "*"
-        rows = duck.sql(f"SELECT {columns} FROM {name}").to_arrow_table()
-        held = name.replace(".", "_")
-        empty = pa.RecordBatch.from_pylist([], schema=rows.schema)
-        context.register_record_batches(held, [rows.to_batches() or [empty]])
-        context.sql(f"CREATE VIEW {name} AS SELECT * FROM {held}")
+        landed[name] = duck.sql(f"SELECT {columns} FROM {name}").to_arrow_table()
+    found = context(landed)
     for reduction in reductions():
-        context.sql(f"CREATE VIEW {reduction.name} AS {reduction.select}")
-    return context
+        found.sql(f"CREATE VIEW {reduction.name} AS {reduction.select}")
+    return found
 
 
 @pytest.mark.parametrize("reduction", reductions(), ids=lambda r: r.name)
 def test_rows_are_equal_on_datafusion(
-    reduction: Reduction, duck: duckdb.DuckDBPyConnection, fusion: Any
+    reduction: Reduction, duck: duckdb.DuckDBPyConnection, fusion: SessionContext
 ) -> None:
     names = [column.name for column in reduction.columns]
     kinds = duck.sql(f"FROM {reduction.name}").types

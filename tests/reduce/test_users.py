@@ -115,6 +115,15 @@ def test_a_session_between_two_samples_counts_whole(con: duckdb.DuckDBPyConnecti
     assert (whole["seconds"], whole["cpu_s"], whole["virtual_s"]) == (15, 1.5, 1)
 
 
+def test_who_logs_on_again_within_the_interval_has_both(con: duckdb.DuckDBPyConnection) -> None:
+    again = {"system": "LAB", "interval_end": minute(2), "vmduser": "DORA", "vmdcpuad": 0}
+    counted = {"seconds": 20.0, "vmdttime": 4_096_000_000, "vmdvdsct": 4, "vmdctpvr": 70}
+    insert(con, "interval.useact", {**again, **counted})
+    both = of_user(con, "users_by_time", "DORA", 2)
+    assert (both["seconds"], both["cpu_s"], both["virtual_s"]) == (20, 3 + 1, 2)
+    assert (both["dasd_ios"], both["page_reads"], both["resident_pages"]) == (26 + 4, 15, 70)
+
+
 def test_a_logoff_behind_a_gap_has_no_growth(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("DELETE FROM monitor.useact WHERE vmduser = 'DORA'")
     assert rows(con, "users_by_time", "userid = 'DORA'", []) == []

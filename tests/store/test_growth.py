@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +15,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce.reductions import reductions
 from cpmon.schemas.layout import Kind
 from cpmon.schemas.registry import record_of, tables
-from cpmon.store import Store, at_hand, connect
+from cpmon.store import Store, at_hand, connect, fusion, workbench
 from cpmon.store.at_hand import GrowthAtHand
 from cpmon.store.growth import INTERVALS, growth, growth_select
 from cpmon.store.landed_views import LandedViews
@@ -125,11 +126,39 @@ def test_only_growth_that_someone_reads_is_computed():
     assert "calcppgr" not in growth_select(layout, ["vmdvtime"])
 
 
+def test_many_rows_are_computed_by_the_other_engine(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[str] = []
+
+    def selected(query: str, sources: Mapping[str, pa.Table]) -> pa.Table:
+        asked.extend(sources)
+        return fusion.selected(query, sources)
+
+    monkeypatch.setattr(workbench, "selected", selected)
+    written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=3)
+    ingest(written.dump, store)
+    (basis,) = (b for b in bases(reductions()) if b.name == "users_by_time")
+    bench = Workbench(store, reductions(), tmp_path)
+    bench.widen([basis])
+    few = bench.rows(basis).to_pylist()
+    assert not asked
+    monkeypatch.setattr(workbench, "MANY_ROWS", 1)
+    bench.widen([basis])
+    many = bench.rows(basis).to_pylist()
+    assert asked == ["interval.useact", "_user_session_end", "_user_configuration"]
+    assert sorted(many, key=str) == sorted(few, key=str)
+
+
 @pytest.mark.slow
-def test_a_workbench_computes_what_the_views_say(store: Store, tmp_path: Path):
+@pytest.mark.parametrize("many_rows", [workbench.MANY_ROWS, 1], ids=["duckdb", "datafusion"])
+def test_a_workbench_computes_what_the_views_say(
+    many_rows: int, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(workbench, "MANY_ROWS", many_rows)
     written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=6)
     ingest(written.dump, store)
-    wanted = [b for b in bases(reductions()) if b.public and b.name.endswith("_by_time")]
+    wanted = [b for b in bases(reductions()) if b.public and b.by_time]
     bench = Workbench(store, reductions(), tmp_path)
     bench.widen(wanted)
     with connect(store, reductions()) as connection:
