@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,9 +18,10 @@ from .landed_views import LandedViews
 from .stamps import code_of
 
 MOST_CELLS = 100_000_000
-"""Cells of a table whose growth is held in memory; larger ones stay views, which need none."""
-AHEAD = 16
-"""Tables that are computed before they are asked for, while others are being read."""
+"""Cells of a table whose growth is held in memory; larger ones stay views, which need none. With so
+many at hand in all, no further table is computed before it is asked for."""
+AT_ONCE = 2
+"""Tables that are computed while others are being read."""
 _NAMED = re.compile(r"\binterval\.(\w+)")
 _OF_AN_ENTRY = re.compile(r"\binterval\.(\w+)[^;()]*?\bentry = \d")
 
@@ -45,7 +47,8 @@ class GrowthAtHand:
             words = {word for sql in texts for word in re.findall(r"\w+", code_of(sql))}
             for table in sorted(self._read(texts)):
                 self._words.setdefault(table, set()).update(words)
-        self._pool = ThreadPoolExecutor(max_workers=2)
+        self._pool = ThreadPoolExecutor(max_workers=AT_ONCE)
+        self._lock = threading.RLock()  # around what follows
         self._rest = list(self._words)
         self._ahead: dict[str, Future[pa.Table | None]] = {}
 
@@ -70,20 +73,32 @@ class GrowthAtHand:
 
     def close(self) -> None:
         """Let all tables go; nothing is computed any more."""
+        with self._lock:
+            self._rest.clear()
         self._pool.shutdown(cancel_futures=True)
         self._hide(set(self._shown))
 
     def _read(self, texts: Sequence[str]) -> set[str]:
         return {t for sql in texts for t in _NAMED.findall(code_of(sql)) if t in self.tables}
 
-    def _look_ahead(self) -> None:
+    def _look_ahead(self, _done: Future[pa.Table | None] | None = None) -> None:
         """Let the next tables be computed, in the order in which they are asked for."""
-        while self._rest and len(self._ahead) < AHEAD:
-            self._begin(self._rest[0])
+        with self._lock:
+            while self._rest and self._is_idle():
+                self._begin(self._rest[0])
+
+    def _is_idle(self) -> bool:
+        """Whether another table may be computed before it is asked for."""
+        done = [future for future in self._ahead.values() if future.done()]
+        there = [one.result() for one in done if not one.cancelled() and one.exception() is None]
+        cells = sum(len(rows) * rows.num_columns for rows in there if rows is not None)
+        return len(self._ahead) - len(done) < AT_ONCE and cells < MOST_CELLS
 
     def _begin(self, table: str) -> None:
         self._rest.remove(table)
-        self._ahead[table] = self._pool.submit(self._computed, tables()[table])
+        future = self._pool.submit(self._computed, tables()[table])
+        self._ahead[table] = future
+        future.add_done_callback(self._look_ahead)
 
     def _computed(self, layout: Layout) -> pa.Table | None:
         """The growth of a table; None if it is too large."""
@@ -97,11 +112,13 @@ class GrowthAtHand:
 
     def _show(self, table: str) -> None:
         """Let a table be read in the place of its view, unless that was done before."""
-        if table in self._rest:
-            self._begin(table)
         if table in self._shown:
             return
-        found = self._ahead.pop(table).result()
+        with self._lock:
+            if table in self._rest:
+                self._begin(table)
+            computed = self._ahead.pop(table)
+        found = computed.result()
         if found is None:
             self._records.show_growth(table)
         else:

@@ -200,7 +200,7 @@ class Workbench:
             if rows is None:
                 there = self.connection.sql(f"FROM {source}")
                 wanted = ", ".join(name(column) for column in there.columns if column in words)
-                rows = there.project(wanted).to_arrow_table()
+                rows = there.project(wanted or "*").to_arrow_table()
             sources[source] = rows
         return selected(f"SELECT * FROM ({select}) WHERE {where}", sources)
 
