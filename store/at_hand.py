@@ -83,7 +83,8 @@ class GrowthAtHand:
 
     def _look_ahead(self, _done: Future[pa.Table | None] | None = None) -> None:
         """Let the next tables be computed, in the order in which they are asked for."""
-        with self._lock:
+        # The pool may be shut while Python ends, after an error of somebody else.
+        with self._lock, contextlib.suppress(RuntimeError):
             while self._rest and self._is_idle():
                 self._begin(self._rest[0])
 
