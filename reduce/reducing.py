@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import duckdb
@@ -217,11 +217,13 @@ class _Reducer:
 
     def _keep_days(self, work: _Work, batch: Batch, rows: pa.Table) -> None:
         started = time.perf_counter()
-        days = _days(rows)
+        # One that ends at midnight belongs to the day before.
+        ends = pc.subtract(rows.column(TIME), timedelta(microseconds=1))
+        days = ends.cast(pa.date32()).to_numpy()
         for day in batch.days:
             if (batch.system, day) in work.missing:
-                chosen = days == day.toordinal() - date(1970, 1, 1).toordinal()
-                self._keep_day(work, (batch.system, day), _chosen(rows, chosen))
+                chosen = _chosen(rows, days == np.datetime64(day))
+                self._keep_day(work, (batch.system, day), chosen)
         work.done.seconds += time.perf_counter() - started
 
     def _keep_day(self, work: _Work, where: Day, rows: pa.Table) -> None:
@@ -285,13 +287,6 @@ class _Reducer:
         scratch = self.scratch / f"{work.basis.name}.{level}"
         write_result(scratch, table)
         publish(scratch, path)
-
-
-def _days(rows: pa.Table) -> npt.NDArray[np.int32]:
-    """(rows,) days since 1970 of intervals; one that ends at midnight belongs to the day before."""
-    ends = pc.subtract(rows.column(TIME), timedelta(microseconds=1))
-    days: npt.NDArray[np.int32] = ends.cast(pa.date32()).cast(pa.int32()).to_numpy()
-    return days
 
 
 def _chosen(rows: pa.Table, chosen: npt.NDArray[np.bool_]) -> pa.Table:

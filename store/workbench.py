@@ -28,7 +28,7 @@ from .store import Store
 from .views import landed_rows, name, text
 
 MANY_ROWS = 100_000
-"""Of growth, from which on what reads it is computed by the other engine."""
+"""At hand, from which on what reads them is computed by the other engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +174,7 @@ class Workbench:
         """The rows of a private reduction, for all that read it."""
         if self._is_wide(known):
             self._wide[known] = self._fused(known, "true")
-            self.connection.register(_rows(known), self._wide[known])
-            self.connection.execute(f"CREATE VIEW {name(known)} AS FROM {_rows(known)}")
+            self.connection.register(known, self._wide[known])
             self._defined[known] = "VIEW"
         else:
             self._define_below(known)
@@ -183,9 +182,21 @@ class Workbench:
             self._defined[known] = "TABLE"
 
     def _is_wide(self, reader: str) -> bool:
-        """Whether DuckDB would take long: it reads many rows that are at hand."""
-        found = (self._found(source) for source in self._views[reader].reads)
-        return any(rows is not None and len(rows) >= MANY_ROWS for rows in found)
+        """Whether DuckDB would take long: it reads many rows that are at hand, and no more others.
+
+        Growth that is not at hand is too much, or only an entry of it is wanted; DuckDB finds that
+        without a look at the rest.
+        """
+        found = {source: self._found(source) for source in self._views[reader].reads}
+        most = max((len(rows) for rows in found.values() if rows is not None), default=0)
+        others = [source for source, rows in found.items() if rows is None]
+        if most < MANY_ROWS or any(source.startswith("interval.") for source in others):
+            return False
+        return all(self._count(s) <= most for s in others if s.startswith("monitor."))
+
+    def _count(self, relation: str) -> int:
+        ((rows,),) = self.connection.execute(f"SELECT count(*) FROM {relation}").fetchall()
+        return int(rows)
 
     def _fused(self, reader: str, where: str) -> pa.Table:
         """The rows of a reduction by the other engine, from those of all that it names."""
@@ -268,9 +279,10 @@ class Workbench:
             self._growth.close()
             self._growth = None
         for relation, kind in reversed(self._defined.items()):
-            self.connection.execute(f"DROP {kind} {name(relation)}")
-        for relation in self._wide:
-            self.connection.unregister(_rows(relation))
+            if relation in self._wide:
+                self.connection.unregister(relation)
+            else:
+                self.connection.execute(f"DROP {kind} {name(relation)}")
         self._defined.clear()
         self._wide.clear()
 
@@ -298,10 +310,6 @@ def batches(
         )
         for places in found
     ]
-
-
-def _rows(reduction: str) -> str:
-    return f"_rows_of{reduction}"
 
 
 def _between(begin: datetime, end: datetime) -> str:

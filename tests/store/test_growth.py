@@ -150,6 +150,27 @@ def test_many_rows_are_computed_by_the_other_engine(
     assert sorted(many, key=str) == sorted(few, key=str)
 
 
+@pytest.mark.parametrize("most_cells", [0, 10**8])
+def test_more_than_is_at_hand_is_not_brought_there_for_the_other_engine(
+    most_cells: int, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Neither growth that is too large for it, nor all the rows that DuckDB would look through."""
+
+    def selected(query: str, sources: Mapping[str, pa.Table]) -> pa.Table:
+        raise AssertionError(f"{[*sources]} were read whole")
+
+    monkeypatch.setattr(at_hand, "MOST_CELLS", most_cells)
+    monkeypatch.setattr(workbench, "MANY_ROWS", 1)
+    written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=3)
+    ingest(written.dump, store)
+    monkeypatch.setattr(workbench, "selected", selected)
+    name = "diagnoses_by_time" if most_cells else "users_by_time"
+    (basis,) = (b for b in bases(reductions()) if b.name == name)
+    bench = Workbench(store, reductions(), tmp_path)
+    bench.widen([basis])
+    assert len(bench.rows(basis))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("many_rows", [workbench.MANY_ROWS, 1], ids=["duckdb", "datafusion"])
 def test_a_workbench_computes_what_the_views_say(
