@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..store.growth import by_object_and_time, object_codes
+from ..store.growth import by_object_and_time, object_codes, taken
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -42,6 +42,7 @@ class Ordered:
         objects = object_codes(rows, keys)
         order = by_object_and_time(objects, ticks)
         self.order: Integers = order[pc.is_valid(rows.column(known)).to_numpy()[order]]
+        self._places = pa.array(self.order, pa.int32())
         self.ticks: Integers = ticks[self.order]
         self.objects: Integers = objects[self.order]
 
@@ -62,7 +63,7 @@ class Ordered:
                 self._values[name] = self._whole.values(name)[self.chosen]
             else:
                 column = self._rows.column(name).cast(pa.float64())
-                self._values[name] = column.to_numpy(zero_copy_only=False)[self.order]
+                self._values[name] = taken(column.to_numpy(), self._places)
         return self._values[name]
 
     def put(self, name: str, values: Floats) -> None:

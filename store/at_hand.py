@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ..schemas.layout import Kind, Layout
 from ..schemas.registry import record_of, tables
-from .growth import INTERVALS, growth, growth_select
+from .growth import growth, growth_columns
 from .landed_views import LandedViews
 from .stamps import code_of
 
@@ -102,14 +102,13 @@ class GrowthAtHand:
         future.add_done_callback(self._look_ahead)
 
     def _computed(self, layout: Layout) -> pa.Table | None:
-        """The growth of a table; None if it is too large."""
-        select = growth_select(layout, self._words[layout.name])
-        with self._records.connection.cursor() as own:  # other threads use the connection
-            ((rows,),) = own.sql(f"SELECT count(*) FROM ({select})").fetchall()
-            if rows * len(own.sql(select).columns) > MOST_CELLS:
-                return None
-            found = own.sql(select).to_arrow_table()
-            return growth(layout, found, own.sql(INTERVALS).to_arrow_table())
+        """The growth of a table; None if it is too large, or somebody wants a named bit."""
+        words = self._words[layout.name]
+        columns = growth_columns(layout, words)
+        rows, intervals = self._records.samples(layout.name)
+        if len(rows) * len(columns) > MOST_CELLS or words & {bit.name for bit in layout.bits}:
+            return None
+        return growth(layout, rows.read(columns), intervals)
 
     def _show(self, table: str) -> None:
         """Let a table be read in the place of its view, unless that was done before."""

@@ -18,53 +18,52 @@ import pyarrow.compute as pc
 from ..schemas.arrow import owner_keys
 from ..schemas.field import Field, Role
 from ..schemas.layout import Layout
-from .views import WIDEST, interval_view, name
+from .views import WIDEST, interval_view
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-INTERVALS = "SELECT interval_end, previous_end FROM meta.interval ORDER BY interval_end"
-"""The query of what `growth` takes as intervals."""
+INTERVALS = "SELECT system, interval_end, previous_end FROM meta.interval"
+"""The query of what `growth` takes as intervals, in the order of time."""
 
 
-def growth_select(layout: Layout, wanted: Collection[str]) -> str:
-    """The query of the rows that `growth` takes, in the order in which they landed.
+def growth_columns(layout: Layout, wanted: Collection[str]) -> list[str]:
+    """The columns of landed rows that `growth` takes.
 
     Args:
         wanted: columns of `interval.<table>`, among others.
     """
     needed = {"interval_end", "tod_us", *owner_keys(layout), *(f.name for f in _widest(layout))}
-    shown = interval_view(layout).columns
-    columns = [c for c in shown if c in needed or (c in wanted and c != "seconds")]
-    listed = ", ".join(f"r.{name(column)}" for column in columns)
-    return f"SELECT {listed} FROM monitor.{name(layout.name)} AS r WHERE interval_end IS NOT NULL"
+    wanted = {*wanted} - {"seconds"}
+    return [c for c in interval_view(layout).columns if c in needed or c in wanted]
 
 
 def growth(layout: Layout, rows: pa.Table, intervals: pa.Table) -> pa.Table:
-    """Rows of `growth_select` as `interval.<table>` shows them.
+    """Landed rows as `interval.<table>` shows them.
 
     Args:
-        rows: of one system; no two dumps hold the same interval.
-        intervals: of `INTERVALS`; rows of others are left out.
+        rows: with `growth_columns`, as `StoredRows` has them, of one system; no two dumps hold the
+            same interval.
+        intervals: of `INTERVALS`; rows of others, or of none, are left out.
 
     Returns:
         The same columns, and `seconds`; in the same order of rows.
     """
-    ends, _ = _numbers(intervals.column("interval_end").cast(pa.int64()))
-    mine, _ = _numbers(rows.column("interval_end").cast(pa.int64()))
-    at = np.searchsorted(ends, mine)
-    there = np.append(ends, 0)[at] == mine
+    ends, _ = _numbers(intervals.column("interval_end"))
+    mine, known = _numbers(rows.column("interval_end"))
+    at, there = _places(mine, ends)
+    if known is not None:
+        there &= known
     if not there.all():
-        rows, mine, at = rows.filter(pa.array(there)), mine[there], at[there]
-    before, known = _numbers(intervals.column("previous_end").cast(pa.int64()))
-    samples = _Samples(rows, layout, mine, before[at], None if known is None else known[at])
+        rows, at = rows.filter(pa.array(there)), at[there]
+    samples = _Samples(rows, layout, at, _previous(intervals, ends))
     counters = {f.name: f for f in layout.columns if f.is_cumulative and f.is_number}
     columns: dict[str, Any] = {}
     for column in rows.column_names:
         if column in counters:
             columns[column] = samples.growth(counters[column])
         else:
-            columns[column] = rows.column(column)
+            columns[column] = _readable(rows.column(column))
     columns["seconds"] = samples.seconds()
     return pa.table(columns)
 
@@ -73,11 +72,14 @@ def object_codes(rows: pa.Table, keys: Collection[str]) -> Integers:
     """(rows,) the same number for rows of the same object; NULL is an object as well."""
     codes: Integers = np.zeros(len(rows), dtype=np.int64)
     for key in keys:
-        column = rows.column(key).combine_chunks().dictionary_encode(null_encoding="encode")
+        column = rows.column(key)
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        column = column.unify_dictionaries().combine_chunks()
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
-        several = max(len(column.dictionary), 1)
-        codes = codes * several + column.indices.to_numpy(zero_copy_only=False)
+        codes *= len(column.dictionary) + 1
+        codes += column.indices.fill_null(len(column.dictionary)).to_numpy()
     return codes
 
 
@@ -89,10 +91,42 @@ def by_object_and_time(objects: Integers, ticks: Integers) -> Integers:
     return np.lexsort((ticks, objects))
 
 
+def taken(values: npt.NDArray[Any], places: pa.Array) -> npt.NDArray[Any]:
+    """Numbers at some places, whole ones of 32 bits: a third of the time that numpy takes."""
+    return pc.take(pa.array(values), places, boundscheck=False).to_numpy()
+
+
 def _widest(layout: Layout) -> list[Field]:
     """The counters that never wrap: where one fell, its owner started again."""
     found = (f for f in layout.columns if f.is_cumulative and f.is_number)
     return [field for field in found if field.length == WIDEST]
+
+
+def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A landed column with the type that the views give it."""
+    if pa.types.is_dictionary(column.type):
+        return column.cast(pa.string())
+    small = pa.types.is_unsigned_integer(column.type) and column.type.bit_width < 64
+    return column.cast(pa.int64()) if small else column
+
+
+def _places(ticks: Integers, ends: Integers) -> tuple[Integers, Mask]:
+    """(rows,) places of times among ordered ones, and whether they are there."""
+    begins = np.flatnonzero(np.diff(ticks, prepend=ticks[:1] - 1))  # many rows have the same
+    few = ticks[begins]
+    places = np.searchsorted(ends, few)
+    there = np.append(ends, 0)[places] == few
+    if not len(ends):
+        there[:] = False
+    counts = np.diff(begins, append=len(ticks))
+    return np.repeat(places, counts), np.repeat(there, counts)
+
+
+def _previous(intervals: pa.Table, ends: Integers) -> Integers:
+    """(intervals,) the place of the one directly before each; -1 where there is none."""
+    wanted, known = _numbers(intervals.column("previous_end"))
+    places, there = _places(wanted, ends)
+    return np.where(there if known is None else there & known, places, -1)
 
 
 class _Samples:
@@ -103,57 +137,73 @@ class _Samples:
         steady: (rows,) whether it is there, and none of the widest counters fell since.
     """
 
-    def __init__(
-        self, rows: pa.Table, layout: Layout, ends: Integers, wanted: Integers, known: Mask | None
-    ) -> None:
+    def __init__(self, rows: pa.Table, layout: Layout, at: Integers, previous: Integers) -> None:
         """Find the samples before.
 
         Args:
-            ends: (rows,) of their intervals. wanted: of those before, where that is `known`.
+            at: (rows,) places of their intervals. previous: (intervals,) of those before.
         """
         self._rows = rows
         objects = object_codes(rows, owner_keys(layout))
-        order = by_object_and_time(objects, ends)
-        earlier, later = order[:-1], order[1:]
-        follows = (objects[earlier] == objects[later]) & (ends[earlier] == wanted[later])
-        self.before: Integers = np.zeros(len(order), dtype=np.int64)
-        self.before[later] = earlier
+        order = by_object_and_time(objects, at)
+        objects, at = objects[order], at[order]
+        follows = (objects[1:] == objects[:-1]) & (at[:-1] == previous[at[1:]])
+        before = np.zeros(len(order), dtype=np.int32)
+        before[order[1:]] = order[:-1]
+        self._before = pa.array(before)
         self.steady: Mask = np.zeros(len(order), dtype=np.bool_)
-        self.steady[later] = follows if known is None else follows & known[later]
+        self.steady[order[1:]] = follows
         for field in _widest(layout):
             then, now, both = self._pair(field)
             self.steady &= ~(now < then) if both is None else ~((now < then) & both)
+        self._bits = _bits(self.steady)
 
     def seconds(self) -> pa.Array:
         """Elapsed since the sample before."""
         ticks, _ = _numbers(self._rows.column("tod_us"))
-        return pa.array((ticks - ticks[self.before]) / 1e6, mask=~self.steady)
+        return self._known((ticks - taken(ticks, self._before)) / 1e6, None)
 
     def growth(self, field: Field) -> pa.Array:
-        """Of a counter, by the rules of `counter_delta` and `countdown_delta`."""
+        """Of a counter, by the rules of `counter_delta` and `countdown_delta`.
+
+        What wrapped is found by numbers that wrap as well: they are as wide as the counter.
+        """
         then, now, both = self._pair(field)
-        valid = self.steady if both is None else self.steady & both
-        delta = now - then
-        if field.length == WIDEST:
-            delta = delta.view(np.int64)
-            valid = valid & (delta >= 0)  # neither fallen nor beyond what a BIGINT holds
-        elif (fell := now < then).any():
-            delta[fell] += 1 << 8 * field.length
-        return pa.array(delta, mask=~valid)
+        delta = (now - then).view(f"u{field.length}")
+        if field.length < WIDEST:
+            return self._known(delta.astype(np.int64), both)
+        grown = delta.view(np.int64)
+        fits = grown >= 0  # neither fallen nor beyond what a BIGINT holds
+        if not fits.all():
+            both = fits if both is None else both & fits
+        return self._known(grown, both)
+
+    def _known(self, values: npt.NDArray[Any], where: Mask | None) -> pa.Array:
+        """Figures of rows, as a column without a copy; NULL where not steady, or not known."""
+        bits = self._bits if where is None else _bits(self.steady & where)
+        kind = pa.from_numpy_dtype(values.dtype)
+        return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(values)])
 
     def _pair(self, field: Field) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Mask | None]:
         """Lower and higher value of something that grows, and where both are known."""
         now, known = _numbers(self._rows.column(field.name))
-        then = now[self.before]
-        both = None if known is None else known & known[self.before]
+        then = taken(now, self._before)
+        both = None if known is None else known & known[self._before.to_numpy()]
         return (now, then, both) if field.role is Role.COUNTDOWN else (then, now, both)
 
 
+def _bits(known: Mask) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(known, bitorder="little"))
+
+
 def _numbers(column: pa.ChunkedArray) -> tuple[npt.NDArray[Any], Mask | None]:
-    """(rows,) whole numbers of 64 bits, 0 for NULL; where they are known, None for everywhere."""
-    known = None
-    if column.null_count:
-        known = pc.is_valid(column).to_numpy()
-        column = pc.fill_null(column, pa.scalar(0, column.type))
-    values = column.to_numpy()
-    return values if values.dtype == np.uint64 else values.astype(np.int64, copy=False), known
+    """(rows,) whole numbers, times as microseconds, and 0 for NULL; where they are known.
+
+    None for everywhere.
+    """
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    if not column.null_count:
+        return column.to_numpy(), None
+    known = pc.is_valid(column).to_numpy()
+    return pc.fill_null(column, pa.scalar(0, column.type)).to_numpy(), known

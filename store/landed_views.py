@@ -20,10 +20,12 @@ from ..schemas.layout import Kind
 from ..schemas.registry import record_of, tables
 from .catalogue import QUIET
 from .entries import replacing, view
+from .growth import INTERVALS
 from .meta import meta_views
 from .sources import source_of, sources
 from .stamps import code_of
 from .store import Store
+from .stored_rows import StoredRows
 from .views import LANDED, Documented, interval_view, landed_rows, monitor_view
 
 _VIEW = re.compile(r'\b(monitor|interval|meta)\."?(\w+)"?')
@@ -40,8 +42,9 @@ class LandedViews:
             self.connection.execute(f"CREATE SCHEMA {schema}")
         macros = files(__package__) / "sql" / "deltas.sql"
         self.connection.execute(macros.read_text(encoding="utf-8"))
-        self._store, self._landed = store, store.tables()
-        self._sources = {entry.name: entry for entry in sources(store, self._landed)}
+        self._store, self._landed = store, store.folders.tables()
+        self._sources = {entry.name: entry for entry in sources(store, {*self._landed})}
+        self._opened: dict[str, tuple[str, Sequence[Path]]] = {}
         self._meta = {known.name: known for known in meta_views()}
         self._views: dict[tuple[str, str], Documented | None] = {}
         self._made: set[str] = set()
@@ -66,7 +69,7 @@ class LandedViews:
         named: set[str] = set()
         for sql in texts:
             self._reach(sql, at_hand, views, named)
-        known, landed = tables(), self._landed & schemas().keys()
+        known, landed = tables(), self._landed.keys() & schemas().keys()
         for source in named:
             table = source.removeprefix(f'{LANDED}."').removesuffix('"')
             if table in landed:
@@ -101,11 +104,20 @@ class LandedViews:
         """Let the rows of a table be read that meet a condition, of all or some dumps."""
         macro = landed_rows(table).removesuffix("()")
         self._made.add(macro)
+        self._opened[table] = where, self._dumps(table) if dumps is None else dumps
         if dumps is not None:
             self.connection.execute(source_of(self._store, table, dumps, where))
         else:
             create = replacing(self._sources[macro].create)
             self.connection.execute(f"{create} WHERE {where}")
+
+    def samples(self, table: str) -> tuple[StoredRows, pa.Table]:
+        """The rows of a table of samples, and of `INTERVALS` those that may be read."""
+        where, dumps = self._opened.get(table, ("true", ()))
+        with self.connection.cursor() as own:  # another thread uses the connection
+            intervals = own.sql(INTERVALS).filter(where).order("interval_end").to_arrow_table()
+        ends = intervals.column("interval_end").cast(pa.int64()).to_numpy()
+        return StoredRows(table, dumps, ends), intervals
 
     def _reach(
         self, sql: str, at_hand: Collection[str], views: dict[str, Documented], named: set[str]
@@ -119,6 +131,9 @@ class LandedViews:
             if found is not None and found.name not in views:
                 self._reach(found.select, at_hand, views, named)
                 views[found.name] = found
+
+    def _dumps(self, table: str) -> list[Path]:
+        return [Path(folder) for folder in self._landed.get(table, ())]
 
     def _view(self, schema: str, table: str) -> Documented | None:
         """The view of that name; None if it is none: an alias may be called as a schema is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -13,13 +13,14 @@ from polars.testing import assert_frame_equal
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce.reductions import reductions
-from cpmon.schemas.layout import Kind
+from cpmon.schemas.layout import Kind, Layout
 from cpmon.schemas.registry import record_of, tables
 from cpmon.store import Store, at_hand, connect, fusion, workbench
 from cpmon.store.at_hand import GrowthAtHand
-from cpmon.store.growth import INTERVALS, growth, growth_select
+from cpmon.store.growth import growth, growth_columns
 from cpmon.store.landed_views import LandedViews
 from cpmon.store.stamps import bases
+from cpmon.store.stored_rows import StoredRows
 from cpmon.store.views import interval_view
 from cpmon.store.workbench import Workbench
 from tests.dumps import dump, fields, interval
@@ -36,14 +37,26 @@ def both(store: Store) -> dict[str, tuple[pa.Table, pa.Table]]:
         for layout in (tables()[table] for table in store.tables() & tables().keys()):
             if record_of(layout).kind is not Kind.SAMPLE or not layout.columns:
                 continue
-            every = list(interval_view(layout).columns)
+            bits = {bit.name for bit in layout.bits}
+            every = [column for column in interval_view(layout).columns if column not in bits]
             listed = ", ".join(f'"{column}"' for column in every)
             shown = connection.sql(f"SELECT {listed} FROM interval.{layout.name}").to_arrow_table()
             if len(shown):
-                rows = connection.sql(growth_select(layout, every)).to_arrow_table()
-                intervals = connection.sql(INTERVALS).to_arrow_table()
-                found[layout.name] = shown, growth(layout, rows, intervals).select(every)
+                found[layout.name] = shown, at_once(store, layout, every)
     return found
+
+
+def landed(store: Store, table: str) -> tuple[StoredRows, pa.Table]:
+    """All rows of a table, and all intervals."""
+    records = LandedViews(store)
+    records.show(["meta.interval", f"monitor.{table}"])
+    return records.samples(table)
+
+
+def at_once(store: Store, layout: Layout, columns: Collection[str]) -> pa.Table:
+    """Growth of all rows of a table, computed at hand."""
+    rows, intervals = landed(store, layout.name)
+    return growth(layout, rows.read(growth_columns(layout, columns)), intervals).select(columns)
 
 
 def assert_equal(shown: pa.Table, computed: pa.Table, table: str) -> None:
@@ -122,8 +135,8 @@ def test_growth_at_hand_goes_with_its_last_reader(store: Store, tmp_path: Path):
 def test_only_growth_that_someone_reads_is_computed():
     layout = next(t for t in tables().values() if t.name == "useact")
     assert record_of(layout).kind is Kind.SAMPLE
-    assert "vmdvtime" in growth_select(layout, ["vmdvtime"])
-    assert "calcppgr" not in growth_select(layout, ["vmdvtime"])
+    assert "vmdvtime" in growth_columns(layout, ["vmdvtime"])
+    assert "calcppgr" not in growth_columns(layout, ["vmdvtime"])
 
 
 def test_many_rows_are_computed_by_the_other_engine(
@@ -197,9 +210,8 @@ def test_rows_of_no_interval_and_of_no_rows_are_as_in_the_views(store: Store, tm
     file.write_bytes(dump(interval(0, CONFIG), *samples))
     ingest(file, store)
     layout = tables()["ioddev"]
-    with connect(store) as connection:
-        rows = connection.sql(growth_select(layout, ["scmssch"])).to_arrow_table()
-        intervals = connection.sql(INTERVALS).to_arrow_table()
+    stored, intervals = landed(store, layout.name)
+    rows = stored.read(growth_columns(layout, ["scmssch"]))
 
     assert growth(layout, rows, intervals).column("scmssch").to_pylist() == [None, 1]
     late = intervals.slice(len(intervals) - 1)
@@ -238,6 +250,22 @@ def test_growth_that_is_too_large_is_left_to_its_view(
         ((found,),) = records.connection.sql(texts[0]).fetchall()
     assert found > 0
     assert "sytprp" not in growth_views(records)
+
+
+def test_growth_beside_a_named_bit_is_left_to_its_view(store: Store, tmp_path: Path):
+    written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=3)
+    ingest(written.dump, store)
+    layout = tables()["useact"]
+    (bit, *_) = layout.bits
+    records = LandedViews(store)
+    for column, is_made in ((bit.name, False), (bit.of, True)):
+        texts = [f"SELECT {column}, vmdvtime FROM interval.useact"]
+        hand = GrowthAtHand(records, [texts])
+        records.show(["meta.interval", *texts], at_hand=hand.tables)
+        with hand.reading(texts):
+            assert ("_growth_of" in growth_views(records)["useact"]) is is_made
+            assert records.connection.sql(texts[0]).fetchall()
+        hand.close()
 
 
 def growth_views(records: LandedViews) -> dict[str, str]:
