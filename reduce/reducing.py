@@ -50,7 +50,9 @@ from .shifts import Shift
 MOST_DAYS = 2
 """Days of a system that are computed at once, where so many are missing."""
 KEPT_AT_ONCE = 2
-"""Reductions that are rolled up and written while the next is computed; one more may wait."""
+"""Reductions that are rolled up and written while the next is computed."""
+MOST_WAITING = 50_000_000
+"""Cells of these and of others that wait for it, from which on the next is not computed yet."""
 
 FEW_RUNS = 16
 """Of rows of a day that stand together, up to which they are not copied."""
@@ -200,17 +202,18 @@ class _Reducer:
         these[:2] = reversed(these[:2])  # and something is, while the longest is computed
         self.bench.narrow(batch, [*(work.basis for work in these), *of_runs])
         with ThreadPoolExecutor(max_workers=KEPT_AT_ONCE) as pool:
-            kept: set[Future[None]] = set()
+            kept: dict[Future[None], int] = {}
             for work in these:
                 started = time.perf_counter()
                 rows = self.bench.rows(work.basis, batch.where())
                 work.done.seconds += time.perf_counter() - started
-                kept.add(pool.submit(self._keep_days, work, batch, rows))
+                cells = rows.num_rows * rows.num_columns
+                kept[pool.submit(self._keep_days, work, batch, rows)] = cells
                 del rows
-                if len(kept) > KEPT_AT_ONCE:
-                    done, kept = wait(kept, return_when=FIRST_COMPLETED)
-                    for one in done:
+                while sum(kept.values()) > MOST_WAITING:
+                    for one in wait(kept, return_when=FIRST_COMPLETED).done:
                         one.result()
+                        del kept[one]
             self._keep_whole(of_runs, self.bench)
             for one in kept:
                 one.result()

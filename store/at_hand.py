@@ -55,11 +55,10 @@ class GrowthAtHand:
     @contextlib.contextmanager
     def reading(self, texts: Sequence[str]) -> Iterator[None]:
         """While one of the readers computes."""
-        self._look_ahead()
         read = self._read(texts)
         for table in [known for known in self._words if known in read]:
             self._show(table)
-        self._look_ahead()
+        self.look_ahead()
         try:
             yield
         finally:
@@ -81,7 +80,7 @@ class GrowthAtHand:
     def _read(self, texts: Sequence[str]) -> set[str]:
         return {t for sql in texts for t in _NAMED.findall(code_of(sql)) if t in self.tables}
 
-    def _look_ahead(self, _done: Future[pa.Table | None] | None = None) -> None:
+    def look_ahead(self, _done: Future[pa.Table | None] | None = None) -> None:
         """Let the next tables be computed, in the order in which they are asked for."""
         # The pool may be shut while Python ends, after an error of somebody else.
         with self._lock, contextlib.suppress(RuntimeError):
@@ -99,7 +98,7 @@ class GrowthAtHand:
         self._rest.remove(table)
         future = self._pool.submit(self._computed, tables()[table])
         self._ahead[table] = future
-        future.add_done_callback(self._look_ahead)
+        future.add_done_callback(self.look_ahead)
 
     def _computed(self, layout: Layout) -> pa.Table | None:
         """The growth of a table; None if it is too large, or somebody wants a named bit."""
@@ -120,7 +119,7 @@ class GrowthAtHand:
             computed = self._ahead.pop(table)
         found = computed.result()
         if found is None:
-            self._records.show_growth(table)
+            self._records.show([f"interval.{table}"])
         else:
             self._records.stand_in(table, found)
         self._shown[table] = found

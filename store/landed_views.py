@@ -44,25 +44,31 @@ class LandedViews:
         self.connection.execute(macros.read_text(encoding="utf-8"))
         self._store, self._landed = store, store.folders.tables()
         self._sources = {entry.name: entry for entry in sources(store, {*self._landed})}
-        self._opened: dict[str, tuple[str, Sequence[Path]]] = {}
         self._meta = {known.name: known for known in meta_views()}
         self._views: dict[tuple[str, str], Documented | None] = {}
         self._made: set[str] = set()
+        self.narrow()
 
-    def show(
+    def narrow(
         self,
-        texts: Iterable[str],
         samples: str = "true",
         dumps: Sequence[Path] | None = None,
         basis: Sequence[Path] | None = None,
-        at_hand: Collection[str] = (),
     ) -> None:
-        """Let be read what some SQL names; of anything else nothing is said.
+        """Say what is seen of tables that are shown from now on.
 
         Args:
             samples: a condition on samples.
-            dumps, basis: folders of the dumps whose samples are read, and whose other records; all
+            dumps, basis: folders of the dumps whose samples are seen, and whose other records; all
                 of them by default.
+        """
+        self._samples, self._dumps, self._basis = samples, dumps, basis
+        self._open: set[str] = set()
+
+    def show(self, texts: Iterable[str], at_hand: Collection[str] = ()) -> None:
+        """Let be read what some SQL names; of anything else nothing is said.
+
+        Args:
             at_hand: tables whose growth somebody else will show.
         """
         views: dict[str, Documented] = {}
@@ -73,20 +79,17 @@ class LandedViews:
         for source in named:
             table = source.removeprefix(f'{LANDED}."').removesuffix('"')
             if table in landed:
-                is_sample = table in known and record_of(known[table]).kind is Kind.SAMPLE
-                self.open(table, samples if is_sample else "true", dumps if is_sample else basis)
+                if table not in self._open:
+                    is_sample = table in known and record_of(known[table]).kind is Kind.SAMPLE
+                    narrowed = (self._samples, self._dumps) if is_sample else ("true", self._basis)
+                    self.open(table, *narrowed)
+                    self._open.add(table)
             elif source not in self._made:
                 self.connection.execute(self._sources[source].create)
         for name, found in views.items():
             if name not in self._made:
                 self.connection.execute(view(found).create)
         self._made.update(named, views)
-
-    def show_growth(self, table: str) -> None:
-        """Let `interval.<table>` be computed when it is read; what it reads is shown."""
-        self._made.add(f"interval.{table}")
-        create = view(interval_view(tables()[table])).create
-        self.connection.execute(create.replace("CREATE VIEW", "CREATE OR REPLACE VIEW", 1))
 
     def stand_in(self, table: str, growth: pa.Table) -> None:
         """Let `interval.<table>` be read from rows in memory."""
@@ -104,7 +107,6 @@ class LandedViews:
         """Let the rows of a table be read that meet a condition, of all or some dumps."""
         macro = landed_rows(table).removesuffix("()")
         self._made.add(macro)
-        self._opened[table] = where, self._dumps(table) if dumps is None else dumps
         if dumps is not None:
             self.connection.execute(source_of(self._store, table, dumps, where))
         else:
@@ -113,9 +115,10 @@ class LandedViews:
 
     def samples(self, table: str) -> tuple[StoredRows, pa.Table]:
         """The rows of a table of samples, and of `INTERVALS` those that may be read."""
-        where, dumps = self._opened.get(table, ("true", ()))
+        dumps = map(Path, self._landed.get(table, ())) if self._dumps is None else self._dumps
         with self.connection.cursor() as own:  # another thread uses the connection
-            intervals = own.sql(INTERVALS).filter(where).order("interval_end").to_arrow_table()
+            seen = own.sql(INTERVALS).filter(self._samples)
+            intervals = seen.order("interval_end").to_arrow_table()
         ends = intervals.column("interval_end").cast(pa.int64()).to_numpy()
         return StoredRows(table, dumps, ends), intervals
 
@@ -127,13 +130,10 @@ class LandedViews:
         named |= sources & self._sources.keys()
         for schema, table in pairs:
             stands_in = schema == "interval" and table in at_hand
-            found = self._view("monitor" if stands_in else schema, table)
+            found = None if stands_in else self._view(schema, table)
             if found is not None and found.name not in views:
                 self._reach(found.select, at_hand, views, named)
                 views[found.name] = found
-
-    def _dumps(self, table: str) -> list[Path]:
-        return [Path(folder) for folder in self._landed.get(table, ())]
 
     def _view(self, schema: str, table: str) -> Documented | None:
         """The view of that name; None if it is none: an alias may be called as a schema is."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -159,11 +159,10 @@ class Workbench:
         for one in wanted:
             order |= dict.fromkeys([*self._shared_below(one.name), one.name])
         self._keep_intervals()
+        self._records.narrow(where, dumps, basis)
         if self._is_plain():
             self._growth = GrowthAtHand(self._records, [self._texts(reader) for reader in order])
-        at_hand = self._growth.tables if self._growth else ()
-        texts = [sql for one in wanted for sql in one.sql]
-        self._records.show(texts, where, dumps, basis, at_hand)
+            self._growth.look_ahead()
 
     def _shared_below(self, reader: str) -> list[str]:
         """The shared reductions that one rests on, each behind those that it reads."""
@@ -249,9 +248,13 @@ class Workbench:
         ).fetchall()
         return bool(systems <= 1 and ends == dumps)
 
-    def _at_hand(self, reader: str) -> AbstractContextManager[None]:
-        """While a reduction is computed: the growth that it reads."""
-        return self._growth.reading(self._texts(reader)) if self._growth else nullcontext()
+    @contextmanager
+    def _at_hand(self, reader: str) -> Iterator[None]:
+        """While a reduction is computed: all that it reads."""
+        texts = self._texts(reader)
+        self._records.show(texts, self._growth.tables if self._growth else ())
+        with self._growth.reading(texts) if self._growth else nullcontext():
+            yield
 
     def _texts(self, reader: str) -> list[str]:
         """The SQL of a reduction and of those below it, down to what is shared."""
