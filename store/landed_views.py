@@ -14,6 +14,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..schemas.arrow import schemas
 from ..schemas.layout import Kind
@@ -25,8 +26,8 @@ from .meta import meta_views
 from .sources import source_of, sources
 from .stamps import code_of
 from .store import Store
-from .stored_rows import StoredRows
-from .views import LANDED, Documented, interval_view, landed_rows, monitor_view
+from .stored_rows import StoredRows, readable
+from .views import LANDED, PLACE, Documented, interval_view, landed_rows, monitor_view
 
 _VIEW = re.compile(r'\b(monitor|interval|meta)\."?(\w+)"?')
 _SOURCE = re.compile(rf'\b{LANDED}\."[^"]+"')
@@ -75,14 +76,14 @@ class LandedViews:
         named: set[str] = set()
         for sql in texts:
             self._reach(sql, at_hand, views, named)
-        known, landed = tables(), self._landed.keys() & schemas().keys()
+        landed = self._landed.keys() & schemas().keys()
         for source in named:
             table = source.removeprefix(f'{LANDED}."').removesuffix('"')
             if table in landed:
                 if table not in self._open:
-                    is_sample = table in known and record_of(known[table]).kind is Kind.SAMPLE
-                    narrowed = (self._samples, self._dumps) if is_sample else ("true", self._basis)
-                    self.open(table, *narrowed)
+                    of_others = "true", self._basis
+                    seen = (self._samples, self._dumps) if _is_sample(table) else of_others
+                    self.open(table, *seen)
                     self._open.add(table)
             elif source not in self._made:
                 self.connection.execute(self._sources[source].create)
@@ -122,6 +123,23 @@ class LandedViews:
         ends = intervals.column("interval_end").cast(pa.int64()).to_numpy()
         return StoredRows(table, dumps, ends), intervals
 
+    def rows(self, table: str, words: Collection[str]) -> pa.Table | None:
+        """What `monitor.<table>` shows of samples, of those columns that are among some words.
+
+        None of other records, or if one of the columns is not in the files.
+        """
+        if not _is_sample(table):
+            return None
+        wanted = [c for c in monitor_view(table, schemas()[table], "").columns if c in words]
+        if not {*PLACE, *schemas()[table].names} >= {*wanted}:
+            return None
+        stored, intervals = self.samples(table)
+        rows = stored.read(dict.fromkeys([*wanted, "interval_end"]))
+        seen = pc.is_in(rows.column("interval_end"), intervals.column("interval_end"))
+        if self._samples != "true" and not pc.all(seen).as_py():
+            rows = rows.filter(seen)
+        return pa.table({column: readable(rows.column(column)) for column in wanted})
+
     def _reach(
         self, sql: str, at_hand: Collection[str], views: dict[str, Documented], named: set[str]
     ) -> None:
@@ -150,6 +168,11 @@ class LandedViews:
             case "monitor" if table in schemas():
                 return monitor_view(table, schemas()[table], landed_rows(table))
         return None
+
+
+def _is_sample(table: str) -> bool:
+    known = tables()
+    return table in known and record_of(known[table]).kind is Kind.SAMPLE
 
 
 @functools.lru_cache(maxsize=512)

@@ -55,6 +55,14 @@ class StoredRows:
         return pa.concat_tables([schema.empty_table(), *pieces]).unify_dictionaries()
 
 
+def readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A landed column with the type that the views give it."""
+    if pa.types.is_dictionary(column.type):
+        return column.cast(pa.string())
+    small = pa.types.is_unsigned_integer(column.type) and column.type.bit_width < 64
+    return column.cast(pa.int64()) if small else column
+
+
 def _wanted(about: pq.FileMetaData, ends: npt.NDArray[np.int64]) -> list[int]:
     """The groups of rows that may hold rows of some intervals."""
     place = about.schema.names.index("interval_end")

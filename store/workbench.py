@@ -207,6 +207,8 @@ class Workbench:
         sources = {}
         for source in self._views[reader].reads:
             rows = self._found(source)
+            if rows is None and source.startswith("monitor."):
+                rows = self._records.rows(source.removeprefix("monitor."), words)
             if rows is None:
                 there = self.connection.sql(f"FROM {source}")
                 wanted = ", ".join(name(column) for column in there.columns if column in words)
