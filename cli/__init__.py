@@ -2,10 +2,12 @@
 
 import os
 
-# Columns live for a moment. In huge pages, which numpy asks for where nobody says otherwise, the
-# kernel clears far more memory than is used: a twentieth of `cpmon reduce`.
-os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
+# Columns live for a moment. In huge pages the kernel clears far more memory than is used, and does
+# so again whenever the allocator of Arrow has given back what it needs a moment later: together a
+# fifth of `cpmon reduce`. Less memory is taken, too.
+os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
+os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")  # milliseconds
 
-from .main import main  # numpy looks at it when it is imported
+from .main import main  # the allocator looks at it when Arrow is imported
 
 __all__ = ["main"]

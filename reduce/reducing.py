@@ -7,8 +7,8 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -53,6 +53,8 @@ KEPT_AT_ONCE = 2
 """Reductions that are rolled up and written while the next is computed."""
 MOST_WAITING = 50_000_000
 """Cells of these and of others that wait for it, from which on the next is not computed yet."""
+LONG = 4
+"""Reductions by time that take longest to keep: those of runs are computed while that is done."""
 
 FEW_RUNS = 16
 """Of rows of a day that stand together, up to which they are not copied."""
@@ -93,6 +95,27 @@ class _Work:
     def columns(self) -> int:
         """How many are rolled up for each of several objects."""
         return len(self.rollup.shown) if self.rollup and self.rollup.keys else 0
+
+
+class _Line:
+    """Rows that are kept on other threads; who brings more of them than there is room for waits."""
+
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
+        self._cells: dict[Future[None], int] = {}
+
+    def add(self, keep: Callable[[], None], rows: pa.Table) -> None:
+        """Let rows be kept; raises what went wrong with earlier ones."""
+        self._cells[self._pool.submit(keep)] = rows.num_rows * rows.num_columns
+        while sum(self._cells.values()) > MOST_WAITING:
+            for done in wait(self._cells, return_when=FIRST_COMPLETED).done:
+                done.result()
+                del self._cells[done]
+
+    def finish(self) -> None:
+        """Wait for all that are left."""
+        for one in self._cells:
+            one.result()
 
 
 def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]:
@@ -200,23 +223,24 @@ class _Reducer:
         these = [work for work in works if work.missing & days]
         these.sort(key=lambda work: -work.columns)  # long ones are kept while others are computed
         these[:2] = reversed(these[:2])  # and something is, while the longest is computed
-        self.bench.narrow(batch, [*(work.basis for work in these), *of_runs])
+        long, short = these[:LONG], these[LONG:]
+        self.bench.narrow(
+            batch, [*(work.basis for work in long), *of_runs, *(work.basis for work in short)]
+        )
         with ThreadPoolExecutor(max_workers=KEPT_AT_ONCE) as pool:
-            kept: dict[Future[None], int] = {}
-            for work in these:
-                started = time.perf_counter()
-                rows = self.bench.rows(work.basis, batch.where())
-                work.done.seconds += time.perf_counter() - started
-                cells = rows.num_rows * rows.num_columns
-                kept[pool.submit(self._keep_days, work, batch, rows)] = cells
-                del rows
-                while sum(kept.values()) > MOST_WAITING:
-                    for one in wait(kept, return_when=FIRST_COMPLETED).done:
-                        one.result()
-                        del kept[one]
+            line = _Line(pool)
+            for work in long:
+                self._keep_by_time(work, batch, line)
             self._keep_whole(of_runs, self.bench)
-            for one in kept:
-                one.result()
+            for work in short:
+                self._keep_by_time(work, batch, line)
+            line.finish()
+
+    def _keep_by_time(self, work: _Work, batch: Batch, line: _Line) -> None:
+        started = time.perf_counter()
+        rows = self.bench.rows(work.basis, batch.where())
+        work.done.seconds += time.perf_counter() - started
+        line.add(functools.partial(self._keep_days, work, batch, rows), rows)
 
     def _keep_days(self, work: _Work, batch: Batch, rows: pa.Table) -> None:
         started = time.perf_counter()

@@ -10,12 +10,12 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
-import pyarrow.compute as pc
+import numpy as np
 import pyarrow.parquet as pq
 
 from ..schemas.errors import StoreError
@@ -23,7 +23,7 @@ from .folders import DayFolder
 from .store import Store, replace_durably
 
 FILE = "days.json"
-_TICK = timedelta(microseconds=1)
+_TICK = np.timedelta64(1, "us")
 
 Facts = tuple[tuple[date, ...], bool]
 """Of a dump: `days` and `nominal` as `Held` has them. They never change."""
@@ -122,11 +122,9 @@ def _look(file: Path) -> Facts:
     if not file.exists():
         return (), True
     table = pq.ParquetFile(file).read(["interval_end", "nominal_s"])
-    ends = table.column("interval_end").drop_null()
-    if not len(ends):
-        return (), True
-    days = pc.cast(pc.floor_temporal(pc.subtract(ends, _TICK), unit="day"), "date32")
-    return tuple(sorted(pc.unique(days).to_pylist())), table.column("nominal_s").null_count == 0
+    ends = table.column("interval_end").drop_null().to_numpy()
+    days = np.unique((ends - _TICK).astype("datetime64[D]"))
+    return tuple(days.tolist()), table.column("nominal_s").null_count == 0
 
 
 def _remember(file: Path, dumps: Sequence[Held]) -> bool:

@@ -24,6 +24,8 @@ from .views import WIDEST, interval_view
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+SPARSE = 8
+"""Times as many objects and intervals as rows, from which on no table of all of them is made."""
 INTERVALS = "SELECT system, interval_end, previous_end FROM meta.interval"
 """The query of what `growth` takes as intervals, in the order of time."""
 
@@ -70,7 +72,7 @@ def growth(layout: Layout, rows: pa.Table, intervals: pa.Table) -> pa.Table:
 
 
 def object_codes(rows: pa.Table, keys: Collection[str]) -> Integers:
-    """(rows,) the same number for rows of the same object; NULL is an object as well."""
+    """(rows,) the same number for rows of the same object, from 0; NULL is an object as well."""
     codes: Integers = np.zeros(len(rows), dtype=np.int64)
     for key in keys:
         column = rows.column(key)
@@ -81,7 +83,17 @@ def object_codes(rows: pa.Table, keys: Collection[str]) -> Integers:
             column = column.combine_chunks()
         codes *= len(column.dictionary) + 1
         codes += column.indices.fill_null(len(column.dictionary)).to_numpy()
-    return codes
+    return _without_gaps(codes)
+
+
+def _without_gaps(codes: Integers) -> Integers:
+    """Numbers in the same order, of which none is left out."""
+    several = codes.max(initial=-1) + 1
+    if several > SPARSE * len(codes):
+        return np.unique(codes, return_inverse=True)[1]
+    there = np.zeros(several, dtype=np.bool_)
+    there[codes] = True
+    return codes if there.all() else (np.cumsum(there) - 1)[codes]
 
 
 def by_object_and_time(objects: Integers, ticks: Integers) -> Integers:
@@ -123,6 +135,47 @@ def _previous(intervals: pa.Table, ends: Integers) -> Integers:
     return np.where(there if known is None else there & known, places, -1)
 
 
+def samples_before(
+    objects: Integers, at: Integers, previous: Integers
+) -> tuple[npt.NDArray[np.int32], Mask]:
+    """(rows,) the row of the same object in the interval before, any if none; whether there is one.
+
+    Where an object has several rows in an interval, the first of them follows, and the last is
+    followed.
+
+    Args:
+        objects: (rows,) numbers from 0. at: (rows,) places of their intervals.
+        previous: (intervals,) places of those before; -1 for none.
+    """
+    several = int(objects.max(initial=-1)) + 1
+    if several * len(previous) > SPARSE * len(objects):
+        return _before_in_order(objects, at, previous)
+    rows = np.arange(len(objects), dtype=np.int32)
+    # A row for each interval, and one for none.
+    table = np.full((len(previous) + 1) * several, -1, dtype=np.int32)
+    here = at * several + objects
+    table[here] = rows
+    before = taken(table, pa.array((previous % (len(previous) + 1))[at] * several + objects))
+    follows = before >= 0
+    if (taken(table, pa.array(here)) != rows).any():
+        table[here[::-1]] = rows[::-1]
+        follows &= taken(table, pa.array(here)) == rows
+    return np.maximum(before, 0), follows
+
+
+def _before_in_order(
+    objects: Integers, at: Integers, previous: Integers
+) -> tuple[npt.NDArray[np.int32], Mask]:
+    """The same where few of the objects are there in an interval."""
+    order = by_object_and_time(objects, at)
+    objects, at = objects[order], at[order]
+    before = np.zeros(len(order), dtype=np.int32)
+    before[order[1:]] = order[:-1]
+    follows: Mask = np.zeros(len(order), dtype=np.bool_)
+    follows[order[1:]] = (objects[1:] == objects[:-1]) & (at[:-1] == previous[at[1:]])
+    return before, follows
+
+
 class _Samples:
     """Rows, and the place of the sample before of each, of the same object.
 
@@ -139,14 +192,8 @@ class _Samples:
         """
         self._rows = rows
         objects = object_codes(rows, owner_keys(layout))
-        order = by_object_and_time(objects, at)
-        objects, at = objects[order], at[order]
-        follows = (objects[1:] == objects[:-1]) & (at[:-1] == previous[at[1:]])
-        before = np.zeros(len(order), dtype=np.int32)
-        before[order[1:]] = order[:-1]
+        before, self.steady = samples_before(objects, at, previous)
         self._before = pa.array(before)
-        self.steady: Mask = np.zeros(len(order), dtype=np.bool_)
-        self.steady[order[1:]] = follows
         for field in _widest(layout):
             then, now, both = self._pair(field)
             self.steady &= ~(now < then) if both is None else ~((now < then) & both)

@@ -131,6 +131,7 @@ class Workbench:
                 with self._at_hand(known):
                     self._keep_at_hand(known)
         with self._at_hand(basis.name):
+            self._widen_below(basis.kept)
             if basis.kept in self._wide or self._is_wide(basis.kept):
                 return self._fused(basis.kept, where)
             self._define_below(basis.name)
@@ -169,8 +170,17 @@ class Workbench:
         below = [n for n in self._views if n in self._views[reader].reads]
         return [n for b in below for n in (*self._shared_below(b), *({b} & self._shared))]
 
+    def _widen_below(self, reader: str) -> None:
+        """Let the other engine compute those private reductions below that it is better at."""
+        for below in self._views[reader].reads:
+            if below.startswith("_") and below not in self._defined:
+                self._widen_below(below)
+                if self._is_wide(below):
+                    self._keep_at_hand(below)
+
     def _keep_at_hand(self, known: str) -> None:
         """The rows of a private reduction, for all that read it."""
+        self._widen_below(known)
         if self._is_wide(known):
             self._wide[known] = self._fused(known, "true")
             self.connection.register(known, self._wide[known])
