@@ -53,8 +53,8 @@ KEPT_AT_ONCE = 2
 """Reductions that are rolled up and written while the next is computed."""
 MOST_WAITING = 50_000_000
 """Cells of these and of others that wait for it, from which on the next is not computed yet."""
-LONG = 4
-"""Reductions by time that take longest to keep: those of runs are computed while that is done."""
+LONG = 7
+"""Reductions by time of most columns: those of runs are computed while these are kept."""
 
 FEW_RUNS = 16
 """Of rows of a day that stand together, up to which they are not copied."""

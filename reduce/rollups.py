@@ -168,8 +168,12 @@ def _see_values(column: ReportColumn, rows: Ordered) -> None:
 
 def _quotient(above: Floats, below: Floats, factor: float) -> Floats:
     """A column by sums; nothing by zero is not known."""
+    found: Floats = above * factor
+    nothing = below == 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = np.where(below == 0, np.nan, above * factor / below)
+        found /= below
+    if nothing.any():
+        found[nothing] = np.nan
     return found
 
 
@@ -223,4 +227,4 @@ def _docs(column: ReportColumn, docs: Mapping[str, str]) -> Iterator[tuple[str, 
 
 def _column(values: Floats) -> pa.Array:
     """Numbers with NaN for what is not known as a column with NULL for it."""
-    return pa.array(values, from_pandas=True)
+    return pa.array(values, from_pandas=bool(np.isnan(values).any()))
