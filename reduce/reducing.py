@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..store import Store, connect
+from ..store import Store
+from ..store.catalogue import make_ready
 from ..store.classes import take_classes
 from ..store.days import Held, days_of, held
 from ..store.disk import writing
@@ -140,7 +141,7 @@ def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]
         with tempfile.TemporaryDirectory(dir=folder, prefix=".") as scratch:
             reducer = _Reducer(store, settings, dumps, Path(scratch))
             done = {found.name: found for found in reducer.run(chosen)}
-    connect(store, views).close()  # the next reader finds the catalogue ready
+    make_ready(store, views)
     return [done[basis.name] for basis in chosen]
 
 

@@ -44,8 +44,8 @@ OWN_TEXT = (
     "companions/tables.py",
 )
 FEW = 5
-"""So many views are made anew rather than looking for, or keeping, a better template: a view takes
-10 to 40 ms, reading a template 100, and writing one as well."""
+"""So many views of a store's own catalogue are made anew rather than looking for, or keeping, a
+better template: a view takes 10 to 40 ms, reading a template 100, and writing one as well."""
 
 
 class View(Protocol):
@@ -102,14 +102,22 @@ def connect(
     file = store.root / FILE
     connection = _opened(file, plan.stamp)
     if connection is None:
-        built = _build(store, plan)
-        with suppress(OSError):  # a disk that cannot be written serves readers all the same
-            save(built, file)
+        built = _written(store, plan)
         connection = _opened(file, plan.stamp)
         if connection is None:  # not written, or this process still has the one before open
             return _sealed(built, store, limits)
         built.close()
     return _sealed(connection, store, limits)
+
+
+def make_ready(store: Store, views: Sequence[View]) -> None:
+    """Make the catalogue of a store, unless it is up to date, so that the next reader finds it.
+
+    Raises:
+        StoreError: the catalogue cannot be built.
+    """
+    plan = _plan(store, views)
+    (_opened(store.root / FILE, plan.stamp) or _written(store, plan)).close()
 
 
 def live_catalogue(
@@ -202,6 +210,14 @@ def _opened(file: Path, stamp: str) -> duckdb.DuckDBPyConnection | None:
     return None
 
 
+def _written(store: Store, plan: _Plan) -> duckdb.DuckDBPyConnection:
+    """A catalogue in memory, written to the store."""
+    built = _build(store, plan)
+    with suppress(OSError):  # a disk that cannot be written serves readers all the same
+        save(built, store.root / FILE)
+    return built
+
+
 def _build(
     store: Store, plan: _Plan, *, live: bool = False, shut: bool = False
 ) -> duckdb.DuckDBPyConnection:
@@ -214,9 +230,11 @@ def _build(
     entries = [*sources(store, plan.present, shut=shut), *_views(store, plan)]
     own, last = store.root / FILE, template()
     failed: duckdb.Error | None = None
-    for connection in _bases([last, own] if live else [own, last], entries):
+    for connection, file in _bases([last, own] if live else [own, last], entries):
+        # The next new store begins with the template: it should have nothing to make anew.
+        most = FEW if file == own else 0
         try:
-            return _built(connection, entries, plan.stamp)
+            return _built(connection, entries, plan.stamp, most)
         except duckdb.Error as error:
             connection.close()
             failed = error
@@ -227,12 +245,12 @@ def _build(
 
 def _bases(
     files: Sequence[Path | None], entries: Sequence[Entry]
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Databases in memory to make a catalogue from, the best first; the last one is empty.
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path | None]]:
+    """Databases in memory to make a catalogue from, and their files, the best first.
 
-    A file is read only when those before it hold too little.
+    A file is read only when those before it hold too little. The last database is empty.
     """
-    far: list[tuple[int, duckdb.DuckDBPyConnection]] = []
+    far: list[tuple[int, duckdb.DuckDBPyConnection, Path]] = []
     for file in files:
         if file is None or not file.exists():
             continue
@@ -244,27 +262,29 @@ def _bases(
             connection.close()
             continue
         if different <= FEW:
-            yield connection
+            yield connection, file
         else:
-            far.append((different, connection))
-    yield from (connection for _, connection in sorted(far, key=lambda found: found[0]))
-    yield duckdb.connect(":memory:", config=dict(QUIET))
+            far.append((different, connection, file))
+    far.sort(key=lambda found: found[0])
+    yield from ((connection, file) for _, connection, file in far)
+    yield duckdb.connect(":memory:", config=dict(QUIET)), None
 
 
 def _built(
-    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str
+    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str, most: int
 ) -> duckdb.DuckDBPyConnection:
     """A database in memory, brought up to be the catalogue.
 
-    A comment takes 0.2 ms without the optimizer and on one thread, 0.3 ms with them.
+    It is kept as the template if more than `most` views had to be made.
     """
+    # A comment takes 0.2 ms without the optimizer and on one thread, 0.3 ms with them.
     connection.execute("PRAGMA disable_optimizer; SET threads = 1; BEGIN")
     for schema in SCHEMAS:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     connection.execute((files(__package__) / "sql" / "deltas.sql").read_text(encoding="utf-8"))
     made = bring_up(connection, entries, stamp)
     connection.execute("COMMIT; PRAGMA enable_optimizer; RESET threads")
-    if sum(entry.kind == "VIEW" for entry in made) > FEW:
+    if sum(entry.kind == "VIEW" for entry in made) > most:
         keep_as_template(connection)
     return connection
 

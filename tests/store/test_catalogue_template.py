@@ -171,23 +171,23 @@ def test_a_catalogue_needs_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("few_tables")
-def test_a_template_is_written_when_it_would_have_saved_much_and_only_then(
+def test_a_template_is_written_where_a_new_store_would_have_to_make_views(
     tmp_path: Path, cache: Path
 ):
-    store = a_store(tmp_path / "a", SAMPLE)
-    connect(store).close()
-    first, select = cache.stat().st_ino, "SELECT 1 AS a"
-    views = [
-        SimpleNamespace(
-            name=n, sql=f"CREATE VIEW {n} AS {select}", select=select, doc=n, columns=()
-        )
-        for n in (f"_view_{place}" for place in range(catalogue.FEW + 1))
-    ]
-    connect(store, views[:-1]).close()
+    old, new, newest = (a_store(tmp_path / name, SAMPLE) for name in "abc")
+    select = "SELECT 1 AS a"
+    view = SimpleNamespace(
+        name="_view", sql=f"CREATE VIEW _view AS {select}", select=select, doc="", columns=()
+    )
+    connect(old).close()
+    first = cache.stat().st_ino
+    connect(old, [view]).close()  # most of it was in the store
     assert cache.stat().st_ino == first
-    (store.root / "catalog.duckdb").unlink()
-    connect(store, views).close()
-    assert cache.stat().st_ino != first
+    connect(new, [view]).close()
+    second = cache.stat().st_ino
+    assert second != first
+    connect(newest, [view]).close()  # other macros, and no other views
+    assert cache.stat().st_ino == second
 
 
 def test_a_user_without_a_home_has_no_template(monkeypatch: pytest.MonkeyPatch):
