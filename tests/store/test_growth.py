@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from cpmon.generate import load_scenario, write_run
@@ -16,8 +19,9 @@ from cpmon.reduce.reductions import reductions
 from cpmon.schemas.layout import Kind, Layout
 from cpmon.schemas.registry import record_of, tables
 from cpmon.store import Store, at_hand, connect, fusion, workbench
+from cpmon.store import growth as growth_module
 from cpmon.store.at_hand import GrowthAtHand
-from cpmon.store.growth import growth, growth_columns
+from cpmon.store.growth import growth, growth_columns, samples_before
 from cpmon.store.landed_views import LandedViews
 from cpmon.store.stamps import bases
 from cpmon.store.stored_rows import StoredRows
@@ -266,6 +270,29 @@ def test_growth_beside_a_named_bit_is_left_to_its_view(store: Store, tmp_path: P
             assert ("_growth_of" in growth_views(records)["useact"]) is is_made
             assert records.connection.sql(texts[0]).fetchall()
         hand.close()
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=40),
+    gaps=st.sets(st.integers(0, 5)),
+)
+def test_the_sample_before_is_the_same_by_a_table_and_by_order(
+    rows: list[tuple[int, int]], gaps: set[int]
+):
+    objects, at = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    previous = np.array([-1 if n in gaps else n - 1 for n in range(6)])
+    before, follows = samples_before(objects, at, previous)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growth_module, "SPARSE", -1)
+        in_order, also = samples_before(objects, at, previous)
+
+    assert follows.tolist() == also.tolist()
+    assert before[follows].tolist() == in_order[also].tolist()
+    for row, (number, interval_of) in enumerate(rows):
+        mine = [r for r, one in enumerate(rows) if one == (number, previous[interval_of])]
+        is_first = (number, interval_of) not in rows[:row]
+        assert bool(follows[row]) == bool(mine and is_first)
+        assert not follows[row] or before[row] == mine[-1]
 
 
 def growth_views(records: LandedViews) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions, report
+from cpmon.reduce import reducing, reductions, report
 from cpmon.reduce.reducing import reduce
 from cpmon.reduce.settings import Settings
 from cpmon.reduce.shifts import Shift, read_shifts
@@ -83,6 +83,29 @@ def two_days(store: Store, tmp_path: Path) -> Store:
     land(store, hours(22, 24), tmp_path)
     land(store, hours(25, 27), tmp_path)
     return store
+
+
+@pytest.mark.parametrize("room", [0, 50_000_000])
+def test_what_is_kept_waits_in_line_and_its_errors_are_told(
+    room: int, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(reducing, "MOST_WAITING", room)
+    land(store, hours(10, 30), tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(reducing, "write_result", no_room)
+        with pytest.raises(OSError, match="no room"):
+            reduce(store, [NAME, "users_by_time"], Settings())
+    done = {one.name: one for one in reduce(store, [NAME, "users_by_time"], Settings())}
+    assert done[NAME].days == 2
+    with connect(store, reductions()) as connection:
+        ((kept, rows),) = connection.sql(
+            f"SELECT (SELECT count(*) FROM rollup.{NAME} WHERE level = 'day'), count(*) FROM {NAME}"
+        ).fetchall()
+    assert (kept, rows) == (2, done[NAME].rows)
+
+
+def no_room(_path: Path, _rows: pa.Table) -> None:
+    raise OSError("no room")
 
 
 def test_an_interval_that_ends_at_midnight_ends_the_day(two_days: Store):
