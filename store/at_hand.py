@@ -101,11 +101,14 @@ class GrowthAtHand:
         future.add_done_callback(self.look_ahead)
 
     def _computed(self, layout: Layout) -> pa.Table | None:
-        """The growth of a table; None if it is too large, or somebody wants a named bit."""
+        """The growth of a table; None if it is too large.
+
+        None as well where somebody wants a named bit, or other layouts landed other types.
+        """
         words = self._words[layout.name]
         columns = growth_columns(layout, words)
         rows, intervals = self._records.samples(layout.name)
-        if len(rows) * len(columns) > MOST_CELLS or words & {bit.name for bit in layout.bits}:
+        if len(rows) * len(columns) > MOST_CELLS or not rows.has(columns):
             return None
         return growth(layout, rows.read(columns), intervals)
 

@@ -27,7 +27,7 @@ from .sources import source_of, sources
 from .stamps import code_of
 from .store import Store
 from .stored_rows import StoredRows, readable
-from .views import LANDED, PLACE, Documented, interval_view, landed_rows, monitor_view
+from .views import LANDED, Documented, interval_view, landed_rows, monitor_view
 
 _VIEW = re.compile(r'\b(monitor|interval|meta)\."?(\w+)"?')
 _SOURCE = re.compile(rf'\b{LANDED}\."[^"]+"')
@@ -126,14 +126,14 @@ class LandedViews:
     def rows(self, table: str, words: Collection[str]) -> pa.Table | None:
         """What `monitor.<table>` shows of samples, of those columns that are among some words.
 
-        None of other records, or if one of the columns is not in the files.
+        None of other records, or if the files have not all of them.
         """
         if not _is_sample(table):
             return None
         wanted = [c for c in monitor_view(table, schemas()[table], "").columns if c in words]
-        if not {*PLACE, *schemas()[table].names} >= {*wanted}:
-            return None
         stored, intervals = self.samples(table)
+        if not stored.has(wanted):
+            return None
         rows = stored.read(dict.fromkeys([*wanted, "interval_end"]))
         seen = pc.is_in(rows.column("interval_end"), intervals.column("interval_end"))
         if self._samples != "true" and not pc.all(seen).as_py():

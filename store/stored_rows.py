@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote
@@ -30,29 +31,69 @@ class StoredRows:
             ends: of the wanted intervals, in order, microseconds since 1970.
         """
         self._schema = schemas()[table]
-        self._groups: list[tuple[Path, pq.FileMetaData, list[int]]] = []
-        for file in (folder / f"{table}.parquet" for folder in dumps):
-            if file.exists():
-                about = pq.read_metadata(file)
-                self._groups.append((file, about, _wanted(about, ends)))
+        found = (_Piece.of(folder / f"{table}.parquet", ends) for folder in dumps)
+        self._pieces = [piece for piece in found if piece is not None]
 
     def __len__(self) -> int:
-        return sum(
-            about.row_group(group).num_rows for _, about, groups in self._groups for group in groups
-        )
+        return sum(len(piece) for piece in self._pieces)
+
+    def has(self, columns: Collection[str]) -> bool:
+        """Whether some columns can be read: other layouts may have landed other types."""
+        if not {*PLACE, *self._schema.names} >= {*columns}:
+            return False
+        types = {name: self._schema.field(name).type for name in columns if name not in PLACE}
+        return all(types.get(f.name, f.type) == f.type for p in self._pieces for f in p.schema)
 
     def read(self, columns: Collection[str]) -> pa.Table:
-        """Some columns, with the types of the table's schema; NULL where a file has no such one.
+        """Some columns that it `has`; NULL where a file lacks one.
 
         Text is a dictionary, as it landed, but for the place of the rows.
         """
         schema = pa.schema(
             [pa.field(c, pa.string()) if c in PLACE else self._schema.field(c) for c in columns]
         )
-        pieces = [
-            _read(file, about, groups, schema) for file, about, groups in self._groups if groups
-        ]
+        pieces = [piece.read(schema) for piece in self._pieces]
         return pa.concat_tables([schema.empty_table(), *pieces]).unify_dictionaries()
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """The groups of rows of a file that are read."""
+
+    file: Path
+    about: pq.FileMetaData
+    schema: pa.Schema
+    groups: list[int]
+
+    @classmethod
+    def of(cls, file: Path, ends: npt.NDArray[np.int64]) -> _Piece | None:
+        """Those that may hold rows of some intervals; None if there are none."""
+        if not file.exists():
+            return None
+        with pq.ParquetFile(file) as stored:
+            about, schema = stored.metadata, stored.schema_arrow
+        groups = _wanted(about, ends)
+        return cls(file, about, schema, groups) if groups else None
+
+    def __len__(self) -> int:
+        return sum(self.about.row_group(group).num_rows for group in self.groups)
+
+    def read(self, schema: pa.Schema) -> pa.Table:
+        """The columns of a schema."""
+        there = [name for name in schema.names if name in self.schema.names]
+        with pq.ParquetFile(self.file, metadata=self.about) as stored:
+            rows = stored.read_row_groups(self.groups, there, use_threads=False)
+        parts = (part.partition("=") for part in self.file.parts)
+        place = {name: unquote(said) for name, _, said in parts}
+        columns = {}
+        for field in schema:
+            if field.name in there:
+                columns[field.name] = rows.column(field.name)
+            elif field.name in PLACE:
+                columns[field.name] = pa.repeat(place[field.name], len(self))
+            else:
+                columns[field.name] = pa.nulls(len(self), field.type)
+        return pa.table(columns, schema=schema)
 
 
 def readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -81,20 +122,3 @@ def _may_hold(said: pq.Statistics | None, ends: npt.NDArray[np.int64]) -> bool:
 
 def _us(time: datetime) -> int:
     return int(np.datetime64(time, "us").astype(np.int64))
-
-
-def _read(file: Path, about: pq.FileMetaData, groups: list[int], schema: pa.Schema) -> pa.Table:
-    with pq.ParquetFile(file, metadata=about) as stored:
-        there = [name for name in schema.names if name in stored.schema_arrow.names]
-        rows = stored.read_row_groups(groups, there, use_threads=False)
-    place = {part.partition("=")[0]: unquote(part.partition("=")[2]) for part in file.parts}
-    count = sum(about.row_group(group).num_rows for group in groups)
-    columns = {}
-    for field in schema:
-        if field.name in there:
-            columns[field.name] = rows.column(field.name).cast(field.type)
-        elif field.name in PLACE:
-            columns[field.name] = pa.repeat(place[field.name], count)
-        else:
-            columns[field.name] = pa.nulls(count, field.type)
-    return pa.table(columns, schema=schema)
