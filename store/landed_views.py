@@ -65,6 +65,7 @@ class LandedViews:
         """
         self._samples, self._dumps, self._basis = samples, dumps, basis
         self._open: set[str] = set()
+        self._intervals: pa.Table | None = None
 
     def show(self, texts: Iterable[str], at_hand: Collection[str] = ()) -> None:
         """Let be read what some SQL names; of anything else nothing is said.
@@ -117,9 +118,12 @@ class LandedViews:
     def samples(self, table: str) -> tuple[StoredRows, pa.Table]:
         """The rows of a table of samples, and of `INTERVALS` those that may be read."""
         dumps = map(Path, self._landed.get(table, ())) if self._dumps is None else self._dumps
-        with self.connection.cursor() as own:  # another thread uses the connection
-            seen = own.sql(INTERVALS).filter(self._samples)
-            intervals = seen.order("interval_end").to_arrow_table()
+        intervals = self._intervals
+        if intervals is None:
+            with self.connection.cursor() as own:  # another thread uses the connection
+                seen = own.sql(INTERVALS).filter(self._samples)
+                intervals = seen.order("interval_end").to_arrow_table()
+            self._intervals = intervals
         ends = intervals.column("interval_end").cast(pa.int64()).to_numpy()
         return StoredRows(table, dumps, ends), intervals
 

@@ -226,17 +226,26 @@ def test_rows_of_no_interval_and_of_no_rows_are_as_in_the_views(store: Store, tm
     assert len(growth(layout, rows.slice(0, 0), intervals)) == 0
 
 
-def test_one_entry_of_many_is_left_to_its_view(store: Store, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("table", "left", "made"),
+    [
+        ("prcdia_diagnose", "diagnoses FROM {} WHERE entry = 17", "diagnoses FROM {}"),
+        ("useact", "calmesa, vmdvtime FROM {}", "vmdvtime FROM {}"),
+    ],
+    ids=["entry", "bit"],
+)
+def test_one_entry_of_many_and_a_named_bit_are_left_to_the_view(
+    table: str, left: str, made: str, store: Store, tmp_path: Path
+):
     written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=3)
     ingest(written.dump, store)
-    one = ["SELECT diagnoses FROM interval.prcdia_diagnose WHERE code = '44' AND entry = 17"]
-    every = ["SELECT diagnoses FROM interval.prcdia_diagnose WHERE code = '44'"]
     records = LandedViews(store)
-    for texts, is_made in ((one, False), (every, True)):
+    for said, is_made in ((left, False), (made, True)):
+        texts = [f"SELECT {said.format(f'interval.{table}')}"]
         hand = GrowthAtHand(records, [texts])
         records.show(["meta.interval", *texts], at_hand=hand.tables)
         with hand.reading(texts):
-            assert ("_growth_of" in growth_views(records)["prcdia_diagnose"]) is is_made
+            assert ("_growth_of" in growth_views(records)[table]) is is_made
             assert records.connection.sql(texts[0]).fetchall()
         hand.close()
 
@@ -256,22 +265,6 @@ def test_growth_that_is_too_large_is_left_to_its_view(
         ((found,),) = records.connection.sql(texts[0]).fetchall()
     assert found > 0
     assert "sytprp" not in growth_views(records)
-
-
-def test_growth_beside_a_named_bit_is_left_to_its_view(store: Store, tmp_path: Path):
-    written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=3)
-    ingest(written.dump, store)
-    layout = tables()["useact"]
-    (bit, *_) = layout.bits
-    records = LandedViews(store)
-    for column, is_made in ((bit.name, False), (bit.of, True)):
-        texts = [f"SELECT {column}, vmdvtime FROM interval.useact"]
-        hand = GrowthAtHand(records, [texts])
-        records.show(["meta.interval", *texts], at_hand=hand.tables)
-        with hand.reading(texts):
-            assert ("_growth_of" in growth_views(records)["useact"]) is is_made
-            assert records.connection.sql(texts[0]).fetchall()
-        hand.close()
 
 
 @given(
