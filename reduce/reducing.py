@@ -105,9 +105,9 @@ class _Line:
         self._pool = pool
         self._cells: dict[Future[None], int] = {}
 
-    def add(self, keep: Callable[[], None], rows: pa.Table) -> None:
+    def add(self, keep: Callable[[], None], cells: int) -> None:
         """Let rows be kept; raises what went wrong with earlier ones."""
-        self._cells[self._pool.submit(keep)] = rows.num_rows * rows.num_columns
+        self._cells[self._pool.submit(keep)] = cells
         while sum(self._cells.values()) > MOST_WAITING:
             for done in wait(self._cells, return_when=FIRST_COMPLETED).done:
                 done.result()
@@ -223,7 +223,6 @@ class _Reducer:
         days = {(batch.system, day) for day in batch.days}
         these = [work for work in works if work.missing & days]
         these.sort(key=lambda work: -work.columns)  # long ones are kept while others are computed
-        these[:2] = reversed(these[:2])  # and something is, while the longest is computed
         long, short = these[:LONG], these[LONG:]
         self.bench.narrow(
             batch, [*(work.basis for work in long), *of_runs, *(work.basis for work in short)]
@@ -239,19 +238,20 @@ class _Reducer:
 
     def _keep_by_time(self, work: _Work, batch: Batch, line: _Line) -> None:
         started = time.perf_counter()
-        rows = self.bench.rows(work.basis, batch.where())
+        found = self.bench.promised(work.basis, batch.where())
         work.done.seconds += time.perf_counter() - started
-        line.add(functools.partial(self._keep_days, work, batch, rows), rows)
+        line.add(functools.partial(self._keep_days, work, batch, found.rows), found.cells)
 
-    def _keep_days(self, work: _Work, batch: Batch, rows: pa.Table) -> None:
+    def _keep_days(self, work: _Work, batch: Batch, compute: Callable[[], pa.Table]) -> None:
         started = time.perf_counter()
+        rows = compute()
         # One that ends at midnight belongs to the day before.
         ends = pc.subtract(rows.column(TIME), timedelta(microseconds=1))
         days = ends.cast(pa.date32()).to_numpy()
         for day in batch.days:
             if (batch.system, day) in work.missing:
-                chosen = _chosen(rows, days == np.datetime64(day))
-                self._keep_day(work, (batch.system, day), chosen)
+                of_day = _chosen(rows, days == np.datetime64(day))
+                self._keep_day(work, (batch.system, day), of_day)
         work.done.seconds += time.perf_counter() - started
 
     def _keep_day(self, work: _Work, where: Day, rows: pa.Table) -> None:

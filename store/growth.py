@@ -50,7 +50,8 @@ def growth(layout: Layout, rows: pa.Table, intervals: pa.Table) -> pa.Table:
         intervals: of `INTERVALS`; rows of others, or of none, are left out.
 
     Returns:
-        The same columns, and `seconds`; in the same order of rows.
+        The same columns, and `seconds`; in the same order of rows. Whole numbers are as wide as
+        they landed: `as_in_views` has them as the views do.
     """
     ends, _ = _numbers(intervals.column("interval_end"))
     mine, known = _numbers(rows.column("interval_end"))
@@ -212,7 +213,7 @@ class _Samples:
         then, now, both = self._pair(field)
         delta = (now - then).view(f"u{field.length}")
         if field.length < WIDEST:
-            return self._known(delta.astype(np.int64), both)
+            return self._known(delta, both)
         grown = delta.view(np.int64)
         fits = grown >= 0  # neither fallen nor beyond what a BIGINT holds
         if not fits.all():

@@ -26,7 +26,7 @@ from .meta import meta_views
 from .sources import source_of, sources
 from .stamps import code_of
 from .store import Store
-from .stored_rows import StoredRows, readable
+from .stored_rows import StoredRows, as_in_views, readable
 from .views import LANDED, Documented, interval_view, landed_rows, monitor_view
 
 _VIEW = re.compile(r'\b(monitor|interval|meta)\."?(\w+)"?')
@@ -97,7 +97,10 @@ class LandedViews:
         """Let `interval.<table>` be read from rows in memory."""
         self._made.add(f"interval.{table}")
         self.connection.register(_rows(table), growth)
-        self.connection.execute(f"CREATE OR REPLACE VIEW interval.{table} AS FROM {_rows(table)}")
+        self.connection.execute(
+            f"CREATE OR REPLACE VIEW interval.{table} AS"
+            f" SELECT {as_in_views(growth)} FROM {_rows(table)}"
+        )
 
     def hide_growth(self, table: str) -> None:
         """Let `interval.<table>` be read no longer, until it is shown again."""
@@ -130,7 +133,8 @@ class LandedViews:
     def rows(self, table: str, words: Collection[str]) -> pa.Table | None:
         """What `monitor.<table>` shows of samples, of those columns that are among some words.
 
-        None of other records, or if the files have not all of them.
+        Whole numbers are as wide as they landed; `as_in_views` widens them. None of other records,
+        or if the files have not all of the columns.
         """
         if not _is_sample(table):
             return None

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..schemas.arrow import schemas
-from .views import PLACE
+from .views import PLACE, name
 
 
 class StoredRows:
@@ -41,7 +41,7 @@ class StoredRows:
         """Whether some columns can be read: other layouts may have landed other types."""
         if not {*PLACE, *self._schema.names} >= {*columns}:
             return False
-        types = {name: self._schema.field(name).type for name in columns if name not in PLACE}
+        types = {c: self._schema.field(c).type for c in columns if c not in PLACE}
         return all(types.get(f.name, f.type) == f.type for p in self._pieces for f in p.schema)
 
     def read(self, columns: Collection[str]) -> pa.Table:
@@ -80,11 +80,11 @@ class _Piece:
 
     def read(self, schema: pa.Schema) -> pa.Table:
         """The columns of a schema."""
-        there = [name for name in schema.names if name in self.schema.names]
+        there = [column for column in schema.names if column in self.schema.names]
         with pq.ParquetFile(self.file, metadata=self.about) as stored:
             rows = stored.read_row_groups(self.groups, there, use_threads=False)
         parts = (part.partition("=") for part in self.file.parts)
-        place = {name: unquote(said) for name, _, said in parts}
+        place = {column: unquote(said) for column, _, said in parts}
         columns = {}
         for field in schema:
             if field.name in there:
@@ -97,11 +97,24 @@ class _Piece:
 
 
 def readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A landed column with the type that the views give it."""
-    if pa.types.is_dictionary(column.type):
-        return column.cast(pa.string())
-    small = pa.types.is_unsigned_integer(column.type) and column.type.bit_width < 64
-    return column.cast(pa.int64()) if small else column
+    """A landed column, text as such; whole numbers stay as wide as they landed."""
+    return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+
+
+def as_in_views(rows: pa.Table) -> str:
+    """The columns of rows in SQL, whole numbers as the views have them.
+
+    Most are of 32 bits, and twice as wide they are in the way: an engine widens them as it reads.
+    """
+    return ", ".join(
+        f"CAST({name(c.name)} AS BIGINT) AS {name(c.name)}" if is_narrow(c.type) else name(c.name)
+        for c in rows.schema
+    )
+
+
+def is_narrow(kind: pa.DataType) -> bool:
+    """Whether the views show numbers of some type as wider ones."""
+    return bool(pa.types.is_unsigned_integer(kind) and kind.bit_width < 64)
 
 
 def _wanted(about: pq.FileMetaData, ends: npt.NDArray[np.int64]) -> list[int]:

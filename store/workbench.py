@@ -6,9 +6,10 @@ store already.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -23,12 +24,15 @@ from .days import Held
 from .fusion import selected
 from .landed_views import LandedViews
 from .meta import meta_views
-from .stamps import Basis, basis_of, code_of
+from .stamps import BY_TIME, Basis, basis_of, code_of
 from .store import Store
 from .views import landed_rows, name, text
 
 MANY_ROWS = 100_000
 """At hand, from which on what reads them is computed by the other engine."""
+AT_ONCE = 300_000
+"""Of them, that the other engine reads at once where it can."""
+_WINDOW = re.compile(r"\bover\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,18 @@ class Batch:
             f"system = {text(self.system)} AND interval_end > TIMESTAMP '{self.first}'"
             f" AND interval_end <= TIMESTAMP '{self.last}'"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """Rows of a reduction; perhaps the last step is still to be done, on whichever thread.
+
+    Attributes:
+        cells: that are held until then: of the rows, or of all that they are computed from.
+    """
+
+    rows: Callable[[], pa.Table]
+    cells: int
 
 
 class Workbench:
@@ -126,6 +142,10 @@ class Workbench:
         Args:
             where: a condition on them.
         """
+        return self.promised(basis, where).rows()
+
+    def promised(self, basis: Basis, where: str = "true") -> Promised:
+        """The same rows; what the other engine has to do for them need not be waited for."""
         for known in self._shared_below(basis.name):
             if known not in self._defined:
                 with self._at_hand(known):
@@ -138,7 +158,8 @@ class Workbench:
             rows = f"({self._views[basis.kept].select})"
             if basis.kept in self._defined:
                 rows = name(basis.kept)
-            return self.connection.sql(f"SELECT * FROM {rows} WHERE {where}").to_arrow_table()
+            found = self.connection.sql(f"SELECT * FROM {rows} WHERE {where}").to_arrow_table()
+            return Promised(lambda: found, _cells(found))
 
     def _see(
         self,
@@ -182,7 +203,7 @@ class Workbench:
         """The rows of a private reduction, for all that read it."""
         self._widen_below(known)
         if self._is_wide(known):
-            self._wide[known] = self._fused(known, "true")
+            self._wide[known] = self._fused(known, "true").rows()
             self.connection.register(known, self._wide[known])
             self._defined[known] = "VIEW"
         else:
@@ -207,12 +228,24 @@ class Workbench:
         ((rows,),) = self.connection.execute(f"SELECT count(*) FROM {relation}").fetchall()
         return int(rows)
 
-    def _fused(self, reader: str, where: str) -> pa.Table:
+    def _fused(self, reader: str, where: str) -> Promised:
         """The rows of a reduction by the other engine, from those of all that it names."""
-        if reader in self._wide:
-            return selected(f"SELECT * FROM {reader} WHERE {where}", {reader: self._wide[reader]})
-        select = self._views[reader].select
-        words = set(re.findall(r"\w+", code_of(select)))
+        sources, rows = {reader: self._wide.get(reader)}, reader
+        if sources[reader] is None:
+            sources, rows = self._read(reader), f"({self._views[reader].select})"
+        query = f"SELECT * FROM {rows} WHERE {where}"
+        at_once = AT_ONCE if self._is_of_intervals(reader) else None
+        compute = functools.partial(selected, query, sources, at_once)
+        return Promised(compute, sum(map(_cells, sources.values())))
+
+    def _is_of_intervals(self, reader: str) -> bool:
+        """Whether each row rests on rows of its own interval alone, and what is of no interval."""
+        below = self._views[reader]
+        return {c.name for c in below.columns} >= BY_TIME and not _WINDOW.search(below.select)
+
+    def _read(self, reader: str) -> dict[str, pa.Table]:
+        """The rows of all that a reduction names, in the columns that it names."""
+        words = set(re.findall(r"\w+", code_of(self._views[reader].select)))
         self._define_below(reader)
         sources = {}
         for source in self._views[reader].reads:
@@ -224,7 +257,7 @@ class Workbench:
                 wanted = ", ".join(name(column) for column in there.columns if column in words)
                 rows = there.project(wanted or "*").to_arrow_table()
             sources[source] = rows
-        return selected(f"SELECT * FROM ({select}) WHERE {where}", sources)
+        return sources
 
     def _found(self, relation: str) -> pa.Table | None:
         """The rows of a relation, if they are at hand."""
@@ -329,3 +362,7 @@ def batches(
 
 def _between(begin: datetime, end: datetime) -> str:
     return f"interval_end >= TIMESTAMP '{begin}' AND interval_end <= TIMESTAMP '{end}'"
+
+
+def _cells(rows: pa.Table) -> int:
+    return int(rows.num_rows * rows.num_columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -24,7 +25,7 @@ from cpmon.store.at_hand import GrowthAtHand
 from cpmon.store.growth import growth, growth_columns, samples_before
 from cpmon.store.landed_views import LandedViews
 from cpmon.store.stamps import bases
-from cpmon.store.stored_rows import StoredRows
+from cpmon.store.stored_rows import StoredRows, as_in_views
 from cpmon.store.views import interval_view
 from cpmon.store.workbench import Workbench
 from tests.dumps import dump, fields, interval
@@ -58,9 +59,10 @@ def landed(store: Store, table: str) -> tuple[StoredRows, pa.Table]:
 
 
 def at_once(store: Store, layout: Layout, columns: Collection[str]) -> pa.Table:
-    """Growth of all rows of a table, computed at hand."""
+    """Growth of all rows of a table, computed at hand, with the types of the views."""
     rows, intervals = landed(store, layout.name)
-    return growth(layout, rows.read(growth_columns(layout, columns)), intervals).select(columns)
+    found = growth(layout, rows.read(growth_columns(layout, columns)), intervals).select(columns)
+    return duckdb.sql(f"SELECT {as_in_views(found)} FROM found").to_arrow_table()
 
 
 def assert_equal(shown: pa.Table, computed: pa.Table, table: str) -> None:
@@ -148,9 +150,9 @@ def test_many_rows_are_computed_by_the_other_engine(
 ):
     asked: list[str] = []
 
-    def selected(query: str, sources: Mapping[str, pa.Table]) -> pa.Table:
+    def selected(query: str, sources: Mapping[str, pa.Table], at_once: int | None) -> pa.Table:
         asked.extend(sources)
-        return fusion.selected(query, sources)
+        return fusion.selected(query, sources, at_once)
 
     monkeypatch.setattr(workbench, "selected", selected)
     written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=3)
@@ -173,10 +175,10 @@ def test_more_than_is_at_hand_is_not_brought_there_for_the_other_engine(
 ):
     """Neither growth that is too large for it, nor all the rows that DuckDB would look through."""
 
-    def selected(query: str, sources: Mapping[str, pa.Table]) -> pa.Table:
+    def selected(query: str, sources: Mapping[str, pa.Table], at_once: int | None) -> pa.Table:
         assert most_cells, f"{[*sources]} were read whole"
         assert "monitor.prcdia_diagnose" not in sources
-        return fusion.selected(query, sources)
+        return fusion.selected(query, sources, at_once)
 
     monkeypatch.setattr(at_hand, "MOST_CELLS", most_cells)
     monkeypatch.setattr(workbench, "MANY_ROWS", 1)
@@ -191,11 +193,16 @@ def test_more_than_is_at_hand_is_not_brought_there_for_the_other_engine(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("many_rows", [workbench.MANY_ROWS, 1], ids=["duckdb", "datafusion"])
+@pytest.mark.parametrize(
+    ("many_rows", "at_once"),
+    [(workbench.MANY_ROWS, workbench.AT_ONCE), (1, workbench.AT_ONCE), (1, 1)],
+    ids=["duckdb", "datafusion", "datafusion interval by interval"],
+)
 def test_a_workbench_computes_what_the_views_say(
-    many_rows: int, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    many_rows: int, at_once: int, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(workbench, "MANY_ROWS", many_rows)
+    monkeypatch.setattr(workbench, "AT_ONCE", at_once)
     written = write_run(load_scenario("small-lab"), "LAB", tmp_path / "dump", intervals=6)
     ingest(written.dump, store)
     wanted = [b for b in bases(reductions()) if b.public and b.by_time]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
+import pyarrow as pa
 import pytest
 
 from cpmon.generate import load_scenario, write_run
@@ -11,8 +13,9 @@ from cpmon.ingest import ingest
 from cpmon.schemas.registry import tables
 from cpmon.store import Store
 from cpmon.store.landed_views import LandedViews
+from cpmon.store.stored_rows import as_in_views
 
-WORDS = {"system", "dump", "interval_end", "vmduser", "vmdvtime", "vmdttime", "no_column"}
+WORDS = {"system", "dump", "interval_end", "vmduser", "vmdvtime", "vmdctpvr", "no_column"}
 
 
 @pytest.fixture
@@ -31,9 +34,11 @@ def test_rows_from_files_are_those_of_the_view(records: LandedViews, narrowed: b
         records.narrow(f"interval_end > TIMESTAMP '{ends[1][0]}'")
     records.show(["monitor.useact"])
 
-    found = records.rows("useact", WORDS)
+    landed = records.rows("useact", WORDS)
 
-    assert found is not None
+    assert landed is not None
+    assert landed.schema.field("vmdctpvr").type == pa.uint32()
+    found = duckdb.sql(f"SELECT {as_in_views(landed)} FROM landed").to_arrow_table()
     listed = ", ".join(found.column_names)
     shown = records.connection.sql(f"SELECT {listed} FROM monitor.useact").to_arrow_table()
     assert set(found.column_names) == WORDS - {"no_column"}
