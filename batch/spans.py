@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ..store.lateness import INSIDE, LATE
 from ..store.store import Store
 
 AHEAD = timedelta(days=1)
@@ -25,7 +26,7 @@ class Spanned:
 
 
 def spanned(store: Store, dump: str, zone: ZoneInfo) -> Spanned:
-    """What a landed dump spans; an interval that ends at midnight ends the day."""
+    """What a landed dump spans."""
     folder = store.find(dump)
     file = folder / "interval.parquet" if folder else None
     if file is None or not file.exists():
@@ -35,7 +36,7 @@ def spanned(store: Store, dump: str, zone: ZoneInfo) -> Spanned:
     ends = ends.filter(pc.less(ends, pa.scalar(soon, ends.type)))
     if not len(ends):
         return Spanned()
-    inside = pc.subtract(ends, pa.scalar(timedelta(microseconds=1)))
+    inside = pc.subtract(ends, pa.scalar(INSIDE))
     local = pc.local_timestamp(inside.cast(pa.timestamp("us", "UTC")).cast(_zoned(zone)))
     days = pc.unique(local.cast(pa.date32(), safe=False)).to_pylist()
     last: datetime = pc.max(ends).as_py()
@@ -43,9 +44,9 @@ def spanned(store: Store, dump: str, zone: ZoneInfo) -> Spanned:
 
 
 def bounds(day: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """Begin and end of a day; with a change of the clocks it has 23 or 25 hours."""
+    """Between which the intervals end that count to a day; it may have 23 or 25 hours."""
     begin, end = (datetime.combine(d, time.min, zone) for d in (day, day + timedelta(days=1)))
-    return begin.astimezone(UTC), end.astimezone(UTC)
+    return begin.astimezone(UTC) + LATE, end.astimezone(UTC) + LATE
 
 
 def _zoned(zone: ZoneInfo) -> pa.DataType:

@@ -256,6 +256,20 @@ class Moment(click.ParamType[datetime]):
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+class Bound(Moment):
+    """A time that bounds a span: an interval counts to it though CP ended it a little later."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """The latest end of an interval that counts to a span up to that time."""
+        from ..store.lateness import LATE
+
+        if isinstance(value, datetime):
+            return value
+        return super().convert(value, param, ctx) + LATE
+
+
 class Length(click.ParamType[timedelta]):
     """A length of time: 90s, 15m, 1h, 1d."""
 
@@ -287,9 +301,9 @@ class Device(click.ParamType[int]):
             self.fail(f"{value!r} is no device number; write it like 0A1F", param, ctx)
 
 
-def span_options(command: Command) -> Command:
-    """`--since` and `--until`."""
+def span_options(command: Command, kind: Moment = Bound()) -> Command:  # noqa: B008 - no state
+    """`--since` and `--until`, of intervals."""
     for name, said in (("--until", "Up to this time"), ("--since", "Later than this time")):
         text = f"{said} (ISO 8601; UTC unless it names a zone)."
-        command = click.option(name, type=Moment(), metavar="TIME", help=text)(command)
+        command = click.option(name, type=kind, metavar="TIME", help=text)(command)
     return command

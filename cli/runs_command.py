@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
 
-from .options import Name, output_options, pairs, span_options, store_option
+from .options import Moment, Name, output_options, pairs, span_options, store_option
 from .output import deliver
 from .site_settings import opened
 
@@ -28,7 +29,7 @@ SELECT run_id, system, since, until, base_run_id, cp_level, users, processors,
     metavar="KEY=VALUE",
     help="With --define: an attribute (cp_level, users, workload ...); may be repeated.",
 )
-@span_options
+@partial(span_options, kind=Moment())  # as it is written down
 @output_options
 def command(
     store: Path,

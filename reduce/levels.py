@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import duckdb
 
 from ..schemas import CpmonError
+from ..store.kept_views import DAY
+from ..store.lateness import INSIDE
 from .report_shape import Lines, Report
 from .report_sql import Source, Span
 from .rollups import LEVELS, hours, rollup_of
 
-_COVERED = """
+_COVERED = f"""
 WITH day AS (
-  SELECT DISTINCT CAST(interval_end - to_microseconds(1) AS DATE) AS day
-  FROM meta.interval WHERE {where}),
+  SELECT DISTINCT {DAY} AS day
+  FROM meta.interval WHERE {{where}}),
 kept AS (
   SELECT d.day, list(r.level) FILTER (WHERE r.level IS NOT NULL) AS levels
   FROM day AS d
@@ -37,7 +39,6 @@ WHERE r.reduction = $reduction AND r.system = $system AND r.level <> 'interval'
       AND i.last_day >= least(r.last_day, $last))
 LIMIT 1
 """
-_TICK = timedelta(microseconds=1)
 
 _NAMES = {"15m": "15 minutes", "hour": "an hour", "day": "a day"}
 
@@ -98,7 +99,7 @@ def is_kept(con: duckdb.DuckDBPyConnection, system: str) -> bool:
 def _lacks_intervals(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> bool:
     """Whether days may be kept in roll-ups only; told by what is kept, however long the span is."""
     first = span.since.date() if span.since else date.min
-    last = (span.until - _TICK).date() if span.until else date.max
+    last = (span.until - INSIDE).date() if span.until else date.max
     names = {"reduction": wanted.reduction, "system": span.system}
     found = con.execute(_COARSE, {**names, "first": first, "last": last}).fetchall()
     return bool(found)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 
 import duckdb
@@ -25,6 +24,7 @@ from ..store.catalogue import make_ready
 from ..store.classes import take_classes
 from ..store.days import Held, days_of, held
 from ..store.disk import writing
+from ..store.lateness import INSIDE
 from ..store.parquet import write_result
 from ..store.reduced import (
     INTERVAL,
@@ -245,9 +245,7 @@ class _Reducer:
     def _keep_days(self, work: _Work, batch: Batch, compute: Callable[[], pa.Table]) -> None:
         started = time.perf_counter()
         rows = compute()
-        # One that ends at midnight belongs to the day before.
-        ends = pc.subtract(rows.column(TIME), timedelta(microseconds=1))
-        days = ends.cast(pa.date32()).to_numpy()
+        days = pc.subtract(rows.column(TIME), INSIDE).cast(pa.date32()).to_numpy()
         for day in batch.days:
             if (batch.system, day) in work.missing:
                 of_day = _chosen(rows, days == np.datetime64(day))

@@ -6,11 +6,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from ..store.lateness import LATE, inside
 from .report_shape import Elapsed, Latest, Level, Lines, Report, ReportColumn, Sums, Total
 from .shifts import Shift
 
 TIME = "interval_end"
 """The column of every reduction that has the end of an interval, UTC."""
+BEFORE = LATE + timedelta(milliseconds=1)
+"""Of a span that roll-ups are asked for, the first of them begins that much earlier at most: its
+begin is the end of an interval, perhaps a late one, and is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,7 @@ class Source:
             "level = ?": self.level,
             "shift = ?": self.shift,
             "hours = ?": self.hours,
-            # Whole rows only; a begin is computed, so it may be off by less than this.
-            "begins > ? - to_milliseconds(1)": span.since,
+            "begins > ?": span.since and span.since - BEFORE,
             "ends <= ?": span.until,
         }
         given = {text: value for text, value in wanted.items() if value is not None}
@@ -208,5 +211,4 @@ def bucket(by: timedelta | None) -> str:
     if by is None:
         return TIME
     span = f"to_seconds({int(by.total_seconds())})"
-    # An interval that ends on the dot belongs to what ends there.
-    return f"time_bucket({span}, {TIME} - to_microseconds(1)) + {span}"
+    return f"time_bucket({span}, {inside(TIME)}) + {span}"

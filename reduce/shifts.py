@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from ..schemas import CpmonError
 from ..schemas.lookup import unknown
+from ..store.lateness import inside
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 KEYS = ("days", "from", "to")
@@ -33,7 +34,7 @@ class Shift:
 
     def where(self, column: str) -> tuple[str, list[Any]]:
         """A condition on a column of UTC times, as SQL, and the values of its marks."""
-        local = f"timezone(?, timezone('UTC', {column})) - to_microseconds(1)"
+        local = inside(f"timezone(?, timezone('UTC', {column}))")
         day, clock = f"isodow({local})", f"CAST({local} AS TIME)"
         listed = ", ".join(map(str, self.days))
         if self.begins < self.ends:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..store.lateness import INSIDE_US
 from .ordered import Floats, Integers, Mask, Ordered
 
 HIGH = 95
@@ -38,8 +39,7 @@ class Spans:
         """
         self._rows, self._finer = rows, finer
         width = length // timedelta(microseconds=1)
-        # An interval that ends on the dot belongs to what ends there.
-        ends = ((rows.ticks - 1) // width + 1) * width
+        ends = ((rows.ticks - INSIDE_US) // width + 1) * width
         begins = np.ones(len(ends), dtype=bool)
         begins[1:] = (rows.objects[1:] != rows.objects[:-1]) | (ends[1:] != ends[:-1])
         self._starts: Integers = np.flatnonzero(begins)

@@ -20,10 +20,11 @@ import pyarrow.parquet as pq
 
 from ..schemas.errors import StoreError
 from .folders import DayFolder
+from .lateness import INSIDE, INSIDE_US
 from .store import Store, replace_durably
 
 FILE = "days.json"
-_TICK = np.timedelta64(1, "us")
+INSIDE_KEY = "inside_us"
 
 Facts = tuple[tuple[date, ...], bool]
 """Of a dump: `days` and `nominal` as `Held` has them. They never change."""
@@ -37,7 +38,7 @@ class Held:
         folder: of the dump.
         system, dump: its names.
         begins: the first day that it can have a say in, UTC.
-        days: those on which intervals end that it closes; one that ends at midnight ends the day.
+        days: those that the intervals count to which it closes, as `lateness` has it.
         nominal: every interval says how long it should be, so no other dump is asked for it.
         pruned: its samples were removed; what was reduced from them stands.
     """
@@ -123,7 +124,7 @@ def _look(file: Path) -> Facts:
         return (), True
     table = pq.ParquetFile(file).read(["interval_end", "nominal_s"])
     ends = table.column("interval_end").drop_null().to_numpy()
-    days = np.unique((ends - _TICK).astype("datetime64[D]"))
+    days = np.unique((ends - np.timedelta64(INSIDE)).astype("datetime64[D]"))
     return tuple(days.tolist()), table.column("nominal_s").null_count == 0
 
 
@@ -131,7 +132,7 @@ def _remember(file: Path, dumps: Sequence[Held]) -> bool:
     """Write it down; False on a disk that cannot be written, which serves readers all the same."""
     facts = {one.dump: [[str(day) for day in one.days], one.nominal] for one in dumps}
     try:
-        replace_durably(file, json.dumps(facts))
+        replace_durably(file, json.dumps({INSIDE_KEY: INSIDE_US, "dumps": facts}))
     except (OSError, StoreError):
         return False
     return True
@@ -141,9 +142,11 @@ def _read(file: Path) -> dict[str, Facts]:
     """What is remembered; nothing where the file is missing or damaged."""
     try:
         said = json.loads(file.read_text(encoding="utf-8"))
+        if said.get(INSIDE_KEY) != INSIDE_US:  # intervals counted to other days
+            return {}
         return {
             dump: (tuple(map(date.fromisoformat, days)), bool(nominal))
-            for dump, (days, nominal) in said.items()
+            for dump, (days, nominal) in said["dumps"].items()
         }
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError, KeyError):
         return {}

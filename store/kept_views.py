@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .entries import Entry, replacing
+from .lateness import inside
 from .reduced import LEVELS, ByDay, Day, Kept, docs_path
 from .store import Store
 from .views import LANDED, landed_rows, name, sql_type, text
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "rollup"
 COVERAGE = "meta.reduced"
-DAY = "CAST(interval_end - to_microseconds(1) AS DATE)"
-"""The day that an interval belongs to: one that ends at midnight ends the day."""
+DAY = f"CAST({inside('interval_end')} AS DATE)"
+"""The day that an interval counts to."""
 
 _COVERED = {
     "reduction": ("VARCHAR", "Reduction by time that has kept results."),

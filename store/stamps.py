@@ -29,7 +29,7 @@ BY_TIME = {"system", "interval_end", "seconds"}
 """A reduction with these columns has rows of intervals: it is kept day by day."""
 _OF_RUNS = {"meta.run", *(f"meta.{kind}" for kind in TABLES)}
 _LINE_BY_LINE = re.compile(r"select (?:(?!\b(?:from|over|distinct)\b).)+\nfrom (_\w+)", re.DOTALL)
-_CODE = ("views.py", "meta.py", "sql/deltas.sql")
+_CODE = ("views.py", "meta.py", "lateness.py", "sql/deltas.sql")
 
 
 @dataclass(frozen=True, slots=True)

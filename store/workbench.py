@@ -23,6 +23,7 @@ from .catalogue import View
 from .days import Held
 from .fusion import selected
 from .landed_views import LandedViews
+from .lateness import LATE
 from .meta import meta_views
 from .stamps import BY_TIME, Basis, basis_of, code_of
 from .store import Store
@@ -52,12 +53,12 @@ class Batch:
     @property
     def first(self) -> datetime:
         """Intervals of it end later than this."""
-        return datetime.combine(self.days[0], time.min)
+        return datetime.combine(self.days[0], time.min) + LATE
 
     @property
     def last(self) -> datetime:
         """Intervals of it end up to this."""
-        return datetime.combine(self.days[-1], time.min) + timedelta(days=1)
+        return datetime.combine(self.days[-1], time.min) + timedelta(days=1) + LATE
 
     @property
     def dumps(self) -> list[Held]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +29,16 @@ OLD = date(2010, 1, 1)
 MONTH = {"interval": 30}
 
 
-def hours(first: int, last: int, *, nominal: bool = True) -> bytes:
+def hours(first: int, last: int, *, nominal: bool = True, late: float = 0) -> bytes:
     """A dump with a sample at each of these hours after midnight of 2001-12-18.
 
     Processor 0 has worked half of every hour since then; user time alone.
+
+    Args:
+        late: so many seconds behind the hour each interval ends.
     """
-    return dump(
-        *(interval(at(h), *_records(h, h == first, nominal)) for h in range(first, last + 1))
-    )
+    samples = {h: _records(h, h == first, nominal) for h in range(first, last + 1)}
+    return dump(*(interval(at(h) + late, *records) for h, records in samples.items()))
 
 
 def at(hour: int) -> int:
@@ -110,6 +112,37 @@ def no_room(_path: Path, _rows: pa.Table) -> None:
 
 def test_an_interval_that_ends_at_midnight_ends_the_day(two_days: Store):
     assert [one.days for one in held(two_days)] == [(date(2001, 12, 18),), (date(2001, 12, 19),)]
+
+
+@pytest.mark.parametrize("late", [0, 0.18, 1])
+def test_an_interval_that_ends_a_little_late_counts_to_the_span_that_it_lies_in(
+    late: float, store: Store, tmp_path: Path
+):
+    land(store, hours(22, 24, late=late), tmp_path)
+    (one,) = held(store)
+    evening = read_shifts({"evening": {"from": "22:00", "to": "23:00"}}, "UTC", "here")
+    settings = Settings(shifts=evening)
+    (done,) = reduce(store, [NAME], settings)
+
+    assert one.days == (date(2001, 12, 18),)
+    assert (done.days, done.rows) == (1, 3)
+    spans = (
+        f"SELECT interval_end, intervals FROM rollup.{NAME} WHERE level = 'hour' AND shift = {{}}"
+    )
+    ends = [datetime(2001, 12, 18, 23), datetime(2001, 12, 19)]  # noqa: DTZ001 - as in the store
+    assert sorted(ask(store, spans.format("''"))) == [(end, 1) for end in ends]
+    assert ask(store, spans.format("'evening'")) == [(ends[0], 1)]
+    with connect(store, reductions()) as connection:
+        by_hour = report(connection, NAME, by=timedelta(hours=1), settings=settings)
+        of_evening = report(connection, NAME, shift="evening", settings=settings)
+    assert by_hour.table.column("interval_end").to_pylist() == ends
+    assert len(of_evening.table) == 1
+
+
+def test_an_interval_that_ends_later_counts_to_the_next_span(store: Store, tmp_path: Path):
+    land(store, hours(22, 24, late=1.5), tmp_path)
+
+    assert [one.days for one in held(store)] == [(date(2001, 12, 18), date(2001, 12, 19))]
 
 
 def test_a_day_is_kept_at_every_level(two_days: Store):
