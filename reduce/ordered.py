@@ -62,8 +62,8 @@ class Ordered:
             if self._whole:
                 self._values[name] = self._whole.values(name)[self.chosen]
             else:
-                column = self._rows.column(name).cast(pa.float64())
-                self._values[name] = taken(column.to_numpy(), self._places)
+                numbers = self._rows.column(name).to_numpy()  # with NaN where it has NULL
+                self._values[name] = taken(numbers, self._places).astype(np.float64, copy=False)
         return self._values[name]
 
     def put(self, name: str, values: Floats) -> None:

@@ -7,6 +7,7 @@ fraction of the time that windows over texts take; `cpmon reduce` works on such 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import Any
 
@@ -26,6 +27,7 @@ Mask = npt.NDArray[np.bool_]
 
 SPARSE = 8
 """Times as many objects and intervals as rows, from which on no table of all of them is made."""
+INT32_MAX = 2**31 - 1
 INTERVALS = "SELECT system, interval_end, previous_end FROM meta.interval"
 """The query of what `growth` takes as intervals, in the order of time."""
 
@@ -55,9 +57,8 @@ def growth(layout: Layout, rows: pa.Table, intervals: pa.Table) -> pa.Table:
     """
     ends, _ = _numbers(intervals.column("interval_end"))
     mine, known = _numbers(rows.column("interval_end"))
-    at, there = _places(mine, ends)
-    if known is not None:
-        there &= known
+    at = _places(mine, ends)
+    there = at >= 0 if known is None else (at >= 0) & known
     if not there.all():
         rows, at = rows.filter(pa.array(there)), at[there]
     samples = _Samples(rows, layout, at, _previous(intervals, ends))
@@ -74,17 +75,22 @@ def growth(layout: Layout, rows: pa.Table, intervals: pa.Table) -> pa.Table:
 
 def object_codes(rows: pa.Table, keys: Collection[str]) -> Integers:
     """(rows,) the same number for rows of the same object, from 0; NULL is an object as well."""
-    codes: Integers = np.zeros(len(rows), dtype=np.int64)
-    for key in keys:
-        column = rows.column(key)
-        if not pa.types.is_dictionary(column.type):
-            column = column.dictionary_encode()
-        column = column.unify_dictionaries().combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
-        codes *= len(column.dictionary) + 1
-        codes += column.indices.fill_null(len(column.dictionary)).to_numpy()
+    columns = [_encoded(rows.column(key)) for key in keys]
+    counts = [len(column.dictionary) + bool(column.null_count) for column in columns]
+    wide = math.prod(counts) > INT32_MAX
+    codes: Integers = np.zeros(len(rows), dtype=np.int64 if wide else np.int32)
+    for column, count in zip(columns, counts, strict=True):
+        codes *= count
+        codes += column.indices.fill_null(count - 1).to_numpy()
     return _without_gaps(codes)
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """A column as numbers of its values."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    found = column.unify_dictionaries().combine_chunks()
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
 def _without_gaps(codes: Integers) -> Integers:
@@ -117,23 +123,23 @@ def _widest(layout: Layout) -> list[Field]:
     return [field for field in found if field.length == WIDEST]
 
 
-def _places(ticks: Integers, ends: Integers) -> tuple[Integers, Mask]:
-    """(rows,) places of times among ordered ones, and whether they are there."""
-    begins = np.flatnonzero(np.diff(ticks, prepend=ticks[:1] - 1))  # many rows have the same
+def _places(ticks: Integers, ends: Integers) -> Integers:
+    """(rows,) places of times among ordered ones, -1 where they are not there."""
+    if not len(ticks):
+        return np.empty(0, dtype=np.int32)
+    begins = np.append(0, np.flatnonzero(ticks[1:] != ticks[:-1]) + 1)  # many have the same
     few = ticks[begins]
     places = np.searchsorted(ends, few)
-    there = np.append(ends, 0)[places] == few
-    if not len(ends):
-        there[:] = False
-    counts = np.diff(begins, append=len(ticks))
-    return np.repeat(places, counts), np.repeat(there, counts)
+    there = np.append(ends, few[:1] - 1)[places] == few if len(ends) else np.False_
+    places = np.where(there, places, -1).astype(np.int32)
+    return np.repeat(places, np.diff(begins, append=len(ticks)))
 
 
 def _previous(intervals: pa.Table, ends: Integers) -> Integers:
     """(intervals,) the place of the one directly before each; -1 where there is none."""
     wanted, known = _numbers(intervals.column("previous_end"))
-    places, there = _places(wanted, ends)
-    return np.where(there if known is None else there & known, places, -1)
+    places = _places(wanted, ends)
+    return places if known is None else np.where(known, places, np.int32(-1))
 
 
 def samples_before(
@@ -154,9 +160,11 @@ def samples_before(
     rows = np.arange(len(objects), dtype=np.int32)
     # A row for each interval, and one for none.
     table = np.full((len(previous) + 1) * several, -1, dtype=np.int32)
-    here = at * several + objects
+    here = np.multiply(at, several, dtype=np.int64)
+    here += objects
     table[here] = rows
-    before = taken(table, pa.array((previous % (len(previous) + 1))[at] * several + objects))
+    starts = (previous % (len(previous) + 1)).astype(np.int32) * np.int32(several)
+    before = taken(table, pa.array(taken(starts, pa.array(at)) + objects))
     follows = before >= 0
     if (taken(table, pa.array(here)) != rows).any():
         table[here[::-1]] = rows[::-1]
@@ -203,7 +211,8 @@ class _Samples:
     def seconds(self) -> pa.Array:
         """Elapsed since the sample before."""
         ticks, _ = _numbers(self._rows.column("tod_us"))
-        return self._known((ticks - taken(ticks, self._before)) / 1e6, None)
+        elapsed = ticks - taken(ticks, self._before)
+        return self._known(np.divide(elapsed, 1e6, out=elapsed.view(np.float64)), None)
 
     def growth(self, field: Field) -> pa.Array:
         """Of a counter, by the rules of `counter_delta` and `countdown_delta`.

@@ -52,8 +52,9 @@ class StoredRows:
         schema = pa.schema(
             [pa.field(c, pa.string()) if c in PLACE else self._schema.field(c) for c in columns]
         )
-        pieces = [piece.read(schema) for piece in self._pieces]
-        return pa.concat_tables([schema.empty_table(), *pieces]).unify_dictionaries()
+        # Of one piece each number column is one array, which numpy takes without a copy.
+        pieces = [piece.read(schema) for piece in self._pieces] or [schema.empty_table()]
+        return pa.concat_tables(pieces).unify_dictionaries()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from .views import landed_rows, name, text
 
 MANY_ROWS = 100_000
 """At hand, from which on what reads them is computed by the other engine."""
-AT_ONCE = 300_000
+AT_ONCE = 200_000
 """Of them, that the other engine reads at once where it can."""
 _WINDOW = re.compile(r"\bover\b", re.IGNORECASE)
 
