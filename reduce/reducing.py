@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..store import Store
-from ..store.catalogue import make_ready
+from ..store.catalogue import beginning, make_ready
 from ..store.classes import take_classes
 from ..store.days import Held, days_of, held
 from ..store.disk import writing
@@ -141,7 +141,7 @@ def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]
         with tempfile.TemporaryDirectory(dir=folder, prefix=".") as scratch:
             reducer = _Reducer(store, settings, dumps, Path(scratch))
             done = {found.name: found for found in reducer.run(chosen)}
-    make_ready(store, views)
+    make_ready(store, views, reducer.catalogue)
     return [done[basis.name] for basis in chosen]
 
 
@@ -158,6 +158,7 @@ class _Reducer:
         self.hours = hashlib.blake2b(said, digest_size=4).hexdigest()
         self._limits = Limits(settings.memory_limit, settings.threads)
         self._whole: dict[str, Done] = {}
+        self.catalogue: duckdb.DuckDBPyConnection | None = None
 
     @functools.cached_property
     def bench(self) -> Workbench:
@@ -180,8 +181,12 @@ class _Reducer:
         with ThreadPoolExecutor(max_workers=1) as pool:
             beside = pool.submit(self._keep_of_all, others)
             works = [self._work(basis) for basis in chosen if basis.by_time]
+            catalogue = None
+            if any(work.missing for work in works):  # what shows no results need not wait for them
+                catalogue = pool.submit(beginning, Store(self.store.root))
             self._keep_missing(works, [basis for basis in rest if basis.of_runs])
             beside.result()
+            self.catalogue = catalogue.result() if catalogue else None
         for work in works:
             self._roll_up_again(work)
             for path in work.state.outdated:

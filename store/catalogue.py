@@ -110,14 +110,33 @@ def connect(
     return _sealed(connection, store, limits)
 
 
-def make_ready(store: Store, views: Sequence[View]) -> None:
+def make_ready(
+    store: Store, views: Sequence[View], begun: duckdb.DuckDBPyConnection | None = None
+) -> None:
     """Make the catalogue of a store, unless it is up to date, so that the next reader finds it.
+
+    Args:
+        begun: the beginning of it.
 
     Raises:
         StoreError: the catalogue cannot be built.
     """
     plan = _plan(store, views)
-    (_opened(store.root / FILE, plan.stamp) or _written(store, plan)).close()
+    (_opened(store.root / FILE, plan.stamp) or _written(store, plan, begun)).close()
+
+
+def beginning(store: Store) -> duckdb.DuckDBPyConnection | None:
+    """The catalogue of a store but for what shows results, for `make_ready` when there are more.
+
+    None without a template that has the views of these layouts: then all is made at the end.
+    """
+    file = template()
+    entries = [*sources(store, store.tables()), *_of_layouts(fingerprint())]
+    connection = _loaded(file) if file else None
+    if connection is None or different_views(connection, entries):
+        return None
+    _change(connection, entries, None)
+    return connection
 
 
 def live_catalogue(
@@ -210,27 +229,35 @@ def _opened(file: Path, stamp: str) -> duckdb.DuckDBPyConnection | None:
     return None
 
 
-def _written(store: Store, plan: _Plan) -> duckdb.DuckDBPyConnection:
+def _written(
+    store: Store, plan: _Plan, begun: duckdb.DuckDBPyConnection | None = None
+) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory, written to the store."""
-    built = _build(store, plan)
+    built = _build(store, plan, begun=begun)
     with suppress(OSError):  # a disk that cannot be written serves readers all the same
         save(built, store.root / FILE)
     return built
 
 
 def _build(
-    store: Store, plan: _Plan, *, live: bool = False, shut: bool = False
+    store: Store,
+    plan: _Plan,
+    *,
+    live: bool = False,
+    shut: bool = False,
+    begun: duckdb.DuckDBPyConnection | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory, made from one at hand if that is of any use, else from nothing.
 
     Args:
         live: nothing kept is read, so the store's own catalogue is not the nearest.
         shut: as `sources` has it.
+        begun: the beginning of it.
     """
     entries = [*sources(store, plan.present, shut=shut), *_views(store, plan)]
     own, last = store.root / FILE, template()
     failed: duckdb.Error | None = None
-    for connection, file in _bases([last, own] if live else [own, last], entries):
+    for connection, file in _bases([last, own] if live else [own, last], entries, begun):
         # The next new store begins with the template: it should have nothing to make anew.
         most = FEW if file == own else 0
         try:
@@ -244,23 +271,15 @@ def _build(
 
 
 def _bases(
-    files: Sequence[Path | None], entries: Sequence[Entry]
+    files: Sequence[Path | None], entries: Sequence[Entry], begun: duckdb.DuckDBPyConnection | None
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path | None]]:
     """Databases in memory to make a catalogue from, and their files, the best first.
 
     A file is read only when those before it hold too little. The last database is empty.
     """
-    far: list[tuple[int, duckdb.DuckDBPyConnection, Path]] = []
-    for file in files:
-        if file is None or not file.exists():
-            continue
-        connection = duckdb.connect(":memory:", config=dict(QUIET))
-        try:
-            load(connection, file)
-            different = different_views(connection, entries)
-        except duckdb.Error:
-            connection.close()
-            continue
+    far: list[tuple[int, duckdb.DuckDBPyConnection, Path | None]] = []
+    for connection, file in _at_hand(files, begun):
+        different = different_views(connection, entries)
         if different <= FEW:
             yield connection, file
         else:
@@ -270,6 +289,31 @@ def _bases(
     yield duckdb.connect(":memory:", config=dict(QUIET)), None
 
 
+def _at_hand(
+    files: Sequence[Path | None], begun: duckdb.DuckDBPyConnection | None
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path | None]]:
+    if begun is not None:
+        yield begun, template()
+    for file in files:
+        connection = _loaded(file) if file else None
+        if connection is not None:
+            yield connection, file
+
+
+def _loaded(file: Path) -> duckdb.DuckDBPyConnection | None:
+    """A database in memory with all that a catalogue holds; None if it cannot be read."""
+    if not file.exists():
+        return None
+    connection = duckdb.connect(":memory:", config=dict(QUIET))
+    try:
+        load(connection, file)
+        different_views(connection, ())  # of another version its register cannot be read
+    except duckdb.Error:
+        connection.close()
+        return None
+    return connection
+
+
 def _built(
     connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str, most: int
 ) -> duckdb.DuckDBPyConnection:
@@ -277,6 +321,16 @@ def _built(
 
     It is kept as the template if more than `most` views had to be made.
     """
+    made = _change(connection, entries, stamp)
+    if sum(entry.kind == "VIEW" for entry in made) > most:
+        keep_as_template(connection)
+    return connection
+
+
+def _change(
+    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str | None
+) -> list[Entry]:
+    """Bring a database up; returns what had to be made."""
     # A comment takes 0.2 ms without the optimizer and on one thread, 0.3 ms with them.
     connection.execute("PRAGMA disable_optimizer; SET threads = 1; BEGIN")
     for schema in SCHEMAS:
@@ -284,9 +338,7 @@ def _built(
     connection.execute((files(__package__) / "sql" / "deltas.sql").read_text(encoding="utf-8"))
     made = bring_up(connection, entries, stamp)
     connection.execute("COMMIT; PRAGMA enable_optimizer; RESET threads")
-    if sum(entry.kind == "VIEW" for entry in made) > most:
-        keep_as_template(connection)
-    return connection
+    return made
 
 
 def _views(store: Store, plan: _Plan) -> Iterator[Entry]:

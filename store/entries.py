@@ -74,20 +74,26 @@ def view(documented: Documented) -> Entry:
 
 
 def bring_up(
-    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str
+    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str | None
 ) -> list[Entry]:
     """Make a catalogue hold these entries and no others; what is as it should be stays.
 
     Args:
         entries: each behind those that it reads.
-        stamp: of the catalogue as a whole, for `stamp_of`.
+        stamp: of the catalogue as a whole, for `stamp_of`; without one more is to come, and what
+            else it holds stays for now.
 
     Returns:
         Those that were made.
     """
     wanted = {entry.name: entry.digest for entry in entries}
     there = _registered(connection)
-    stale = {known: kind for known, (kind, digest) in there.items() if wanted.get(known) != digest}
+    others = {} if stamp else {n: said for n, said in there.items() if n not in wanted}
+    stale = {
+        known: kind
+        for known, (kind, digest) in there.items()
+        if known not in others and wanted.get(known) != digest
+    }
     for known, kind in stale.items():
         connection.execute(f"DROP {kind} {known}")
     missing = [entry for entry in entries if entry.name not in there or entry.name in stale]
@@ -100,7 +106,8 @@ def bring_up(
     for entry in standing:
         connection.execute(replacing(entry.create))
     rows = [(entry.name, entry.kind, wanted[entry.name]) for entry in entries]
-    _register(connection, [*rows, ("", STAMP, stamp)])
+    rows += [(known, kind, digest) for known, (kind, digest) in others.items()]
+    _register(connection, [*rows, ("", STAMP, stamp or "")])
     return missing
 
 

@@ -103,6 +103,22 @@ def test_a_catalogue_made_from_that_of_another_store_equals_one_made_from_nothin
 
 
 @pytest.mark.slow
+def test_a_catalogue_that_was_begun_equals_one_made_from_nothing(cache: Path, from_nothing: Made):
+    store = from_nothing.store
+    assert catalogue.beginning(store) is None
+    cache.parent.mkdir(parents=True)
+    shutil.copy(from_nothing.template, cache)
+    begun = catalogue.beginning(store)
+    (store.root / "catalog.duckdb").unlink()
+
+    assert begun is not None
+    catalogue.make_ready(store, reductions(), begun)
+
+    cache.unlink()
+    assert contents(store) == from_nothing.contents
+
+
+@pytest.mark.slow
 def test_another_store_needs_no_view_that_the_last_one_had(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, from_nothing: Made
 ):
@@ -133,6 +149,8 @@ def test_only_what_differs_is_made(tmp_path: Path):
         assert bring_up(connection, [same, new], "2") == [new]
 
         assert stamp_of(connection) == "2"
+        assert bring_up(connection, [new], None) == []  # there is more to come: the rest stays
+        assert not stamp_of(connection)
         assert connection.sql(
             "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
         ).fetchall() == [("b", "New."), ("same", "Same.")]
