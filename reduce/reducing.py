@@ -271,7 +271,7 @@ class _Reducer:
             return
         self._describe(work.rollup)
         measured = rows.select(read_columns(work.rollup))
-        ends = pa.table({TIME: rows.column(TIME).unique()})
+        ends = pa.table({TIME: rows.column(TIME).unique()} if self.shifts else {})
         of_shifts = {shift: self._of_shift(ends, shift) for shift in self.shifts}
         for level, rolled in work.rollup.tables(measured, of_shifts).items():
             self._publish(rolled, work, level, where, f"{stamp}.{self.hours}")
