@@ -53,7 +53,8 @@ MOST_DAYS = 2
 KEPT_AT_ONCE = 2
 """Reductions that are rolled up and written while the next is computed."""
 MOST_WAITING = 50_000_000
-"""Cells of these and of others that wait for it, from which on the next is not computed yet."""
+"""Cells of these, of others that wait for it and of what some are still computed from; from so many
+on the next is not computed yet."""
 LONG = 7
 """Reductions by time of most columns: those of runs are computed while these are kept."""
 

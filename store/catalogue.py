@@ -133,10 +133,14 @@ def beginning(store: Store) -> duckdb.DuckDBPyConnection | None:
     file = template()
     entries = [*sources(store, store.tables()), *_of_layouts(fingerprint())]
     connection = _loaded(file) if file else None
-    if connection is None or different_views(connection, entries):
+    if connection is None:
         return None
-    _change(connection, entries, None)
-    return connection
+    with suppress(duckdb.Error):  # it will be told when all is made
+        if not different_views(connection, entries):
+            _change(connection, entries, None)
+            return connection
+    connection.close()
+    return None
 
 
 def live_catalogue(

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 BATCH = 8192
 """Rows that it takes at once, as from files of its own: more do not fit the processor's cache."""
-
-
 TIME = "interval_end"
 
 

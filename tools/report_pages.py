@@ -39,8 +39,8 @@ INTRODUCTION = """\
 | option | effect |
 |---|---|
 | `--run R`, `--system S` | the system and window of a run; a system, where the store has several |
-| `--since T`, `--until T` | only intervals between them; one that CP ended up to a second late counts to the time before |
-| `--shift NAME` | only intervals in the hours of a shift; one may end a second late there, too |
+| `--since T`, `--until T` | only intervals between them; one may end up to a second late |
+| `--shift NAME` | only intervals in the hours of a shift; one may end a second late as well |
 | `--by 15m` | reports by time: a line for all intervals of such a span, counted from midnight UTC |
 | `--top N` | reports of objects: only the greatest |
 | `--user`, `--device`, `--cpu` | follows one object; reports of objects then have lines by time |
