@@ -52,7 +52,7 @@ MOST_DAYS = 2
 """Days of a system that are computed at once, where so many are missing."""
 KEPT_AT_ONCE = 2
 """Reductions that are rolled up and written while the next is computed."""
-MOST_WAITING = 50_000_000
+MOST_WAITING = 100_000_000
 """Cells of these, of others that wait for it and of what some are still computed from; from so many
 on the next is not computed yet."""
 LONG = 7

@@ -33,6 +33,8 @@ MANY_ROWS = 100_000
 """At hand, from which on what reads them is computed by the other engine."""
 AT_ONCE = 200_000
 """Of them, that the other engine reads at once where it can."""
+OTHERS = 2
+"""Threads that DuckDB leaves to those who compute growth and keep results."""
 _WINDOW = re.compile(r"\bover\b", re.IGNORECASE)
 
 
@@ -183,9 +185,18 @@ class Workbench:
             order |= dict.fromkeys([*self._shared_below(one.name), one.name])
         self._keep_intervals()
         self._records.narrow(where, dumps, basis)
-        if self._is_plain():
+        is_plain = self._is_plain()
+        threads = max(1, self._threads - OTHERS) if is_plain else self._threads
+        self.connection.execute(f"SET threads = {threads}")
+        if is_plain:
             self._growth = GrowthAtHand(self._records, [self._texts(reader) for reader in order])
             self._growth.look_ahead()
+
+    @functools.cached_property
+    def _threads(self) -> int:
+        """How many DuckDB has when it computes all by itself."""
+        ((found,),) = self.connection.execute("SELECT current_setting('threads')").fetchall()
+        return int(found)
 
     def _shared_below(self, reader: str) -> list[str]:
         """The shared reductions that one rests on, each behind those that it reads."""

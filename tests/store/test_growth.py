@@ -274,6 +274,23 @@ def test_growth_that_is_too_large_is_left_to_its_view(
     assert "sytprp" not in growth_views(records)
 
 
+def test_duckdb_leaves_threads_to_those_who_compute_growth(store: Store, tmp_path: Path):
+    """Of two systems growth is left to it, and all threads are."""
+    left = []
+    for system in ("VMTEST", "OTHER"):
+        config = fields("mtrsys", systmid=system, systodst=0xB6E0000010000000)
+        file = tmp_path / f"{system}.mon"
+        file.write_bytes(dump(interval(60, config, fields("ioddev", 60, rdevdev=5))))
+        ingest(file, store)
+        bench = Workbench(store, reductions(), tmp_path)
+        bench.connection.execute("SET threads = 5")
+        bench.widen([])
+        ((threads,),) = bench.connection.sql("SELECT current_setting('threads')").fetchall()
+        left.append(threads)
+
+    assert left == [3, 5]
+
+
 @given(
     rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=40),
     gaps=st.sets(st.integers(0, 5)),
