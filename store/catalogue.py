@@ -116,7 +116,7 @@ def make_ready(
     """Make the catalogue of a store, unless it is up to date, so that the next reader finds it.
 
     Args:
-        begun: the beginning of it.
+        begun: the beginning of it; it is used up.
 
     Raises:
         StoreError: the catalogue cannot be built.

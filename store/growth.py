@@ -130,7 +130,8 @@ def _places(ticks: Integers, ends: Integers) -> Integers:
     begins = np.append(0, np.flatnonzero(ticks[1:] != ticks[:-1]) + 1)  # many have the same
     few = ticks[begins]
     places = np.searchsorted(ends, few)
-    there = np.append(ends, few[:1] - 1)[places] == few if len(ends) else np.False_
+    there = places < len(ends)
+    there[there] = ends[places[there]] == few[there]
     places = np.where(there, places, -1).astype(np.int32)
     return np.repeat(places, np.diff(begins, append=len(ticks)))
 

@@ -35,7 +35,7 @@ AT_ONCE = 200_000
 """Of them, that the other engine reads at once where it can."""
 OTHERS = 2
 """Threads that DuckDB leaves to those who compute growth and keep results."""
-_WINDOW = re.compile(r"\bover\b", re.IGNORECASE)
+_WINDOW = re.compile(r"\bover\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,9 @@ class Workbench:
     def _is_of_intervals(self, reader: str) -> bool:
         """Whether each row rests on rows of its own interval alone, and what is of no interval."""
         below = self._views[reader]
-        return {c.name for c in below.columns} >= BY_TIME and not _WINDOW.search(below.select)
+        return {c.name for c in below.columns} >= BY_TIME and not _WINDOW.search(
+            code_of(below.select)
+        )
 
     def _read(self, reader: str) -> dict[str, pa.Table]:
         """The rows of all that a reduction names, in the columns that it names."""

@@ -318,3 +318,11 @@ def growth_views(records: LandedViews) -> dict[str, str]:
     """Views of growth that can be read, and their SQL."""
     said = "SELECT view_name, sql FROM duckdb_views() WHERE schema_name = 'interval'"
     return dict(records.connection.sql(said).fetchall())
+
+
+def test_a_time_that_no_interval_ends_at_has_no_place_in_any_order():
+    ends = np.array([5, 7])
+    ticks = np.array([10, 9, 7, 7, 4, 5, 6])
+
+    assert growth_module._places(ticks, ends).tolist() == [-1, -1, 1, 1, -1, 0, -1]
+    assert growth_module._places(ticks, ends[:0]).tolist() == [-1] * 7
