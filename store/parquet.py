@@ -134,6 +134,7 @@ def write_result(path: Path, table: pa.Table) -> None:
         column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT")
         | dict.fromkeys(climbing, "DELTA_BINARY_PACKED"),
         compression="lz4",  # three quarters of zstd's time for a tenth more bytes
+        data_page_version="2.0",  # three quarters of the time again: values go straight to lz4
         write_statistics=["interval_end"],
         store_schema=False,
     )

@@ -68,13 +68,6 @@ class Batch:
         days = {*self.days, self.before}
         return [one for one in self.basis if days & set(one.days)]
 
-    def where(self) -> str:
-        """The condition on the rows of a reduction."""
-        return (
-            f"system = {text(self.system)} AND interval_end > TIMESTAMP '{self.first}'"
-            f" AND interval_end <= TIMESTAMP '{self.last}'"
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Promised:
@@ -139,15 +132,14 @@ class Workbench:
         self._show_meta("interval")
         self._see(wanted, "true")
 
-    def rows(self, basis: Basis, where: str = "true") -> pa.Table:
+    def rows(self, basis: Basis) -> pa.Table:
         """The rows that are kept of a reduction, one of those that were wanted; computed once.
 
-        Args:
-            where: a condition on them.
+        Those of the interval before a batch are among them.
         """
-        return self.promised(basis, where).rows()
+        return self.promised(basis).rows()
 
-    def promised(self, basis: Basis, where: str = "true") -> Promised:
+    def promised(self, basis: Basis) -> Promised:
         """The same rows; what the other engine has to do for them need not be waited for."""
         for known in self._shared_below(basis.name):
             if known not in self._defined:
@@ -155,13 +147,14 @@ class Workbench:
                     self._keep_at_hand(known)
         with self._at_hand(basis.name):
             self._widen_below(basis.kept)
-            if basis.kept in self._wide or self._is_wide(basis.kept):
-                return self._fused(basis.kept, where)
-            self._define_below(basis.name)
-            rows = f"({self._views[basis.kept].select})"
-            if basis.kept in self._defined:
-                rows = name(basis.kept)
-            found = self.connection.sql(f"SELECT * FROM {rows} WHERE {where}").to_arrow_table()
+            found = self._wide.get(basis.kept)
+            if found is None and self._is_wide(basis.kept):
+                return self._fused(basis.kept)
+            if found is None:
+                self._define_below(basis.name)
+                there = basis.kept in self._defined
+                rows = f"FROM {name(basis.kept)}" if there else self._views[basis.kept].select
+                found = self.connection.sql(rows).to_arrow_table()
             return Promised(lambda: found, _cells(found))
 
     def _see(
@@ -215,7 +208,7 @@ class Workbench:
         """The rows of a private reduction, for all that read it."""
         self._widen_below(known)
         if self._is_wide(known):
-            self._wide[known] = self._fused(known, "true").rows()
+            self._wide[known] = self._fused(known).rows()
             self.connection.register(known, self._wide[known])
             self._defined[known] = "VIEW"
         else:
@@ -240,14 +233,11 @@ class Workbench:
         ((rows,),) = self.connection.execute(f"SELECT count(*) FROM {relation}").fetchall()
         return int(rows)
 
-    def _fused(self, reader: str, where: str) -> Promised:
+    def _fused(self, reader: str) -> Promised:
         """The rows of a reduction by the other engine, from those of all that it names."""
-        sources, rows = {reader: self._wide.get(reader)}, reader
-        if sources[reader] is None:
-            sources, rows = self._read(reader), f"({self._views[reader].select})"
-        query = f"SELECT * FROM {rows} WHERE {where}"
+        sources = self._read(reader)
         at_once = AT_ONCE if self._is_of_intervals(reader) else None
-        compute = functools.partial(selected, query, sources, at_once)
+        compute = functools.partial(selected, self._views[reader].select, sources, at_once)
         return Promised(compute, sum(map(_cells, sources.values())))
 
     def _is_of_intervals(self, reader: str) -> bool:

@@ -87,7 +87,7 @@ unit AS (
               AS BIGINT) AS timed_starts,
          SUM(CASE WHEN d.busy_seconds IS NOT NULL THEN d.seconds END)
            AS device_seconds
-  FROM dasd_by_activity AS d
+  FROM _dasd_interval AS d
   LEFT JOIN cached AS k
     ON k.system = d.system
     AND k.interval_end = d.interval_end
