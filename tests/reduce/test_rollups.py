@@ -8,9 +8,12 @@ from datetime import date, timedelta
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from cpmon.generate import load_scenario, write_run
@@ -129,6 +132,45 @@ def test_percentiles_of_spans_of_many_sizes_are_told_apart():
     table = rows(*((n + 1, device, 60, 0.0, n, 0, None) for device in sizes for n in range(device)))
     found = lines(ROLLUP.tables(table)["hour"], "device", "pages_p95")
     assert found == [(size, float(-(-size * 95 // 100) - 1)) for size in sizes]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 1440), st.integers(1, 40)), min_size=1, max_size=5),
+    st.sampled_from([3, 1000]),
+    st.integers(0, 2**32 - 1),
+)
+@example([(1440, 23)], 1000, 1)
+def test_percentiles_of_days_are_those_of_all_values(
+    objects: list[tuple[int, int]], distinct: int, seed: int
+):
+    """Wherever the great ones are: each object has them every so many intervals."""
+    chance = np.random.default_rng(seed)
+    sizes = [size for size, _ in objects]
+    minutes = np.concatenate([np.arange(1, size + 1) for size in sizes])
+    great = np.concatenate([np.arange(size) % every == 0 for size, every in objects])
+    pages = chance.integers(0, distinct, len(minutes)) + np.where(great, distinct, 0)
+    unknown = chance.random(len(minutes)) < chance.choice([0, 0.1, 0.95])
+    device = np.repeat(np.arange(len(sizes)), sizes)
+    table = pa.table(
+        {
+            "system": pa.repeat("LAB", len(minutes)),
+            "interval_end": pa.array(minutes * 60_000_000).cast(pa.timestamp("us")),
+            "device": device,
+            "seconds": np.full(len(minutes), 60.0),
+            "ios": np.zeros(len(minutes)),
+            "pages": pa.array(pages, mask=unknown),
+            "logons": np.zeros(len(minutes), np.int64),
+            "volser": pa.nulls(len(minutes), pa.string()),
+        }
+    )
+
+    found = lines(ROLLUP.tables(table)["day"], "pages_max", "pages_p95")
+
+    for of, (greatest, high) in enumerate(found):
+        known = np.sort(pages[(device == of) & ~unknown])
+        rank = -(-len(known) * 95 // 100) - 1
+        expected = (known[-1], known[rank]) if len(known) else (None, None)
+        assert (greatest, high) == expected
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 120), (15, 75), (7, 112), (200, 300)])
