@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ..schemas.arrow import schemas
 from ..store import Store
 from ..store.catalogue import beginning, make_ready
 from ..store.classes import take_classes
@@ -159,6 +160,7 @@ class _Reducer:
         self.hours = hashlib.blake2b(said, digest_size=4).hexdigest()
         self._limits = Limits(settings.memory_limit, settings.threads)
         self._whole: dict[str, Done] = {}
+        self._described: set[str] = set()
         self.catalogue: duckdb.DuckDBPyConnection | None = None
 
     @functools.cached_property
@@ -179,9 +181,11 @@ class _Reducer:
         """Compute what is missing; yields in any order."""
         rest = [basis for basis in chosen if not basis.by_time]
         others = self._not_kept(basis for basis in rest if not basis.of_runs)
+        works = [self._work(basis) for basis in chosen if basis.by_time]
+        if others or any(work.missing for work in works):
+            schemas()  # a tenth of a second: once, before two threads need them
         with ThreadPoolExecutor(max_workers=1) as pool:
             beside = pool.submit(self._keep_of_all, others)
-            works = [self._work(basis) for basis in chosen if basis.by_time]
             catalogue = None
             if any(work.missing for work in works):  # what shows no results need not wait for them
                 catalogue = pool.submit(beginning, Store(self.store.root))
@@ -287,6 +291,9 @@ class _Reducer:
 
     def _describe(self, rollup: Rollup) -> None:
         """What the columns of roll-ups say stands beside them, for the catalogue."""
+        if rollup.reduction in self._described:
+            return
+        self._described.add(rollup.reduction)
         file = docs_path(self.store, rollup.reduction)
         said = json.dumps(rollup.docs(), indent=1)
         if not file.exists() or file.read_text(encoding="utf-8") != said:
