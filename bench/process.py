@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -49,6 +50,7 @@ def command(*words: str) -> tuple[float, int]:
     done = subprocess.run(
         [sys.executable, "-m", "bench.peak", *words],
         cwd=Path(__file__).parent.parent,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # compiled, as when installed
         stdout=subprocess.PIPE,
         text=True,
         check=True,

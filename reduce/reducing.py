@@ -185,10 +185,10 @@ class _Reducer:
         if others or any(work.missing for work in works):
             schemas()  # a tenth of a second: once, before two threads need them
         with ThreadPoolExecutor(max_workers=1) as pool:
-            beside = pool.submit(self._keep_of_all, others)
             catalogue = None
             if any(work.missing for work in works):  # what shows no results need not wait for them
                 catalogue = pool.submit(beginning, Store(self.store.root))
+            beside = pool.submit(self._keep_of_all, others)
             self._keep_missing(works, [basis for basis in rest if basis.of_runs])
             beside.result()
             self.catalogue = catalogue.result() if catalogue else None

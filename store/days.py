@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 
 from ..schemas.errors import StoreError
 from .folders import DayFolder
-from .lateness import INSIDE, INSIDE_US
+from .lateness import INSIDE_US
 from .store import Store, replace_durably
+from .stored_rows import ticks
 
 FILE = "days.json"
 INSIDE_KEY = "inside_us"
@@ -123,8 +124,8 @@ def _look(file: Path) -> Facts:
     if not file.exists():
         return (), True
     table = pq.ParquetFile(file).read(["interval_end", "nominal_s"])
-    ends = table.column("interval_end").drop_null().to_numpy()
-    days = np.unique((ends - np.timedelta64(INSIDE)).astype("datetime64[D]"))
+    ends = ticks(table.column("interval_end").drop_null())
+    days = np.unique((ends - INSIDE_US).astype("datetime64[us]").astype("datetime64[D]"))
     return tuple(days.tolist()), table.column("nominal_s").null_count == 0
 
 

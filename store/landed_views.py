@@ -26,7 +26,7 @@ from .meta import meta_views
 from .sources import source_of, sources
 from .stamps import code_of
 from .store import Store
-from .stored_rows import StoredRows, as_in_views, readable
+from .stored_rows import StoredRows, as_in_views, readable, ticks
 from .views import LANDED, Documented, interval_view, landed_rows, monitor_view
 
 _VIEW = re.compile(r'\b(monitor|interval|meta)\."?(\w+)"?')
@@ -127,7 +127,7 @@ class LandedViews:
                 seen = own.sql(INTERVALS).filter(self._samples)
                 intervals = seen.order("interval_end").to_arrow_table()
             self._intervals = intervals
-        ends = intervals.column("interval_end").cast(pa.int64()).to_numpy()
+        ends = ticks(intervals.column("interval_end"))
         return StoredRows(table, dumps, ends), intervals
 
     def rows(self, table: str, words: Collection[str]) -> pa.Table | None:

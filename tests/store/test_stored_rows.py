@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from cpmon.ingest import ingest
 from cpmon.store import Store
-from cpmon.store.stored_rows import StoredRows
+from cpmon.store.stored_rows import StoredRows, ticks
 from tests.dumps import dump, fields, interval
 
 CONFIG = fields("mtrsys", systmid="VM/TEST", systodst=0xB6E0000010000000) + fields(
@@ -38,6 +38,18 @@ def everything(*dumps: Path) -> pa.Table:
     files = [pq.ParquetFile(folder / "ioddev.parquet") for folder in dumps]
     every = pa.concat_tables([file.read(["interval_end"]) for file in files])
     return StoredRows("ioddev", dumps, np.array(ends(every))).read(COLUMNS)
+
+
+def test_ticks_are_microseconds_of_all_pieces():
+    of_one = pa.array([3, 5, 7], pa.timestamp("us"))
+    of_seconds = pa.array([1], pa.timestamp("s")).cast(pa.timestamp("us"))
+    times = pa.chunked_array([of_one.slice(1), of_seconds])
+
+    assert ticks(times).tolist() == [5, 7, 1_000_000]
+    assert ticks(times.slice(1, 1)).tolist() == [7]
+    assert ticks(times.cast(pa.timestamp("ns"))).tolist() == [5, 7, 1_000_000]
+    assert ticks(times.slice(0, 0)).tolist() == []
+    assert ticks(pa.chunked_array([], pa.timestamp("us"))).tolist() == []
 
 
 def test_only_groups_of_rows_with_a_wanted_interval_are_read(store: Store, tmp_path: Path):
