@@ -56,8 +56,12 @@ KEPT_AT_ONCE = 2
 MOST_WAITING = 100_000_000
 """Cells of these, of others that wait for it and of what some are still computed from; from so many
 on the next is not computed yet."""
-LONG = 7
-"""Reductions by time of most columns: those of runs are computed while these are kept."""
+FIRST = 2
+"""Reductions by time of most columns: those of runs, and short ones, are computed while these are
+kept."""
+LAST = 5
+"""The next in columns: at the end there is something to keep for all threads. Were they among the
+first, a tenth more memory would be used at once."""
 
 FEW_RUNS = 16
 """Of rows of a day that stand together, up to which they are not copied."""
@@ -233,16 +237,17 @@ class _Reducer:
         days = {(batch.system, day) for day in batch.days}
         these = [work for work in works if work.missing & days]
         these.sort(key=lambda work: -work.columns)  # long ones are kept while others are computed
-        long, short = these[:LONG], these[LONG:]
+        first, last, short = these[:FIRST], these[FIRST : FIRST + LAST], these[FIRST + LAST :]
+        rest = [*short, *last]
         self.bench.narrow(
-            batch, [*(work.basis for work in long), *of_runs, *(work.basis for work in short)]
+            batch, [*(work.basis for work in first), *of_runs, *(work.basis for work in rest)]
         )
         with ThreadPoolExecutor(max_workers=KEPT_AT_ONCE) as pool:
             line = _Line(pool)
-            for work in long:
+            for work in first:
                 self._keep_by_time(work, batch, line)
             self._keep_whole(of_runs, self.bench)
-            for work in short:
+            for work in rest:
                 self._keep_by_time(work, batch, line)
             line.finish()
 
