@@ -253,7 +253,7 @@ class _Reducer:
 
     def _keep_by_time(self, work: _Work, batch: Batch, line: _Line) -> None:
         started = time.perf_counter()
-        found = self.bench.promised(work.basis)
+        found = self.bench.promised(work.basis, batch.where())
         work.done.seconds += time.perf_counter() - started
         line.add(functools.partial(self._keep_days, work, batch, found.rows), found.cells)
 

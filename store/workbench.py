@@ -68,6 +68,13 @@ class Batch:
         days = {*self.days, self.before}
         return [one for one in self.basis if days & set(one.days)]
 
+    def where(self) -> str:
+        """The condition on the rows of a reduction."""
+        return (
+            f"system = {text(self.system)} AND interval_end > TIMESTAMP '{self.first}'"
+            f" AND interval_end <= TIMESTAMP '{self.last}'"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Promised:
@@ -132,14 +139,16 @@ class Workbench:
         self._show_meta("interval")
         self._see(wanted, "true")
 
-    def rows(self, basis: Basis) -> pa.Table:
+    def rows(self, basis: Basis, where: str = "true") -> pa.Table:
         """The rows that are kept of a reduction, one of those that were wanted; computed once.
 
-        Those of the interval before a batch are among them.
+        Args:
+            where: a condition on them; of rows at hand the others are not taken away, for that
+                would be a copy.
         """
-        return self.promised(basis).rows()
+        return self.promised(basis, where).rows()
 
-    def promised(self, basis: Basis) -> Promised:
+    def promised(self, basis: Basis, where: str = "true") -> Promised:
         """The same rows; what the other engine has to do for them need not be waited for."""
         for known in self._shared_below(basis.name):
             if known not in self._defined:
@@ -152,9 +161,10 @@ class Workbench:
                 return self._fused(basis.kept)
             if found is None:
                 self._define_below(basis.name)
-                there = basis.kept in self._defined
-                rows = f"FROM {name(basis.kept)}" if there else self._views[basis.kept].select
-                found = self.connection.sql(rows).to_arrow_table()
+                rows = f"({self._views[basis.kept].select})"
+                if basis.kept in self._defined:
+                    rows = name(basis.kept)
+                found = self.connection.sql(f"FROM {rows} WHERE {where}").to_arrow_table()
             return Promised(lambda: found, _cells(found))
 
     def _see(
