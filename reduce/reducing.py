@@ -7,9 +7,10 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
 import duckdb
@@ -258,25 +259,26 @@ class _Reducer:
         line.add(functools.partial(self._keep_days, work, batch, found.rows), found.cells)
 
     def _keep_days(self, work: _Work, batch: Batch, compute: Callable[[], pa.Table]) -> None:
+        """The interval level is published first: roll-ups without it were left by a prune."""
         started = time.perf_counter()
-        rows = compute()
-        days = pc.subtract(rows.column(TIME), INSIDE).cast(pa.date32()).to_numpy()
-        for day in batch.days:
-            if (batch.system, day) in work.missing:
-                of_day = _chosen(rows, days == np.datetime64(day))
-                self._keep_day(work, (batch.system, day), of_day)
+        stamps = {day: work.state.expected[batch.system, day] for day in batch.days}
+        stamps = {day: s for day, s in stamps.items() if (batch.system, day) in work.missing}
+        rows = _of_days(compute(), stamps)
+        for day, of_day in _by_day(rows, stamps):
+            self._publish(of_day, work, INTERVAL, (batch.system, day), stamps[day])
+        self._roll_up(work, batch.system, rows, stamps)
+        work.done.rows += len(rows)
+        work.done.days += len(stamps)
         work.done.seconds += time.perf_counter() - started
 
-    def _keep_day(self, work: _Work, where: Day, rows: pa.Table) -> None:
-        """The interval level is published first: roll-ups without it were left by a prune."""
-        stamp = work.state.expected[where]
-        self._publish(rows, work, INTERVAL, where, stamp)
-        work.done.rows += len(rows)
-        work.done.days += 1
-        self._roll_up(work, where, rows, stamp)
+    def _roll_up(
+        self, work: _Work, system: str, rows: pa.Table, stamps: Mapping[date, str]
+    ) -> None:
+        """The roll-ups of some days, from their rows: of all at once, as each column takes a while.
 
-    def _roll_up(self, work: _Work, where: Day, rows: pa.Table, stamp: str) -> None:
-        """The roll-ups of a day, from its rows."""
+        Args:
+            stamps: of the intervals of each day.
+        """
         if work.rollup is None:
             return
         self._describe(work.rollup)
@@ -284,7 +286,9 @@ class _Reducer:
         ends = pa.table({TIME: rows.column(TIME).unique()} if self.shifts else {})
         of_shifts = {shift: self._of_shift(ends, shift) for shift in self.shifts}
         for level, rolled in work.rollup.tables(measured, of_shifts).items():
-            self._publish(rolled, work, level, where, f"{stamp}.{self.hours}")
+            for day, of_day in _by_day(rolled, stamps):
+                stamp = f"{stamps[day]}.{self.hours}"
+                self._publish(of_day, work, level, (system, day), stamp)
 
     def _of_shift(self, ends: pa.Table, shift: Shift) -> pa.Array:
         """Those ends of intervals that are in its hours."""
@@ -308,9 +312,10 @@ class _Reducer:
     def _roll_up_again(self, work: _Work) -> None:
         """Where only roll-ups are missing, or are by other shifts, the intervals are at hand."""
         started = time.perf_counter()
-        for where in sorted(work.unrolled):
-            piece = work.state.pieces[where][INTERVAL]
-            self._roll_up(work, where, pq.ParquetFile(piece.path).read(), piece.stamp)
+        for system, day in sorted(work.unrolled):
+            piece = work.state.pieces[system, day][INTERVAL]
+            rows = pq.ParquetFile(piece.path).read()
+            self._roll_up(work, system, rows, {day: piece.stamp})
             work.done.days += 1
         work.done.seconds += time.perf_counter() - started
 
@@ -331,6 +336,26 @@ class _Reducer:
         scratch = self.scratch / f"{work.basis.name}.{level}"
         write_result(scratch, table)
         publish(scratch, path)
+
+
+def _by_day(rows: pa.Table, days: Iterable[date]) -> Iterator[tuple[date, pa.Table]]:
+    """The rows of each of some days, of intervals or of spans that end then."""
+    found = _days(rows)
+    for day in days:
+        yield day, _chosen(rows, found == np.datetime64(day))
+
+
+def _of_days(rows: pa.Table, days: Iterable[date]) -> pa.Table:
+    """The rows of some days."""
+    return _chosen(rows, np.isin(_days(rows), np.array([*days], "datetime64[D]")))
+
+
+def _days(rows: pa.Table) -> npt.NDArray[np.datetime64]:
+    """(rows,) the day that each counts to."""
+    days: npt.NDArray[np.datetime64] = (
+        pc.subtract(rows.column(TIME), INSIDE).cast(pa.date32()).to_numpy()
+    )
+    return days
 
 
 def _chosen(rows: pa.Table, chosen: npt.NDArray[np.bool_]) -> pa.Table:
