@@ -148,6 +148,12 @@ class LandedViews:
             rows = rows.filter(seen)
         return pa.table({column: readable(rows.column(column)) for column in wanted})
 
+    def columns(self, relation: str) -> list[str]:
+        """The columns of a view, which is there."""
+        schema, _, table = relation.partition(".")
+        found = self._view(schema, table)
+        return [] if found is None else [*found.columns]
+
     def _reach(
         self, sql: str, at_hand: Collection[str], views: dict[str, Documented], named: set[str]
     ) -> None:

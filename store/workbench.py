@@ -160,11 +160,8 @@ class Workbench:
             if found is None and self._is_wide(basis.kept):
                 return self._fused(basis.kept)
             if found is None:
-                self._define_below(basis.name)
-                rows = f"({self._views[basis.kept].select})"
-                if basis.kept in self._defined:
-                    rows = name(basis.kept)
-                found = self.connection.sql(f"FROM {rows} WHERE {where}").to_arrow_table()
+                query = f"{self._with(basis.kept)} FROM {name(basis.kept)} WHERE {where}"
+                found = self._answer(query)
             return Promised(lambda: found, _cells(found))
 
     def _see(
@@ -222,8 +219,8 @@ class Workbench:
             self.connection.register(known, self._wide[known])
             self._defined[known] = "VIEW"
         else:
-            self._define_below(known)
-            self.connection.execute(f"CREATE TABLE {name(known)} AS {self._views[known].select}")
+            query = f"{self._with(known)} FROM {name(known)}"
+            self.connection.execute(f"CREATE TABLE {name(known)} AS {query}")
             self._defined[known] = "TABLE"
 
     def _is_wide(self, reader: str) -> bool:
@@ -260,18 +257,33 @@ class Workbench:
     def _read(self, reader: str) -> dict[str, pa.Table]:
         """The rows of all that a reduction names, in the columns that it names."""
         words = set(re.findall(r"\w+", code_of(self._views[reader].select)))
-        self._define_below(reader)
         sources = {}
         for source in self._views[reader].reads:
             rows = self._found(source)
             if rows is None and source.startswith("monitor."):
                 rows = self._records.rows(source.removeprefix("monitor."), words)
             if rows is None:
-                there = self.connection.sql(f"FROM {source}")
-                wanted = ", ".join(name(column) for column in there.columns if column in words)
-                rows = there.project(wanted or "*").to_arrow_table()
+                wanted = ", ".join(name(c) for c in self._columns(source) if c in words)
+                rows = self._answer(f"{self._with(source)} SELECT {wanted or '*'} FROM {source}")
             sources[source] = rows
         return sources
+
+    def _columns(self, relation: str) -> list[str]:
+        """The columns of a relation that somebody reads."""
+        if relation in self._views:
+            return [column.name for column in self._views[relation].columns]
+        return self._records.columns(relation)
+
+    def _answer(self, query: str) -> pa.Table:
+        """The rows of a query, by way of a table: a relation would be bound, then bound again.
+
+        To bind views over views takes longer than to compute most of them.
+        """
+        self.connection.execute(f"CREATE TEMP TABLE _answer AS {query}")
+        try:
+            return self.connection.sql("FROM _answer").to_arrow_table()
+        finally:
+            self.connection.execute("DROP TABLE _answer")
 
     def _found(self, relation: str) -> pa.Table | None:
         """The rows of a relation, if they are at hand."""
@@ -288,16 +300,20 @@ class Workbench:
                 times[below] += 1 if once else times[reader]
         return [known for known in self._views if known.startswith("_") and times[known] > 1]
 
-    def _define_below(self, reader: str) -> None:
-        """Views of what a reduction reads, as far as it is not there yet.
+    def _with(self, relation: str) -> str:
+        """The clause that says what a reduction is, and those below it, as far as none is at hand.
 
-        Only then, since binding a view takes 30 ms, and one over tables less.
+        Views would be bound when they are made, and once more with each that reads them.
         """
-        for below in self._views[reader].reads:
-            if below in self._views and below not in self._defined:
-                self._define_below(below)
-                self.connection.execute(self._views[below].sql)
-                self._defined[below] = "VIEW"
+        below: set[str] = set()
+        rest = [relation]
+        while rest:
+            known = rest.pop()
+            if known in self._views and known not in self._defined and known not in below:
+                below.add(known)
+                rest += self._views[known].reads
+        said = [f"{name(n)} AS ({self._views[n].select})" for n in self._views if n in below]
+        return f"WITH {', '.join(said)}" if said else ""
 
     def _is_plain(self) -> bool:
         """Whether rows of objects and intervals are told apart without system and dump."""
