@@ -25,41 +25,61 @@ WITH used AS (
   WHERE diagnoses > 0
   GROUP BY system, entry
 ),
-sampled AS (
+counted AS (
   SELECT d.system,
          d.dump,
          d.interval_end,
          d.pfxcpuad,
+         d.entry,
          d.code,
-         CAST(d.diagnoses AS BIGINT) AS diagnoses,
-         LAG(CAST(d.diagnoses AS BIGINT)) OVER (
-           PARTITION BY d.system, d.pfxcpuad, d.entry
-           ORDER BY d.interval_end, d.dump
-         ) AS before
+         CAST(d.diagnoses AS BIGINT) AS diagnoses
   FROM monitor.prcdia_diagnose AS d
   JOIN used AS u
     ON u.system = d.system
     AND u.entry = d.entry
   WHERE d.interval_end IS NOT NULL
 ),
+sampled AS (
+  -- The record of a processor, and where the one before is: of records there are
+  -- far fewer than of counters.
+  SELECT system,
+         dump,
+         interval_end,
+         pfxcpuad,
+         seconds,
+         LAG(dump) OVER (
+           PARTITION BY system, pfxcpuad
+           ORDER BY interval_end, dump
+         ) AS dump_before,
+         LAG(interval_end) OVER (
+           PARTITION BY system, pfxcpuad
+           ORDER BY interval_end, dump
+         ) AS end_before
+  FROM interval.prcdia
+),
 grown AS (
   -- That the sample before is the one directly before, the record itself says;
   -- its counters have 32 bits.
   SELECT s.system,
          s.interval_end,
-         s.code,
-         r.pfxcpuad AS cpu,
-         r.seconds,
-         CASE WHEN r.seconds IS NULL THEN NULL
-              WHEN s.diagnoses >= s.before THEN s.diagnoses - s.before
-              ELSE s.diagnoses + 4294967296 - s.before
+         d.code,
+         s.seconds,
+         CASE WHEN s.seconds IS NULL THEN NULL
+              WHEN d.diagnoses >= b.diagnoses THEN d.diagnoses - b.diagnoses
+              ELSE d.diagnoses + 4294967296 - b.diagnoses
          END AS diagnoses
   FROM sampled AS s
-  JOIN interval.prcdia AS r
-    ON r.system = s.system
-    AND r.dump = s.dump
-    AND r.interval_end = s.interval_end
-    AND r.pfxcpuad = s.pfxcpuad
+  JOIN counted AS d
+    ON d.system = s.system
+    AND d.dump = s.dump
+    AND d.interval_end = s.interval_end
+    AND d.pfxcpuad = s.pfxcpuad
+  LEFT JOIN counted AS b
+    ON b.system = s.system
+    AND b.dump = s.dump_before
+    AND b.interval_end = s.end_before
+    AND b.pfxcpuad = s.pfxcpuad
+    AND b.entry = d.entry
 ),
 coded AS (
   SELECT system,
