@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ..schemas.layout import Kind, Layout
 from ..schemas.registry import record_of, tables
-from .growth import growth, growth_columns
+from .growth import growth_columns, growth_of_parts
 from .landed_views import LandedViews
 from .stamps import code_of
 
@@ -110,7 +110,7 @@ class GrowthAtHand:
         rows, intervals = self._records.samples(layout.name)
         if len(rows) * len(columns) > MOST_CELLS or not rows.has(columns):
             return None
-        return growth(layout, rows.read(columns), intervals)
+        return growth_of_parts(layout, rows.parts(columns), intervals)
 
     def _show(self, table: str) -> None:
         """Let a table be read in the place of its view, unless that was done before."""

@@ -8,7 +8,7 @@ fraction of the time that windows over texts take; `cpmon reduce` works on such 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -43,13 +43,25 @@ def growth_columns(layout: Layout, wanted: Collection[str]) -> list[str]:
     return [c for c in interval_view(layout).columns if c in needed or c in wanted]
 
 
-def growth(layout: Layout, rows: pa.Table, intervals: pa.Table) -> pa.Table:
+def growth_of_parts(layout: Layout, parts: Iterable[pa.Table], intervals: pa.Table) -> pa.Table:
+    """The growth of rows that come some at a time, in the order of time; one part at least."""
+    found: list[pa.Table] = []
+    before: pa.Table | None = None
+    for part in parts:
+        rows = part if before is None else pa.concat_tables([before, part])
+        found.append(growth(layout, rows, intervals, len(rows) - len(part)))
+        before = _last_two(rows)
+    return pa.concat_tables(found)
+
+
+def growth(layout: Layout, rows: pa.Table, intervals: pa.Table, before: int = 0) -> pa.Table:
     """Landed rows as `interval.<table>` shows them.
 
     Args:
         rows: with `growth_columns`, as `StoredRows` has them, of one system; no two dumps hold the
             same interval.
         intervals: of `INTERVALS`; rows of others, or of none, are left out.
+        before: so many rows come first that others grow from, and are not shown themselves.
 
     Returns:
         The same columns, and `seconds`; in the same order of rows. Whole numbers are as wide as
@@ -60,6 +72,7 @@ def growth(layout: Layout, rows: pa.Table, intervals: pa.Table) -> pa.Table:
     at = _places(mine, ends)
     there = at >= 0 if known is None else (at >= 0) & known
     if not there.all():
+        before = int(there[:before].sum())
         rows, at = rows.filter(pa.array(there)), at[there]
     samples = _Samples(rows, layout, at, _previous(intervals, ends))
     counters = {f.name: f for f in layout.columns if f.is_cumulative and f.is_number}
@@ -70,7 +83,14 @@ def growth(layout: Layout, rows: pa.Table, intervals: pa.Table) -> pa.Table:
         else:
             columns[column] = readable(rows.column(column))
     columns["seconds"] = samples.seconds()
-    return pa.table(columns)
+    return pa.table(columns).slice(before)
+
+
+def _last_two(rows: pa.Table) -> pa.Table:
+    """The rows of the last interval, and of the one before: the last may go on in other rows."""
+    ends, _ = _numbers(rows.column("interval_end"))
+    last = ends.max(initial=0)
+    return rows.filter(pa.array(ends >= ends[ends < last].max(initial=0)))
 
 
 def object_codes(rows: pa.Table, keys: Collection[str]) -> Integers:
@@ -155,6 +175,8 @@ def samples_before(
         objects: (rows,) numbers from 0. at: (rows,) places of their intervals.
         previous: (intervals,) places of those before; -1 for none.
     """
+    first, behind = int(at.min(initial=len(previous))), int(at.max(initial=-1)) + 1
+    at, previous = at - first, np.maximum(previous[first:behind] - first, -1)
     several = int(objects.max(initial=-1)) + 1
     if several * len(previous) > SPARSE * len(objects):
         return _before_in_order(objects, at, previous)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+import functools
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote
@@ -15,6 +17,12 @@ import pyarrow.parquet as pq
 
 from ..schemas.arrow import schemas
 from .views import PLACE, name
+
+Span = tuple[int, int]
+"""First and last of some times, microseconds since 1970."""
+PART = 1 << 17
+"""Rows that are read at once, or a few more, where not all are needed together: what is used up by
+then makes room for the next, and memory that is used for the first time is slow."""
 
 
 class StoredRows:
@@ -49,12 +57,25 @@ class StoredRows:
 
         Text is a dictionary, as it landed, but for the place of the rows.
         """
+        return self._read(self._pieces, columns)
+
+    def parts(self, columns: Collection[str], rows: int = PART) -> Iterator[pa.Table]:
+        """The same, about so many rows at a time, in the order of time.
+
+        All at once where they have not landed so.
+        """
+        parts = [[part] for piece in self._pieces for part in piece.parts(rows)]
+        in_order = _follow([span for (part,) in parts for span in part.spans()])
+        for pieces in parts if parts and in_order else [self._pieces]:
+            yield self._read(pieces, columns)
+
+    def _read(self, pieces: Sequence[_Piece], columns: Collection[str]) -> pa.Table:
         schema = pa.schema(
             [pa.field(c, pa.string()) if c in PLACE else self._schema.field(c) for c in columns]
         )
         # Of one piece each number column is one array, which numpy takes without a copy.
-        pieces = [piece.read(schema) for piece in self._pieces] or [schema.empty_table()]
-        return pa.concat_tables(pieces).unify_dictionaries()
+        tables = [piece.read(schema) for piece in pieces] or [schema.empty_table()]
+        return pa.concat_tables(tables).unify_dictionaries()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +100,18 @@ class _Piece:
     def __len__(self) -> int:
         return sum(self.about.row_group(group).num_rows for group in self.groups)
 
+    def parts(self, rows: int) -> Iterator[_Piece]:
+        """The same groups, so many of them together that they have about so many rows."""
+        sizes = (self.about.row_group(group).num_rows for group in self.groups)
+        before = itertools.accumulate(sizes, initial=0)
+        placed = zip(before, self.groups, strict=False)
+        for _, some in itertools.groupby(placed, lambda place: place[0] // rows):
+            yield replace(self, groups=[group for _, group in some])
+
+    def spans(self) -> list[Span | None]:
+        """The first and the last end of an interval in each group."""
+        return [_span(self.about, group) for group in self.groups]
+
     def read(self, schema: pa.Schema) -> pa.Table:
         """The columns of a schema."""
         there = [column for column in schema.names if column in self.schema.names]
@@ -91,7 +124,7 @@ class _Piece:
             if field.name in there:
                 columns[field.name] = rows.column(field.name)
             elif field.name in PLACE:
-                columns[field.name] = pa.repeat(place[field.name], len(self))
+                columns[field.name] = _repeated(place[field.name], len(self))
             else:
                 columns[field.name] = pa.nulls(len(self), field.type)
         return pa.table(columns, schema=schema)
@@ -130,20 +163,40 @@ def is_narrow(kind: pa.DataType) -> bool:
     return bool(pa.types.is_unsigned_integer(kind) and kind.bit_width < 64)
 
 
+def _repeated(said: str, rows: int) -> pa.Array:
+    """(rows,) the same text; parts have their rows of it in common, in the same memory."""
+    return _of_a_part(said).slice(0, rows) if rows <= 2 * PART else pa.repeat(said, rows)
+
+
+@functools.lru_cache(maxsize=8)
+def _of_a_part(said: str) -> pa.Array:
+    return pa.repeat(said, 2 * PART)
+
+
 def _wanted(about: pq.FileMetaData, ends: npt.NDArray[np.int64]) -> list[int]:
     """The groups of rows that may hold rows of some intervals."""
-    place = about.schema.names.index("interval_end")
     groups = range(about.num_row_groups)
-    return [g for g in groups if _may_hold(about.row_group(g).column(place).statistics, ends)]
+    return [group for group in groups if _may_hold(_span(about, group), ends)]
 
 
-def _may_hold(said: pq.Statistics | None, ends: npt.NDArray[np.int64]) -> bool:
-    """Whether one of some ends is between the least and the greatest that a group says it has."""
-    if said is None or not said.has_min_max:
+def _may_hold(span: Span | None, ends: npt.NDArray[np.int64]) -> bool:
+    """Whether one of some ends is between the first and the last of a group."""
+    if span is None:
         return True
-    return bool(
-        np.searchsorted(ends, _us(said.min)) < np.searchsorted(ends, _us(said.max), "right")
-    )
+    return bool(np.searchsorted(ends, span[0]) < np.searchsorted(ends, span[1], "right"))
+
+
+def _follow(spans: Sequence[Span | None]) -> bool:
+    """Whether all are known, and none begins before the end of the one before it."""
+    known = [span for span in spans if span is not None]
+    in_order = all(last <= first for (_, last), (first, _) in itertools.pairwise(known))
+    return in_order and len(known) == len(spans)
+
+
+def _span(about: pq.FileMetaData, group: int) -> Span | None:
+    """The first and the last end of an interval in a group of rows, if the file says them."""
+    said = about.row_group(group).column(about.schema.names.index("interval_end")).statistics
+    return (_us(said.min), _us(said.max)) if said is not None and said.has_min_max else None
 
 
 def _us(time: datetime) -> int:

@@ -22,7 +22,7 @@ from cpmon.schemas.registry import record_of, tables
 from cpmon.store import Store, at_hand, connect, fusion, workbench
 from cpmon.store import growth as growth_module
 from cpmon.store.at_hand import GrowthAtHand
-from cpmon.store.growth import growth, growth_columns, samples_before
+from cpmon.store.growth import growth, growth_columns, growth_of_parts, samples_before
 from cpmon.store.landed_views import LandedViews
 from cpmon.store.stamps import bases
 from cpmon.store.stored_rows import StoredRows, as_in_views
@@ -59,9 +59,16 @@ def landed(store: Store, table: str) -> tuple[StoredRows, pa.Table]:
 
 
 def at_once(store: Store, layout: Layout, columns: Collection[str]) -> pa.Table:
-    """Growth of all rows of a table, computed at hand, with the types of the views."""
-    rows, intervals = landed(store, layout.name)
-    found = growth(layout, rows.read(growth_columns(layout, columns)), intervals).select(columns)
+    """Growth of all rows of a table, computed at hand, with the types of the views.
+
+    It is the same by parts, wherever they end.
+    """
+    stored, intervals = landed(store, layout.name)
+    rows = stored.read(growth_columns(layout, columns))
+    found = growth(layout, rows, intervals).select(columns)
+    cut = len(rows) // 5 + 1
+    parts = [rows.slice(first, cut) for first in range(0, len(rows), cut)]
+    assert growth_of_parts(layout, parts, intervals).select(columns).equals(found), layout.name
     return duckdb.sql(f"SELECT {as_in_views(found)} FROM found").to_arrow_table()
 
 

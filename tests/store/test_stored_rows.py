@@ -106,3 +106,29 @@ def test_files_without_statistics_are_read_as_a_whole(store: Store, tmp_path: Pa
     pq.write_table(pq.ParquetFile(file).read(), file, write_statistics=False)
 
     assert len(StoredRows("ioddev", [folder], np.array([0]))) == 2
+
+
+def test_parts_have_all_rows_in_the_order_of_time(store: Store, tmp_path: Path):
+    early, late = landed(store, tmp_path, 60, 120, 180), landed(store, tmp_path, 6000)
+    for folder in (early, late):
+        file = folder / "ioddev.parquet"
+        pq.write_table(pq.ParquetFile(file).read(), file, row_group_size=1)
+    every = ends(everything(early, late))
+
+    def parts(rows: int, *dumps: Path) -> list[list[int]]:
+        stored = StoredRows("ioddev", dumps, np.array(every))
+        return [ends(part) for part in stored.parts(COLUMNS, rows)]
+
+    assert parts(1, early, late) == [[end] for end in every]
+    assert parts(2, early, late) == [every[:2], every[2:3], every[3:]]
+    assert parts(9, early) == [every[:3]]
+    assert parts(1, late, early) == [every], "not in the order of time"
+    assert parts(1) == [[]]
+
+
+def test_files_without_statistics_are_one_part(store: Store, tmp_path: Path):
+    folder = landed(store, tmp_path, 60, 120)
+    file = folder / "ioddev.parquet"
+    pq.write_table(pq.ParquetFile(file).read(), file, row_group_size=1, write_statistics=False)
+    (part,) = StoredRows("ioddev", [folder], np.array([0])).parts(COLUMNS, 1)
+    assert len(part) == 2
