@@ -15,7 +15,6 @@ from pathlib import Path
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
-import numpy as np
 import pyarrow.parquet as pq
 
 from ..schemas.errors import StoreError
@@ -125,8 +124,9 @@ def _look(file: Path) -> Facts:
         return (), True
     table = pq.ParquetFile(file).read(["interval_end", "nominal_s"])
     ends = ticks(table.column("interval_end").drop_null())
-    days = np.unique((ends - INSIDE_US).astype("datetime64[us]").astype("datetime64[D]"))
-    return tuple(days.tolist()), table.column("nominal_s").null_count == 0
+    # Not by `np.unique`, which imports masked arrays first.
+    days = (ends - INSIDE_US).astype("datetime64[us]").astype("datetime64[D]")
+    return tuple(sorted({*days.tolist()})), table.column("nominal_s").null_count == 0
 
 
 def _remember(file: Path, dumps: Sequence[Held]) -> bool:
