@@ -45,7 +45,7 @@ def _generating(dumps: Dumps, quick: bool) -> list[Section]:
 
 
 def _reducing(dumps: Dumps, quick: bool) -> list[Section]:
-    return reducing.measure(dumps.folder, 5 if quick else 1440, 1 if quick else 3)
+    return reducing.measure(dumps.folder, 5 if quick else 1440, 1 if quick else 5)
 
 
 def _validating(dumps: Dumps, quick: bool) -> list[Section]:

@@ -8,6 +8,9 @@ import os
 os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
 os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")  # milliseconds
 
+# Nothing here multiplies matrices; a thread that waits for some spins for a tenth of a second.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from .main import main  # the allocator looks at it when Arrow is imported
 
 __all__ = ["main"]

@@ -31,7 +31,7 @@ from .views import landed_rows, name, text
 
 MANY_ROWS = 100_000
 """At hand, from which on what reads them is computed by the other engine."""
-AT_ONCE = 200_000
+AT_ONCE = 300_000
 """Of them, that the other engine reads at once where it can."""
 OTHERS = 2
 """Threads that DuckDB leaves to those who compute growth and keep results."""
@@ -86,6 +86,16 @@ class Promised:
 
     rows: Callable[[], pa.Table]
     cells: int
+
+
+class _Once:
+    """Something computed once: what it is computed from is let go then, whoever holds this."""
+
+    def __init__(self, compute: Callable[[], pa.Table]) -> None:
+        self._left = [compute]
+
+    def __call__(self) -> pa.Table:
+        return self._left.pop()()
 
 
 class Workbench:
@@ -245,7 +255,7 @@ class Workbench:
         sources = self._read(reader)
         at_once = AT_ONCE if self._is_of_intervals(reader) else None
         compute = functools.partial(selected, self._views[reader].select, sources, at_once)
-        return Promised(compute, sum(map(_cells, sources.values())))
+        return Promised(_Once(compute), sum(map(_cells, sources.values())))
 
     def _is_of_intervals(self, reader: str) -> bool:
         """Whether each row rests on rows of its own interval alone, and what is of no interval."""
