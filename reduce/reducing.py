@@ -187,12 +187,12 @@ class _Reducer:
         rest = [basis for basis in chosen if not basis.by_time]
         others = self._not_kept(basis for basis in rest if not basis.of_runs)
         works = [self._work(basis) for basis in chosen if basis.by_time]
-        if others or any(work.missing for work in works):
-            schemas()  # a tenth of a second: once, before two threads need them
         with ThreadPoolExecutor(max_workers=1) as pool:
             catalogue = None
             if any(work.missing for work in works):  # what shows no results need not wait for them
                 catalogue = pool.submit(beginning, Store(self.store.root))
+            if others or catalogue:
+                schemas()  # a tenth of a second: once, before two threads need them
             beside = pool.submit(self._keep_of_all, others)
             self._keep_missing(works, [basis for basis in rest if basis.of_runs])
             beside.result()

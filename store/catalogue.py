@@ -131,10 +131,10 @@ def beginning(store: Store) -> duckdb.DuckDBPyConnection | None:
     None without a template that has the views of these layouts: then all is made at the end.
     """
     file = template()
-    entries = [*sources(store, store.tables()), *_of_layouts(fingerprint())]
-    connection = _loaded(file) if file else None
+    connection = _loaded(file) if file else None  # by DuckDB, while others begin in Python
     if connection is None:
         return None
+    entries = [*sources(store, store.tables()), *_of_layouts(fingerprint())]
     with suppress(duckdb.Error):  # it will be told when all is made
         if not different_views(connection, entries):
             _change(connection, entries, None)
