@@ -40,8 +40,8 @@ counted AS (
   WHERE d.interval_end IS NOT NULL
 ),
 sampled AS (
-  -- The record of a processor, and where the one before is: of records there are
-  -- far fewer than of counters.
+  -- The record of a processor, and where the one before is: there are far fewer
+  -- of them than of counters.
   SELECT system,
          dump,
          interval_end,
