@@ -260,9 +260,8 @@ class Workbench:
     def _is_of_intervals(self, reader: str) -> bool:
         """Whether each row rests on rows of its own interval alone, and what is of no interval."""
         below = self._views[reader]
-        return {c.name for c in below.columns} >= BY_TIME and not _WINDOW.search(
-            code_of(below.select)
-        )
+        of_interval = {c.name for c in below.columns} >= BY_TIME - {"seconds"}
+        return of_interval and not _WINDOW.search(code_of(below.select))
 
     def _read(self, reader: str) -> dict[str, pa.Table]:
         """The rows of all that a reduction names, in the columns that it names."""
