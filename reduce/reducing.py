@@ -43,6 +43,7 @@ from ..store.reduced import (
 from ..store.sealing import Limits, limit
 from ..store.stamps import Basis, bases
 from ..store.store import replace_durably
+from ..store.template import Draft
 from ..store.workbench import Batch, Workbench, batches
 from .reductions import reduction, reductions
 from .report_sql import TIME
@@ -148,7 +149,7 @@ def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]
         with tempfile.TemporaryDirectory(dir=folder, prefix=".") as scratch:
             reducer = _Reducer(store, settings, dumps, Path(scratch))
             done = {found.name: found for found in reducer.run(chosen)}
-    make_ready(store, views, reducer.catalogue)
+            make_ready(store, views, reducer.catalogue)
     return [done[basis.name] for basis in chosen]
 
 
@@ -166,7 +167,7 @@ class _Reducer:
         self._limits = Limits(settings.memory_limit, settings.threads)
         self._whole: dict[str, Done] = {}
         self._described: set[str] = set()
-        self.catalogue: duckdb.DuckDBPyConnection | None = None
+        self.catalogue: Draft | None = None
 
     @functools.cached_property
     def bench(self) -> Workbench:
@@ -190,7 +191,7 @@ class _Reducer:
         with ThreadPoolExecutor(max_workers=1) as pool:
             catalogue = None
             if any(work.missing for work in works):  # what shows no results need not wait for them
-                catalogue = pool.submit(beginning, Store(self.store.root))
+                catalogue = pool.submit(beginning, Store(self.store.root), self.scratch)
             if others or catalogue:
                 schemas()  # a tenth of a second: once, before two threads need them
             beside = pool.submit(self._keep_of_all, others)

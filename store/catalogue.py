@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -33,7 +33,7 @@ from .sealing import Limits, seal
 from .sources import sources
 from .stamps import bases
 from .store import Store
-from .template import keep_as_template, load, save, template
+from .template import Draft, keep_as_template, load, save, template
 from .views import LANDED, interval_views, landed_rows, monitor_view
 
 FILE = "catalog.duckdb"
@@ -110,9 +110,7 @@ def connect(
     return _sealed(connection, store, limits)
 
 
-def make_ready(
-    store: Store, views: Sequence[View], begun: duckdb.DuckDBPyConnection | None = None
-) -> None:
+def make_ready(store: Store, views: Sequence[View], begun: Draft | None = None) -> None:
     """Make the catalogue of a store, unless it is up to date, so that the next reader finds it.
 
     Args:
@@ -122,25 +120,41 @@ def make_ready(
         StoreError: the catalogue cannot be built.
     """
     plan = _plan(store, views)
-    (_opened(store.root / FILE, plan.stamp) or _written(store, plan, begun)).close()
+    if begun is None or not _finished(begun, store, plan):
+        (_opened(store.root / FILE, plan.stamp) or _written(store, plan)).close()
 
 
-def beginning(store: Store) -> duckdb.DuckDBPyConnection | None:
+def beginning(store: Store, folder: Path) -> Draft | None:
     """The catalogue of a store but for what shows results, for `make_ready` when there are more.
 
     None without a template that has the views of these layouts: then all is made at the end.
+
+    Args:
+        folder: on the disk of the store; what is not used up may be deleted with it.
     """
-    file = template()
-    connection = _loaded(file) if file else None  # by DuckDB, while others begin in Python
-    if connection is None:
+    last = template()
+    if last is None or not last.exists():
         return None
-    entries = [*sources(store, store.tables()), *_of_layouts(fingerprint())]
-    with suppress(duckdb.Error):  # it will be told when all is made
+    connection = duckdb.connect(":memory:", config=dict(QUIET))
+    with suppress(duckdb.Error, OSError):  # it will be told when all is made
+        draft = Draft(connection, last, folder / FILE)  # by DuckDB, while others begin in Python
+        entries = [*sources(store, store.tables()), *_of_layouts(fingerprint())]
         if not different_views(connection, entries):
             _change(connection, entries, None)
-            return connection
+            return draft
     connection.close()
     return None
+
+
+def _finished(draft: Draft, store: Store, plan: _Plan) -> bool:
+    """Whether a draft lacked no view, and is the catalogue now; it is used up."""
+    entries = [*sources(store, plan.present), *_views(store, plan)]
+    with closing(draft.connection), suppress(duckdb.Error, OSError):
+        if not different_views(draft.connection, entries):
+            _change(draft.connection, entries, plan.stamp)
+            draft.publish(store.root / FILE)
+            return True
+    return False
 
 
 def live_catalogue(
@@ -233,35 +247,27 @@ def _opened(file: Path, stamp: str) -> duckdb.DuckDBPyConnection | None:
     return None
 
 
-def _written(
-    store: Store, plan: _Plan, begun: duckdb.DuckDBPyConnection | None = None
-) -> duckdb.DuckDBPyConnection:
+def _written(store: Store, plan: _Plan) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory, written to the store."""
-    built = _build(store, plan, begun=begun)
+    built = _build(store, plan)
     with suppress(OSError):  # a disk that cannot be written serves readers all the same
         save(built, store.root / FILE)
     return built
 
 
 def _build(
-    store: Store,
-    plan: _Plan,
-    *,
-    live: bool = False,
-    shut: bool = False,
-    begun: duckdb.DuckDBPyConnection | None = None,
+    store: Store, plan: _Plan, *, live: bool = False, shut: bool = False
 ) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory, made from one at hand if that is of any use, else from nothing.
 
     Args:
         live: nothing kept is read, so the store's own catalogue is not the nearest.
         shut: as `sources` has it.
-        begun: the beginning of it.
     """
     entries = [*sources(store, plan.present, shut=shut), *_views(store, plan)]
     own, last = store.root / FILE, template()
     failed: duckdb.Error | None = None
-    for connection, file in _bases([last, own] if live else [own, last], entries, begun):
+    for connection, file in _bases([last, own] if live else [own, last], entries):
         # The next new store begins with the template: it should have nothing to make anew.
         most = FEW if file == own else 0
         try:
@@ -275,14 +281,14 @@ def _build(
 
 
 def _bases(
-    files: Sequence[Path | None], entries: Sequence[Entry], begun: duckdb.DuckDBPyConnection | None
+    files: Sequence[Path | None], entries: Sequence[Entry]
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path | None]]:
     """Databases in memory to make a catalogue from, and their files, the best first.
 
     A file is read only when those before it hold too little. The last database is empty.
     """
     far: list[tuple[int, duckdb.DuckDBPyConnection, Path | None]] = []
-    for connection, file in _at_hand(files, begun):
+    for connection, file in _at_hand(files):
         different = different_views(connection, entries)
         if different <= FEW:
             yield connection, file
@@ -294,10 +300,8 @@ def _bases(
 
 
 def _at_hand(
-    files: Sequence[Path | None], begun: duckdb.DuckDBPyConnection | None
+    files: Sequence[Path | None],
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path | None]]:
-    if begun is not None:
-        yield begun, template()
     for file in files:
         connection = _loaded(file) if file else None
         if connection is not None:

@@ -7,6 +7,7 @@ compared with what a catalogue should hold.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,9 @@ from pathlib import Path
 import duckdb
 
 from .views import text
+
+_NO_LOG = "RECOVERY_MODE no_wal_writes"
+"""A file that nobody knows before it is complete needs no write-ahead log."""
 
 
 def template() -> Path | None:
@@ -38,10 +42,42 @@ def load(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
     connection.execute("DETACH _file")
 
 
+class Draft:
+    """A catalogue in the making: a copy of the template, in a file of its own.
+
+    What is made in a file need not be copied into one at the end.
+
+    Attributes:
+        connection: in which its views are found without the name of a database.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, copied: Path, made: Path) -> None:
+        """Copy a catalogue.
+
+        Args:
+            connection: to an empty database in memory.
+            made: where it is made.
+
+        Raises:
+            OSError: it cannot be copied.
+            duckdb.Error: it is none.
+        """
+        self.connection, self._made = connection, made
+        shutil.copyfile(copied, made)
+        connection.execute(f"ATTACH {text(str(made))} AS _file ({_NO_LOG}); USE _file")
+
+    def publish(self, file: Path) -> None:
+        """Make it the catalogue in a file, by a rename.
+
+        Raises:
+            OSError, duckdb.Error: it cannot be written.
+        """
+        self.connection.execute("USE memory; DETACH _file")
+        self._made.replace(file)
+
+
 def save(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
     """Write all that a database in memory holds to a file, by a rename.
-
-    The file needs no write-ahead log, since nobody knows it before it is complete.
 
     Raises:
         OSError: it cannot be written.
@@ -58,7 +94,7 @@ def save(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
 def _copy(connection: duckdb.DuckDBPyConnection, made: Path) -> None:
     """On a full disk the copy fails, or the end of it, when the file is let go."""
     try:
-        connection.execute(f"ATTACH {text(str(made))} AS _file (RECOVERY_MODE no_wal_writes)")
+        connection.execute(f"ATTACH {text(str(made))} AS _file ({_NO_LOG})")
         connection.execute("COPY FROM DATABASE memory TO _file")
     finally:
         connection.execute("DETACH DATABASE IF EXISTS _file")

@@ -103,19 +103,23 @@ def test_a_catalogue_made_from_that_of_another_store_equals_one_made_from_nothin
 
 
 @pytest.mark.slow
-def test_a_catalogue_that_was_begun_equals_one_made_from_nothing(cache: Path, from_nothing: Made):
+def test_a_catalogue_that_was_begun_equals_one_made_from_nothing(
+    tmp_path: Path, cache: Path, from_nothing: Made
+):
     store = from_nothing.store
-    assert catalogue.beginning(store) is None
+    assert catalogue.beginning(store, tmp_path) is None
     cache.parent.mkdir(parents=True)
     shutil.copy(from_nothing.template, cache)
-    begun = catalogue.beginning(store)
+    begun = catalogue.beginning(store, tmp_path)
     (store.root / "catalog.duckdb").unlink()
 
     assert begun is not None
     catalogue.make_ready(store, reductions(), begun)
 
+    made = (store.root / "catalog.duckdb").stat().st_ino
     cache.unlink()
     assert contents(store) == from_nothing.contents
+    assert (store.root / "catalog.duckdb").stat().st_ino == made, "not what was begun"
 
 
 @pytest.mark.slow
