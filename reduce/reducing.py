@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from ..schemas.arrow import schemas
 from ..store import Store
+from ..store.batch import Batch, batches
 from ..store.catalogue import beginning, make_ready
 from ..store.classes import take_classes
 from ..store.days import Held, days_of, held
@@ -44,7 +45,7 @@ from ..store.sealing import Limits, limit
 from ..store.stamps import Basis, bases
 from ..store.store import replace_durably
 from ..store.template import Draft
-from ..store.workbench import Batch, Workbench, batches
+from ..store.workbench import Workbench
 from .reductions import reduction, reductions
 from .report_sql import TIME
 from .rollups import LEVELS, Rollup, hours_of, read_columns, rollup_of
