@@ -194,7 +194,7 @@ class _Reducer:
             if any(work.missing for work in works):  # what shows no results need not wait for them
                 catalogue = pool.submit(beginning, Store(self.store.root), self.scratch)
             if others or catalogue:
-                schemas()  # a tenth of a second: once, before two threads need them
+                schemas()  # a tenth of a second: once, before others need them
             beside = pool.submit(self._keep_of_all, others)
             self._keep_missing(works, [basis for basis in rest if basis.of_runs])
             beside.result()
@@ -265,11 +265,11 @@ class _Reducer:
         started = time.perf_counter()
         stamps = {day: work.state.expected[batch.system, day] for day in batch.days}
         stamps = {day: s for day, s in stamps.items() if (batch.system, day) in work.missing}
-        rows = _of_days(compute(), stamps)
+        rows = compute()
         for day, of_day in _by_day(rows, stamps):
             self._publish(of_day, work, INTERVAL, (batch.system, day), stamps[day])
+            work.done.rows += len(of_day)
         self._roll_up(work, batch.system, rows, stamps)
-        work.done.rows += len(rows)
         work.done.days += len(stamps)
         work.done.seconds += time.perf_counter() - started
 
@@ -277,6 +277,8 @@ class _Reducer:
         self, work: _Work, system: str, rows: pa.Table, stamps: Mapping[date, str]
     ) -> None:
         """The roll-ups of some days, from their rows: of all at once, as each column takes a while.
+
+        Rows of other days may be among them.
 
         Args:
             stamps: of the intervals of each day.
@@ -342,22 +344,9 @@ class _Reducer:
 
 def _by_day(rows: pa.Table, days: Iterable[date]) -> Iterator[tuple[date, pa.Table]]:
     """The rows of each of some days, of intervals or of spans that end then."""
-    found = _days(rows)
+    found = pc.subtract(rows.column(TIME), INSIDE).cast(pa.date32()).to_numpy()
     for day in days:
         yield day, _chosen(rows, found == np.datetime64(day))
-
-
-def _of_days(rows: pa.Table, days: Iterable[date]) -> pa.Table:
-    """The rows of some days."""
-    return _chosen(rows, np.isin(_days(rows), np.array([*days], "datetime64[D]")))
-
-
-def _days(rows: pa.Table) -> npt.NDArray[np.datetime64]:
-    """(rows,) the day that each counts to."""
-    days: npt.NDArray[np.datetime64] = (
-        pc.subtract(rows.column(TIME), INSIDE).cast(pa.date32()).to_numpy()
-    )
-    return days
 
 
 def _chosen(rows: pa.Table, chosen: npt.NDArray[np.bool_]) -> pa.Table:

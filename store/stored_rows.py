@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -64,9 +63,15 @@ class StoredRows:
 
         All at once where they have not landed so.
         """
-        parts = [[part] for piece in self._pieces for part in piece.parts(rows)]
-        in_order = _follow([span for (part,) in parts for span in part.spans()])
-        for pieces in parts if parts and in_order else [self._pieces]:
+        groups = [(piece, group) for piece in self._pieces for group in piece.groups]
+        if not groups or not _follow([_span(piece.about, group) for piece, group in groups]):
+            yield self.read(columns)
+            return
+        sizes = (piece.about.row_group(group).num_rows for piece, group in groups)
+        placed = zip(itertools.accumulate(sizes, initial=0), groups, strict=False)
+        for _, some in itertools.groupby(placed, lambda place: place[0] // rows):
+            of_piece = itertools.groupby((found for _, found in some), lambda found: found[0])
+            pieces = [replace(piece, groups=[g for _, g in found]) for piece, found in of_piece]
             yield self._read(pieces, columns)
 
     def _read(self, pieces: Sequence[_Piece], columns: Collection[str]) -> pa.Table:
@@ -100,18 +105,6 @@ class _Piece:
     def __len__(self) -> int:
         return sum(self.about.row_group(group).num_rows for group in self.groups)
 
-    def parts(self, rows: int) -> Iterator[_Piece]:
-        """The same groups, so many of them together that they have about so many rows."""
-        sizes = (self.about.row_group(group).num_rows for group in self.groups)
-        before = itertools.accumulate(sizes, initial=0)
-        placed = zip(before, self.groups, strict=False)
-        for _, some in itertools.groupby(placed, lambda place: place[0] // rows):
-            yield replace(self, groups=[group for _, group in some])
-
-    def spans(self) -> list[Span | None]:
-        """The first and the last end of an interval in each group."""
-        return [_span(self.about, group) for group in self.groups]
-
     def read(self, schema: pa.Schema) -> pa.Table:
         """The columns of a schema."""
         there = [column for column in schema.names if column in self.schema.names]
@@ -124,7 +117,7 @@ class _Piece:
             if field.name in there:
                 columns[field.name] = rows.column(field.name)
             elif field.name in PLACE:
-                columns[field.name] = _repeated(place[field.name], len(self))
+                columns[field.name] = pa.repeat(place[field.name], len(self))
             else:
                 columns[field.name] = pa.nulls(len(self), field.type)
         return pa.table(columns, schema=schema)
@@ -161,16 +154,6 @@ def as_in_views(rows: pa.Table) -> str:
 def is_narrow(kind: pa.DataType) -> bool:
     """Whether the views show numbers of some type as wider ones."""
     return bool(pa.types.is_unsigned_integer(kind) and kind.bit_width < 64)
-
-
-def _repeated(said: str, rows: int) -> pa.Array:
-    """(rows,) the same text; parts have their rows of it in common, in the same memory."""
-    return _of_a_part(said).slice(0, rows) if rows <= 2 * PART else pa.repeat(said, rows)
-
-
-@functools.lru_cache(maxsize=8)
-def _of_a_part(said: str) -> pa.Array:
-    return pa.repeat(said, 2 * PART)
 
 
 def _wanted(about: pq.FileMetaData, ends: npt.NDArray[np.int64]) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -73,7 +73,7 @@ class Workbench:
         self.connection: duckdb.DuckDBPyConnection = self._records.connection
         self.connection.execute(f"SET temp_directory = {text(str(scratch))}; SET TimeZone = 'UTC'")
         self._views = {view.name: view for view in views}
-        self._defined: dict[str, str] = {}
+        self._known: set[str] = set()
         self._intervals = "VIEW"
         self._shared: frozenset[str] = frozenset()
         self._growth: GrowthAtHand | None = None
@@ -122,7 +122,7 @@ class Workbench:
     def promised(self, basis: Basis, where: str = "true") -> Promised:
         """The same rows; what the other engine has to do for them need not be waited for."""
         for known in self._shared_below(basis.name):
-            if known not in self._defined:
+            if known not in self._known:
                 with self._at_hand(known):
                     self._keep_at_hand(known)
         with self._at_hand(basis.name):
@@ -177,7 +177,7 @@ class Workbench:
     def _widen_below(self, reader: str) -> None:
         """Let the other engine compute those private reductions below that it is better at."""
         for below in self._views[reader].reads:
-            if below.startswith("_") and below not in self._defined:
+            if below.startswith("_") and below not in self._known:
                 self._widen_below(below)
                 if self._is_wide(below):
                     self._keep_at_hand(below)
@@ -188,11 +188,10 @@ class Workbench:
         if self._is_wide(known):
             self._wide[known] = self._fused(known).rows()
             self.connection.register(known, self._wide[known])
-            self._defined[known] = "VIEW"
         else:
             query = f"{self._with(known)} FROM {name(known)}"
             self.connection.execute(f"CREATE TABLE {name(known)} AS {query}")
-            self._defined[known] = "TABLE"
+        self._known.add(known)
 
     def _is_wide(self, reader: str) -> bool:
         """Whether DuckDB would take long: it reads many rows that are at hand, and no more others.
@@ -275,15 +274,20 @@ class Workbench:
 
         Views would be bound when they are made, and once more with each that reads them.
         """
+        below = self._down(relation, self._known)
+        said = [f"{name(n)} AS ({self._views[n].select})" for n in below]
+        return f"WITH {', '.join(said)}" if said else ""
+
+    def _down(self, relation: str, known: Collection[str]) -> list[str]:
+        """A reduction and those below it, down to what is known; each behind those it reads."""
         below: set[str] = set()
         rest = [relation]
         while rest:
-            known = rest.pop()
-            if known in self._views and known not in self._defined and known not in below:
-                below.add(known)
-                rest += self._views[known].reads
-        said = [f"{name(n)} AS ({self._views[n].select})" for n in self._views if n in below]
-        return f"WITH {', '.join(said)}" if said else ""
+            reader = rest.pop()
+            if reader in self._views and reader not in known and reader not in below:
+                below.add(reader)
+                rest += self._views[reader].reads
+        return [reader for reader in self._views if reader in below]
 
     def _is_plain(self) -> bool:
         """Whether rows of objects and intervals are told apart without system and dump."""
@@ -303,13 +307,7 @@ class Workbench:
 
     def _texts(self, reader: str) -> list[str]:
         """The SQL of a reduction and of those below it, down to what is shared."""
-        found, rest = {reader: self._views[reader].select}, [reader]
-        while rest:
-            reads = self._views.keys() & self._views[rest.pop()].reads
-            for below in reads - self._shared - found.keys():
-                found[below] = self._views[below].select
-                rest.append(below)
-        return list(found.values())
+        return [self._views[n].select for n in self._down(reader, self._shared - {reader})]
 
     def _show_meta(self, *views: str) -> None:
         self._records.show([f"meta.{view}" for view in views])
@@ -326,12 +324,12 @@ class Workbench:
         if self._growth:
             self._growth.close()
             self._growth = None
-        for relation, kind in reversed(self._defined.items()):
+        for relation in self._known:
             if relation in self._wide:
                 self.connection.unregister(relation)
             else:
-                self.connection.execute(f"DROP {kind} {name(relation)}")
-        self._defined.clear()
+                self.connection.execute(f"DROP TABLE {name(relation)}")
+        self._known.clear()
         self._wide.clear()
 
 

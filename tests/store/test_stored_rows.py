@@ -120,7 +120,8 @@ def test_parts_have_all_rows_in_the_order_of_time(store: Store, tmp_path: Path):
         return [ends(part) for part in stored.parts(COLUMNS, rows)]
 
     assert parts(1, early, late) == [[end] for end in every]
-    assert parts(2, early, late) == [every[:2], every[2:3], every[3:]]
+    assert parts(2, early, late) == [every[:2], every[2:]], "small dumps together"
+    assert parts(3, early, late) == [every[:3], every[3:]]
     assert parts(9, early) == [every[:3]]
     assert parts(1, late, early) == [every], "not in the order of time"
     assert parts(1) == [[]]
