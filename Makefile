@@ -77,8 +77,10 @@ soak: $(STAMP) ## 30 days of three systems through batches, with damage and kill
 bench: $(STAMP) ## the measured bars: decoding, landing, memory
 	$(BIN)/python -m bench
 
-fuzz: $(STAMP) ## 100,000 damaged dumps through every reader; a fault is saved in build/fuzz
+fuzz: $(STAMP) ## 100,000 damaged dumps, 5,000 through the commands, 100,000 texts of SQL
 	$(BIN)/python -m tools.fuzz
+	$(BIN)/python -m tools.fuzz_commands
+	$(BIN)/python -m tools.fuzz_sql
 
 samples: $(STAMP) ## rebuild sample-data/ from its recipes
 	$(BIN)/python -m tools.make_samples

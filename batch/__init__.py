@@ -1,7 +1,7 @@
-"""Unattended work: dumps that arrive become tables, reports and a summary, by one command."""
+"""Unattended work: one command lands new dumps, reduces them and writes reports and a summary."""
 
 from .plan import Plan, read_plan
-from .result import Result
-from .running import Batch
+from .result import BatchResult
+from .run import BatchRunner
 
-__all__ = ["Batch", "Plan", "Result", "read_plan"]
+__all__ = ["BatchResult", "BatchRunner", "Plan", "read_plan"]

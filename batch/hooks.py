@@ -1,4 +1,4 @@
-"""Commands of the site: told what happened as JSON on standard input. No shell is involved."""
+"""Hooks: commands of the site that get an event as JSON on standard input, without a shell."""
 
 from __future__ import annotations
 
@@ -10,57 +10,57 @@ import tempfile
 from contextlib import suppress
 from typing import Any
 
-from .log import Log
-from .plain import plain_line
+from .log import Log, ascii_line
 
-SAID = 2000
-"""Bytes of what a command printed that are looked at, from its end."""
+OUTPUT_BYTES = 2000
+"""How much of a hook's output is read, from its end."""
 
 
-def call(command: tuple[str, ...], told: dict[str, Any], seconds: float, log: Log) -> str:
-    """Run a command to its end; returns what went wrong, or nothing.
+def run_hook(command: tuple[str, ...], event: dict[str, Any], seconds: float, log: Log) -> str:
+    """Run a command to its end; returns the reason if it failed, else an empty text.
 
     Args:
-        told: becomes its standard input.
-        seconds: after which it, and whatever it started, is ended.
+        event: what the command reads from standard input.
+        seconds: time limit; after it the command and its children are killed.
     """
     if not command:
         return ""
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
         except OSError as error:
             return f"{command[0]} cannot be started: {error.strerror}"
-        wrong = _ended(process, json.dumps(told).encode() + b"\n", seconds)
-        said.seek(max(0, said.seek(0, os.SEEK_END) - SAID))
-        text = plain_line(said.read().decode(errors="replace"))
+        failure = _wait(process, json.dumps(event).encode() + b"\n", seconds)
+        output.seek(max(0, output.seek(0, os.SEEK_END) - OUTPUT_BYTES))
+        text = ascii_line(output.read().decode(errors="replace"))
     if text:
         log.info("hook", command=command[0], said=text)
-    return f"{command[0]} {wrong}" + (f": {text[-200:]}" if text else "") if wrong else ""
+    detail = f": {text[-200:]}" if text else ""
+    return f"{command[0]} {failure}{detail}" if failure else ""
 
 
-def _ended(process: subprocess.Popen[bytes], told: bytes, seconds: float) -> str:
-    """Wait for a command; returns how it failed, or nothing."""
+def _wait(process: subprocess.Popen[bytes], data: bytes, seconds: float) -> str:
+    """Wait for a command that reads `data`; returns how it failed, or an empty text."""
     try:
-        process.communicate(told, timeout=seconds)
+        process.communicate(data, timeout=seconds)
     except subprocess.TimeoutExpired:
-        _end_group(process)
+        _kill_group(process)
         return f"did not end within {seconds:g} s"
     except BaseException:
-        _end_group(process)
+        _kill_group(process)
         raise
     if process.returncode < 0:
         return f"was ended by signal {-process.returncode}"
     return f"ended with status {process.returncode}" if process.returncode else ""
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()

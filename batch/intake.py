@@ -1,4 +1,4 @@
-"""Files of the inboxes into the store: each by itself, so that a bad one stops no other."""
+"""Intake: lands the new files of the inboxes, each by itself, so that a bad one stops no other."""
 
 from __future__ import annotations
 
@@ -7,191 +7,189 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from ..config import Settings
+from ..config.shifts import find_zone
 from ..ingest import Landed, ingest
-from ..reduce.settings import Settings
-from ..reduce.shifts import find_zone
 from ..schemas.errors import CpmonError, DumpError
-from ..store.store import Store
-from .hooks import call
-from .log import Log
-from .looking import Candidate, by_age, candidates, look_of, ripeness
-from .memory import Memory
-from .plain import plain_error, plain_line, plain_path
+from ..store.dumps.store import Store
+from .days import dump_days
+from .hooks import run_hook
+from .inbox import Candidate, by_age, candidates, completeness, observe, quarantine
+from .log import Log, ascii_error, ascii_line, ascii_path
 from .plan import Plan
-from .quarantine import quarantine
-from .result import Result
-from .spans import spanned
+from .result import BatchResult
+from .state import State
 
-CHECKPOINT = 20.0
-"""Seconds after which what has been done is written down, in the middle of a long run."""
+SAVE_INTERVAL_S = 20.0
+"""Time after which the state is saved in the middle of a long intake."""
 
 
-class Grown(CpmonError):
+class _FileChangedError(CpmonError):
     """A file has changed while it was read."""
 
 
 class Intake:
-    """Landing of what is new.
+    """Lands new files.
 
     Attributes:
-        stopped: asked between files; true ends the work.
+        should_stop: asked between files; true ends the work.
     """
 
     def __init__(
         self,
         store: Store,
         plan: Plan,
-        memory: Memory,
+        state: State,
         folder: Path,
         settings: Settings,
         log: Log,
-        stopped: Callable[[], bool],
+        should_stop: Callable[[], bool],
     ) -> None:
-        self.store, self.plan, self.memory, self.folder = store, plan, memory, folder
-        self.settings, self.log, self.stopped = settings, log, stopped
+        self.store, self.plan, self.state, self.folder = store, plan, state, folder
+        self.settings, self.log, self.should_stop = settings, log, should_stop
 
-    def run(self, result: Result) -> None:
-        """Land all that is new and complete."""
+    def run(self, result: BatchResult) -> None:
+        """Land all files that are new and complete."""
         saved = time.monotonic()
-        for found in self.new(result):
-            if self.stopped():
+        for file in self._new_files(result):
+            if self.should_stop():
                 result.interrupted = True
                 break
-            self._take(found, result)
-            if time.monotonic() - saved > CHECKPOINT:
-                self.memory.save(self.folder)
+            self._process(file, result)
+            if time.monotonic() - saved > SAVE_INTERVAL_S:
+                self.state.save(self.folder)
                 saved = time.monotonic()
 
-    def new(self, result: Result) -> list[Candidate]:
-        """The files that are new and complete, oldest first; those that are not are told."""
-        there, unreadable = self._listed()
+    def _new_files(self, result: BatchResult) -> list[Candidate]:
+        """The files that are new and complete, oldest first; incomplete ones are deferred."""
+        files, unreadable = self._discover()
         for path, reason in unreadable.items():
-            result.note("trouble", plain_path(path), f"cannot be read: {reason}")
+            result.note("trouble", ascii_path(path), f"cannot be read: {reason}")
             self.log.error("unreadable", path=path, reason=reason)
-        self.memory.forget(there, unreadable)
-        now, ready = time.time(), {}
-        for path, found in there.items():
-            if self.memory.knows(found):
+        self.state.forget_missing(files, unreadable)
+        now, complete = time.time(), {}
+        for path, file in files.items():
+            if self.state.is_settled(file):
                 continue
-            before = self.memory.looks.get(str(path))
-            ripe = ripeness(found, before, now)
-            self.memory.looks[str(path)] = look_of(found, before, now)
-            if ripe.is_complete:
-                ready[path] = found
+            previous = self.state.observations.get(str(path))
+            verdict = completeness(file, previous, now)
+            self.state.observations[str(path)] = observe(file, previous, now)
+            if verdict.is_complete:
+                complete[path] = file
             else:
-                self._defer(found, str(ripe), result)
-        return by_age(ready)
+                self._defer(file, str(verdict), result)
+        return by_age(complete)
 
-    def _listed(self) -> tuple[dict[Path, Candidate], dict[Path, str]]:
-        skipped = tuple(filter(None, (self.plan.quarantine, self.store.root.absolute())))
-        there: dict[Path, Candidate] = {}
+    def _discover(self) -> tuple[dict[Path, Candidate], dict[Path, str]]:
+        """All files of the inboxes, and what cannot be read with the reason."""
+        skipped = tuple(filter(None, (self.plan.batch.quarantine, self.store.root.absolute())))
+        files: dict[Path, Candidate] = {}
         unreadable: dict[Path, str] = {}
         for inbox in self.plan.inboxes:
-            for found in candidates(inbox, skipped, unreadable):
-                there.setdefault(found.path, found)
-        return there, unreadable
+            for file in candidates(inbox, skipped, unreadable):
+                files.setdefault(file.path, file)
+        return files, unreadable
 
-    def _take(self, found: Candidate, result: Result) -> None:
-        """Land a file, or say why not."""
-        if not found.unchanged:
-            self._defer(found, "has changed since the last look", result)
+    def _process(self, file: Candidate, result: BatchResult) -> None:
+        """Land a file, or record why it did not land."""
+        if not file.is_unchanged:
+            self._defer(file, "has changed since the last look", result)
             return
         try:
-            with found.path.open("rb"):
+            with file.path.open("rb"):
                 pass
-            landed = self._landed(found)
-        except Grown:
-            self._defer(found, "has changed while it was read", result)
+            landed = self._land(file)
+        except _FileChangedError:
+            self._defer(file, "has changed while it was read", result)
         except DumpError as error:
-            self._reject(found, error, result)
+            self._reject(file, error, result)
         except CpmonError as error:
-            self._retry_later(found, str(error), result)
+            self._retry_later(file, str(error), result)
         except OSError as error:
-            self._retry_later(found, error.strerror or str(error), result)
-        except Exception as error:  # noqa: BLE001 - a failure of ours must not stop other files
-            self._fail(found, error, result)
+            self._retry_later(file, error.strerror or str(error), result)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not stop other files
+            self._fail(file, error, result)
         else:
-            self._tell(found, landed, result)
+            self._record(file, landed, result)
 
-    def _landed(self, found: Candidate) -> Landed:
+    def _land(self, file: Candidate) -> Landed:
         def check(_source: object) -> None:
-            if not found.unchanged:
-                raise Grown("the file has changed while it was read")
+            if not file.is_unchanged:
+                raise _FileChangedError("the file has changed while it was read")
 
-        system = found.inbox.system or None
+        system = file.inbox.system or None
         release = self.settings.release(system)
-        return ingest(found.path, self.store, system=system, release=release, progress=check)
+        return ingest(file.path, self.store, system=system, release=release, progress=check)
 
-    def _tell(self, found: Candidate, landed: Landed, result: Result) -> None:
-        """Write down what has landed, and tell the hook."""
-        span = spanned(self.store, landed.dump, find_zone(self.settings.zone(landed.system)))
-        self.memory.open.setdefault(landed.system, set()).update(span.days)
-        system = self.memory.system(landed.system)
-        system.last = max(filter(None, (system.last, span.last_us)), default=None)
+    def _record(self, file: Candidate, landed: Landed, result: BatchResult) -> None:
+        """Add a landed dump to state and result, and run the hook."""
+        zone = find_zone(self.settings.zone(landed.system))
+        span = dump_days(self.store, landed.dump, zone)
+        self.state.open.setdefault(landed.system, set()).update(span.days)
+        totals = self.state.system(landed.system)
+        totals.last = max(filter(None, (totals.last, span.last_us)), default=None)
         if landed.already:
             result.known += 1
-            self.memory.settle(found, "known", landed.dump)
-            self.log.info("known", path=found.path, dump=landed.dump)
+            self.state.settle(file, "known", landed.dump)
+            self.log.info("known", path=file.path, dump=landed.dump)
             return
         about = landed.about
-        records = sum(about["rows"].values())
-        system.dumps += 1
-        system.records += records
-        part = result.system(landed.system)
-        part.dumps, part.intervals = part.dumps + 1, part.intervals + about["intervals"]
-        part.records, part.bytes = part.records + records, part.bytes + about["bytes"]["size"]
-        result.landed += 1
+        records, intervals = sum(about["rows"].values()), about["intervals"]
+        totals.dumps += 1
+        totals.records += records
+        result.add_dump(landed.system, intervals, records, about["bytes"]["size"])
         for code, count in landed.findings.counts.items():
-            result.found(code.name, code.severity.value, count)
             severity = code.severity.value
-            self.memory.findings[severity] = self.memory.findings.get(severity, 0) + count
-        self.memory.settle(found, "landed", landed.dump)
-        facts = {
-            "path": str(found.path),
+            result.add_findings(code.name, severity, count)
+            self.state.findings[severity] = self.state.findings.get(severity, 0) + count
+        self.state.settle(file, "landed", landed.dump)
+        event = {
+            "path": str(file.path),
             "dump": landed.dump,
             "system": landed.system,
-            "intervals": about["intervals"],
+            "intervals": intervals,
             "records": records,
         }
-        self.log.info("landed", **facts)
-        facts |= {"event": "dump", "run": result.run, "findings": about["findings"]}
-        wrong = call(self.plan.hook_dump, facts, self.plan.hook_seconds, self.log)
-        if wrong:
-            result.note("trouble", "hook_dump", wrong)
-            self.log.error("hook", reason=wrong)
+        self.log.info("landed", **event)
+        event |= {"event": "dump", "run": result.run, "findings": about["findings"]}
+        options = self.plan.batch
+        failure = run_hook(options.hook_dump, event, options.hook_limit.seconds, self.log)
+        if failure:
+            result.note("trouble", "hook_dump", failure)
+            self.log.error("hook", reason=failure)
 
-    def _defer(self, found: Candidate, reason: str, result: Result) -> None:
-        result.note("deferred", plain_path(found.path), reason)
-        self.log.info("deferred", path=found.path, reason=reason)
+    def _defer(self, file: Candidate, reason: str, result: BatchResult) -> None:
+        result.note("deferred", ascii_path(file.path), reason)
+        self.log.info("deferred", path=file.path, reason=reason)
 
-    def _reject(self, found: Candidate, error: DumpError, result: Result) -> None:
-        """A file that is no dump goes into quarantine, if there is one."""
-        reason = plain_line(error.problem)
-        self.log.warning("rejected", path=found.path, reason=error)
-        if self.plan.quarantine is None:
-            self.memory.settle(found, "rejected", reason)
-            result.note("rejected", plain_path(found.path), reason)
+    def _reject(self, file: Candidate, error: DumpError, result: BatchResult) -> None:
+        """Quarantine a file that is no dump; without a quarantine folder it stays."""
+        path, reason = ascii_path(file.path), ascii_line(error.problem)
+        self.log.warning("rejected", path=file.path, reason=error)
+        if self.plan.batch.quarantine is None:
+            self.state.settle(file, "rejected", reason)
+            result.note("rejected", path, reason)
             return
         try:
-            target = quarantine(found.path, self.plan.quarantine, str(error))
-        except CpmonError as failed:
-            result.note("rejected", plain_path(found.path), reason)
-            result.note("trouble", plain_path(found.path), plain_error(failed))
-            self.log.error("quarantine", path=found.path, reason=failed)
+            target = quarantine(file.path, self.plan.batch.quarantine, str(error))
+        except CpmonError as failure:
+            result.note("rejected", path, reason)
+            result.note("trouble", path, ascii_error(failure))
+            self.log.error("quarantine", path=file.path, reason=failure)
         else:
-            self.memory.settle(found, "rejected", reason)
-            result.note("quarantined", plain_path(found.path), reason)
-            self.log.info("quarantined", path=found.path, now=target)
+            self.state.settle(file, "rejected", reason)
+            result.note("quarantined", path, reason)
+            self.log.info("quarantined", path=file.path, now=target)
 
-    def _retry_later(self, found: Candidate, reason: str, result: Result) -> None:
-        """Something around the file is wrong; the next run tries again."""
-        result.note("trouble", plain_path(found.path), plain_line(reason))
-        self.log.error("not landed", path=found.path, reason=reason)
+    def _retry_later(self, file: Candidate, reason: str, result: BatchResult) -> None:
+        """Report a cause outside of the file; the next batch tries again."""
+        result.note("trouble", ascii_path(file.path), ascii_line(reason))
+        self.log.error("not landed", path=file.path, reason=reason)
 
-    def _fail(self, found: Candidate, error: Exception, result: Result) -> None:
-        """Our own failure: the file is left alone until it changes, or cpmon does."""
+    def _fail(self, file: Candidate, error: Exception, result: BatchResult) -> None:
+        """Report a bug of cpmon; the file is skipped until it or the version of cpmon changes."""
         reason = f"{type(error).__name__}: {error}"
-        self.memory.settle(found, "failed", plain_line(reason))
-        result.note("failures", plain_path(found.path), plain_line(reason))
+        self.state.settle(file, "failed", ascii_line(reason))
+        result.note("failures", ascii_path(file.path), ascii_line(reason))
         trace = "".join(traceback.format_exception(error))
-        self.log.error("failed", path=found.path, reason=reason, trace=trace)
+        self.log.error("failed", path=file.path, reason=reason, trace=trace)

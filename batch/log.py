@@ -1,19 +1,25 @@
-"""What a batch says while it works: a line an event, as text or JSON, with the run in each."""
+"""The log of a batch: a line an event, as text or JSON, each with the batch's name.
+
+`ascii_line`, `ascii_error` and `ascii_path` make texts of one line for log and summary: mail and
+old log readers may not handle more than printable ASCII.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from datetime import UTC, datetime
 from enum import IntEnum
+from pathlib import Path
 from typing import Any, TextIO
 
-from .plain import plain_line
+from ..schemas.errors import CpmonError
 
 
 class Level(IntEnum):
-    """How grave an event is, as systemd counts."""
+    """Priority of an event, as systemd numbers them."""
 
     ERROR = 3
     WARNING = 4
@@ -24,58 +30,80 @@ class Log:
     """A log on a stream.
 
     Attributes:
-        run: what stands in each line as the run's name.
+        run: name of the batch, written in each line.
     """
 
     def __init__(
         self, form: str = "text", stream: TextIO | None = None, *, quiet: bool = False
     ) -> None:
-        """Write to `stream` (standard error), as "text" or "json"; if quiet, no mere news."""
+        """Write to `stream` (standard error) as "text" or "json"; if quiet, no information."""
         self.run = "-"
         self._json = form == "json"
         self._stream = stream or sys.stderr
-        self._most = Level.WARNING if quiet else Level.INFO
-        self._prefixed = _is_journal(self._stream)
+        self._max_level = Level.WARNING if quiet else Level.INFO
+        self._is_journal = _is_journal(self._stream)
 
-    def info(self, event: str, **said: Any) -> None:
-        """Something that was expected."""
-        self._write(Level.INFO, event, said)
+    def info(self, event: str, **fields: Any) -> None:
+        """Log an expected event."""
+        self._write(Level.INFO, event, fields)
 
-    def warning(self, event: str, **said: Any) -> None:
-        """Something to look at."""
-        self._write(Level.WARNING, event, said)
+    def warning(self, event: str, **fields: Any) -> None:
+        """Log an event that somebody should look at."""
+        self._write(Level.WARNING, event, fields)
 
-    def error(self, event: str, **said: Any) -> None:
-        """Something that could not be done."""
-        self._write(Level.ERROR, event, said)
+    def error(self, event: str, **fields: Any) -> None:
+        """Log a failure."""
+        self._write(Level.ERROR, event, fields)
 
-    def _write(self, level: Level, event: str, said: dict[str, Any]) -> None:
-        if level > self._most:
+    def _write(self, level: Level, event: str, fields: dict[str, Any]) -> None:
+        if level > self._max_level:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         name = level.name.lower()
         if self._json:
-            facts = {"time": now, "level": name, "run": self.run, "event": event, **said}
-            line = json.dumps(facts, default=str)
+            entry = {"time": now, "level": name, "run": self.run, "event": event, **fields}
+            line = json.dumps(entry, default=str)
         else:
-            rest = "".join(f" {key}={_word(value)}" for key, value in said.items())
+            rest = "".join(f" {key}={_quoted(value)}" for key, value in fields.items())
             line = f"{now} {name} run={self.run} {event}{rest}"
-        prefix = f"<{int(level)}>" if self._prefixed else ""
+        prefix = f"<{int(level)}>" if self._is_journal else ""
         self._stream.write(f"{prefix}{line}\n")
         self._stream.flush()
 
 
-def _word(value: Any) -> str:
-    """A value as it stands in a line: quoted if there is a blank in it."""
-    text = plain_line(str(value))
+def _quoted(value: Any) -> str:
+    """A value as one word of a log line: quoted if it is empty or has a blank."""
+    text = ascii_line(str(value))
     return f'"{text}"' if " " in text or not text else text
 
 
 def _is_journal(stream: TextIO) -> bool:
-    """Whether the stream goes to systemd's journal, which reads a priority in front of lines."""
-    said = os.environ.get("JOURNAL_STREAM", "")
+    """Whether the stream goes to systemd's journal, which reads a priority before each line."""
     try:
-        there = os.fstat(stream.fileno())
+        status = os.fstat(stream.fileno())
     except (OSError, ValueError, AttributeError):
         return False
-    return said == f"{there.st_dev}:{there.st_ino}"
+    return os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
+
+
+def ascii_line(text: str) -> str:
+    """A text on one line, with single blanks."""
+    return _ascii(" ".join(text.split()))
+
+
+def ascii_error(error: Exception) -> str:
+    """An error on one line: problem, what was found, remedy. The log has all of it."""
+    if not isinstance(error, CpmonError):
+        return ascii_line(str(error))
+    found = f" ({error.found})" if error.found else ""
+    return ascii_line(f"{error.problem}{found}" + (f"; {error.remedy}" if error.remedy else ""))
+
+
+def ascii_path(path: Path | str) -> str:
+    """A path with all its blanks; line ends and the like are escaped."""
+    return _ascii(str(path))
+
+
+def _ascii(text: str) -> str:
+    """Escape all but printable ASCII; idempotent."""
+    return re.sub(r"[^ -~]", lambda match: ascii(match[0])[1:-1], text)

@@ -1,36 +1,39 @@
-"""The state of a store's batches in the OpenMetrics text format, for a textfile collector."""
+"""Metrics of batches in the OpenMetrics text format, for a textfile collector."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from ..ingest.findings import Severity
-from .memory import Memory
-from .result import Result
+from .result import BatchResult
+from .state import State
 
 Samples = Iterable[tuple[Mapping[str, str], float]]
+"""Labels and value of each sample."""
+_RULES = ("info", "warning", "critical")
+"""Severities of rules."""
 
 
-def metrics(memory: Memory, result: Result) -> str:
-    """All metrics, by family."""
-    systems = sorted(memory.systems.items())
+def render_metrics(state: State, result: BatchResult) -> str:
+    """All metric families, after a batch."""
+    systems = sorted(state.systems.items())
     ended = result.ended.timestamp() if result.ended else 0.0
     lasts = [({"system": name}, s.last / 1e6) for name, s in systems if s.last is not None]
-    of_kind = [({"kind": k}, float(result.counts[k])) for k in ("deferred", "quarantined")]
-    found = [({"severity": str(s)}, float(memory.findings.get(s, 0))) for s in Severity]
+    files = [({"kind": k}, float(result.counts[k])) for k in ("deferred", "quarantined")]
+    findings = [({"severity": str(s)}, float(state.findings.get(s, 0))) for s in Severity]
     parts = [
         _family("cpmon_last_run_timestamp_seconds", "gauge", "End of the last run.", [({}, ended)]),
         _family(
             "cpmon_last_success_timestamp_seconds",
             "gauge",
             "End of the last run that did not fail.",
-            [({}, memory.last_success)] if memory.last_success is not None else [],
+            [({}, state.last_success)] if state.last_success is not None else [],
         ),
         _family(
             "cpmon_last_exit_code", "gauge", "Its exit status.", [({}, float(int(result.status)))]
         ),
         _family("cpmon_last_run_seconds", "gauge", "How long it took.", [({}, result.seconds)]),
-        _family("cpmon_files", "gauge", "Files of the last run that did not land.", of_kind),
+        _family("cpmon_files", "gauge", "Files of the last run that did not land.", files),
         _family(
             "cpmon_dumps",
             "counter",
@@ -43,7 +46,7 @@ def metrics(memory: Memory, result: Result) -> str:
             "Records of them.",
             [({"system": name}, float(s.records)) for name, s in systems],
         ),
-        _family("cpmon_findings", "counter", "Findings in them, by severity.", found),
+        _family("cpmon_findings", "counter", "Findings in them, by severity.", findings),
         _family(
             "cpmon_exceptions",
             "gauge",
@@ -69,18 +72,15 @@ def metrics(memory: Memory, result: Result) -> str:
     return "".join(parts) + "# EOF\n"
 
 
-_RULES = ("info", "warning", "critical")
-
-
-def _family(name: str, kind: str, said: str, samples: Samples) -> str:
+def _family(name: str, kind: str, meaning: str, samples: Samples) -> str:
     lines = [f"# TYPE {name} {kind}\n"]
     if name.endswith("_seconds"):
         lines.append(f"# UNIT {name} seconds\n")
-    lines.append(f"# HELP {name} {said}\n")
-    shown = f"{name}_total" if kind == "counter" else name
+    lines.append(f"# HELP {name} {meaning}\n")
+    sample = f"{name}_total" if kind == "counter" else name
     for labels, value in samples:
-        inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        lines.append(f"{shown}{{{inside}}} {value!r}\n" if inside else f"{shown} {value!r}\n")
+        pairs = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+        lines.append(f"{sample}{{{pairs}}} {value!r}\n" if pairs else f"{sample} {value!r}\n")
     return "".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""What a site wants done unattended: the tables [[inbox]], [batch] and [[output]] of its settings.
+"""The plan of a batch: the tables [[inbox]], [batch] and [[output]] of the settings, checked.
 
 docs/operations.md has the keys, with an example that can be copied.
 """
@@ -6,24 +6,42 @@ docs/operations.md has the keys, with an example that can be copied.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
-from typing import Any
+from urllib.parse import quote
 
-from ..reduce.report import find_report
-from ..reduce.spec import load_spec
+import msgspec
+
+from ..config import FILE, Settings
+from ..config.batch import PATTERNS, BatchSettings, InboxSettings, OutputSettings
+from ..reduce.compare.spec_file import load_spec
+from ..reduce.reports.report import find_report
+from ..reduce.rules.rule_file import load_rules as load_exception_rules
+from ..reduce.validation import load_rules as load_validation_rules
 from ..schemas.errors import CpmonError
 from ..schemas.formats import FORMATS
-from .keys import Keys, key_tables
-from .naming import check_pattern
+from ..schemas.lookup import unknown
+from ..schemas.registry import tables
+from ..store.results.retention import retention
 
-PATTERNS = ("*.mon", "*.mon.gz", "*.mon.zst", "*.monwrite", "*.monwrite.gz", "*.monwrite.zst")
-SETTLE = "10m"
-WATCH = "30s"
-HOOK_LIMIT = "60s"
-KEPT_RUNS = 1000
 KINDS = ("report", "table", "pages", "exceptions")
+FLAGS = ("pages", "exceptions")
+PATHS = ("quarantine", "summary", "summary_json", "metrics")
+"""Keys of [batch] that name files or folders."""
+CODES = {
+    "Y": "year",
+    "m": "month, 01 to 12",
+    "d": "day of the month, 01 to 31",
+    "j": "day of the year, 001 to 366",
+    "G": "year of the ISO week",
+    "V": "ISO week, 01 to 53",
+    "u": "day of the week, 1 for Monday",
+}
+"""The codes of strftime that mean the same everywhere and differ between days, never within one."""
+
+_MARK = re.compile(r"\{(\w*)\}|%(.?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +49,7 @@ class Inbox:
     """A folder in which dumps arrive.
 
     Attributes:
-        patterns: of file names that are taken; others are not looked at.
+        patterns: of file names; other files are ignored.
         system: name to use instead of the one in the dumps; empty: theirs.
         settle: seconds without a change after which a file counts as complete.
     """
@@ -45,11 +63,11 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Something that is written for each system and day that changed.
+    """A file that is written for each system and day that changed.
 
     Attributes:
         kind: one of `KINDS`. name: of the report or table; empty for the others.
-        path: where, with marks for day and system (`naming`); a folder for pages.
+        path: pattern of the file (`output_path`); of a folder for pages.
         form: format. systems: only of these; empty: of all.
         top, shift: as the options of `cpmon report`.
     """
@@ -65,138 +83,172 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All of it.
+    """What a batch does.
 
     Attributes:
-        quarantine: folder that files which are no dumps are moved to; None: they stay.
-        hook_dump, hook_end: commands after each new dump and at the end; empty: none.
-        hook_seconds: after which a command is ended.
-        summary, summary_json, metrics: files that are written at the end; None: not.
-        every: seconds between two looks of --watch.
-        validate, exceptions: whether these are done.
-        history: runs that are remembered.
+        batch: the table [batch], with absolute paths.
     """
 
     inboxes: tuple[Inbox, ...] = ()
     outputs: tuple[Output, ...] = ()
-    quarantine: Path | None = None
-    hook_dump: tuple[str, ...] = ()
-    hook_end: tuple[str, ...] = ()
-    hook_seconds: float = 60.0
-    summary: Path | None = None
-    summary_json: Path | None = None
-    metrics: Path | None = None
-    every: float = 30.0
-    validate: bool = True
-    exceptions: bool = True
-    history: int = KEPT_RUNS
-    file: str = field(default="", compare=False)
+    batch: BatchSettings = field(default_factory=BatchSettings)
 
 
-def read_plan(tables: Mapping[str, Any], file: str) -> Plan:
-    """The plan in some tables of the settings.
-
-    Args:
-        tables: `inbox`, `batch` and `output` as TOML has them.
-        file: where they stand; relative paths start at its folder.
+def check_settings(settings: Settings) -> None:
+    """Check the settings that only some commands use.
 
     Raises:
-        CpmonError: a key is unknown or a value means nothing, or there is no inbox.
+        CpmonError: the first mistake: file, key and line, found, allowed.
     """
-    batch = Keys(tables.get("batch", {}), file, "batch")
-    settle = batch.text("settle", SETTLE)
-    batch.seconds("settle", SETTLE)
-    found = Plan(
-        inboxes=tuple(
-            _inbox(table, settle) for table in key_tables(tables.get("inbox", []), file, "inbox")
-        ),
-        outputs=tuple(
-            output
-            for table in key_tables(tables.get("output", []), file, "output")
-            for output in _outputs(table)
-        ),
-        quarantine=batch.place("quarantine"),
-        hook_dump=batch.command("hook_dump"),
-        hook_end=batch.command("hook_end"),
-        hook_seconds=batch.seconds("hook_limit", HOOK_LIMIT),
-        summary=batch.place("summary"),
-        summary_json=batch.place("summary_json"),
-        metrics=batch.place("metrics"),
-        every=max(1.0, batch.seconds("watch", WATCH)),
-        validate=batch.flag("validate", True),
-        exceptions=batch.flag("exceptions", True),
-        history=max(1, batch.number("history", KEPT_RUNS, most=100_000)),
-        file=file,
-    )
-    batch.done()
-    for path, key in ((found.summary, "summary"), (found.summary_json, "summary_json")):
-        check_pattern(path, f"{file}: batch.{key}", ("date",))
-    if not found.inboxes:
+    retention(settings.retention, settings.place)
+    for rule in load_exception_rules(settings):
+        if rule.shift:
+            settings.shift(rule.shift)
+    load_validation_rules(set(tables()), settings)
+    if settings.inboxes or settings.outputs:
+        read_plan(settings)
+
+
+def read_plan(settings: Settings) -> Plan:
+    """Build the plan from the settings.
+
+    Raises:
+        CpmonError: a value contradicts another, a report or table is unknown, there is no inbox,
+            or a command is named by the settings of a store that is not trusted.
+    """
+    if not settings.inboxes:
         raise CpmonError(
             "there is no inbox",
-            place=file,
+            place=str(settings.file or FILE),
             expected='[[inbox]] with folder = "..."',
             effect="nothing was done",
             remedy="docs/operations.md has settings to start from",
         )
-    return found
-
-
-def _inbox(table: Keys, settle: str) -> Inbox:
-    found = Inbox(
-        folder=table.places("folder"),
-        patterns=table.names("patterns") or PATTERNS,
-        recursive=table.flag("recursive", False),
-        system=table.text("system", ""),
-        settle=table.seconds("settle", settle),
+    batch = settings.batch
+    if settings.distrust and (batch.hook_dump or batch.hook_end):
+        raise CpmonError(
+            "a store's own settings may not name commands",
+            place=settings.place("batch.hook_dump" if batch.hook_dump else "batch.hook_end"),
+            found=settings.distrust,
+            effect="nothing was done",
+            remedy="keep the settings outside of the store, or let only its owner write to it and"
+            " name it in trusted_stores of your own settings, ~/.config/cpmon/config.toml",
+        )
+    for key in ("summary", "summary_json"):
+        check_path(getattr(batch, key), settings.place(f"batch.{key}"), ("date",))
+    paths = {key: path.absolute() for key in PATHS if (path := getattr(batch, key)) is not None}
+    return Plan(
+        inboxes=tuple(_inbox(inbox, batch) for inbox in settings.inboxes),
+        outputs=tuple(
+            output
+            for number, table in enumerate(settings.outputs)
+            for output in _outputs(table, settings, f"output[{number}]")
+        ),
+        batch=msgspec.structs.replace(batch, **paths),
     )
-    if found.system and not re.fullmatch(r"[A-Za-z0-9@#$_+-]{1,16}", found.system):
-        raise table.wrong("system", "a system's name: letters, digits, @ # $ _ + -, up to 16")
-    table.done()
-    return found
 
 
-def _outputs(table: Keys) -> list[Output]:
-    """One output for each name that a table lists."""
-    kinds = [kind for kind in KINDS if table.has(kind)]
+def _inbox(inbox: InboxSettings, batch: BatchSettings) -> Inbox:
+    return Inbox(
+        folder=inbox.folder.absolute(),
+        patterns=inbox.patterns,
+        recursive=inbox.recursive,
+        system=inbox.system or "",
+        settle=(inbox.settle or batch.settle).seconds,
+    )
+
+
+def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output]:
+    """One output for each name that a table of the settings lists."""
+
+    def invalid(name: str, allowed: str, value: object) -> CpmonError:
+        return CpmonError(
+            f"{key}.{name} has a wrong value",
+            place=settings.place(f"{key}.{name}"),
+            expected=allowed,
+            found=repr(value),
+            effect="nothing was done",
+        )
+
+    kinds = [kind for kind in KINDS if getattr(table, kind) is not None]
     if len(kinds) != 1:
         raise CpmonError(
-            "an output says what it is by one key",
-            place=f"{table.file}: {table.key}",
+            "an output needs exactly one key for its kind",
+            place=settings.place(key),
             expected="one of " + ", ".join(KINDS),
             found=", ".join(kinds) or "none of them",
             effect="nothing was done",
         )
     (kind,) = kinds
-    names = _names(table, kind)
-    path, pages = table.places("path"), kind == "pages"
-    forms = ("html",) if pages else (*FORMATS, "html") if kind == "table" else FORMATS
-    form = table.text("format", forms[0])
-    if form not in forms:
-        raise table.wrong("format", ", ".join(forms))
-    systems = table.names("systems")
-    top = table.number("top", 0, most=100_000) if kind == "report" else 0
-    shift = table.text("shift", "") if kind == "report" else ""
-    table.done()
-    place = f"{table.file}: {table.path('path')}"
-    marks = ("date",) if kind == "table" else ("date", "system")
-    check_pattern(path, place, (*marks, "name"))
-    if len(names) > 1 and "{name}" not in str(path):
-        raise table.wrong("path", "a path with {name}, as several are written")
-    return [Output(kind, name, path, form, systems, top or None, shift or None) for name in names]
-
-
-def _names(table: Keys, kind: str) -> tuple[str, ...]:
-    """Names of the reports or tables that are wanted, as they are known."""
-    if kind in ("pages", "exceptions"):
-        if not table.flag(kind, True):
-            raise table.wrong(kind, "true")
-        return ("",)
-    names = table.names(kind)
+    names = _names(getattr(table, kind), kind)
     if not names:
-        raise table.wrong(kind, f"the name of a {kind}, or a list of them")
+        raise invalid(kind, "true" if kind in FLAGS else f"a {kind}", getattr(table, kind))
+    forms = ("html",) if kind == "pages" else (*FORMATS, "html") if kind == "table" else FORMATS
+    form = table.form or forms[0]
+    if form not in forms:
+        raise invalid("format", ", ".join(forms), form)
+    for name in ("top", "shift"):
+        if kind != "report" and getattr(table, name):
+            raise invalid(name, "nothing: only reports have it", getattr(table, name))
+    marks = ("date",) if kind == "table" else ("date", "system")
+    check_path(table.path, settings.place(f"{key}.path"), (*marks, "name"))
+    if len(names) > 1 and "{name}" not in str(table.path):
+        raise invalid("path", "a path with {name}, as several are written", str(table.path))
+    path, top = table.path.absolute(), table.top or None
+    return [Output(kind, name, path, form, table.systems, top, table.shift) for name in names]
+
+
+def _names(setting: tuple[str, ...] | bool, kind: str) -> tuple[str, ...]:
+    """Names of the reports or tables of an output; one empty name for other kinds."""
+    if isinstance(setting, bool):
+        return ("",) if setting else ()
     if kind == "report":
-        return tuple(find_report(name).name for name in names)
-    for name in names:
+        return tuple(find_report(name).name for name in setting)
+    for name in setting:
         load_spec(name)
-    return names
+    return setting
+
+
+def check_path(path: Path | None, place: str, marks: Collection[str]) -> None:
+    """Check the pattern of a path.
+
+    Raises:
+        CpmonError: it has a mark that is not in `marks`, or a % code that is not in `CODES`.
+    """
+    for match in _MARK.finditer(str(path or "")):
+        mark, code = match.groups()
+        if mark is not None and mark not in marks:
+            raise unknown("mark", mark, marks, place=place)
+        if code is not None and code not in (*CODES, "%"):
+            raise CpmonError(
+                f"%{code} cannot stand in a path",
+                place=place,
+                expected=", ".join(f"%{name} ({meaning})" for name, meaning in CODES.items()),
+                found=str(path),
+                effect="nothing was done",
+                remedy="write %% for a percent sign",
+            )
+
+
+def has_file_per_day(path: Path) -> bool:
+    """Whether each day has a file of its own."""
+    return any(mark == "date" or (code or "%") != "%" for mark, code in _MARK.findall(str(path)))
+
+
+def output_path(path: Path, day: date, system: str = "", name: str = "") -> Path:
+    """Fill in the pattern of a path; names of systems and reports cannot lead out of its folder."""
+    marks = {"date": str(day), "system": _part(system), "name": _part(Path(name).stem)}
+
+    def replacement(match: re.Match[str]) -> str:
+        mark, code = match.groups()
+        if mark is not None:
+            return marks[mark]
+        return "%" if code == "%" else day.strftime(f"%{code}")
+
+    return Path(_MARK.sub(replacement, str(path)))
+
+
+def _part(text: str) -> str:
+    """A text as one part of a path."""
+    escaped = quote(text, safe="@#$+ ")
+    return escaped.replace(".", "%2E") if not escaped.strip(".") else escaped

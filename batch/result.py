@@ -1,4 +1,4 @@
-"""What a run of a batch did: the account that summary, JSON, metrics and history share."""
+"""The result of a batch, which summary, JSON, metrics and history share."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from enum import IntEnum
 from typing import Any
 
 SCHEMA_VERSION = 1
-MOST_LISTED = 200
-"""Files of a kind that are named one by one; more are only counted."""
+MAX_LISTED = 200
+"""Events of a kind that are listed; more are only counted."""
 
 KINDS = ("deferred", "quarantined", "rejected", "trouble", "failures")
-"""What a run lists as events."""
-GRAVE = frozenset({"warning", "critical", "data_loss"})
-"""Severities that somebody should look at."""
+"""Kinds of events that count for the exit status, but the first."""
+SERIOUS = frozenset({"warning", "critical", "data_loss"})
+"""Severities that end a batch with warnings."""
 
 
-class Ended(IntEnum):
+class ExitStatus(IntEnum):
     """Exit statuses of a batch."""
 
     DONE = 0
@@ -30,7 +30,7 @@ class Ended(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A file or step, and what became of it."""
+    """An event: the file or step, and a reason or other detail."""
 
     what: str
     detail: str
@@ -38,10 +38,10 @@ class Event:
 
 @dataclass(slots=True)
 class SystemResult:
-    """What was landed of a system in this run.
+    """What a batch landed of a system.
 
-    `last`: end of its last interval of all runs, seconds since 1970; `lag`: how long ago that was
-    when the run ended.
+    `last`: end of its last interval of all batches, seconds since 1970; `lag`: seconds from then to
+    the end of the batch.
     """
 
     dumps: int = 0
@@ -53,21 +53,21 @@ class SystemResult:
 
 
 @dataclass(slots=True)
-class Result:
-    """What a run did.
+class BatchResult:
+    """What a batch did.
 
     Attributes:
-        run: its name. started, ended: UTC.
-        landed: new dumps. known: files whose content had been landed before.
-        deferred, quarantined, rejected: files that are not complete, that were moved away, and
-            that are no dumps or failed but stay where they are.
-        trouble: what could not be done; an administrator should look at it.
-        failures: the same, where it is cpmon's own failure.
+        run: name of the batch. started, ended: UTC.
+        landed: new dumps. known: files whose content had landed before.
+        counts: number of events by kind, listed or not.
+        deferred: incomplete files. quarantined: files that are no dumps, moved away.
+        rejected: files that are no dumps and stay in the inbox.
+        trouble: failures that an administrator should look at. failures: those of cpmon itself.
+        broken: failed rules of the validation. worst: the most severe exceptions.
         systems: by name.
         findings: code -> severity and count. exceptions, validation: severity -> count.
-        broken: rules of the validation that were broken. worst: exceptions to be named, the
-            gravest first.
-        written: files. removed: files that retention took away, and their bytes.
+        days: days of systems that changed. written: files.
+        removed: number and bytes of the files that retention removed.
         steps: seconds by step.
     """
 
@@ -95,76 +95,84 @@ class Result:
     interrupted: bool = False
 
     def note(self, kind: str, what: str, detail: str) -> None:
-        """Count something that happened, and name it unless there are very many."""
+        """Count an event of a kind, and list it up to `MAX_LISTED`."""
         self.counts[kind] += 1
-        listed: list[Event] = getattr(self, kind)
-        if len(listed) < MOST_LISTED:
-            listed.append(Event(what, detail))
+        events: list[Event] = getattr(self, kind)
+        if len(events) < MAX_LISTED:
+            events.append(Event(what, detail))
 
-    def found(self, code: str, severity: str, count: int) -> None:
+    def add_findings(self, code: str, severity: str, count: int) -> None:
         """Count findings of a dump."""
         self.findings[code] = severity, self.findings.get(code, ("", 0))[1] + count
+
+    def add_dump(self, system: str, intervals: int, records: int, size: int) -> None:
+        """Count a dump that landed; `size` is in bytes."""
+        self.landed += 1
+        part = self.system(system)
+        part.dumps, part.intervals = part.dumps + 1, part.intervals + intervals
+        part.records, part.bytes = part.records + records, part.bytes + size
 
     def system(self, name: str) -> SystemResult:
         """The part of a system, to be added to."""
         return self.systems.setdefault(name, SystemResult())
 
     def by_severity(self) -> dict[str, int]:
-        """Findings, by severity."""
-        counted: Counter[str] = Counter()
+        """Number of findings by severity."""
+        counts: Counter[str] = Counter()
         for severity, count in self.findings.values():
-            counted[severity] += count
-        return dict(counted)
+            counts[severity] += count
+        return dict(counts)
 
     @property
     def did_something(self) -> bool:
-        """Whether there is anything to tell."""
-        told = (self.landed, self.known, self.written, self.removed[0], self.interrupted)
-        return any(told) or any(self.counts[kind] for kind in KINDS[1:])
+        """Whether anything happened that is worth a summary."""
+        done = (self.landed, self.known, self.written, self.removed[0], self.interrupted)
+        return any(done) or any(self.counts[kind] for kind in KINDS[1:])
 
     @property
-    def status(self) -> Ended:
-        """How the run ended."""
+    def status(self) -> ExitStatus:
+        """Exit status of the batch."""
         if self.interrupted:
-            return Ended.INTERRUPTED
+            return ExitStatus.INTERRUPTED
         if self.counts["failures"]:
-            return Ended.FAILED
+            return ExitStatus.FAILED
         if self.validation["critical"]:
-            return Ended.INVALID
+            return ExitStatus.INVALID
         severities = {severity for severity, _ in self.findings.values()}
         severities |= (+self.exceptions).keys() | (+self.validation).keys()
-        odd = any(self.counts[kind] for kind in KINDS[1:])
-        return Ended.WARNINGS if odd or severities & GRAVE else Ended.DONE
+        is_troubled = any(self.counts[kind] for kind in KINDS[1:])
+        return ExitStatus.WARNINGS if is_troubled or severities & SERIOUS else ExitStatus.DONE
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Duration."""
         return ((self.ended or datetime.now(UTC)) - self.started).total_seconds()
 
     def as_dict(self) -> dict[str, Any]:
-        """The JSON twin of the summary."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        """The document of `--format json` and `summary_json`."""
+        document = {each.name: getattr(self, each.name) for each in fields(self)}
         for kind in (*KINDS, "broken", "worst"):
-            found[kind] = [asdict(event) for event in found[kind]]
-        for counted in ("counts", "exceptions", "validation"):
-            found[counted] = dict(found[counted])
-        found["systems"] = {name: asdict(part) for name, part in self.systems.items()}
-        found["findings"] = {
+            document[kind] = [asdict(event) for event in document[kind]]
+        for counts in ("counts", "exceptions", "validation"):
+            document[counts] = dict(document[counts])
+        document["systems"] = {name: asdict(part) for name, part in self.systems.items()}
+        for part in document["systems"].values():
+            part["last"] = part["last"] and _iso(datetime.fromtimestamp(part["last"], UTC))
+        document["findings"] = {
             code: {"severity": severity, "count": count}
             for code, (severity, count) in sorted(self.findings.items())
         }
-        found["removed"] = {"files": self.removed[0], "bytes": self.removed[1]}
-        found["started"] = _iso(self.started)
-        found["ended"] = self.ended and _iso(self.ended)
-        for part in found["systems"].values():
-            part["last"] = part["last"] and _iso(datetime.fromtimestamp(part["last"], UTC))
-        facts = {
+        document["removed"] = {"files": self.removed[0], "bytes": self.removed[1]}
+        document["started"] = _iso(self.started)
+        document["ended"] = self.ended and _iso(self.ended)
+        return {
+            "schema_version": SCHEMA_VERSION,
+            **document,
             "status": int(self.status),
             "ended_as": self.status.name.lower(),
             "seconds": round(self.seconds, 3),
             "findings_by_severity": self.by_severity(),
         }
-        return {"schema_version": SCHEMA_VERSION, **found, **facts}
 
 
 def _iso(moment: datetime) -> str:

@@ -1,102 +1,259 @@
-"""What `cpmon batch status` tells: the runs so far, the lag of systems, and the files that wait."""
+"""The folder `batch` of a store: lock, `state.json` and `history.jsonl`.
+
+The state is a cache that saves work: what is lost with it is read again from the store. Files that
+are gone from the inboxes are removed from it, so it does not grow with age.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import json
+import os
 import time
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any, TextIO
 
-from ..store import Store
-from .history import history
-from .lock import holder
-from .memory import SETTLED, Memory, recall
-from .plain import plain_path
-from .plan import Plan
-from .quarantine import held
-from .running import FOLDER
+from .. import __version__
+from ..ingest.findings import Code
+from ..schemas.errors import BusyError
+from ..store.dumps.disk import replace_durably, writing
+from ..store.dumps.store import Store
+from .inbox import Candidate, Observation
+from .result import BatchResult
 
-Rows = list[dict[str, Any]]
-
-
-def state(store: Store, plan: Plan, last: int) -> dict[str, Any]:
-    """Everything, for JSON as well: `now` a sentence; `runs`, `systems` and `waiting` rows."""
-    folder = store.root / FOLDER
-    memory, runs = recall(store, folder), history(folder, last)
-    return {
-        "now": _now(holder(folder), memory),
-        "runs": [_run(said) for said in runs],
-        "systems": _systems(memory),
-        "waiting": _waiting(memory, plan),
-    }
+FOLDER = "batch"
+"""Name of the folder in a store."""
+LOCK, STATE, HISTORY = ".lock", "state.json", "history.jsonl"
+VERSION = 1
+SETTLED = ("landed", "known")
+"""Outcomes that never change; files with another one are tried again by another cpmon version."""
+HISTORY_SLACK = 1.2
+"""How far the history grows beyond its limit before it is cut."""
 
 
-def _now(who: str, memory: Memory) -> str:
-    done = memory.last_success
-    when = f"{_minute(done)} UTC" if done is not None else "never"
-    return f"{f'at work now: {who}' if who else 'no batch is at work'}; last success: {when}"
+@dataclass(slots=True)
+class SystemTotals:
+    """What batches landed of a system.
+
+    `last`: end of its last interval, microseconds since 1970; None if it has none.
+    """
+
+    dumps: int = 0
+    records: int = 0
+    last: int | None = None
 
 
-def _run(said: dict[str, Any]) -> dict[str, Any]:
-    counts = said.get("counts", {})
-    return {
-        "started": said.get("started"),
-        "seconds": said.get("seconds"),
-        "ended_as": said.get("ended_as"),
-        "status": said.get("status"),
-        "landed": said.get("landed"),
-        "known": said.get("known"),
-        **{kind: counts.get(kind, 0) for kind in ("deferred", "quarantined", "trouble")},
-        "failures": counts.get("failures", 0),
-        "run": said.get("run"),
-    }
+@dataclass(slots=True)
+class State:
+    """What batches of a store share.
 
+    Attributes:
+        files: path -> size, time of change (ns), outcome, and the dump or the reason.
+        observations: path -> first observation of an incomplete file as it is now.
+        open: system -> days with new data whose outputs are still to be written.
+        systems: totals by name.
+        findings: severity -> count of all batches.
+        last_success: end of the last batch without a failure, seconds since 1970.
+        pruned: day of the last retention.
+    """
 
-def _systems(memory: Memory) -> Rows:
-    now = time.time()
-    return [
-        {
-            "system": name,
-            "dumps": known.dumps,
-            "records": known.records,
-            "last_interval": None if known.last is None else _minute(known.last / 1e6),
-            "lag_s": None if known.last is None else max(0, round(now - known.last / 1e6)),
-            "open_days": len(memory.open.get(name, ())),
+    files: dict[str, tuple[int, int, str, str]] = field(default_factory=dict)
+    observations: dict[str, Observation] = field(default_factory=dict)
+    open: dict[str, set[date]] = field(default_factory=dict)
+    systems: dict[str, SystemTotals] = field(default_factory=dict)
+    findings: dict[str, int] = field(default_factory=dict)
+    last_success: float | None = None
+    pruned: date | None = None
+
+    def is_settled(self, file: Candidate) -> bool:
+        """Whether a file, unchanged since, already has an outcome."""
+        return self.files.get(str(file.path), (-1, -1))[:2] == (file.size, file.mtime_ns)
+
+    def settle(self, file: Candidate, outcome: str, detail: str) -> None:
+        """Record the outcome of a file."""
+        self.files[str(file.path)] = (file.size, file.mtime_ns, outcome, detail)
+        self.observations.pop(str(file.path), None)
+
+    def forget_missing(self, present: Iterable[Path], unreadable: Iterable[Path]) -> None:
+        """Remove files that are gone.
+
+        Args:
+            present: the files of the inboxes.
+            unreadable: folders that could not be read; their files are not removed.
+        """
+        paths, folders = {str(path) for path in present}, [f"{folder}/" for folder in unreadable]
+
+        def stays(path: str) -> bool:
+            return path in paths or any(path.startswith(folder) for folder in folders)
+
+        self.files = {path: entry for path, entry in self.files.items() if stays(path)}
+        self.observations = {
+            path: entry for path, entry in self.observations.items() if stays(path)
         }
-        for name, known in sorted(memory.systems.items())
-    ]
 
+    def system(self, name: str) -> SystemTotals:
+        """The totals of a system, to be added to."""
+        return self.systems.setdefault(name, SystemTotals())
 
-def _waiting(memory: Memory, plan: Plan) -> Rows:
-    rows = [
-        {
-            "state": "deferred",
-            "file": plain_path(path),
-            "since": _minute(seen),
-            "reason": "not complete",
+    def recount(self, store: Store) -> None:
+        """Set the totals to those of the store."""
+        for totals in self.systems.values():
+            totals.dumps = totals.records = 0
+        self.findings.clear()
+        for about in store.dumps():
+            totals = self.system(str(about["system"]))
+            totals.dumps += 1
+            totals.records += sum(about["rows"].values())
+            for code in about["findings"].keys() & Code.__members__.keys():
+                severity = Code[code].severity.value
+                self.findings[severity] = self.findings.get(severity, 0) + about["findings"][code]
+
+    def save(self, folder: Path) -> None:
+        """Replace the file atomically."""
+        document: dict[str, Any] = {
+            "version": VERSION,
+            "cpmon": __version__,
+            "files": self.files,
+            "looks": self.observations,
+            "open": {name: sorted(map(str, days)) for name, days in self.open.items() if days},
+            "systems": {name: [s.dumps, s.records, s.last] for name, s in self.systems.items()},
+            "findings": self.findings,
+            "last_success": self.last_success,
+            "pruned": self.pruned and str(self.pruned),
         }
-        for path, (_, _, seen) in sorted(memory.looks.items())
-    ]
-    rows += [
-        {
-            "state": outcome,
-            "file": plain_path(path),
-            "since": _minute(mtime / 1e9),
-            "reason": reason,
-        }
-        for path, (_, mtime, outcome, reason) in sorted(memory.files.items())
-        if outcome not in SETTLED
-    ]
-    rows += [
-        {
-            "state": "quarantined",
-            "file": plain_path(str(file)),
-            "since": _minute(file.stat().st_ctime),
-            "reason": reason,
-        }
-        for file, reason in held(plan.quarantine)
-    ]
-    return rows
+        replace_durably(folder / STATE, json.dumps(document))
 
 
-def _minute(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+def load_state(store: Store, folder: Path) -> State:
+    """The saved state; where it is missing or damaged, one with the totals of the store."""
+    try:
+        document = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        if document["version"] == VERSION:
+            return _parse(document)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        pass
+    state = State()
+    state.recount(store)
+    return state
+
+
+def _parse(document: dict[str, Any]) -> State:
+    is_same_version = document["cpmon"] == __version__
+    return State(
+        files={
+            str(path): (int(size), int(mtime), str(outcome), str(detail))
+            for path, (size, mtime, outcome, detail) in document["files"].items()
+            if is_same_version or outcome in SETTLED
+        },
+        observations={
+            str(path): (int(size), int(mtime), float(seen))
+            for path, (size, mtime, seen) in document["looks"].items()
+        },
+        open={name: set(map(date.fromisoformat, days)) for name, days in document["open"].items()},
+        systems={name: SystemTotals(*values) for name, values in document["systems"].items()},
+        findings={str(name): int(count) for name, count in document["findings"].items()},
+        last_success=document["last_success"],
+        pruned=date.fromisoformat(document["pruned"]) if document["pruned"] else None,
+    )
+
+
+def append_history(folder: Path, result: BatchResult, limit: int) -> None:
+    """Add a batch to the history, and remove the oldest where there are far more than `limit`."""
+    entry = result.as_dict()
+    for long in ("written", "deferred", "broken", "worst"):
+        del entry[long]
+    for kind in ("quarantined", "rejected", "trouble", "failures"):
+        entry[kind] = entry[kind][:20]
+    file = folder / HISTORY
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(entry) + "\n")
+    with file.open(encoding="utf-8", errors="replace") as stream:
+        count = sum(1 for _ in stream)
+    if count > limit * HISTORY_SLACK:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        replace_durably(file, "\n".join(lines[-limit:]) + "\n")
+
+
+def read_history(folder: Path, limit: int) -> list[dict[str, Any]]:
+    """The last batches, the newest first, without lines that a crash cut."""
+    try:
+        lines = (folder / HISTORY).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    entries: list[dict[str, Any]] = []
+    for line in reversed(lines):
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(entry, dict) and "run" in entry and len(entries) < limit:
+            entries.append(entry)
+    return entries
+
+
+@contextmanager
+def exclusive_lock(folder: Path, run: str) -> Iterator[bool]:
+    """Hold the lock of a store's batches; yields whether its last holder was killed.
+
+    The system releases the lock when the process ends; the holder's name stays in the file then.
+
+    Raises:
+        BusyError: another process holds it.
+        StoreError: the disk refuses it.
+    """
+    with writing(folder.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+        opened = (folder / LOCK).open("a+", encoding="utf-8")
+    with opened as lock:
+        if not _acquire(lock):
+            raise BusyError(
+                "another batch is at work on this store",
+                place=str(folder.parent),
+                found=_holder_name(folder) or "a process that holds the lock",
+                effect="nothing was done",
+                remedy="let it finish; `cpmon batch status` shows which one it is",
+            )
+        is_after_kill = os.fstat(lock.fileno()).st_size > 0
+        lock.truncate(0)
+        with suppress(OSError):  # a full disk: the lock holds all the same, without a name
+            os.write(lock.fileno(), json.dumps({"pid": os.getpid(), "run": run}).encode())
+        try:
+            yield is_after_kill
+        finally:
+            lock.truncate(0)
+
+
+def _acquire(lock: TextIO) -> bool:
+    """Try for 0.15 s: `lock_holder` takes the lock for less than that to test it."""
+    for wait in (0.05, 0.1, 0.0):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(wait)
+        else:
+            return True
+    return False
+
+
+def lock_holder(folder: Path) -> str:
+    """The process that holds the lock, in words; empty if none does."""
+    try:
+        with (folder / LOCK).open("r", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _holder_name(folder) or "another process"
+    except OSError:
+        return ""
+    return ""
+
+
+def _holder_name(folder: Path) -> str:
+    try:
+        holder = json.loads((folder / LOCK).read_text(encoding="utf-8"))
+        return f"process {int(holder['pid'])}, run {holder['run']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

@@ -1,4 +1,4 @@
-"""What a run did, fit for mail: at most 60 lines of 72 columns, plain ASCII."""
+"""The summary of a batch for mail: at most 60 lines of 72 columns, printable ASCII."""
 
 from __future__ import annotations
 
@@ -6,46 +6,46 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from .plain import plain_line
-from .result import Ended, Event, Result
+from .log import ascii_line
+from .result import BatchResult, Event, ExitStatus
 
 LINES = 60
 WIDTH = 72
-_SAID = {
-    Ended.DONE: "done",
-    Ended.FAILED: "FAILED",
-    Ended.WARNINGS: "done, with warnings",
-    Ended.INVALID: "done, VALIDATION FAILED",
-    Ended.INTERRUPTED: "interrupted",
+_OUTCOMES = {
+    ExitStatus.DONE: "done",
+    ExitStatus.FAILED: "FAILED",
+    ExitStatus.WARNINGS: "done, with warnings",
+    ExitStatus.INVALID: "done, VALIDATION FAILED",
+    ExitStatus.INTERRUPTED: "interrupted",
 }
 
 
-def subject(result: Result) -> str:
-    """A subject line for mail."""
+def subject_line(result: BatchResult) -> str:
+    """The subject line of a mail."""
     parts = [f"{result.landed} new dumps"]
     kinds = ("quarantined", "rejected", "trouble", "failures")
     parts += [f"{result.counts[k]} {k}" for k in kinds if result.counts[k]]
-    return f"Subject: cpmon batch {_SAID[result.status]}: {', '.join(parts)}"[:WIDTH]
+    return f"Subject: cpmon batch {_OUTCOMES[result.status]}: {', '.join(parts)}"[:WIDTH]
 
 
-def summary(result: Result, *, with_subject: bool = False) -> str:
-    """The account of a run.
+def render_summary(result: BatchResult, *, with_subject: bool = False) -> str:
+    """The summary as text.
 
     Args:
-        with_subject: a subject line and an empty line stand before it.
+        with_subject: a subject line and an empty line come first.
     """
-    head = [subject(result), ""] if with_subject else []
+    head = [subject_line(result), ""] if with_subject else []
     lines = [_cut(line) for line in _lines(result)]
     room = LINES - len(head)
     if len(lines) > room:
-        left = len(lines) - room + 1
-        lines = [*lines[: room - 1], f"... {left} more lines; the JSON twin has them all"]
+        more = len(lines) - room + 1
+        lines = [*lines[: room - 1], f"... {more} more lines; the JSON twin has them all"]
     return "".join(f"{line}\n" for line in [*head, *lines])
 
 
-def _lines(result: Result) -> Iterator[str]:
+def _lines(result: BatchResult) -> Iterator[str]:
     ended = result.ended or datetime.now(UTC)
-    yield f"cpmon batch: {_SAID[result.status]} (exit status {int(result.status)})"
+    yield f"cpmon batch: {_OUTCOMES[result.status]} (exit status {int(result.status)})"
     yield f"run {result.run}"
     yield f"{result.started:%Y-%m-%d %H:%M:%S} to {ended:%H:%M:%S} UTC, {result.seconds:.1f} s"
     yield ""
@@ -61,13 +61,13 @@ def _lines(result: Result) -> Iterator[str]:
     yield from _events("TROUBLE", result, "trouble", 6)
     yield from _systems(result)
     yield from _findings(result)
-    yield from _broken(result)
+    yield from _rules(result)
     yield from _events("quarantined", result, "quarantined", 5)
     yield from _events("no dumps, left where they are", result, "rejected", 5)
     yield from _events("deferred", result, "deferred", 3)
 
 
-def _systems(result: Result) -> Iterator[str]:
+def _systems(result: BatchResult) -> Iterator[str]:
     if not result.systems:
         return
     yield from ("", "system     dumps intervals     records  last interval    lag")
@@ -75,55 +75,55 @@ def _systems(result: Result) -> Iterator[str]:
     for name, part in shown[:10]:
         last = datetime.fromtimestamp(part.last, UTC) if part.last is not None else None
         yield (
-            f"{plain_line(name)[:10]:<10} {part.dumps:>5} {part.intervals:>9,} {part.records:>11,}"
-            f"  {f'{last:%Y-%m-%d %H:%M}' if last else '-':<16} {_length(part.lag)}"
+            f"{ascii_line(name)[:10]:<10} {part.dumps:>5} {part.intervals:>9,} {part.records:>11,}"
+            f"  {f'{last:%Y-%m-%d %H:%M}' if last else '-':<16} {_duration(part.lag)}"
         )
     if len(shown) > 10:
         yield f"... and {len(shown) - 10} more systems"
 
 
-def _findings(result: Result) -> Iterator[str]:
+def _findings(result: BatchResult) -> Iterator[str]:
     if not result.findings:
         return
-    by = ", ".join(f"{count:,} {name}" for name, count in sorted(result.by_severity().items()))
-    yield from ("", f"findings  {by}")
+    totals = sorted(result.by_severity().items())
+    yield from ("", f"findings  {', '.join(f'{count:,} {name}' for name, count in totals)}")
     rank = {"data_loss": 0, "warning": 1}
-    grave = [(rank[s], code, n) for code, (s, n) in result.findings.items() if s in rank]
-    for _, code, count in sorted(grave)[:6]:
+    serious = [(rank[s], code, n) for code, (s, n) in result.findings.items() if s in rank]
+    for _, code, count in sorted(serious)[:6]:
         yield f"  {code} x {count:,}"
 
 
-def _broken(result: Result) -> Iterator[str]:
+def _rules(result: BatchResult) -> Iterator[str]:
     parts = (
         ("validation", result.validation, result.broken),
         ("exceptions", result.exceptions, result.worst),
     )
-    for what, counted, events in parts:
-        if +counted:
-            said = ", ".join(f"{counted[severity]:,} {severity}" for severity in sorted(+counted))
-            yield from ("", f"{what} {said}")
+    for title, counts, events in parts:
+        if +counts:
+            totals = ", ".join(f"{counts[severity]:,} {severity}" for severity in sorted(+counts))
+            yield from ("", f"{title} {totals}")
         for event in events[:6]:
-            yield f"  {plain_line(event.what)[:8]} {plain_line(event.detail)}"
+            yield f"  {ascii_line(event.what)[:8]} {ascii_line(event.detail)}"
 
 
-def _events(title: str, result: Result, kind: str, most: int) -> Iterator[str]:
+def _events(title: str, result: BatchResult, kind: str, limit: int) -> Iterator[str]:
     events: Sequence[Event] = getattr(result, kind)
     count = result.counts[kind]
     if not count:
         return
     yield from ("", f"{title} ({count:,})")
-    for event in events[:most]:
-        detail = " ".join(map(_tail, plain_line(event.detail).split()))
-        said = f"{_tail(plain_line(event.what))}: {detail}"
+    for event in events[:limit]:
+        detail = " ".join(map(_shortened, ascii_line(event.detail).split()))
+        text = f"{_shortened(ascii_line(event.what))}: {detail}"
         yield from textwrap.wrap(
-            said, WIDTH - 2, initial_indent="  ", subsequent_indent="    ", max_lines=3
+            text, WIDTH - 2, initial_indent="  ", subsequent_indent="    ", max_lines=3
         )
-    if count > most:
-        yield f"  ... and {count - most:,} more"
+    if count > limit:
+        yield f"  ... and {count - limit:,} more"
 
 
-def _tail(text: str) -> str:
-    """The end of a long path: that is what tells files apart."""
+def _shortened(text: str) -> str:
+    """The end of a long word: paths differ there."""
     return text if len(text) <= 48 else f"...{text[-45:]}"
 
 
@@ -131,8 +131,8 @@ def _cut(line: str) -> str:
     return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
 
 
-def _length(seconds: float | None) -> str:
-    """A length of time in its greatest unit."""
+def _duration(seconds: float | None) -> str:
+    """A duration in its largest unit."""
     if seconds is None:
         return "-"
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):

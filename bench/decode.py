@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from cpmon.ingest.batches import Batch, Records
-from cpmon.ingest.columns import Decoded, decode
-from cpmon.ingest.index import index_records
-from cpmon.ingest.intervals import row_stamps
-from cpmon.ingest.reader import Reader, by_kind
-from cpmon.ingest.sources import open_source
-from cpmon.ingest.windows import Window, windows
+from cpmon.ingest.container.record_index import index_records
+from cpmon.ingest.container.source import open_source
+from cpmon.ingest.container.windows import Window, windows
+from cpmon.ingest.decode.columns import decode
+from cpmon.ingest.decode.decoded import Decoded
+from cpmon.ingest.decode.intervals import row_stamps
+from cpmon.ingest.decode.reader import Reader
+from cpmon.ingest.decode.record_buffer import RecordBuffer, Records
 from cpmon.schemas.field import Field, Type
 from cpmon.schemas.layout import Kind, Layout
 from cpmon.schemas.registry import by_record
@@ -71,22 +72,22 @@ def measure(dump: Path, sizes: Sizes) -> list[Section]:
 
 
 def first_windows(dump: Path, size_bytes: int) -> Iterator[Window]:
-    """Windows of a dump, as ingest sees them, until they hold that many bytes."""
+    """Windows of a dump, as ingest sees them, until their records have that many bytes."""
     with open_source(dump) as source:
         reader, seen = Reader(source), 0
         for window in windows(source, reader.framer):
             yield window
-            seen += len(window.data)
+            seen += int(window.index.length.sum())
             if seen >= size_bytes:
                 return
 
 
 def jobs(held: Iterable[Window]) -> Iterator[Job]:
     """What ingest decodes of these windows, call by call."""
-    known, batches = by_record(), defaultdict[Layout, Batch](Batch)
+    known, batches = by_record(), defaultdict[Layout, RecordBuffer](RecordBuffer)
     for window in held:
         index, stamps = window.index, row_stamps(window)
-        for kind, chosen in by_kind(index):
+        for kind, chosen in index.by_kind():
             if layout := known.get(kind):
                 records = Records(
                     window.data, index.start[chosen], index.length[chosen], stamps.take(chosen)

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpmon.ingest import ingest
-from cpmon.ingest.ahead import ahead
-from cpmon.ingest.reader import Reader
-from cpmon.ingest.sources import open_source
-from cpmon.ingest.windows import windows
+from cpmon.ingest.container.source import open_source
+from cpmon.ingest.container.windows import windows
+from cpmon.ingest.decode.reader import Reader
+from cpmon.ingest.prefetch import prefetch
 from cpmon.store import Store
-from cpmon.store.parquet import TableWriter
+from cpmon.store.dumps.parquet import TableWriter
 
 from .machine import MEGA
 from .result import Bar, Row, Section
@@ -67,7 +67,7 @@ def decoded_tables(dump: Path) -> Tables:
     """Every table of a dump, as ingest hands them to the writers."""
     with open_source(dump) as source:
         reader = Reader(source)
-        found = ahead(windows(source, reader.framer))
+        found = prefetch(windows(source, reader.framer))
         return [*itertools.chain.from_iterable(map(reader.tables, found)), *reader.rest()]
 
 
@@ -98,7 +98,7 @@ def _contestants(dump: Path, tables: Tables, folder: Path) -> dict[str, Contesta
     def decode_only() -> None:
         with open_source(dump) as source:
             reader = Reader(source)
-            for window in ahead(windows(source, reader.framer)):
+            for window in prefetch(windows(source, reader.framer)):
                 reader.tables(window)
 
     def read_only() -> None:

@@ -1,11 +1,9 @@
-"""Asking a store: SQL that only reads, on a thread, so that Ctrl-C is heard and stops it."""
+"""Asking a store: SQL of the user, through the guard, in the sandbox."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,13 +28,16 @@ def ask(
     import duckdb
 
     from ..schemas.errors import CpmonError
-    from ..store.safe_sql import select_only
+    from ..store.sandbox.guard import guarded
+    from ..store.sandbox.sandbox import run
 
-    select_only(connection, sql)
+    statement = guarded(connection, sql)
     if values and "run" in values:
         _known_run(connection, values["run"])
+    given = dict(values) if values else None
+    hear_interrupts()
     try:
-        return _run(connection, sql, values)
+        return run(connection, lambda: connection.sql(statement, params=given).to_arrow_table())
     except duckdb.Error as error:
         raise CpmonError(f"the query failed: {error}") from None
 
@@ -50,31 +51,9 @@ def _known_run(connection: duckdb.DuckDBPyConnection, run: Any) -> None:
         raise unknown("run", run, known)
 
 
-def _run(
-    connection: duckdb.DuckDBPyConnection, sql: str, values: Mapping[str, Any] | None
-) -> pa.Table:
-    given = dict(values) if values else None
-    hear_interrupts()
-    with ThreadPoolExecutor(max_workers=1) as asking:
-        answer = asking.submit(lambda: connection.sql(sql, params=given).to_arrow_table())
-        try:
-            return answer.result()
-        except KeyboardInterrupt:
-            _stop(connection, answer)
-            raise
-
-
 def hear_interrupts() -> None:
     """Let Ctrl-C reach Python again: polars, which writes csv, takes the signal for itself."""
     if threading.current_thread() is threading.main_thread():
         handler = signal.getsignal(signal.SIGINT)
         if handler is not None:
             signal.signal(signal.SIGINT, handler)
-
-
-def _stop(connection: duckdb.DuckDBPyConnection, answer: Future[Any]) -> None:
-    """Interrupt a query until it has ended: one that is only about to begin does not hear it."""
-    while not answer.done():
-        with suppress(KeyboardInterrupt):
-            connection.interrupt()
-            wait([answer], timeout=0.05)

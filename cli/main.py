@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from .. import __version__
+from .pandas_import import allow_pandas, postpone_pandas
 
 
 class Status(IntEnum):
@@ -40,30 +41,33 @@ def status_of(severity: str | None) -> Status:
 
 
 COMMANDS = {
-    "demo": "The published measurements, from generated dumps to tables.",
-    "generate": "Write the dumps of a scenario, with their companion files.",
-    "damage": "Write a damaged copy of a dump, to see what becomes of it.",
-    "list": "What is inside a dump: system, span, intervals, records by type.",
-    "show": "Records of a dump field by field, with their bytes.",
-    "check": "What is wrong with a dump, without landing it.",
-    "slice": "Write a part of a dump as a dump of its own.",
-    "merge": "Write several dumps of one system as one.",
-    "ingest": "Land dumps in a store.",
-    "runs": "List the runs of a store, or define one.",
-    "classes": "Say which users belong together.",
-    "reduce": "Compute the reductions of a store and keep their results.",
-    "report": "Print a report by time.",
-    "exceptions": "Look for what should not be: rules, and where they are met.",
-    "validate": "Check what landed by rules: keys, counters, sums that close.",
-    "compare": "Print a comparison table of runs, with its ratios.",
-    "batch": "Land what arrives, reduce and report, unattended.",
-    "store": "See what a store holds, keep it in order.",
-    "query": "Ask a store by SQL, or by the name of a shipped query.",
-    "shell": "Ask a store by SQL at a prompt.",
-    "config": "See the settings and where each came from, or check a file.",
-    "schema": "Look up records and fields; bring in IBM's pages of them.",
+    "demo": ("site", "The published measurements, from generated dumps to tables."),
+    "generate": ("dump", "Write the dumps of a scenario, with their companion files."),
+    "damage": ("dump", "Write a damaged copy of a dump, to see what becomes of it."),
+    "list": ("dump", "What is inside a dump: system, span, intervals, records by type."),
+    "show": ("dump", "Records of a dump field by field, with their bytes."),
+    "check": ("dump", "What is wrong with a dump, without landing it."),
+    "slice": ("dump", "Write a part of a dump as a dump of its own."),
+    "merge": ("dump", "Write several dumps of one system as one."),
+    "ingest": ("store", "Land dumps in a store."),
+    "runs": ("store", "List the runs of a store, or define one."),
+    "classes": ("store", "Say which users belong together."),
+    "reduce": ("store", "Compute the reductions of a store and keep their results."),
+    "report": ("results", "Print a report by time."),
+    "exceptions": ("results", "Look for what should not be: rules, and where they are met."),
+    "validate": ("results", "Check what landed by rules: keys, counters, sums that close."),
+    "compare": ("results", "Print a comparison table of runs, with its ratios."),
+    "batch": ("site", "Land what arrives, reduce and report, unattended."),
+    "store": ("store", "See what a store holds, keep it in order."),
+    "query": ("results", "Ask a store by SQL, or by the name of a shipped query."),
+    "shell": ("shell", "Ask a store by SQL at a prompt."),
+    "config": ("site", "See the settings and where each came from, or check a file."),
+    "schema": ("site", "Look up records and fields; bring in IBM's pages of them."),
 }
-"""Commands by name, in the order of a first session. Each is a module that is loaded when used."""
+"""Command -> its package and what it does, in the order of a first session."""
+
+WITH_PANDAS = ("validate", "batch")
+"""Commands that need pandas: it comes with Great Expectations."""
 
 
 class Commands(click.Group):
@@ -77,7 +81,11 @@ class Commands(click.Group):
         """The command of that name, from its module."""
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f".{name}_command", __package__)
+        if name in WITH_PANDAS:
+            allow_pandas()
+        else:
+            postpone_pandas()
+        module = importlib.import_module(f".{COMMANDS[name][0]}.{name}_command", __package__)
         command: click.Command = module.command
         return command
 
@@ -96,7 +104,7 @@ class Commands(click.Group):
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from what is known without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
 @click.group(

@@ -263,7 +263,7 @@ class Bound(Moment):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> datetime:
         """The latest end of an interval that counts to a span up to that time."""
-        from ..store.lateness import LATE
+        from ..store.dumps.lateness import LATE
 
         if isinstance(value, datetime):
             return value

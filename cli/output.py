@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 import click
 
+from ..schemas.atomic import replacing
 from ..schemas.errors import CpmonError
 from ..schemas.printable import printable
 
@@ -80,14 +79,8 @@ def write_file(path: Path, data: bytes) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        with replacing(path) as part:
+            part.write_bytes(data)
     except OSError as error:
         raise CpmonError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -96,6 +89,6 @@ def rows_as(rows: list[dict[str, Any]], form: str) -> bytes:
     """Rows with the same keys, rendered; a text is a table."""
     import pyarrow as pa
 
-    from ..reduce.render import render
+    from ..reduce.render.render import render
 
     return render(pa.Table.from_pylist(rows), "table" if form == "text" else form)

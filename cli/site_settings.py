@@ -11,12 +11,13 @@ import click
 if TYPE_CHECKING:
     import duckdb
 
-    from ..reduce.settings import Settings
-    from ..store.sealing import Limits
+    from ..config import Settings
+    from ..store.sandbox.sandbox import Limits
 
 CONFIG = "cpmon.config"
 READ = "cpmon.settings"
 FLAGS = "cpmon.flags"
+EXPOSED = "cpmon.exposed"
 
 
 def settings(store: Path | None = None) -> Settings:
@@ -25,7 +26,7 @@ def settings(store: Path | None = None) -> Settings:
     Raises:
         CpmonError: they cannot be read, or something in them is wrong.
     """
-    from ..reduce.settings import read_settings
+    from ..config import read_settings
 
     context = click.get_current_context()
     if store is None:
@@ -45,10 +46,24 @@ def opened(store: Path) -> duckdb.DuckDBPyConnection:
     Raises:
         CpmonError: there is no store, its catalogue cannot be built, or the settings are wrong.
     """
-    from ..reduce.reductions import reductions
+    from ..reduce.reductions.reductions import reductions
     from ..store import Store, connect
 
+    warn_of_exposure(store)
     return connect(Store(store), reductions(), limits(store))
+
+
+def warn_of_exposure(store: Path) -> str:
+    """Report once a command that others can write to a store; returns why, or nothing."""
+    from ..config import exposure
+    from .output import say
+
+    context = click.get_current_context()
+    found = exposure(store, store / "cpmon.toml")
+    if found and store not in context.meta.setdefault(EXPOSED, set()):
+        context.meta[EXPOSED].add(store)
+        say(f"warning: {found}: its contents may not be what was landed", err=True)
+    return found
 
 
 def limits(store: Path) -> Limits:
@@ -57,7 +72,7 @@ def limits(store: Path) -> Limits:
     Raises:
         CpmonError: the settings are wrong.
     """
-    from ..store.sealing import Limits
+    from ..store.sandbox.sandbox import Limits
 
     known = settings(store)
     return Limits(known.memory_limit, known.threads)

@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .companions import companions
-from .damaging import Damage, check_compressed, cut_file, damaged, parse_damage
-from .delivery import Delivery
-from .files import SUFFIXES, Chunk, Compression, dump_file, write_text
-from .measurement import Measurement
-from .model import Model
-from .monreader import Container, captured
-from .monwrite import END_OF_DATA
-from .runfile import run_file
-from .sampler import Sampler
-from .scenario import Scenario
+from .companions.files import companions, run_file
+from .damage.requests import Damage, check_compressed, cut_file, damaged, parse_damage
+from .encode.container import END_OF_DATA, Container, Delivery, captured
+from .encode.sampler import Sampler
+from .model.measurement import Measurement
+from .model.system import Model
+from .scenario.scenario import Scenario
+from .sink import SUFFIXES, Chunk, Compression, dump_file, write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +36,9 @@ def dump_frames(
         seed: another seed gives another course of the same run.
 
     Raises:
-        ScenarioError: no such run, or a sample that the monitor segment cannot hold.
+        CpmonError: no such run, or a sample that the monitor segment cannot hold.
     """
-    return _chunks(Model.of(Measurement.of(scenario, run_id, intervals, seed)))
+    return _chunks(Model(Measurement(scenario, run_id, intervals, seed)))
 
 
 def write_run(  # noqa: PLR0913 - each is an option of the command
@@ -67,10 +64,10 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
         progress: called with the number of dump bytes after each chunk, before compression.
 
     Raises:
-        ScenarioError: see `dump_frames`.
+        CpmonError: see `dump_frames`.
         DamageError: there is nothing that could be damaged so; no dump was written.
     """
-    model = Model.of(Measurement.of(scenario, run_id, intervals, seed))
+    model = Model(Measurement(scenario, run_id, intervals, seed))
     run = model.measurement.run
     damages = [*map(parse_damage, run.damage), *damage]
     packed = run.compression if compression is None else compression
@@ -111,7 +108,7 @@ def _chunks(model: Model) -> Iterator[Chunk]:
     """Control records and data of every interval, and the end of data."""
     measurement, samples = model.measurement, Sampler(model)
     size = measurement.scenario.monitor.segment_mib << 20
-    delivery = Delivery(size, measurement.run.cp_level)
+    delivery = Delivery(size)
     for number in model.timeline.samples():
         blocks = samples.blocks(number)
         if model.timeline.written[number]:

@@ -1,4 +1,4 @@
-"""Conversions over whole arrays: TOD clock to UTC, EBCDIC to text, packed digits to text."""
+"""Converts whole arrays: TOD clock to UTC, EBCDIC to text, packed digits to text."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 U8 = npt.NDArray[np.uint8]
 U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 EPOCH_US = 0x7D91048BCA000000 >> 12
 """1970-01-01 as microseconds of the TOD clock, which starts in 1900."""
@@ -52,9 +53,7 @@ def moment(us: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
 
 
-def as_arrow(
-    values: npt.NDArray[Any], kind: pa.DataType, valid: npt.NDArray[np.bool_] | None = None
-) -> pa.Array:
+def as_arrow(values: npt.NDArray[Any], kind: pa.DataType, valid: Mask | None = None) -> pa.Array:
     """Numbers as an Arrow array over the same memory; NULL where not `valid`.
 
     Half of the cost of `pa.array`, which counts where a layout has few records.
@@ -94,9 +93,9 @@ def guest_text(raw: U8) -> pa.StringArray:
     ascii_ = ALNUM[raw[:, 0]]
     if not ascii_.any():
         return ebcdic_text(raw)
-    told = raw.copy()
-    told[ascii_] = TO_EBCDIC[raw[ascii_]]
-    return ebcdic_text(told)
+    ebcdic = raw.copy()
+    ebcdic[ascii_] = TO_EBCDIC[raw[ascii_]]
+    return ebcdic_text(ebcdic)
 
 
 def packed_text(raw: U8) -> pa.StringArray:
@@ -135,7 +134,7 @@ def _decoded(distinct: bytes, stored: int, width: int, decode: Decoder) -> pa.St
     return decode(np.frombuffer(distinct, np.uint8).reshape(-1, stored)[:, :width])
 
 
-def _utf8(points: U8, inside: npt.NDArray[np.bool_], wide: npt.NDArray[np.bool_]) -> U8:
+def _utf8(points: U8, inside: Mask, wide: Mask) -> U8:
     """Code points below 256 as UTF-8: one byte below 128, else two."""
     size = inside.astype(np.int64) + wide
     last = np.cumsum(size.ravel()).reshape(size.shape) - 1

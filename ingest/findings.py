@@ -1,4 +1,4 @@
-"""Every way a dump can be wrong: its code, how bad it is, what it means, what to do."""
+"""Catalogue of findings: code, severity, meaning and remedy of everything wrong with a dump."""
 
 from __future__ import annotations
 
@@ -107,6 +107,12 @@ class Code(Enum):
         "A record claims more repeated entries than it has room for; those that fit are landed.",
         "Compare the record's layout with your release.",
     )
+    VALUE_IMPOSSIBLE = (
+        Severity.WARNING,
+        "A field has a value that no system can have. It is landed as NULL, and so is its delta.",
+        "Transfer the dump again if bits may have been lost on the way; `cpmon show --at` prints "
+        "the record as it stands. Where every dump has them, compare the layout with your release.",
+    )
     BLOCK_TORN = (
         Severity.WARNING,
         "A block of application data was sampled while its guest was writing it: its two "
@@ -188,7 +194,7 @@ class Findings:
         self.counts[finding.code] += finding.count
 
     def merge(self, others: Findings) -> None:
-        """Take in what another reader of the same dump found."""
+        """Add the findings of another reader of the same dump."""
         for finding in others.kept:
             if sum(f.code is finding.code for f in self.kept) < KEPT:
                 self.kept.append(finding)

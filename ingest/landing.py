@@ -1,9 +1,9 @@
-"""The one place that knows the order of the steps: a dump becomes tables of the store."""
+"""Lands a dump: reads, decodes, checks and writes it as tables of the store."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,25 +13,23 @@ from typing import Any
 from .. import __version__
 from ..schemas.errors import BusyError, CpmonError
 from ..schemas.registry import fingerprint
-from ..store.runs import Run, read_run, run_file, save_run
-from ..store.staging import Staging
-from ..store.store import Store
-from .ahead import ahead
-from .clocks import Clocks
+from ..store.dumps.staging import Staging
+from ..store.dumps.store import Store
+from ..store.runs.runs import Run, read_run, run_file, save_run
+from .background_writer import BackgroundWriter
+from .checks.time_stamps import TimeStampChecks
 from .codec import moment
-from .configuration import UNKNOWN
+from .container.source import Container, Progress, Source, open_source
+from .container.windows import windows
+from .decode.configuration import UNKNOWN
+from .decode.reader import Reader
 from .findings import Findings
-from .reader import Reader
-from .sources import Container, Source, open_source
-from .windows import windows
-from .writing import Writing
-
-Progress = Callable[[Source], None]
+from .prefetch import prefetch
 
 
 @dataclass(frozen=True)
 class Landed:
-    """What became of a dump.
+    """The result of landing a dump.
 
     `already` says that its bytes were in the store before; then nothing was written but, perhaps,
     its run.
@@ -72,8 +70,8 @@ def ingest(
         CpmonError: the run file beside the dump is wrong, or the dump has no records to make a
             run of; the dump itself has landed.
     """
-    store.sweep()
-    landed = _known(path, store)
+    store.clean()
+    landed = _landed_before(path, store)
     if landed is None:
         with open_source(path, container) as source:
             landed = _land(source, store, system, release, progress)
@@ -82,8 +80,8 @@ def ingest(
     return replace(landed, run=run, run_changed=changed)
 
 
-def _known(path: str | Path, store: Store) -> Landed | None:
-    """The dump, if a file of this size has been landed and the content is the same.
+def _landed_before(path: str | Path, store: Store) -> Landed | None:
+    """Returns the dump if a file of this size and content has landed before.
 
     A pipe or device can be read only once, so it is not opened for that.
     """
@@ -104,22 +102,23 @@ def _known(path: str | Path, store: Store) -> Landed | None:
 def _land(
     source: Source, store: Store, system: str | None, release: str, progress: Progress | None
 ) -> Landed:
-    with store.stage() as staged, _few_to_collect():
+    with store.stage() as staged, _frozen_garbage_collector():
         reader = Reader(source, release)
-        clocks = Clocks(reader.findings)
-        with Writing(staged) as writing:
-            for window in ahead(windows(source, reader.framer)):
-                writing.put(reader.tables(window))
-                clocks.take(window, reader.configuration.nominal_s)
+        time_stamps = TimeStampChecks()
+        with BackgroundWriter(staged) as writer:
+            for window in prefetch(windows(source, reader.framer)):
+                writer.put(reader.tables(window))
+                time_stamps.take(window, reader.configuration.nominal_at_ends)
                 if progress:
                     progress(source)
-            writing.put(reader.rest())
+            writer.put(reader.rest())
+        time_stamps.finish(reader.findings)
         _check_unchanged(source)
         return _publish(reader, staged, store, system)
 
 
 def _check_unchanged(source: Source) -> None:
-    """A part of a dump must not land: the whole would be another dump with the same intervals."""
+    """Raises if the file changed: the whole would be another dump with the same intervals."""
     if change := source.change():
         raise BusyError(
             f"{source.name} changed while it was read",
@@ -131,8 +130,8 @@ def _check_unchanged(source: Source) -> None:
 
 
 @contextmanager
-def _few_to_collect() -> Iterator[None]:
-    """Spare the garbage collector what is loaded already: it stays, and it is much to look at.
+def _frozen_garbage_collector() -> Iterator[None]:
+    """Excludes what is loaded already from garbage collection: it stays, and there is much of it.
 
     Measured with interleaved runs over a dump of 256 MB: 6 to 8 % of the time of an ingest.
     """

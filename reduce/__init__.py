@@ -1,12 +1,13 @@
 """SQL reductions over the store, comparison tables and their rendering."""
 
-from .reductions import ReducedColumn, Reduction, reduction, reductions
-from .render import render
-from .report import ReportResult, find_report, report, report_names
-from .report_text import render_report
-from .spec import Spec, load_spec, parse_spec, spec_names
-from .table_text import render_comparison
-from .tables import Cell, ComparisonTable, compare
+from .compare.comparison import Cell, ComparisonTable, compare
+from .compare.spec import Spec
+from .compare.spec_file import load_spec, parse_spec, spec_names
+from .compare.table_text import render_comparison
+from .reductions.reductions import ReducedColumn, Reduction, reduction, reductions
+from .render.render import render
+from .reports.report import ReportResult, find_report, report, report_names
+from .reports.report_text import render_report
 
 __all__ = [
     "Cell",

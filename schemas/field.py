@@ -115,6 +115,22 @@ class Field:
         return self.length == 0
 
     @property
+    def limit(self) -> int | None:
+        """The largest value that a number of 64 bits can have; None where any value is possible.
+
+        What is counted since IPL or logon, and how long something takes, keeps its highest bit
+        free: 2^63 TOD units are 71 years. A level of frames or bytes stays below 2^53, which is
+        8 PiB, and the last number that a DOUBLE holds exactly. Clocks, keys and flags use all of
+        their bits, and so may a level whose unit is not known, or is that of a clock.
+        """
+        if self.length != WIDEST or self.type not in (Type.UNSIGNED, Type.TIMER):
+            return None
+        if self.is_cumulative or self.type is Type.TIMER:
+            return LARGEST_COUNT
+        measured = self.role is Role.GAUGE and self.unit not in UNBOUNDED_UNITS
+        return LARGEST_LEVEL if measured else None
+
+    @property
     def mask(self) -> int:
         """Which bits of its byte a bit row stands for: 0x80 is the leftmost."""
         return int(self.code, 16)
@@ -139,6 +155,12 @@ class Field:
 
 NUMBERS = frozenset({Type.UNSIGNED, Type.SIGNED, Type.TOD, Type.TIMER})
 WIDTHS = (1, 2, 4, 8)
+
+WIDEST = 8
+"""Bytes of the widest numbers. A counter of that width never wraps."""
+LARGEST_COUNT = 2**63 - 1
+LARGEST_LEVEL = 2**53 - 1
+UNBOUNDED_UNITS = ("tod", "unknown", "")
 
 HEADER_LENGTH = 20
 HEADER = (

@@ -1,14 +1,15 @@
 """Lint of the project's SQL: `python -m tools.check_sql [FILE...]`, run by `make check`.
 
-Without arguments: every reduce/sql/*.sql (reductions) and queries/*.sql (questions).
+Without arguments: every reduce/reductions/sql/*.sql (reductions) and queries/*.sql (questions).
 
 Both kinds: DuckDB can parse it; keywords upper case; lines of at most 80 columns; every divisor
 is `nullif(...)`, a number other than 0, or has `-- non-zero: why` on its line; no `SELECT *` at
 the top level.
 
-A reduction consists of `CREATE OR REPLACE VIEW name (columns) AS ...` only, each view after those
-of its file that it reads, each with a comment above it; a public view (no leading _) has a column
-list with a comment above each column. It keeps to the SQL that other engines can run too.
+A reduction consists of `CREATE OR REPLACE VIEW name AS ...` only, each view after those of its
+file that it reads, each with a comment above it. It keeps to the SQL that other engines can run
+too. Every column has a comment or inherits that of a column it is selected from, and a name in
+snake_case that no other column of the view has. The views that metrics make keep to the same rules.
 
 A question begins with a comment block: title, description, and a line
 `-- param: name = default -- meaning` for each `$name` that it uses. Then follows one SELECT.
@@ -25,6 +26,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import duckdb
+
+from cpmon.reduce import reductions
+from cpmon.schemas import CpmonError
 
 from .sql_text import Kind, Statement, Token, View, statements, tokens, view
 
@@ -46,6 +50,7 @@ STRUCTURE_WORDS = frozenset(
     | {"unbounded", "view", "within"}
     | {"bigint", "boolean", "double", "hugeint", "integer", "smallint", "ubigint", "varchar"}
 )
+INTEGERS = frozenset({"bigint", "integer", "smallint", "tinyint"})
 # What other engines lack or do differently, and what to write instead. The flag: only as a call.
 NOT_PORTABLE: dict[str, tuple[bool, str]] = {
     "qualify": (False, "row_number() in a CTE and a WHERE on it"),
@@ -158,33 +163,18 @@ def selects_name_columns(body: Sequence[Token]) -> Found:
 
 
 def views_are_documented(found: Sequence[tuple[Statement, View | None]]) -> Found:
-    """Statements that are no views, views and columns without comment, stars in public views."""
+    """Statements that are no views, views without a comment, stars in public views."""
     for statement, made in found:
         line = statement.code[0].line
         if made is None:
-            yield line, "form", "a reduction holds CREATE OR REPLACE VIEW statements only"
+            yield line, "form", "a reduction holds CREATE OR REPLACE VIEW name AS statements only"
             continue
         if not SNAKE_CASE.fullmatch(made.name):
             yield made.line, "name", f"{made.name} is not snake_case"
         if not statement.comment_above:
             yield line, "view-comment", f"no comment right above {made.name}"
         if made.public:
-            yield from _columns_are_documented(made)
             yield from selects_name_columns(made.body)
-
-
-def _columns_are_documented(made: View) -> Found:
-    if not made.columns:
-        yield made.line, "form", f"{made.name} is public and has no column list"
-    names: set[str] = set()
-    for column in made.columns:
-        if not SNAKE_CASE.fullmatch(column.name):
-            yield column.line, "name", f"{column.name} is not snake_case"
-        if not column.commented:
-            yield column.line, "column-comment", f"no comment above column {column.name}"
-        if column.name in names:
-            yield column.line, "name", f"column {column.name} twice"
-        names.add(column.name)
 
 
 def views_come_after_what_they_read(found: Sequence[tuple[Statement, View | None]]) -> Found:
@@ -208,14 +198,52 @@ def stays_portable(text: str) -> Found:
             yield token.line, "portable", f"{token.text} is not portable; write {instead}"
 
 
+def views_with_metrics(folder: Path) -> Iterator[Complaint]:
+    """Complaints about the shipped views as metrics make them, and about their columns."""
+    place = folder.relative_to(ROOT).as_posix()
+    try:
+        views = reductions()
+    except CpmonError as error:
+        yield Complaint(f"{place}/{error.place}", 1, "column-comment", f"{error.found}: {error}")
+        return
+    for view_ in views:
+        names = [column.name for column in view_.columns]
+        for name in names:
+            if not SNAKE_CASE.fullmatch(name) or names.count(name) > 1:
+                text = f"column {name} twice, or not snake_case"
+                yield Complaint(f"{place}/{view_.name}.sql", 1, "name", text)
+        text = f"-- {view_.name}, with its metrics.\n{view_.sql}\n"
+        for rule in (*EVERYWHERE, reduction):
+            for one in rule(text):
+                yield Complaint(f"{place}/{view_.name}.sql, with its metrics", *one)
+
+
+def sums_may_overflow(text: str) -> Found:
+    """Sums that are cast to an integer in a way that raises where they do not fit."""
+    code = [token for token in tokens(text) if token.kind is not Kind.COMMENT]
+    for place, (cast, _, total) in enumerate(zip(code, code[1:], code[2:], strict=False)):
+        if cast.word() == "cast" and total.word() == "sum":
+            end = next(
+                (t for t in code[place + 2 :] if t.text == ")" and t.depth == cast.depth), cast
+            )
+            kind = code[code.index(end) - 1]
+            if kind.word() in INTEGERS:
+                yield (
+                    cast.line,
+                    "overflow",
+                    "write TRY_CAST: one damaged value may not end a reduction",
+                )
+
+
 def reduction(text: str) -> Found:
-    """All complaints about a file of reduce/sql/."""
+    """All complaints about a file of reduce/reductions/sql/."""
     found = [(statement, view(statement)) for statement in statements(text)]
     if not found:
         yield 1, "form", "no statement in the file"
     yield from views_are_documented(found)
     yield from views_come_after_what_they_read(found)
     yield from stays_portable(text)
+    yield from sums_may_overflow(text)
 
 
 # -- questions -----------------------------------------------------------------------------------
@@ -296,8 +324,12 @@ def check_files(paths: Sequence[Path]) -> list[Complaint]:
 def main(arguments: Sequence[str]) -> int:
     """Print the complaints about the files named, or about all; 1 if there are any."""
     named = [Path(argument) for argument in arguments]
-    paths = named or sorted([*ROOT.glob("reduce/sql/**/*.sql"), *ROOT.glob("queries/**/*.sql")])
+    paths = named or sorted(
+        [*ROOT.glob("reduce/reductions/sql/**/*.sql"), *ROOT.glob("queries/**/*.sql")]
+    )
     found = check_files(paths)
+    if not named:
+        found += views_with_metrics(ROOT / "reduce" / "reductions" / "sql")
     for complaint in found:
         print(complaint)
     print(f"SQL lint: {len(paths)} files, {len(found)} complaints")

@@ -5,6 +5,7 @@ A reader cannot know that such bytes have been good elsewhere. This shares no co
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 
 import numpy as np
@@ -60,6 +61,23 @@ def end_claims(data: bytes) -> I64:
                 if None not in ends:
                     found += [said for said in ends if said and said[0] < said[1]]
             at = behind
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
+def shifted_claims(data: bytes) -> I64:
+    """(controls, 2) Bytes of a file that a control record announces which stands off every frame.
+
+    It is that of another dump behind one that was cut. A frame of the file that has come to stand
+    among its data is none of the dump that is read from there on.
+    """
+    found = []
+    for at in range(max(len(data) - FRAME + 1, 0)):
+        if data[at + AREA] in KINDS and at % FRAME:
+            first, last = struct.unpack_from(">II", data, at + 12)
+            entries = _entries(data, at)
+            if entries and last - first + 1 == len(entries) * ENTRY.size:
+                sizes = (-(-(end - start + 1) // FRAME) for _, start, end in entries)
+                found.append((at, at + FRAME + sum(sizes) * FRAME))
     return np.array(found, np.int64).reshape(-1, 2)
 
 

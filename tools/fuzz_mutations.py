@@ -158,7 +158,8 @@ def truncate(bent: Bent) -> None:
     bent.cut(bent.place(), len(bent.data))
 
 
-MUTATIONS: tuple[tuple[Mutation, float], ...] = (
+Mutations = tuple[tuple[Mutation, float], ...]
+MUTATIONS: Mutations = (
     (flip_bits, 3),
     (change_header, 4),
     (change_entry, 3),
@@ -174,13 +175,13 @@ MUTATIONS: tuple[tuple[Mutation, float], ...] = (
 """With how often each is picked."""
 
 
-def bend(seed: Seed, rng: np.random.Generator) -> Bent:
+def bend(seed: Seed, rng: np.random.Generator, mutations: Mutations = MUTATIONS) -> Bent:
     """A dump with one to four changes; one in ten of them with up to twenty."""
     bent = Bent(seed, rng)
-    weights = np.array([weight for _, weight in MUTATIONS])
+    weights = np.array([weight for _, weight in mutations])
     most = 20 if rng.random() < 0.1 else 4
     for _ in range(int(rng.integers(1, most + 1))):
-        chosen, _ = MUTATIONS[int(rng.choice(len(MUTATIONS), p=weights / weights.sum()))]
+        chosen, _ = mutations[int(rng.choice(len(mutations), p=weights / weights.sum()))]
         if len(bent.data) and len(bent.data) <= LONGEST:
             bent.said.append(chosen.__name__)
             chosen(bent)

@@ -12,15 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpmon.ingest import ingest
-from cpmon.ingest.checking import check_dump
-from cpmon.ingest.inventory import take_inventory
-from cpmon.ingest.reader import Reader
-from cpmon.ingest.sources import Container, Source
-from cpmon.ingest.windows import windows
+from cpmon.ingest.checks.passes import check_dump
+from cpmon.ingest.container.source import Container, Source
+from cpmon.ingest.container.windows import windows
+from cpmon.ingest.decode.reader import Reader
+from cpmon.ingest.inspect.inventory import take_inventory
 from cpmon.store import Store
 from tests.generate.plain_reader import FRAME
 
-from .fuzz_claims import claimed, end_claims, set_claims
+from .fuzz_claims import claimed, end_claims, set_claims, shifted_claims
 from .fuzz_mutations import Bent
 from .fuzz_seeds import I64, Seed
 
@@ -84,7 +84,11 @@ def survivors(bent: Bent) -> tuple[I64, I64]:
     if not len(bent.home):
         return np.array(before, np.int64), np.array(now, np.int64)
     broken = np.flatnonzero(np.diff(bent.home) != 1)
-    claims = set_claims(bent.data) if bent.seed.captured else end_claims(bent.data.tobytes())
+    if bent.seed.captured:
+        claims = set_claims(bent.data)
+    else:
+        data = bent.data.tobytes()
+        claims = np.concatenate([end_claims(data), shifted_claims(data)])
     for unit in bent.seed.units:
         for at in np.flatnonzero(bent.home == unit.first).tolist():
             behind = at + unit.behind - unit.first

@@ -73,26 +73,32 @@ class Seed:
 
 def seeds() -> list[Seed]:
     """Dumps of a few frames, each as a file and as a capture."""
-    found = []
-    for name, data in _files():
-        units = tuple(_file_units(data))
-        found.append(Seed(name, data, units, _landmarks(data, units, captured=False), False))
-        stream = b"".join(
-            ENTRY.pack(s.flag, *s.masks, s.start, s.end)
-            + data[s.offset : s.offset + s.end - s.start + 1]
-            for s in sets(data)
-        )
-        units = tuple(_capture_units(stream))
-        marks = _landmarks(stream, units, captured=True)
-        found.append(Seed(f"{name}-captured", stream, units, marks, True))
-    return found
+    return [seed for name, data in _files() for seed in both(name, data)]
+
+
+def both(name: str, data: bytes) -> Iterator[Seed]:
+    """A good file, and the capture of its sets."""
+    units = tuple(_file_units(data))
+    yield Seed(name, data, units, _landmarks(data, units, captured=False), False)
+    stream = b"".join(
+        ENTRY.pack(s.flag, *s.masks, s.start, s.end)
+        + data[s.offset : s.offset + s.end - s.start + 1]
+        for s in sets(data)
+    )
+    units = tuple(_capture_units(stream))
+    yield Seed(f"{name}-captured", stream, units, _landmarks(stream, units, captured=True), True)
+
+
+def generated(intervals: int) -> bytes:
+    """A dump of the small system."""
+    return b"".join(dump_frames(parse_scenario(SMALL, "small.toml"), "A", intervals=intervals))
 
 
 def _files() -> Iterator[tuple[str, bytes]]:
     yield "plain", _plain()
     yield "events", _events()
     yield "groups", _groups()
-    yield "generated", b"".join(dump_frames(parse_scenario(SMALL, "small.toml"), "A", intervals=1))
+    yield "generated", generated(1)
 
 
 def _plain() -> bytes:

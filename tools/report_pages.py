@@ -9,10 +9,7 @@ from itertools import groupby
 from sqlglot import exp
 from sqlglot.lineage import Node, lineage
 
-from cpmon.reduce.printing import Style
-from cpmon.reduce.reductions import Reduction, reduction, reductions
-from cpmon.reduce.report_set import REPORTS
-from cpmon.reduce.report_shape import (
+from cpmon.reduce.metrics.report_shape import (
     Elapsed,
     Latest,
     Level,
@@ -22,6 +19,9 @@ from cpmon.reduce.report_shape import (
     Sums,
     Total,
 )
+from cpmon.reduce.reductions.reductions import Reduction, reduction, reductions
+from cpmon.reduce.render.printing import Style
+from cpmon.reduce.reports.report_set import REPORTS
 from cpmon.schemas.registry import record_of, tables
 
 OWN = ("seconds", "interval_end", "system", "dump", "tod", "tod_us")
@@ -159,21 +159,34 @@ def _fields(view: Reduction) -> dict[str, tuple[tuple[str, str], ...]]:
     }
 
 
-def _leaves(node: Node) -> Iterator[tuple[str, str]]:
+def _leaves(node: Node, reader: Node | None = None) -> Iterator[tuple[str, str]]:
+    """The fields behind a column.
+
+    Args:
+        reader: the column that is computed from it.
+    """
     if node.downstream:
         for below in node.downstream:
-            yield from _leaves(below)
+            yield from _leaves(below, node)
         return
     field = node.name.rpartition(".")[2]
-    table = _table(node)
-    if table in tables() and field not in OWN:
-        yield table, field
+    for table in _read_tables(node, field, reader):
+        if table in tables() and field not in OWN and not field.isdigit():  # NULL in a UNION
+            yield table, field
 
 
-def _table(node: Node) -> str:
-    """The landed table that a leaf reads, without its schema."""
-    found = node.source if isinstance(node.source, exp.Table) else node.source.find(exp.Table)
-    return found.name if found is not None else ""
+def _read_tables(node: Node, field: str, reader: Node | None) -> Iterator[str]:
+    """The landed tables that a leaf can be of, without their schema.
+
+    sqlglot does not say it of a column without alias in a SELECT DISTINCT; the tables that its
+    reader selects from do, by their fields.
+    """
+    if not isinstance(node.source, exp.Placeholder):
+        table = node.source if isinstance(node.source, exp.Table) else node.source.find(exp.Table)
+        yield table.name if table is not None else ""
+    elif reader is not None:
+        names = dict.fromkeys(table.name for table in reader.source.find_all(exp.Table))
+        yield from (name for name in names if _is_field(name, field))
 
 
 def _listed(fields: tuple[tuple[str, str], ...]) -> str:

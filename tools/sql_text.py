@@ -1,4 +1,4 @@
-"""SQL files as the lint sees them: tokens with their places, statements, views and their columns.
+"""SQL files as the lint sees them: tokens with their places, statements and views.
 
 DuckDB's own parser drops comments, and comments are what the lint is about. So the text is cut
 into tokens here; whether it is SQL at all, DuckDB decides (see `check_sql`).
@@ -82,21 +82,11 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a view's column list; `commented` says that a comment stands above it."""
-
-    name: str
-    line: int
-    commented: bool
-
-
-@dataclass(frozen=True, slots=True)
 class View:
-    """A `CREATE OR REPLACE VIEW name (columns) AS body` statement."""
+    """A `CREATE OR REPLACE VIEW name AS body` statement."""
 
     name: str
     line: int
-    columns: tuple[Column, ...]
     body: tuple[Token, ...]
 
     @property
@@ -135,26 +125,9 @@ def statements(text: str) -> list[Statement]:
 
 
 def view(statement: Statement) -> View | None:
-    """The view that `statement` creates; None if it is no `CREATE OR REPLACE VIEW`."""
+    """The view that `statement` creates; None if it is no `CREATE OR REPLACE VIEW name AS`."""
     code = statement.code
-    if [token.word() for token in code[:4]] != ["create", "or", "replace", "view"] or len(code) < 6:
+    words = [token.word() for token in code[:6]]
+    if words[:4] != ["create", "or", "replace", "view"] or words[5:] != ["as"]:
         return None
-    columns: tuple[Column, ...] = ()
-    after = 5
-    if code[5].text == "(":
-        inside = statement.tokens[statement.tokens.index(code[5]) + 1 :]
-        close = next((n for n, token in enumerate(inside) if token.depth == 0), len(inside))
-        columns = tuple(_columns(inside[:close]))
-        after = 5 + 2 + sum(token.kind is not Kind.COMMENT for token in inside[:close])
-    return View(code[4].text, code[4].line, columns, code[after + 1 :])
-
-
-def _columns(listed: tuple[Token, ...]) -> Iterator[Column]:
-    """Columns of a column list; a comment counts only on lines of its own above the column."""
-    commented = False
-    for token in listed:
-        if token.kind is Kind.COMMENT:
-            commented = commented or token.leads
-        elif token.text != ",":
-            yield Column(token.text, token.line, commented)
-            commented = False
+    return View(code[4].text, code[4].line, code[6:])

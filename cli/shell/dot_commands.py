@@ -77,7 +77,7 @@ def run_dot(session: Session, line: str) -> None:
 
 def _ask(session: Session, sql: str, **values: Any) -> int:
     """Answer a listing in the session's format; returns its number of rows."""
-    from ...reduce.render import render
+    from ...reduce.render.render import render
 
     table = session.connection.sql(sql, params=values).to_arrow_table()
     if table.num_rows:

@@ -139,6 +139,7 @@ def _keep_history(file: Path) -> None:
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.touch(mode=0o600)
+        file.chmod(0o600)  # one that was made by something else as well
         readline.write_history_file(file)
     except OSError as error:
         click.echo(f"the history was not kept: {file}: {error.strerror}", err=True)

@@ -39,7 +39,7 @@ class Session:
         Raises:
             CpmonError: it is refused or fails, or the answer cannot be written.
         """
-        from ...reduce.render import render
+        from ...reduce.render.render import render
 
         began = time.perf_counter()
         table = ask(self.connection, sql, values)

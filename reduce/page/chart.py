@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..report_set import REPORTS
-from ..report_shape import Report, ReportColumn
+from ..metrics import metric_of
+from ..metrics.report_shape import Report, ReportColumn
+from ..reports.report_set import REPORTS
 
 
 class Kind(StrEnum):
@@ -37,23 +38,31 @@ class Chart:
 
     Attributes:
         name: of its place on the page. title, about: what a reader sees, and is told.
-        unit: of all values, after the scale of their columns.
         series: what is drawn. Reports that have lines by object give one value for all of them.
         top: draw so many objects of the first series instead, the greatest by the report's sort
             column; a report by time goes by the column itself.
         rule: of the exceptions, whose limit is drawn.
+        axis: what stands at the axis, if not the unit of the first series.
         whole: where the axis ends, if not with the greatest value.
     """
 
     name: str
     title: str
     about: str
-    unit: str
     series: tuple[Drawn, ...]
     kind: Kind = Kind.LINES
     top: int = 0
     rule: str = ""
     whole: float | None = None
+    axis: str | None = None
+
+    @property
+    def unit(self) -> str:
+        """The unit of all values, after the scale of their columns."""
+        if self.axis is not None:
+            return self.axis
+        first = self.series[0]
+        return metric_of(REPORTS[first.report].reduction, first.column).unit
 
     @property
     def reports(self) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ CHARTS = (
         "Processor utilization",
         "Mean of all processors: emulation, CP for users, CP for the system, and wait;"
         " what is missing to 100 % is time in which the partition was not dispatched.",
-        "%",
         (
             Drawn(_PROCESSORS, "emul_util", "Emulation", "c1"),
             Drawn(_PROCESSORS, "cp_user_util", "CP for users", "c2"),
@@ -29,7 +28,6 @@ CHARTS = (
         "master",
         "Master processor",
         "The master processor against the mean of all.",
-        "%",
         (
             Drawn(_SYSTEM2, "master_total_util", "Master", "c2"),
             Drawn(_SYSTEM, "total_util", "Mean of all", "c1"),
@@ -41,7 +39,6 @@ CHARTS = (
         "xstor-paging",
         "Paging to expanded storage",
         "Pages into, out of and migrated from expanded storage.",
-        "pages/s",
         (
             Drawn(_PAGING, "xstor_in_rate", "In"),
             Drawn(_PAGING, "xstor_out_rate", "Out"),
@@ -52,7 +49,6 @@ CHARTS = (
         "dasd-paging",
         "Paging and spooling on DASD",
         "Pages read from and written to DASD.",
-        "pages/s",
         (
             Drawn(_PAGING, "dasd_read_rate", "Page reads"),
             Drawn(_PAGING, "dasd_write_rate", "Page writes"),
@@ -63,7 +59,6 @@ CHARTS = (
         "frames",
         "Available frames",
         "Frames that CP can give away at once.",
-        "frames",
         (
             Drawn(_PAGING, "available_below_2g", "Below 2 GB"),
             Drawn(_PAGING, "available_above_2g", "Above 2 GB"),
@@ -73,7 +68,6 @@ CHARTS = (
         "slots",
         "Page and spool space",
         "Slots that are in use.",
-        "%",
         (
             Drawn(_AREAS, "page_used_share", "Paging"),
             Drawn(_AREAS, "spool_used_share", "Spooling"),
@@ -83,7 +77,6 @@ CHARTS = (
         "spin",
         "Time spent spinning",
         "Share of processor time spent waiting for CP locks.",
-        "%",
         (Drawn(_SYSTEM2, "pct_spin", "Spin time", "c6"),),
         rule="spin-time",
     ),
@@ -91,14 +84,12 @@ CHARTS = (
         "spin-rate",
         "Spins on CP locks",
         "How often a processor found a CP lock held.",
-        "/s",
         (Drawn(_SYSTEM2, "spin_lock_rate", "Spins", "c6"),),
     ),
     Chart(
         "users",
         "Users",
         "Users logged on and users that are not dormant.",
-        "users",
         (
             Drawn(_SYSTEM, "users_logged_on", "Logged on"),
             Drawn(_SYSTEM, "users_active", "Active"),
@@ -108,7 +99,6 @@ CHARTS = (
         "lists",
         "Dispatch and eligible list",
         "Users in the lists of the scheduler.",
-        "users",
         (
             Drawn(_SYSTEM, "dispatch_list_users", "Dispatch list"),
             Drawn(_SYSTEM, "eligible_list_users", "Eligible list", "c2"),
@@ -118,7 +108,6 @@ CHARTS = (
         "top-users",
         "Top users",
         "The users with most processor time; 100 % is one processor.",
-        "%",
         (Drawn(_USERS, "cpu_util", ""),),
         top=6,
     ),
@@ -126,7 +115,6 @@ CHARTS = (
         "top-devices",
         "Busiest devices",
         "Share of time that the most active devices were busy.",
-        "%",
         (Drawn(_DEVICES, "busy_util", ""),),
         top=6,
     ),
@@ -134,7 +122,6 @@ CHARTS = (
         "device-response",
         "Response of the busiest devices",
         "Mean time of an I/O, with its time in the queue.",
-        "ms",
         (Drawn(_DEVICES, "response_ms", ""),),
         top=6,
         rule="device-response",
@@ -143,14 +130,12 @@ CHARTS = (
         "response",
         "Response time",
         "Mean time of a transaction as CP counts them.",
-        "s",
         (Drawn(_SYSTEM, "response_s", "Response", "c3"),),
     ),
     Chart(
         "starts",
         "I/O",
         "Start and resume subchannels.",
-        "/s",
         (Drawn(_SYSTEM, "ssch_rate", "SSCH + RSCH", "c6"),),
     ),
 )

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from types import ModuleType
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import duckdb
 
+from ...config import Settings
 from ...schemas import CpmonError
-from .. import report_set
-from ..exceptions import Exceptions, exceptions
-from ..reductions import reduction
-from ..report import ReportResult, report
-from ..report_set import REPORTS
-from ..report_shape import Report
-from ..settings import Settings
+from ..metrics.report_shape import Report
+from ..reductions.reductions import reduction
+from ..reports.report import ReportResult, report
+from ..reports.report_set import REPORTS
+from ..rules.exceptions import Exceptions, exceptions
 from .chart import Chart, known
 from .chart_set import CHARTS
 from .drawing import over_time, svg
@@ -184,15 +182,15 @@ def _figures(
 
 
 def _groups(asked: _Asked) -> list[Group]:
-    found = {
-        name: module.REPORTS
-        for name, module in vars(report_set).items()
-        if isinstance(module, ModuleType) and hasattr(module, "REPORTS")
-    }
-    order = [name for name in TITLES if name in found]
+    groups = dict.fromkeys(report.group for report in REPORTS.values())
+    order = [name for name in TITLES if name in groups]
     return [
-        Group(name, TITLES.get(name, name.capitalize()), _listings(asked, found[name]))
-        for name in [*order, *(name for name in found if name not in TITLES)]
+        Group(
+            name,
+            TITLES.get(name, name.capitalize()),
+            _listings(asked, [report for report in REPORTS.values() if report.group == name]),
+        )
+        for name in [*order, *(name for name in groups if name not in TITLES)]
     ]
 
 

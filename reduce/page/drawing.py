@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from ...schemas.printable import printable
-from ..report_sql import TIME
+from ..reports.report_sql import TIME
 from .chart import Chart, Kind
 from .points import Points
 

@@ -15,12 +15,12 @@ FIGURE = Chart(
     "master-by-run",
     "Master and average processor utilization",
     "Utilization of the master processor and the mean of all processors, for each run.",
-    "%",
     (
         Drawn("run_summary", "master_total_util", "Master processor", "c2"),
         Drawn("run_summary", "total_util", "Average", "c1"),
     ),
     Kind.BARS,
+    axis="%",
 )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..report_sql import TIME
+from ..reports.report_sql import TIME
 from .points import Points
 
 

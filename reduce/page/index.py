@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from ..printing import Format, show
+from ..render.printing import Format, show
 from .window import Window
 
 MEASURES = (

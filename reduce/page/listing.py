@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..cells import cell_text, clock
-from ..column_texts import column_texts
-from ..report import ReportResult
-from ..report_shape import Lines, ReportColumn
+from ..metrics.report_shape import Lines, ReportColumn
+from ..reports.cells import cell_text, clock
+from ..reports.column_texts import column_texts
+from ..reports.report import ReportResult
 
 DECIMAL = 10
 _NUMBER = re.compile(r"-?\d+(\.\d+)?\Z")

@@ -19,10 +19,10 @@ import duckdb
 import jinja2
 from markupsafe import Markup
 
+from ...config import Settings
+from ...config.shifts import find_zone
 from ...schemas.printable import for_page
-from ..cells import clock
-from ..settings import Settings
-from ..shifts import find_zone
+from ..reports.cells import clock
 from .content import read_content
 from .drawing import repaint
 from .figure import runs_figure

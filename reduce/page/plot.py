@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
-from ..cells import cell_text, clock
-from ..report import ReportResult
-from ..report_shape import Elapsed, Latest, Lines, ReportColumn
-from ..report_sql import TIME
+from ..metrics.report_shape import Elapsed, Latest, Lines, ReportColumn
+from ..reports.cells import cell_text, clock
+from ..reports.report import ReportResult
+from ..reports.report_sql import TIME
 from .chart import Chart, Kind, column_of
 from .drawing import bars, over_time, png, stacked, svg
 from .points import POINTS, Points, with_gaps
@@ -117,7 +117,7 @@ def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
     named = f"{first.heading} {first.unit}".strip() if first.unit not in first.heading else ""
     axis = (named or first.heading) if single else first.unit
     kind = Kind.BARS if result.lines is Lines.OBJECT else Kind.LINES
-    chart = Chart(first.name, result.report.title, "", axis, (), kind)
+    chart = Chart(first.name, result.report.title, "", (), kind, axis=axis)
     if result.lines is Lines.OBJECT:
         return bars(chart, _objects(result, columns), background=True)
     points = _split(result, first) if _is_split(result) else _times(result, columns)

@@ -13,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..cells import cell_text
-from ..levels import source_of
-from ..report_set import REPORTS
-from ..report_set.columns import TIME as END
-from ..report_shape import Lines, Report, ReportColumn
-from ..report_sql import TIME, Span, lines_sql
+from ..metrics.report_shape import Lines, Report, ReportColumn
+from ..reports.cells import cell_text
+from ..reports.levels import source_of
+from ..reports.report_set import END, REPORTS
+from ..reports.report_sql import TIME, Span, lines_sql
 from .chart import Chart, Drawn, column_of, known
 
 POINTS = pa.schema([(TIME, pa.timestamp("us")), ("series", pa.string()), ("value", pa.float64())])

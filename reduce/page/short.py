@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
-from ..report import ReportResult
-from ..report_shape import Lines, Report
+from ..metrics.report_shape import Lines, Report
+from ..reports.report import ReportResult
 from .window import STEPS, Window
 
 MOST_LINES = 500

@@ -10,10 +10,12 @@ from zoneinfo import ZoneInfo
 
 import pyarrow.compute as pc
 
-from ..cells import UTC_ZONE, cell_text, clock
-from ..report import ReportResult
-from ..report_shape import Lines, ReportColumn
-from ..report_sql import TIME
+from ..metrics import metric_of
+from ..metrics.report_shape import Lines, ReportColumn
+from ..reports.cells import UTC_ZONE, cell_text, clock
+from ..reports.report import ReportResult
+from ..reports.report_set import REPORTS
+from ..reports.report_sql import TIME
 from .chart import column_of
 
 DAY = timedelta(days=1)
@@ -25,14 +27,21 @@ class Tile:
 
     `rule` is one of the exceptions, whose limit it is held against. Of a report by time the mean
     is shown and the intervals over the limit are counted, of one by object the greatest and the
-    objects over it.
+    objects over it. `noun` stands for the unit of the metric.
     """
 
     label: str
     report: str
     column: str
-    unit: str
     rule: str = ""
+    noun: str | None = None
+
+    @property
+    def unit(self) -> str:
+        """The unit of the metric, if the tile does not say what is counted."""
+        if self.noun is not None:
+            return self.noun
+        return metric_of(REPORTS[self.report].reduction, self.column).unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +57,20 @@ class Shown:
 
 
 TILES = (
-    Tile("Processor utilization", "SYSTEM_SUMMARY_BY_TIME", "total_util", "%", "processor-busy"),
-    Tile("Master processor", "SYSTEM_SUMMARY2_BY_TIME", "master_total_util", "%", "processor-busy"),
-    Tile("Time spinning", "SYSTEM_SUMMARY2_BY_TIME", "pct_spin", "%", "spin-time"),
-    Tile("T/V ratio", "SYSTEM_SUMMARY_BY_TIME", "tv_ratio", ""),
-    Tile("Users logged on", "SYSTEM_SUMMARY_BY_TIME", "users_logged_on", ""),
-    Tile("In eligible list", "SYSTEM_SUMMARY_BY_TIME", "eligible_list_users", "users"),
-    Tile("Paging to DASD", "SYSTEM_SUMMARY_BY_TIME", "dasd_page_rate", "pages/s"),
-    Tile("Paging to Xstor", "SYSTEM_SUMMARY_BY_TIME", "xstor_page_rate", "pages/s"),
-    Tile("I/O", "SYSTEM_SUMMARY_BY_TIME", "ssch_rate", "SSCH/s"),
-    Tile("Transactions", "SYSTEM_SUMMARY_BY_TIME", "transaction_rate", "/s"),
-    Tile("Slowest device", "DASD_BY_ACTIVITY", "response_ms", "ms", "device-response"),
-    Tile("Top user", "USER_RESOURCE_UTIL", "cpu_util", "%"),
-    Tile("Page space used", "AUX_STORAGE_BY_TIME", "page_used_share", "%"),
-    Tile("Response time", "SYSTEM_SUMMARY_BY_TIME", "response_s", "s"),
+    Tile("Processor utilization", "SYSTEM_SUMMARY_BY_TIME", "total_util", "processor-busy"),
+    Tile("Master processor", "SYSTEM_SUMMARY2_BY_TIME", "master_total_util", "processor-busy"),
+    Tile("Time spinning", "SYSTEM_SUMMARY2_BY_TIME", "pct_spin", "spin-time"),
+    Tile("T/V ratio", "SYSTEM_SUMMARY_BY_TIME", "tv_ratio"),
+    Tile("Users logged on", "SYSTEM_SUMMARY_BY_TIME", "users_logged_on", noun=""),
+    Tile("In eligible list", "SYSTEM_SUMMARY_BY_TIME", "eligible_list_users"),
+    Tile("Paging to DASD", "SYSTEM_SUMMARY_BY_TIME", "dasd_page_rate"),
+    Tile("Paging to Xstor", "SYSTEM_SUMMARY_BY_TIME", "xstor_page_rate"),
+    Tile("I/O", "SYSTEM_SUMMARY_BY_TIME", "ssch_rate", noun="SSCH/s"),
+    Tile("Transactions", "SYSTEM_SUMMARY_BY_TIME", "transaction_rate"),
+    Tile("Slowest device", "DASD_BY_ACTIVITY", "response_ms", "device-response"),
+    Tile("Top user", "USER_RESOURCE_UTIL", "cpu_util"),
+    Tile("Page space used", "AUX_STORAGE_BY_TIME", "page_used_share"),
+    Tile("Response time", "SYSTEM_SUMMARY_BY_TIME", "response_s"),
 )
 
 

@@ -12,7 +12,7 @@ import duckdb
 
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
-from ..report_sql import Span
+from ..reports.report_sql import Span
 
 MOST_POINTS = 400
 """Points of a series: more than a chart has pixels for help nobody."""

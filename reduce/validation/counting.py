@@ -15,7 +15,7 @@ import duckdb
 from ...schemas import CpmonError
 from ...schemas.field import Field
 from ...schemas.registry import record_of, tables
-from ...store.safe_sql import select_only
+from ...store.sandbox.sandbox import run
 from .of_counters import CounterCheck, at_hand, counters_of
 from .of_table import TableCheck
 from .rule import Rule, Scope, within
@@ -91,9 +91,7 @@ def _of_rule(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Count:
         bad = _fallen(con, rule, check, scope, counters) if checked and counters else 0
         return _judged(rule, checked, bad, "no interval follows another directly in this span")
     assert isinstance(check, WrittenCheck)
-    if not check.shipped:
-        select_only(con, check.select)
-    checked, bad = _asked(con, rule, check.counted(scope))
+    checked, bad = _asked(con, rule, check.guarded(con).counted(scope))
     return _judged(rule, checked, bad, "no figure of it is known in this span")
 
 
@@ -120,7 +118,7 @@ def _number_of(rows: str) -> str:
 
 def _asked(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> tuple[int, ...]:
     try:
-        row: tuple[int, ...] = con.execute(sql).fetchall()[0]
+        row: tuple[int, ...] = run(con, lambda: con.execute(sql).fetchall()[0])
     except duckdb.Error as error:
         raise CpmonError(
             f"rule {rule.id} cannot be looked at",

@@ -15,13 +15,13 @@ from types import TracebackType
 import duckdb
 
 from ...store import Store, connect
-from ...store.catalogue import live_catalogue
-from ...store.days import Held, held
-from ...store.folders import inside
-from ...store.sealing import Limits, seal
-from ...store.sources import ABOUT, shown
-from ...store.stamps import code_of
-from ..reductions import reductions
+from ...store.catalogue.catalogue import live_catalogue
+from ...store.dumps.days import Held, held
+from ...store.dumps.folders import inside
+from ...store.results.stamps import code_of
+from ...store.sandbox.sandbox import Limits, seal
+from ...store.views.sources import ABOUT, shown
+from ..reductions.reductions import reductions
 from .rule import Scope
 
 CONFIGURATION = "mtrsys.parquet"

@@ -13,7 +13,7 @@ from ...schemas.arrow import owner_keys
 from ...schemas.field import Field, Role
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import record_of
-from ...store.views import landed_rows, name, text
+from ...store.views.views import landed_rows, name, text
 from .of_table import object_of
 from .rule import Scope, within
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...schemas.field import Field, Role, Type
 from ...schemas.layout import Layout
-from ...store.views import name, text
+from ...store.views.views import name, text
 from .of_table import TableCheck
 
 LEVELS = frozenset(

@@ -12,7 +12,7 @@ from ...schemas.arrow import owner_keys, row_keys
 from ...schemas.field import Field
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import record_of
-from ...store.views import name, text
+from ...store.views.views import name, text
 from .rule import Scope, within
 
 CONTROLS = r"[\x00-\x1F\x7F-\x9F]"

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ...schemas.field import Provenance
 from ...schemas.registry import record_of, tables
-from ..render import render
+from ..render.render import render
 from .outcome import Outcome, Status, Validation
 from .rule import Rule
 

@@ -6,7 +6,7 @@ The page has no script and asks for nothing: it reads from disk, in light and da
 from __future__ import annotations
 
 from ...schemas.printable import for_page
-from ..html_template import html_template
+from ..render.html_template import html_template
 from .outcome import Status, Validation
 from .outcome_text import heading, missing, notes
 

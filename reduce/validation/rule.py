@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...store.views import text
-from ..rule import Severity
-from ..rule_sql import Scope
+from ...store.views.views import text
+from ..rules.rule import Severity
+from ..rules.rule_sql import Scope
 
 __all__ = ["Check", "Rule", "Scope", "Severity", "within"]
 

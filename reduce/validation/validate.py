@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from ...config import Settings
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, nearest
 from ...store import Store
-from ...store.sealing import Limits
+from ...store.sandbox.sandbox import Limits, run
 from .counting import count
 from .layout_rules import layout_rules
 from .narrow import Narrow, define
 from .outcome import Validation, outcomes
-from .rule import Rule, Scope, within
+from .rule import Check, Rule, Scope, within
 from .site_rules import with_site_rules
 from .suite import judge, loading
 from .written import WrittenCheck, written_rules
@@ -26,23 +26,20 @@ from .written import WrittenCheck, written_rules
 
 def load_rules(
     landed: Collection[str],
-    settings: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
     file: Path | None = None,
-    *,
-    place: str = "cpmon.toml",
 ) -> tuple[Rule, ...]:
     """The rules for a store: from the layouts of its tables, the written ones, and a site's own.
 
     Args:
         landed: tables that have landed in it.
-        settings: the table `validation` of the settings. place: what messages call their file.
         file: one more file of rules, which wins over all others.
 
     Raises:
         CpmonError: a file cannot be read, or a rule is wrong: file, key, found, allowed.
     """
     shipped = (*layout_rules(landed), *written_rules())
-    return with_site_rules(shipped, settings or {}, file, place=place)
+    return with_site_rules(shipped, settings or Settings(), file)
 
 
 def find_rule(rules: Sequence[Rule], name: str) -> Rule:
@@ -93,14 +90,14 @@ def validate(
 def validate_span(
     store: Store,
     scope: Scope,
-    settings: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
     limits: Limits | None = None,
 ) -> Validation:
     """What all rules find in a span of a system; it takes as long as the span is, not the store.
 
     Args:
         scope: what to look at; its system must be one of the store's.
-        settings: the table `validation` of the settings.
+        settings: have rules of the site.
         limits: what the queries may use.
 
     Raises:
@@ -112,7 +109,7 @@ def validate_span(
 def validate_spans(
     store: Store,
     scopes: Iterable[Scope],
-    settings: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
     limits: Limits | None = None,
 ) -> Iterator[Validation]:
     """The same of several spans, one behind the other, by one catalogue.
@@ -143,12 +140,18 @@ def offending(
         )
     define(con, _written([rule]))
     try:
-        return con.sql(rule.check.rows(scope)).to_arrow_table()
+        sql = _guarded(con, rule).rows(scope)
+        return run(con, lambda: con.sql(sql).to_arrow_table())
     except duckdb.Error as error:
         found = str(error).partition("\n\nLINE")[0]
         raise CpmonError(
             f"rule {rule.id} cannot be looked at", place=rule.place, found=found
         ) from None
+
+
+def _guarded(con: duckdb.DuckDBPyConnection, rule: Rule) -> Check:
+    """The check of a rule, with the SQL that runs for that of a site."""
+    return rule.check.guarded(con) if isinstance(rule.check, WrittenCheck) else rule.check
 
 
 def _written(rules: Iterable[Rule]) -> list[str]:

@@ -16,13 +16,16 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
+
+import duckdb
 
 from ...schemas import CpmonError
 from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
-from ..reductions import comment
+from ...store.sandbox.guard import guarded
+from ..reductions.reductions import comment
 from .rule import Rule, Scope, Severity, within
 
 COLUMNS = ("system", "interval_end", "object", "value", "least", "most")
@@ -49,6 +52,16 @@ class WrittenCheck:
 
     select: str
     shipped: bool = True
+
+    def guarded(self, connection: duckdb.DuckDBPyConnection) -> WrittenCheck:
+        """The check with the SQL that runs for that of a site; a shipped one is as it stands.
+
+        Raises:
+            CpmonError: the SQL is no single query that only reads.
+        """
+        if self.shipped:
+            return self
+        return replace(self, select=guarded(connection, self.select, explain=False))
 
     def rows(self, scope: Scope) -> str:
         """SELECT of the lines that break the rule, by time."""

@@ -1,7 +1,7 @@
-"""IBM's record pages: read as they are met, and merged into the layouts that are known."""
+"""IBM's record pages: parsed, and merged into the layouts of a site."""
 
 from .merge import merge
-from .merged import Merged
+from .merge_result import MergeResult
 from .page import Page, parse_page
 
-__all__ = ["Merged", "Page", "merge", "parse_page"]
+__all__ = ["MergeResult", "Page", "merge", "parse_page"]

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from ..field import Provenance, Type
 from ..layout import release_key
 from ..loader import Row
+from .file_merge import FileMerge, marked
 from .items import Item
-from .merging import Merging, marked
 from .page import BitRow
 from .rows import bit_row, insert
 
 
-class BitMerge(Merging):
+class BitMerge(FileMerge):
     """Bits of the fields of one file."""
 
     def match(self, rows: list[Row], field: Row, item: Item) -> None:
@@ -33,7 +33,7 @@ class BitMerge(Merging):
                     bit.row, f"bits of {item.name} are {bit.name}, mask {new['code']}", expected
                 )
                 continue
-            new["since"] = self.reach.now if known and not self.reach.is_older else ""
+            new["since"] = self.context.now if known and not self.context.is_older else ""
             insert(rows, marked(new))
             self.merged.added.append(f"{self.name}.{bit.name}")
         self._miss(item, [r for r in known if not r["_seen"]])
@@ -47,9 +47,9 @@ class BitMerge(Merging):
     def _miss(self, item: Item, missing: Iterable[Row]) -> None:
         """Bits that the layout names and the page, which names others, does not."""
         for row in missing:
-            if self.reach.is_older and not row["since"]:
+            if self.context.is_older and not row["since"]:
                 self.narrow(row)
-            elif not row["since"] or release_key(row["since"]) <= release_key(self.reach.now):
+            elif not row["since"] or release_key(row["since"]) <= release_key(self.context.now):
                 self.contradict(
                     item.row, f"bit {row['name']} of {item.name} is missing", f"mask {row['code']}"
                 )

@@ -12,16 +12,16 @@ from ..field import REST, Provenance, Type
 from ..layout import release_key
 from ..loader import Row, Sources
 from ..writer import COLUMNS, RECORD_COLUMNS
+from .file_merge import BASE, ReleaseContext
 from .items import Items, nest
-from .merged import Merged
+from .merge_result import MergeResult
 from .page import Page
-from .reach import BASE, Reach
 from .rows import Habits
 from .slots import bare, entry_file, extent
 from .table_merge import TableMerge
 
 
-def merge(page: Page, known: Sources, *, replace: bool = False) -> Merged:
+def merge(page: Page, known: Sources, *, replace: bool = False) -> MergeResult:
     """The layout of a page's record after the page.
 
     Args:
@@ -32,7 +32,7 @@ def merge(page: Page, known: Sources, *, replace: bool = False) -> Merged:
     Raises:
         LayoutError: the page contradicts itself.
     """
-    merged = Merged(page)
+    merged = MergeResult(page)
     items = [
         nest(structure, page.dsect, page.place, is_record=number == 0)
         for number, structure in enumerate(page.structures)
@@ -40,7 +40,7 @@ def merge(page: Page, known: Sources, *, replace: bool = False) -> Merged:
     before = {} if replace else known.fields
     _merge_record(merged, known, replace=replace)
     table = TableMerge(
-        merged, page.dsect, before, Habits(known.fields), _reach(merged, known, items[0])
+        merged, page.dsect, before, Habits(known.fields), _context(merged, known, items[0])
     )
     table.merge(items[0])
     if replace:
@@ -56,12 +56,12 @@ def merge(page: Page, known: Sources, *, replace: bool = False) -> Merged:
     return merged
 
 
-def _reach(merged: Merged, known: Sources, items: Items) -> Reach:
+def _context(merged: MergeResult, known: Sources, items: Items) -> ReleaseContext:
     dsect, now = merged.page.dsect, merged.page.release
     seen = [r["since"] for r in known.fields.get(dsect, ()) if r["since"]]
     releases = {row["release"] for row in known.lengths} | {now, BASE, "0"}
     lengths = [(r["release"], int(r["length"])) for r in known.lengths if r["dsect"] == dsect]
-    return Reach(
+    return ReleaseContext(
         now,
         max([BASE, *seen], key=release_key),
         tuple(sorted(releases, key=release_key)),
@@ -69,7 +69,7 @@ def _reach(merged: Merged, known: Sources, items: Items) -> Reach:
     )
 
 
-def _merge_record(merged: Merged, known: Sources, *, replace: bool) -> None:
+def _merge_record(merged: MergeResult, known: Sources, *, replace: bool) -> None:
     """The rows of records.csv and lengths.csv."""
     page, head = merged.page, merged.page.main.head
     row = next((dict(r) for r in known.records if r["dsect"] == page.dsect), None)
@@ -104,7 +104,7 @@ def _merge_record(merged: Merged, known: Sources, *, replace: bool) -> None:
     _merge_length(merged, known, replace=replace)
 
 
-def _merge_length(merged: Merged, known: Sources, *, replace: bool) -> None:
+def _merge_length(merged: MergeResult, known: Sources, *, replace: bool) -> None:
     page, head = merged.page, merged.page.main.head
     own = [r for r in known.lengths if (r["dsect"], r["release"]) == (page.dsect, page.release)]
     if own and int(own[0]["length"]) != head.length and not replace:
@@ -134,7 +134,7 @@ def _keep_located(table: TableMerge, known: Mapping[str, Sequence[Row]]) -> None
 
 
 def _merge_part(
-    merged: Merged, part: Items, before: Mapping[str, Sequence[Row]], record: TableMerge
+    merged: MergeResult, part: Items, before: Mapping[str, Sequence[Row]], record: TableMerge
 ) -> None:
     """A structure beside the record: the entries of a group that the record locates."""
     groups = [
@@ -160,10 +160,10 @@ def _merge_part(
             f"nothing says where the entries of {part.head.name} are: a row of type group, "
             f"name {part.name}, in {merged.page.dsect}.csv would"
         )
-    TableMerge(merged, file, before, record.habits, record.reach).merge(part)
+    TableMerge(merged, file, before, record.habits, record.context).merge(part)
 
 
-def _say_keys(merged: Merged) -> None:
+def _say_keys(merged: MergeResult) -> None:
     """What records.csv says of the fields: keys, and the weakest provenance."""
     rows = merged.files[merged.page.dsect]
     keys = sorted((r for r in rows if r["role"] == "key"), key=lambda r: int(r["offset"]))

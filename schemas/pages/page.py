@@ -120,6 +120,10 @@ class Page:
         return self.structures[0]
 
 
+LONGEST = 8_000_000
+"""Bytes of a page; IBM's longest has a twentieth of them."""
+
+
 def parse_page(data: bytes, place: str, release: str = "") -> Page:
     """The page in a file.
 
@@ -131,10 +135,19 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
     Raises:
         LayoutError: it is no record page, or breaks off, or contradicts itself; with the line.
     """
+    if len(data) > LONGEST:
+        raise LayoutError(
+            f"{place} is too long for a record page",
+            place=place,
+            expected=f"at most {LONGEST:,} bytes",
+            found=f"{len(data):,} bytes",
+            effect="nothing was read of it",
+            remedy="save the page of one record",
+        )
     source = read_page(data)
     dsect = _said(source, place, r"DSECT\s+NAME\s*-\s*([A-Z][A-Z0-9]*)", "DSECT NAME - ...")
-    domain = _said(source, place, r"\bDomain\s*(\d+)\s*-", "Domain N - ...")
-    record = _said(source, place, r"\bRecord\s*(\d+)\s*-", "Record N - ...")
+    domain = _said(source, place, r"\bDomain\s*(\d{1,3})\s*-", "Domain N - ...")
+    record = _said(source, place, r"\bRecord\s*(\d{1,5})\s*-", "Record N - ...")
     contents = _contents(source, place)
     rows = list(_rows(source, contents, place))
     structures = tuple(_structures(rows, place))

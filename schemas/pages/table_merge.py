@@ -7,26 +7,25 @@ from collections.abc import Mapping, Sequence
 from ..field import REST, Provenance, Type
 from ..loader import Row
 from .bit_merge import BitMerge
+from .file_merge import FileMerge, ReleaseContext, marked
 from .items import Item, Items
-from .merged import Merged
-from .merging import Merging, marked
-from .reach import Reach
+from .merge_result import MergeResult
 from .rows import FITTING, Habits, insert, rest_row, rows_of
 from .slots import Leaf, Slot, alike, entry_file, extent, leaves, slots
 
 
-class TableMerge(Merging):
+class TableMerge(FileMerge):
     """The rows of one file; `merge` fills the files of `merged` and what it says."""
 
     def __init__(
         self,
-        merged: Merged,
+        merged: MergeResult,
         name: str,
         before: Mapping[str, Sequence[Row]],
         habits: Habits,
-        reach: Reach,
+        context: ReleaseContext,
     ) -> None:
-        super().__init__(merged, name, reach)
+        super().__init__(merged, name, context)
         self.habits = habits
         self.is_new = name not in before
         self.rows = [marked(row) for row in before.get(name, ())]
@@ -49,7 +48,7 @@ class TableMerge(Merging):
         if self.is_new:
             self._add_all(items)
         for slot in self.slots:
-            if not slot.is_matched and slot.is_in(self.reach.now):
+            if not slot.is_matched and slot.is_in(self.context.now):
                 self._miss(slot, items, refused)
         self._confirm_groups()
         self._confirm_reserved(items)
@@ -117,7 +116,7 @@ class TableMerge(Merging):
         if leaf.part.bits:
             group = slot.group
             rows = self.rows if group is None else self.files[entry_file(self.name, group)]
-            BitMerge(self.merged, self.name, self.reach).match(rows, slot.row, leaf.part)
+            BitMerge(self.merged, self.name, self.context).match(rows, slot.row, leaf.part)
 
     @staticmethod
     def _describe(slot: Slot, leaf: Leaf) -> None:
@@ -131,7 +130,7 @@ class TableMerge(Merging):
 
     def _accept(self, item: Item) -> bool:
         """Take a field that is new; False if it contradicts the layout."""
-        active = [s for s in self.slots if s.is_in(self.reach.now)]
+        active = [s for s in self.slots if s.is_in(self.context.now)]
         over = [s for s in active if s.offset < item.end and item.offset < s.end]
         if not over and not any(s.name == item.name for s in active):
             if not self.is_new:
@@ -169,14 +168,14 @@ class TableMerge(Merging):
     def _add(self, item: Item) -> None:
         """A field where nothing or reserved bytes were."""
         rows, files, doubts = rows_of(self.name, item, self.habits)
-        span = {"since": self.reach.since(item.end), "until": ""}
+        span = {"since": self.context.since(item.end), "until": ""}
         if item.end <= self.end and not item.of:
-            span["since"] = self.reach.now
+            span["since"] = self.context.now
             gone = ""
-            if self.reach.is_older:
+            if self.context.is_older:
                 span, gone = (
-                    {"since": "", "until": self.reach.now},
-                    self.reach.after(self.reach.now),
+                    {"since": "", "until": self.context.now},
+                    self.context.after(self.context.now),
                 )
             self._cut(item.offset, item.end, keep_since=gone)
         for row in rows:
@@ -233,7 +232,7 @@ class TableMerge(Merging):
         for item in items.own:
             if item.is_reserved and item.offset >= self.end:
                 (row,), _, _ = rows_of(self.name, item, self.habits)
-                insert(self.rows, marked(row | {"since": self.reach.since(item.end)}))
+                insert(self.rows, marked(row | {"since": self.context.since(item.end)}))
 
     # What the layout alone has.
 
@@ -245,12 +244,12 @@ class TableMerge(Merging):
             return  # a view of ours of a field that the page has
         over = [i for i in items.own if i.offset < slot.end and slot.offset < i.end]
         is_free = all(i.is_reserved for i in over)
-        if is_free and self.reach.is_older and not slot.whole["since"]:
+        if is_free and self.context.is_older and not slot.whole["since"]:
             self.narrow(slot.whole)
             return
         said = over[0].row if over else items.head
         if is_free and over and slot.name.upper() in said.meaning.upper():
-            slot.whole["until"] = self.reach.before(self.reach.now)
+            slot.whole["until"] = self.context.before(self.context.now)
             self.merged.changed.append(f"{self.name}.{slot.name}: until {slot.whole['until']}")
             return
         if slot.row.get("_missed"):

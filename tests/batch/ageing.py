@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from statistics import fmean
 
-from cpmon.store.days import PRUNED
+from cpmon.store.dumps.days import PRUNED
 
 FILES = 100
 AGED = 7

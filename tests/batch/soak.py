@@ -21,11 +21,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TextIO
 
-from cpmon.batch import Batch, Result, read_plan
+from cpmon.batch import BatchResult, BatchRunner, read_plan
 from cpmon.batch.log import Log
 from cpmon.cli.output import write_file
-from cpmon.reduce.reductions import reductions
-from cpmon.reduce.settings import read_settings
+from cpmon.config import read_settings
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from tests.batch.ageing import ENOUGH, Step, is_timed, peak, reset_peak, resident, sizes, verdicts
 from tests.batch.fleet import BEGIN, Hour, hours
@@ -103,7 +103,7 @@ def soak(
 
 def _soak(
     done: Soak,
-    batch: Batch,
+    batch: BatchRunner,
     days: int,
     each_h: int,
     kills: int,
@@ -160,11 +160,11 @@ def complaints(done: Soak) -> Iterator[str]:
         yield f"{reasons} files in quarantine, expected {texts} to {most}"
 
 
-def _step(batch: Batch, now: datetime, files: int, folder: Path, *, timed: bool) -> Step:
+def _step(batch: BatchRunner, now: datetime, files: int, folder: Path, *, timed: bool) -> Step:
     before = _control(folder / "new") if timed else 0.0
     reset_peak()
     started, worked = time.perf_counter(), time.process_time()
-    result: Result = batch.run(now.date())
+    result: BatchResult = batch.run(now.date())
     seconds, cpu = time.perf_counter() - started, time.process_time() - worked
     rss, most = resident(), peak()
     control = (before + _control(folder / "new")) / 2 if timed else None
@@ -197,12 +197,12 @@ def _control(folder: Path) -> float:
     return cpu / len(files)
 
 
-def _batch(folder: Path, stream: TextIO) -> Batch:
+def _batch(folder: Path, stream: TextIO) -> BatchRunner:
     file = folder / "cpmon.toml"
     settings = read_settings(folder / "store", file)
     store = Store(folder / "store", create=True)
-    plan = read_plan(settings.tables, str(file))
-    return Batch(store, plan, settings, Log("text", stream), write_file)
+    plan = read_plan(settings)
+    return BatchRunner(store, plan, settings, Log("text", stream), write_file)
 
 
 def _kill(folder: Path, now: datetime, seconds: float) -> int:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.batch import Result, read_plan
+from cpmon.batch import BatchResult, read_plan
 from cpmon.batch import intake as intake_module
 from cpmon.batch.intake import Intake
 from cpmon.batch.log import Log
-from cpmon.batch.memory import Memory, recall
+from cpmon.batch.state import State, load_state
+from cpmon.config import read_settings
 from cpmon.ingest import ingest
-from cpmon.reduce.settings import read_settings
 from cpmon.store import Store
 from tests.batch.fleet import hourly
 from tests.batch.site import Site
@@ -33,19 +33,19 @@ class Landing:
         self.folder.mkdir()
         self.log = io.StringIO()
 
-    def __call__(self) -> Result:
+    def __call__(self) -> BatchResult:
         settings = read_settings(self.site.store, self.site.config)
-        plan = read_plan(settings.tables, str(self.site.config))
-        memory = recall(self.store, self.folder)
+        plan = read_plan(settings)
+        memory = load_state(self.store, self.folder)
         log = Log("text", self.log)
-        found = Result("test", datetime.now(UTC))
+        found = BatchResult("test", datetime.now(UTC))
         Intake(self.store, plan, memory, self.folder, settings, log, lambda: False).run(found)
         memory.save(self.folder)
         return found
 
     @property
-    def memory(self) -> Memory:
-        return recall(self.store, self.folder)
+    def memory(self) -> State:
+        return load_state(self.store, self.folder)
 
     @property
     def dumps(self) -> list[str]:

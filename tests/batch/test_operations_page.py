@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from pathlib import Path
 
-from cpmon.batch.memory import Memory
-from cpmon.batch.metrics import metrics
-from cpmon.batch.naming import CODES
-from cpmon.batch.plan import Plan, read_plan
-from cpmon.reduce.settings import parse_settings
-from tests.batch.test_telling import result
+from cpmon.batch.metrics import render_metrics
+from cpmon.batch.plan import CODES, read_plan
+from cpmon.batch.state import State
+from cpmon.config.batch import BatchSettings, InboxSettings, OutputSettings
+from cpmon.config.discovery import parse_settings
+from tests.batch.test_result import result
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -21,19 +20,18 @@ def test_the_settings_to_start_from_are_read(tmp_path: Path):
     (text,) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
     file = tmp_path / "cpmon.toml"
     file.write_text(text, encoding="utf-8")
-    plan = read_plan(parse_settings(file).tables, str(file))
-    assert len(plan.outputs) == 3 and plan.quarantine is not None
+    plan = read_plan(parse_settings(file))
+    assert len(plan.outputs) == 3 and plan.batch.quarantine is not None
 
 
 def test_every_key_of_the_batch_is_told():
-    names = {"every": "watch", "hook_seconds": "hook_limit", "inboxes": "folder", "outputs": "path"}
-    for each in fields(Plan):
-        if each.name != "file":
-            assert f"`{names.get(each.name, each.name)}`" in PAGE, each.name
+    for table in (InboxSettings, BatchSettings, OutputSettings):
+        for key in table.__struct_encode_fields__:
+            assert f"`{key}`" in PAGE, key
 
 
 def test_every_metric_is_told():
-    for family in re.findall(r"# TYPE (\w+) (\w+)", metrics(Memory(), result())):
+    for family in re.findall(r"# TYPE (\w+) (\w+)", render_metrics(State(), result())):
         name = family[0] + ("_total" if family[1] == "counter" else "")
         assert f"`{name}" in PAGE
 

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import tomllib
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 from cpmon.batch import Plan, read_plan
-from cpmon.batch.naming import file_for
+from cpmon.batch.plan import output_path
+from cpmon.config import Document
+from cpmon.config.settings import SiteSettings, settings_from
+from cpmon.config.values import converter
 from cpmon.schemas.errors import CpmonError
 
 INBOX = '[[inbox]]\nfolder = "in"\n'
 
 
 def plan(text: str) -> Plan:
-    return read_plan(tomllib.loads(text), "/site/cpmon.toml")
+    document = Document(text, "/site/cpmon.toml", "the settings")
+    site = document.read(SiteSettings, converter(Path("/site")))
+    return read_plan(settings_from(site, document, {}))
 
 
 def test_paths_start_at_the_folder_of_the_settings():
     found = plan(INBOX + '[batch]\nquarantine = "bad"\nmetrics = "/var/m.prom"\n')
     assert found.inboxes[0].folder == Path("/site/in")
-    assert (found.quarantine, found.metrics) == (Path("/site/bad"), Path("/var/m.prom"))
+    assert (found.batch.quarantine, found.batch.metrics) == (Path("/site/bad"), Path("/var/m.prom"))
 
 
 def test_an_inbox_takes_the_batchs_settling_time_unless_it_has_its_own():
@@ -52,7 +56,7 @@ def test_a_list_of_reports_is_an_output_for_each():
         (INBOX + "recursive = 1", "inbox[0].recursive", "true or false"),
         (INBOX + 'settle = "soon"', "inbox[0].settle", "as 90s, 15m, 1h or 2d"),
         (INBOX + 'system = "../x"', "inbox[0].system", "a system's name"),
-        ("[inbox]\nfolder = 3", "inbox[0].folder", "a text"),
+        ("[inbox]\nfolder = 3", "inbox.folder", "a text"),
         ("inbox = 3", "inbox", "[[inbox]]"),
         (INBOX + "[batch]\nhook_end = 'x'", "batch.hook_end", "a list of texts"),
         (INBOX + "[[output]]\npath = 'x'", "output[0]", "one of report, table, pages, exceptions"),
@@ -85,11 +89,11 @@ def test_a_mistake_is_named_with_its_key_and_what_is_allowed(
     ],
 )
 def test_marks_of_a_path_become_day_and_system(pattern: str, expected: str):
-    assert file_for(Path(pattern), date(2026, 3, 9), "VM1", "PAGING") == Path(expected)
+    assert output_path(Path(pattern), date(2026, 3, 9), "VM1", "PAGING") == Path(expected)
 
 
 @pytest.mark.parametrize("system", ["../../etc", "a/b", "..", "/abs", "x\0y", "{date}%Y"])
 def test_the_name_of_a_system_cannot_lead_out_of_its_folder(system: str):
-    found = file_for(Path("/o/{system}/r.txt"), date(2026, 3, 9), system)
+    found = output_path(Path("/o/{system}/r.txt"), date(2026, 3, 9), system)
     assert found.parts[:2] == ("/", "o") and len(found.parts) == 4
     assert found.parts[2] not in ("..", ".") and "\0" not in str(found)

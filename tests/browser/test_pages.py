@@ -12,11 +12,11 @@ import pytest
 from cpmon.cli.main import Status
 from cpmon.cli.main import run as run_command
 from cpmon.cli.output import write_file
+from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.reduce.page.page import write_pages
-from cpmon.reduce.reducing import reduce
-from cpmon.reduce.settings import Settings
+from cpmon.reduce.reports.reducing import reduce
 from cpmon.store import Store, connect
 from tests.browser.chromium import Tab, chromium, find_chromium
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.generate.damage import KINDS
+from cpmon.generate.damage.kinds import KINDS
 from tests.cli.answer import Cpmon
 from tests.dumps import FRAME, dump, fields, frame, frame_end, interval, interval_end, samples
 from tests.scenarios import CONFIG

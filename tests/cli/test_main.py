@@ -14,6 +14,7 @@ import pytest
 from cpmon import __version__
 from cpmon.cli.main import COMMANDS, Status
 from cpmon.schemas.errors import BusyError
+from cpmon.store import Store
 from tests.cli.answer import Cpmon
 from tests.dumps import FRAME, dump, interval
 from tests.scenarios import CONFIG, SAMPLE
@@ -52,7 +53,7 @@ def test_the_help_of_a_command_answers_and_has_an_example(name: str, cpmon: Cpmo
 def test_help_names_every_command(cpmon: Cpmon):
     answer = cpmon("-h")
     assert answer.status is Status.DONE
-    for name, said in COMMANDS.items():
+    for name, (_, said) in COMMANDS.items():
         assert f"  {name} " in answer.text and said in answer.text
 
 
@@ -68,6 +69,31 @@ def test_what_needs_no_data_imports_no_heavy_library(words: list[str]):
     )
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, check=True)
     assert done.stdout.splitlines()[-1] == b"heavy"
+
+
+LIBRARIES = {"pandas", "scipy", "altair", "great_expectations"}
+"""What most commands do not need, and what takes a long time to import."""
+
+
+def test_commands_about_data_import_only_the_libraries_that_they_need(store: Store):
+    dump = "sample-data/small-lab/LAB.mon.zst"
+    query = "SELECT count(*) FROM users_by_time"
+    assert _imported("ingest", dump, "--store", str(store.root)) == set()
+    for words in (["reduce"], ["report", "USER_RESOURCE_UTIL"], ["query", query], ["exceptions"]):
+        assert _imported(*words, "--store", str(store.root)) == set(), words
+    assert "great_expectations" in _imported("validate", "--store", str(store.root))
+
+
+def _imported(*words: str) -> set[str]:
+    """Libraries of LIBRARIES that a command imports in a process of its own."""
+    code = (
+        "import sys; from cpmon.cli.main import run; status = run(sys.argv[1:]); "
+        f"print('imported', *sorted({LIBRARIES} & set(sys.modules))); sys.exit(status)"
+    )
+    call = [sys.executable, "-c", code, *words]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode in (Status.DONE, Status.WARNINGS), done.stderr
+    return {*done.stdout.splitlines()[-1].split()[1:]}
 
 
 def test_a_command_without_its_argument_says_how_to_get_help(cpmon: Cpmon):
@@ -174,7 +200,7 @@ def test_a_failure_of_ours_gives_1_and_its_traceback_only_when_asked(
     def fail(*_: object) -> None:
         raise LookupError("a bug")
 
-    monkeypatch.setattr("cpmon.ingest.inventory.take_inventory", fail)
+    monkeypatch.setattr("cpmon.ingest.inspect.inventory.take_inventory", fail)
     answer, shown = cpmon("list", good), cpmon("--debug", "list", good)
     assert answer.status is shown.status is Status.FAILED
     assert "LookupError: a bug" in answer.err and "cpmon --debug" in answer.err
@@ -186,7 +212,7 @@ def test_a_busy_store_gives_75(cpmon: Cpmon, good: Path, monkeypatch: pytest.Mon
     def busy(*_: object) -> None:
         raise BusyError("held by another process")
 
-    monkeypatch.setattr("cpmon.ingest.inventory.take_inventory", busy)
+    monkeypatch.setattr("cpmon.ingest.inspect.inventory.take_inventory", busy)
     assert cpmon("list", good).status is Status.BUSY
 
 

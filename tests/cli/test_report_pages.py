@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.reduce import report_set
 from cpmon.reduce.page import content
 from tests.cli.answer import Cpmon
 
@@ -14,8 +12,8 @@ from tests.cli.answer import Cpmon
 @pytest.fixture
 def few_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page has the reports of the system, two charts and the tiles of one report only."""
-    only = SimpleNamespace(system=report_set.system)
-    monkeypatch.setattr(content, "report_set", only)
+    only = {name: one for name, one in content.REPORTS.items() if one.group == "system"}
+    monkeypatch.setattr(content, "REPORTS", only)
     monkeypatch.setattr(content, "CHARTS", content.CHARTS[:2])
     monkeypatch.setattr(content, "TILES", content.TILES[:1])
 

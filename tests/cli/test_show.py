@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.ingest.picking import Wanted, pick
-from cpmon.ingest.sources import open_source
+from cpmon.ingest.container.source import open_source
+from cpmon.ingest.inspect.record_filter import RecordFilter, select_records
 from tests.cli.answer import Answer, Cpmon
 from tests.dumps import FRAME, dump, fields, interval, record
 from tests.scenarios import CONFIG, SAMPLE, SCENARIOS, Scenario
@@ -194,7 +194,7 @@ def test_the_release_in_the_dump_decides_what_a_record_says(tmp_path: Path):
     config = fields("mtrsys", systmid="VMTEST", hcpcpeid="05010000")
     file.write_bytes(dump(interval(60, config, SAMPLE)))
     with open_source(file) as source:
-        assert [p.release for p in pick(source, Wanted())] == ["5.1.0"] * 3
+        assert [p.release for p in select_records(source, RecordFilter())] == ["5.1.0"] * 3
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
@@ -211,7 +211,7 @@ def test_showing_the_first_record_reads_no_more_than_it_takes(tmp_path: Path):
     one = interval(60, CONFIG, SAMPLE)
     file.write_bytes(one * 6000)
     with open_source(file) as source:
-        first = next(pick(source, Wanted()))
+        first = next(select_records(source, RecordFilter()))
         assert first.offset == FRAME
         assert source.size < len(one) * 6000 / 2
 
@@ -232,3 +232,11 @@ def test_the_page_shows_what_its_commands_print():
             check=False,
         )
         assert done.stdout + done.stderr == printed, line
+
+
+def test_a_record_is_found_at_its_offset_wherever_a_window_ends(mon: Path, cpmon: Cpmon):
+    """Each system record opens a window; what was read reaches beyond the first."""
+    mon.write_bytes(dump(interval(60, CONFIG, SAMPLE), interval(120, CONFIG, LATER)))
+    for at in (FRAME, FIRST_AT, 3 * FRAME, 2 * FRAME + FIRST_AT):
+        answer = cpmon("show", mon, "--at", hex(at), "--format", "json")
+        assert (answer.status, answer.rows[0]["record_offset"]) == (Status.DONE, at)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.reduce.reducing import reduce
-from cpmon.reduce.settings import Settings
+from cpmon.config import Settings
+from cpmon.reduce.reports.reducing import reduce
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
 

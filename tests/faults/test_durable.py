@@ -10,7 +10,7 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.store import Store
-from cpmon.store.store import replace_durably
+from cpmon.store.dumps.store import replace_durably
 from tests.faults.test_kills import new_dump
 
 

@@ -93,7 +93,7 @@ def test_what_is_half_written_without_a_lock_goes_after_a_day(tmp_path: Path):
     for old in (store.staging / "left", store.root / ".catalog.abc"):
         os.utime(old, (then, then))
 
-    store.sweep()
+    store.clean()
 
     assert list(store.staging.iterdir()) == []
     assert {entry.name for entry in store.root.iterdir()} == {"store.json", young.name, "staging"}

@@ -167,7 +167,7 @@ def test_a_clock_that_goes_back_changes_no_rows(tmp_path: Path, monkeypatch: pyt
         store = Store(tmp_path / name, create=True)
         for file in files:
             ingest(file, store)
-            store.sweep()
+            store.clean()
         monkeypatch.setattr(landing, "datetime", Clock)
     moments = [one["landed_at"] for one in Store(tmp_path / "back").dumps()]
     assert len(set(moments)) == 3 and min(moments) < "2023"

@@ -1,9 +1,11 @@
-"""A process that ingests, over and over, in children that may be killed: imports are done once.
+"""A process that runs commands, over and over, in children that may be killed: it imports once.
 
-Reads lines of JSON on standard input: {"dump", "store", "ask", "fsize", "die_before"}; tells the
-child's number, then, when it has ended, its status and what it said. `ask`: the store is asked
-afterwards, so that the catalogue is made; `fsize`: no file may grow beyond so many bytes;
-`die_before`: it dies before that call, counted, of those that change what others see of the store.
+Reads lines of JSON on standard input: {"dump", "store", "ask", "fsize", "die_before", "words"};
+tells the child's number, then, when it has ended, its status and what it said. `words`: the command
+line to run, instead of an ingest; `ask`: the store is asked afterwards, so that the catalogue is
+made; `fsize`: no file may grow beyond so many bytes; `die_before`: it dies before that call,
+counted, of those that change what others see of the disk; without one that late it prints
+"steps" and their number as its last line.
 """
 
 from __future__ import annotations
@@ -15,14 +17,15 @@ import resource
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from cpmon.cli import ingest_command, site_settings
+from cpmon.cli import site_settings
 from cpmon.cli.main import Status, run
+from cpmon.cli.store import ingest_command
 from cpmon.ingest import landing
 from cpmon.schemas.arrow import schemas
 from cpmon.schemas.registry import by_record, fingerprint
@@ -39,9 +42,12 @@ def child(said: dict[str, Any], out: int) -> NoReturn:
     os.dup2(out, 2)
     if said.get("fsize"):
         resource.setrlimit(resource.RLIMIT_FSIZE, (said["fsize"], said["fsize"]))
+    steps = itertools.count(1)
     if said.get("die_before"):
-        die_before(said["die_before"])
-    status = run(["ingest", said["dump"], "--store", said["store"]])
+        die_before(said["die_before"], steps)
+    status = run(said.get("words") or ["ingest", said["dump"], "--store", said["store"]])
+    if said.get("die_before"):
+        print(f"steps {next(steps) - 1}")
     if said.get("ask") and status in (Status.DONE, Status.WARNINGS):
         with connect(Store(Path(said["store"]))) as connection:
             connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall()
@@ -50,24 +56,28 @@ def child(said: dict[str, Any], out: int) -> NoReturn:
     os._exit(int(status))
 
 
-def die_before(call: int) -> None:
-    """Count the calls that change what others see of the store, and die before one of them."""
-    left = itertools.count(call - 1, -1)
+def die_before(call: int, steps: Iterator[int]) -> None:
+    """Count the calls that change what others see of the disk, and die before one of them."""
 
-    def counted(known: Callable[..., Any]) -> Callable[..., Any]:
+    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            if next(left) == 0:
+            if next(steps) == call:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return known(*args, **kwargs)
+            return function(*args, **kwargs)
 
         return wrapped
 
-    for owner, names in (
-        (os, ("fsync", "rename", "replace")),
-        (Path, ("rename", "replace", "mkdir", "unlink")),
-    ):
-        for name in names:
-            setattr(owner, name, counted(getattr(owner, name)))
+    def creating(function: Callable[..., int]) -> Callable[..., int]:
+        count = counted(function)
+
+        def wrapped(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
+            return (count if flags & os.O_CREAT else function)(path, flags, *args, **kwargs)
+
+        return wrapped
+
+    for name in ("fsync", "rename", "replace", "link", "mkdir", "rmdir", "unlink", "remove"):
+        setattr(os, name, counted(getattr(os, name)))
+    setattr(os, "open", creating(os.open))  # noqa: B010 - mypy allows no assignment
 
 
 def main() -> None:

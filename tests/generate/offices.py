@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from cpmon.generate import dump_frames
-from cpmon.generate.scenario_file import parse_scenario
+from cpmon.generate.loading import parse_scenario
 from tests.generate.figures import Dump
 
 OFFICE = """

@@ -2,49 +2,48 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cpmon.generate import (
     dump_frames,
-    hardware,
     load_scenario,
     parse_scenario,
-    population,
-    scenario,
     scenario_names,
-    targets,
 )
-from cpmon.generate.repetitions.spec import Difference, Samples
+from cpmon.generate.scenario.hardware import Machine, Partition, Storage, VolumeGroup
+from cpmon.generate.scenario.reader import RunTable, ScenarioTable
+from cpmon.generate.scenario.repetitions import DifferenceKeys, SampleKeys
+from cpmon.generate.scenario.scenario import Monitor, Targets
+from cpmon.generate.scenario.users import Disturbance, Transactions, UserGroup, Workload
 from tests.generate.plain_reader import records
 
 TEXT = (Path(__file__).parents[2] / "docs" / "generate.md").read_text(encoding="utf-8")
 TABLES = (
-    scenario.Scenario,
-    scenario.Monitor,
-    hardware.Machine,
-    hardware.Partition,
-    hardware.Storage,
-    hardware.VolumeGroup,
-    population.UserGroup,
-    population.Workload,
-    population.Transactions,
-    population.Disturbance,
-    scenario.Run,
-    targets.Targets,
-    Samples,
-    Difference,
+    ScenarioTable,
+    Monitor,
+    Machine,
+    Partition,
+    Storage,
+    VolumeGroup,
+    UserGroup,
+    Workload,
+    Transactions,
+    Disturbance,
+    RunTable,
+    Targets,
+    SampleKeys,
+    DifferenceKeys,
 )
-NOT_KEYS = {"run_id", "runs", "repetitions"}
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
 def test_every_key_is_described(table: type):
-    keys = {f.name for f in dataclasses.fields(table)} - NOT_KEYS
-    assert keys <= set(re.findall(r"[`.\[](\w+)[`\]]", TEXT))
+    keys = {f.name for f in msgspec.structs.fields(table)}
+    assert keys <= set(re.findall(r"[`.\[](\w+)[`.\]]", TEXT))
 
 
 def test_the_example_is_a_scenario_that_generates():

@@ -13,7 +13,7 @@ import pytest
 from cpmon.generate import Compression, dump_frames, load_scenario, parse_scenario, write_run
 from tests.generate.figures import dump_of
 from tests.generate.plain_reader import records
-from tests.generate.test_scenario import SMALL
+from tests.generate.scenario.test_scenario import SMALL
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others():

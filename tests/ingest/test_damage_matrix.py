@@ -22,13 +22,13 @@ import pytest
 
 from cpmon.cli.main import Status, run
 from cpmon.generate import damaged, dump_frames, parse_damage, parse_scenario
-from cpmon.generate.damage import CUT_COMPRESSED, KINDS
+from cpmon.generate.damage.kinds import CUT_COMPRESSED, KINDS
 from cpmon.ingest import ingest
 from cpmon.ingest.findings import Code
 from cpmon.store import Store, connect
+from tests.generate.damage.test_damage import Back, Offsets, Seen, at_home, check_rows, shifted
 from tests.generate.plain_reader import FRAME, Record, Set, records, sets
-from tests.generate.test_damage import Back, Offsets, Seen, at_home, check_rows, shifted
-from tests.generate.test_scenario import SMALL
+from tests.generate.scenario.test_scenario import SMALL
 from tests.scenarios import capture
 
 

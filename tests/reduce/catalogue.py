@@ -25,8 +25,8 @@ from cpmon.schemas import Field, Layout, layout
 from cpmon.schemas.arrow import outer_keys
 from cpmon.schemas.field import Type
 from cpmon.store import Store, connect
-from cpmon.store.companions import TABLES
-from cpmon.store.template import load, save
+from cpmon.store.runs.companions import TABLES
+from cpmon.store.views.template import load, save
 
 START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001  (the catalogue has UTC without zone)
 TOD_SECOND = 4_096_000_000
@@ -66,7 +66,7 @@ def _saved(make: Callable[[], duckdb.DuckDBPyConnection]) -> Path:
     folder = Path(mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with make() as con:
-        save(con, folder / "made.duckdb")
+        save(con, folder / "made.duckdb", folder)
     return folder / "made.duckdb"
 
 

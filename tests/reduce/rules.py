@@ -9,9 +9,10 @@ from typing import Any
 
 import duckdb
 
+from cpmon.config.rules import Layer
 from cpmon.reduce import reductions
-from cpmon.reduce.exceptions import Exceptions, exceptions
-from cpmon.reduce.rule import Rule, Severity
+from cpmon.reduce.rules.exceptions import Exceptions, exceptions
+from cpmon.reduce.rules.rule import Rule, Severity
 from cpmon.store import Store, connect
 from tests.reduce.catalogue import insert, minute
 
@@ -66,6 +67,10 @@ def shares(
         insert(con, "interval.sytprp", {**key, **place, **(grown if value is not None else {})})
 
 
+MINE = Layer("mine.toml", {}, lambda key: f"mine.toml: {key}")
+"""A file of rules, as messages name it."""
+
+
 def busy(**changed: Any) -> Rule:
     """A rule: a processor busy for more than 90 %."""
     said: dict[str, Any] = {
@@ -81,7 +86,7 @@ def busy(**changed: Any) -> Rule:
         "object_name": "CPU {cpu}",
         "record": "sytprp",
         "record_keys": {"pfxcpuad": "cpu"},
-        "places": {"limit": "mine.toml", "sql": "mine.toml"},
+        "sources": {"limit": MINE, "sql": MINE},
     }
     return Rule(**said | changed)
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.reduce.cells import UTC_ZONE, cell_text
-from cpmon.reduce.column_texts import column_texts
-from cpmon.reduce.printing import Format, Style
-from cpmon.reduce.report_shape import HEX, ReportColumn
+from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
+from cpmon.reduce.render.printing import Format, Style
+from cpmon.reduce.reports.cells import UTC_ZONE, cell_text
+from cpmon.reduce.reports.column_texts import column_texts
 
 FORMS = [
     *(Format(digits) for digits in range(5)),

@@ -9,14 +9,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from cpmon.reduce.exceptions import exceptions
-from cpmon.reduce.exceptions_text import render_exceptions
-from cpmon.reduce.rule import Comparison, Severity
-from cpmon.reduce.settings import Settings
-from cpmon.reduce.shifts import Shift
+from cpmon.config import Settings
+from cpmon.config.shifts import Shift
+from cpmon.reduce.rules.exceptions import exceptions
+from cpmon.reduce.rules.exceptions_text import render_exceptions
+from cpmon.reduce.rules.rule import Comparison, Severity
 from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import insert, minute
-from tests.reduce.rules import asked, busy, catalogue, found, intervals, met, shares
+from tests.reduce.rules import MINE, asked, busy, catalogue, found, intervals, met, shares
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_a_rule_can_hold_in_the_hours_of_a_shift_only(con: duckdb.DuckDBPyConnec
     got = met(con, busy(shift="late"), settings=Settings(shifts={"late": late}))
     assert spans(got) == [("CPU 0", minute(3), minute(5))]
     with pytest.raises(CpmonError) as error:
-        met(con, busy(shift="night", places={"shift": "mine.toml"}))
+        met(con, busy(shift="night", sources={"shift": MINE}))
     assert error.value.place == "mine.toml: exceptions.busy.shift"
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from cpmon.cli.output import write_file
 from cpmon.reduce import ReportResult, report
-from cpmon.reduce.cells import cell_text
+from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
 from cpmon.reduce.page.chart import Chart, Drawn, known
 from cpmon.reduce.page.chart_set import CHARTS
 from cpmon.reduce.page.content import Content, Figure, Group
@@ -26,9 +26,9 @@ from cpmon.reduce.page.points import POINTS, Points, read_points, with_gaps
 from cpmon.reduce.page.short import short_report
 from cpmon.reduce.page.tiles import TILES, shown_tiles
 from cpmon.reduce.page.window import Window, file_names, windows
-from cpmon.reduce.printing import Format, Style
-from cpmon.reduce.report_set import REPORTS
-from cpmon.reduce.report_shape import HEX, ReportColumn
+from cpmon.reduce.render.printing import Format, Style
+from cpmon.reduce.reports.cells import cell_text
+from cpmon.reduce.reports.report_set import REPORTS
 from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import insert, lab, minute
 
@@ -131,7 +131,7 @@ def test_a_chart_of_processors_shows_all_of_them_by_sums(
 def test_a_chart_of_the_greatest_objects_has_a_line_for_each_by_rank(
     con: duckdb.DuckDBPyConnection, window: Window
 ):
-    chart = Chart("top", "", "", "%", (Drawn("PROCESSORS_BY_TIME", "total_util", ""),), top=1)
+    chart = Chart("top", "", "", (Drawn("PROCESSORS_BY_TIME", "total_util", ""),), top=1)
     points = read_points(con, chart, window.span, None)
     # Processor 1 ran for 54 of 60 and 15 of 30 s, processor 0 for 36 and 3.
     assert points.order == ("1",)
@@ -157,7 +157,7 @@ def test_the_pointer_is_told_times_of_the_zone_and_what_is_not_known():
 def test_a_drawing_has_title_and_description_and_its_names_are_escaped():
     columns = [[minute(1), minute(2)] * 2, [STRANGE, STRANGE, "b", "b"], [1.0, 2, 3, 4]]
     points = Points(pa.table(columns, schema=POINTS), (STRANGE, "b"))
-    drawn = svg(over_time(Chart("c", "", "", "%", ()), points, UTC), STRANGE, "about", "c")
+    drawn = svg(over_time(Chart("c", "", "", (), axis="%"), points, UTC), STRANGE, "about", "c")
     assert '<title id="c-title">&lt;b&gt;&amp;' in drawn
     assert '<desc id="c-desc">about</desc>' in drawn
     assert "<b>" not in drawn
@@ -167,7 +167,7 @@ def test_a_drawing_has_title_and_description_and_its_names_are_escaped():
 
 def test_a_limit_is_drawn_where_values_come_near_it():
     made = pa.table([[minute(1), minute(2)], ["a", "a"], [40.0, 60.0]], schema=POINTS)
-    points, chart = Points(made, ("a",)), Chart("c", "", "", "%", ())
+    points, chart = Points(made, ("a",)), Chart("c", "", "", (), axis="%")
     assert len(over_time(chart, points, UTC, limit=90)["layer"]) == 2
     assert len(over_time(chart, points, UTC, limit=900)["layer"]) == 1
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.reduce.printing import (
+from cpmon.reduce.render.printing import (
     DASH,
     Format,
     Printed,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cpmon.reduce import reduction, reductions
-from cpmon.reduce.reductions import ordered, parse
-from cpmon.reduce.report_set import REPORTS
+from cpmon.reduce.reductions.reductions import ordered, parse
+from cpmon.reduce.reports.report_set import REPORTS
 from cpmon.schemas import CpmonError, tables
 from tests.reduce.catalogue import META
 
@@ -72,12 +72,12 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 GOOD = """\
 -- A thing.
-CREATE OR REPLACE VIEW thing (
+CREATE OR REPLACE VIEW thing AS
+WITH other AS (SELECT name FROM meta.run)
+SELECT
   -- Its name.
   name
-) AS
-WITH other AS (SELECT name FROM meta.run)
-SELECT name FROM other JOIN _base USING (name);
+FROM other JOIN _base USING (name);
 """
 
 
@@ -93,7 +93,6 @@ def test_a_file_is_read_for_what_it_reads(tmp_path: Path) -> None:
     [
         ("thing", GOOD.replace("-- A thing.\n", ""), "not one documented view"),
         ("other", GOOD, "not called as its view"),
-        ("thing", GOOD.replace("  -- Its name.\n", ""), "has no comment"),
     ],
 )
 def test_a_file_of_another_shape_is_an_error(
@@ -102,6 +101,31 @@ def test_a_file_of_another_shape_is_an_error(
     with pytest.raises(CpmonError, match=problem) as caught:
         parse(written(tmp_path, name, text))
     assert caught.value.place == f"{name}.sql"
+
+
+BASE = """\
+-- What things are made of.
+CREATE OR REPLACE VIEW _base AS
+SELECT
+  -- Name of the part.
+  part AS name
+FROM meta.run;
+"""
+
+
+def test_a_column_without_a_comment_inherits_one_or_is_an_error(tmp_path: Path) -> None:
+    plain = (
+        "-- A thing.\nCREATE OR REPLACE VIEW thing AS\nSELECT b.name AS called FROM _base AS b;\n"
+    )
+    base = parse(written(tmp_path, "_base", BASE))
+    *_, thing = ordered([parse(written(tmp_path, "thing", plain)), base])
+    assert [(column.name, column.doc) for column in thing.columns] == [
+        ("called", "Name of the part.")
+    ]
+    computed = parse(written(tmp_path, "thing", plain.replace("b.name", "b.name || '!'")))
+    with pytest.raises(CpmonError, match="has no comment") as caught:
+        ordered([computed, base])
+    assert (caught.value.place, caught.value.found) == ("thing.sql", "called")
 
 
 def test_a_missing_view_and_a_ring_are_errors(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.reduce import render
+from cpmon.reduce.render.render import render
 from cpmon.schemas import CpmonError
 
 WIDE = """SELECT * FROM (VALUES

@@ -9,7 +9,7 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import find_report, reductions, render_report, report, report_names
-from cpmon.reduce.report_shape import Lines
+from cpmon.reduce.metrics.report_shape import Lines
 from cpmon.store import Store, connect
 from tests.conftest import Golden
 

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 from collections.abc import Iterator
 from datetime import date, timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from cpmon.config import Settings
+from cpmon.config.shifts import Shift
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report, report_names
-from cpmon.reduce.ordered import Ordered
-from cpmon.reduce.reducing import reduce
-from cpmon.reduce.reductions import reduction
-from cpmon.reduce.report_set import REPORTS
-from cpmon.reduce.report_shape import Latest, Level, Lines, ReportColumn, Sums, Total
-from cpmon.reduce.rollups import Rollup, read_columns, rollup_of
-from cpmon.reduce.settings import Settings
-from cpmon.reduce.shifts import read_shifts
-from cpmon.reduce.spans import Spans
+from cpmon.reduce.metrics.report_shape import Latest, Level, Lines, ReportColumn, Sums, Total
+from cpmon.reduce.reductions.reductions import reduction
+from cpmon.reduce.reports import rolling
+from cpmon.reduce.reports.reducing import reduce
+from cpmon.reduce.reports.report_set import REPORTS
+from cpmon.reduce.reports.rolling import RollingUp
+from cpmon.reduce.reports.rollups import LEVELS, Rollup, rollup_of
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
-from cpmon.store.retention import Retention, plan, prune
+from cpmon.store.results.reduction_database import ReductionDatabase
+from cpmon.store.results.retention import Retention, plan, prune
+from cpmon.store.results.stamps import bases
 from tests.reduce.catalogue import minute
+from tests.shifts import daily
 
 COLUMNS = (
     ReportColumn("io_rate", "I/O", mean=Sums("ios", "seconds", 2.0)),
@@ -44,7 +52,7 @@ ROLLUP = Rollup("made_up", ("device",), COLUMNS)
 Pair = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyConnection]
 """A store as it was reduced, and one of which only roll-ups are left."""
 
-SHIFTS = read_shifts({"late": {"from": "08:15", "to": "08:30"}}, "UTC", "here")
+SHIFTS = daily("late", "08:15", "08:30")
 
 
 def rows(*given: tuple[float, int, float, float | None, int | None, int, str | None]) -> pa.Table:
@@ -79,13 +87,31 @@ LITERAL = rows(
 )
 
 
+@cache
+def database() -> ReductionDatabase:
+    folder = Path(mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return ReductionDatabase(Store(folder / "store", create=True), reductions(), folder)
+
+
+def tables(rows: pa.Table, *shifts: Shift) -> dict[str, pa.Table]:
+    """Level -> the roll-up of some rows."""
+    with TemporaryDirectory() as folder:
+        piece = Path(folder) / "piece.parquet"
+        pq.write_table(rows, piece)
+        with RollingUp(database(), ROLLUP, piece, shifts) as rolling:
+            for level in LEVELS:
+                rolling.write(level, Path(folder) / level)
+        return {level: pq.ParquetFile(Path(folder) / level).read() for level in LEVELS}
+
+
 def lines(table: pa.Table, *columns: str) -> list[tuple[Any, ...]]:
     found = sorted(table.to_pylist(), key=lambda row: (row["device"], row["interval_end"]))
     return [tuple(row[column] for column in columns) for row in found]
 
 
 def test_a_quarter_has_sums_of_its_intervals():
-    table = ROLLUP.tables(LITERAL)["15m"]
+    table = tables(LITERAL)["15m"]
     assert lines(table, "device", "interval_end", "intervals", "seconds") == [
         (1, minute(15), 2, 90.0),
         (1, minute(30), 2, 120.0),
@@ -112,7 +138,7 @@ def test_a_quarter_has_sums_of_its_intervals():
 
 
 def test_what_is_never_known_is_null_and_not_zero():
-    table = ROLLUP.tables(rows((1, 1, 60, None, None, 0, None)))["hour"]
+    table = tables(rows((1, 1, 60, None, None, 0, None)))["hour"]
     (row,) = table.to_pylist()
     unknown = ("io_rate", "ios_sum", "io_rate_max", "io_rate_p95", "pages", "pages_sum", "volser")
     assert {name: row[name] for name in unknown} == dict.fromkeys(unknown)
@@ -123,14 +149,14 @@ def test_the_95th_percentile_is_that_of_the_nearest_rank():
     many = rows(*((n + 1, 1, 60, 30.0 * (n + 1), n, 0, None) for n in range(40)))
     few = rows(*((n + 1, 1, 60, 30.0 * (n + 1), n, 0, None) for n in range(19)))
 
-    assert lines(ROLLUP.tables(many)["hour"], "io_rate_max", "io_rate_p95") == [(40.0, 38.0)]
-    assert lines(ROLLUP.tables(few)["hour"], "io_rate_max", "io_rate_p95") == [(19.0, 19.0)]
+    assert lines(tables(many)["hour"], "io_rate_max", "io_rate_p95") == [(40.0, 38.0)]
+    assert lines(tables(few)["hour"], "io_rate_max", "io_rate_p95") == [(19.0, 19.0)]
 
 
 def test_percentiles_of_spans_of_many_sizes_are_told_apart():
     sizes = range(20, 45)
     table = rows(*((n + 1, device, 60, 0.0, n, 0, None) for device in sizes for n in range(device)))
-    found = lines(ROLLUP.tables(table)["hour"], "device", "pages_p95")
+    found = lines(tables(table)["hour"], "device", "pages_p95")
     assert found == [(size, float(-(-size * 95 // 100) - 1)) for size in sizes]
 
 
@@ -164,7 +190,7 @@ def test_percentiles_of_days_are_those_of_all_values(
         }
     )
 
-    found = lines(ROLLUP.tables(table)["day"], "pages_max", "pages_p95")
+    found = lines(tables(table)["day"], "pages_max", "pages_p95")
 
     for of, (greatest, high) in enumerate(found):
         known = np.sort(pages[(device == of) & ~unknown])
@@ -183,14 +209,15 @@ def test_a_shift_comes_to_what_its_rows_alone_come_to(first: int, last: int):
             for n in range(1, 121)
         )
     )
-    (late,) = SHIFTS.values()
+    clock = (f"{minute(n):%H:%M}" for n in (first, last))
+    (late,) = daily("late", *clock).values()
     time = everything.column("interval_end")
     begins, ends = (pa.scalar(minute(n), time.type) for n in (first, last))
     inside = pc.and_(pc.greater(time, begins), pc.less_equal(time, ends))
     chosen = everything.filter(inside)
 
-    of_both = ROLLUP.tables(everything, {late: chosen.column("interval_end").combine_chunks()})
-    alone = ROLLUP.tables(chosen)
+    of_both = tables(everything, late)
+    alone = tables(chosen)
 
     for level, table in of_both.items():
         of_shift = table.filter(pc.equal(table.column("shift"), late.name))
@@ -199,13 +226,27 @@ def test_a_shift_comes_to_what_its_rows_alone_come_to(first: int, last: int):
         )
 
 
+def test_objects_that_are_rolled_up_part_by_part_come_to_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    everything = rows(
+        *((n, device, 60, n * 7 % 23, n, 1, "V") for device in range(9) for n in range(1, 50))
+    )
+    at_once = tables(everything, *SHIFTS.values())
+    monkeypatch.setattr(rolling, "AT_ONCE", 200)
+
+    assert tables(everything, *SHIFTS.values()) == at_once
+
+
 def test_no_rows_are_no_spans():
-    assert [len(table) for table in ROLLUP.tables(LITERAL.slice(0, 0)).values()] == [0, 0, 0]
+    assert [len(table) for table in tables(LITERAL.slice(0, 0)).values()] == [0, 0, 0]
 
 
 def test_an_object_without_a_name_is_an_object():
-    table = pa.table({"end": pa.array([minute(1)] * 2), "key": pa.array([None, "A"])})
-    assert len(Spans(Ordered(table, "end", ("key",), "end"), timedelta(hours=1))) == 2
+    found = tables(
+        rows((1, None, 60, 1, 1, 1, "A"), (2, None, 60, 2, 2, 2, "B"), (1, 7, 60, 3, 3, 3, "C"))
+    )
+    assert sorted(found["hour"].column("pages").to_pylist()) == [1.5, 3.0]
 
 
 @pytest.mark.parametrize("name", sorted({r.reduction for r in REPORTS.values()}))
@@ -214,9 +255,15 @@ def test_every_report_of_lines_can_be_rolled_up(name: str):
     rollup = rollup_of(name)
     assert (rollup is None) == (kinds == {Lines.ROW})
     if rollup is not None:
-        known = {column.name for r in reductions() if r.name == name for column in r.columns}
-        assert set(read_columns(rollup)) <= known
-        assert all(rollup.docs().values())
+        end, typed = "NULL AS interval_end", "CAST(NULL AS TIMESTAMP) AS interval_end"
+        kept = next(basis.kept for basis in bases(reductions()) if basis.name == name)
+        rows = ", ".join(f"NULL AS {column.name}" for column in reduction(kept).columns)
+        shifts = "(SELECT '' AS shift, '' AS hours, NULL AS interval_end)"
+        query = rollup.select("hour", f"(SELECT {rows.replace(end, typed)})", shifts, few=False)
+        columns = duckdb.sql(query).columns
+        docs = rollup.docs({column.name: column.doc for column in reduction(name).columns})
+        assert list(docs) == columns[: len(docs)] == columns
+        assert all(docs.values())
 
 
 @pytest.fixture(scope="module")
@@ -293,7 +340,7 @@ def test_a_shift_that_was_rolled_up_is_read(stores: Pair):
 
 
 def test_a_shift_that_was_not_rolled_up_is_refused(stores: Pair):
-    other = read_shifts({"late": {"from": "08:00", "to": "08:30"}}, "UTC", "here")
+    other = daily("late", "08:00", "08:30")
     refused = pytest.raises(CpmonError, match="not rolled up by shift late")
     with refused as caught:
         report(stores[1], "USER_PAGING", shift="late", settings=Settings(shifts=other))

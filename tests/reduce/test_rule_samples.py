@@ -8,14 +8,14 @@ from datetime import date, datetime, time, timedelta
 import duckdb
 import pytest
 
+from cpmon.config import Settings
 from cpmon.ingest import ingest
-from cpmon.reduce.exceptions import Scope, exceptions_of, load_rules
-from cpmon.reduce.reductions import reductions
-from cpmon.reduce.settings import Settings
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.rules.exceptions import Scope, exceptions_of, load_rules
 from cpmon.schemas import CpmonError
 from cpmon.store import Store
-from cpmon.store.gathered import gathered
-from cpmon.store.span_samples import SpanSamples
+from cpmon.store.catalogue.gathered import gathered
+from cpmon.store.catalogue.span_samples import SpanSamples
 from tests.batch.fleet import BEGIN, DAMAGES, hourly
 
 FIRST = BEGIN.date()
@@ -53,6 +53,9 @@ def con(store: Store) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
+RULES = Settings(exceptions=LOW | SITE)
+
+
 def scope(system: str | None, first: date, days: int = 1) -> Scope:
     since = datetime.combine(first, time.min)
     return Scope(system, since, since + timedelta(days=days))
@@ -70,7 +73,7 @@ def scope(system: str | None, first: date, days: int = 1) -> Scope:
 def test_they_are_the_same(
     store: Store, con: duckdb.DuckDBPyConnection, system: str | None, day: date, met: str
 ):
-    rules, asked = load_rules(LOW | SITE), scope(system, day)
+    rules, asked = load_rules(RULES), scope(system, day)
     whole = exceptions_of(con, rules, asked, Settings())
     with SpanSamples(con, store) as samples:
         near = exceptions_of(con, rules, asked, Settings(), samples=samples)
@@ -90,7 +93,11 @@ def test_only_rules_that_need_no_more_are_asked_by_the_samples_of_the_span(
     with SpanSamples(con, store) as samples:
         for system in SYSTEMS:  # the second is asked when the first has narrowed them
             found = exceptions_of(
-                con, load_rules(LOW | SITE), scope(system, DAYS[2]), Settings(), samples=samples
+                con,
+                load_rules(RULES),
+                scope(system, DAYS[2]),
+                Settings(),
+                samples=samples,
             )
             assert rows(con) < whole / 2
             by_rule = {row["rule"]: row["value"] for row in found.table.to_pylist()}
@@ -102,7 +109,7 @@ def test_a_rule_that_fails_leaves_no_narrow_samples_behind(
     store: Store, con: duckdb.DuckDBPyConnection
 ):
     whole = rows(con)
-    broken = load_rules({"user-looping": {"sql": "SELECT 1 AS one"}})
+    broken = load_rules(Settings(exceptions={"user-looping": {"sql": "SELECT 1 AS one"}}))
     with pytest.raises(CpmonError, match="user-looping"), SpanSamples(con, store) as samples:  # noqa: PT012
         samples.near("ALPHA", *span(DAYS[1]), {"sytprp", "mtrsys"})
         assert rows(con) < whole

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.reduce.samples import (
+from cpmon.reduce.compare.samples import (
     MEASURES,
     confidence,
     deviation,

@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from cpmon.reduce.exceptions import exceptions
-from cpmon.reduce.rule_file import load_rules
+from cpmon.reduce.rules.exceptions import exceptions
+from cpmon.reduce.rules.rule_file import load_rules
 from tests.reduce.catalogue import insert, minute
 from tests.reduce.rules import catalogue, intervals, shares
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.reduce import load_spec, parse_spec
-from cpmon.reduce.spec import NOT_MEASURED
+from cpmon.reduce.compare.row import NOT_MEASURED
 from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import empty_catalogue
 
@@ -39,14 +39,14 @@ def test_one_base_stands_for_all_runs() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "found", "expected"),
     [
-        ("runs = 1", "t.toml: name", "nothing", "a text"),
+        ("runs = ['A']", "t.toml", "runs", "name = ..."),
         (HEAD, "t.toml: groups", "nothing", "at least one group with a row"),
         ('name = "t"\nruns = []\n', "t.toml: runs", "[]", "at least one run"),
         (
             'name = "t"\nruns = ["A", "A"]',
             "t.toml: runs",
             "['A', 'A']",
-            "a list without repetition",
+            "a text, or a list of texts without repetition",
         ),
         ('base = "C"\n' + rows(UTIL), "t.toml: base", "'C'", "one of A, B"),
         ('base = { A = "A" }\n' + rows(UTIL), "t.toml: base", "{'A': 'A'}", "one of A, B"),
@@ -57,7 +57,7 @@ def test_one_base_stands_for_all_runs() -> None:
             "one of A, B",
         ),
         ("ratios = 1\n" + rows(UTIL), "t.toml: ratios", "1", "true or false"),
-        (rows("1"), "t.toml: groups[0].rows[0]", "1", "a table of keys"),
+        (rows("1"), "t.toml: groups[0].rows[0]", "1", "a table, as [groups[0].rows[0]]"),
         (
             rows(UTIL, UTIL),
             "t.toml: groups[0].rows[1].label",
@@ -98,7 +98,7 @@ def test_one_base_stands_for_all_runs() -> None:
             rows('{ label = "X", measure = "total_util", digits = 99 }'),
             "t.toml: groups[0].rows[0].digits",
             "99",
-            "an integer from 0 to 9",
+            "a whole number from 0 to 9",
         ),
         (
             rows('{ label = "X", measure = "total_util", scale = 0 }'),
@@ -131,7 +131,7 @@ def test_a_wrong_value_is_named_with_file_key_value_and_what_is_allowed(
 ) -> None:
     with pytest.raises(CpmonError) as caught:
         parse_spec(text, "t.toml")
-    assert caught.value.place == place
+    assert (caught.value.place or "").partition(", line")[0] == place
     assert caught.value.found == found
     assert (caught.value.expected or "").startswith(expected)
 
@@ -145,12 +145,12 @@ def test_every_number_of_the_run_summary_is_a_measure_and_nothing_else() -> None
 def test_an_unknown_key_is_an_error_with_the_nearest_known_one() -> None:
     with pytest.raises(CpmonError) as caught:
         parse_spec(rows('{ label = "X", measure = "total_util", digit = 1 }'), "t.toml")
-    assert caught.value.place == "t.toml: groups[0].rows[0].digit"
+    assert caught.value.place == "t.toml: groups[0].rows[0].digit, line 4"
     assert caught.value.remedy == "did you mean digits?"
 
 
 def test_a_file_that_is_no_toml_says_where() -> None:
-    with pytest.raises(CpmonError, match="no TOML") as caught:
+    with pytest.raises(CpmonError, match="the table spec cannot be read") as caught:
         parse_spec("name = 1 2\n", "t.toml")
     assert "line 1" in (caught.value.found or "")
 

@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 import pytest
 
 from cpmon.reduce import ComparisonTable, compare, parse_spec, render_comparison
-from cpmon.reduce.two_runs import RunComparison, compare_runs
-from cpmon.reduce.two_runs_text import render_runs
+from cpmon.reduce.compare.two_runs import RunComparison, compare_runs
+from cpmon.reduce.compare.two_runs_text import render_runs
 from tests.reduce.catalogue import empty_catalogue, insert, lab, minute
 from tests.reduce.test_two_runs import add_run
 

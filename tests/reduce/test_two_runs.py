@@ -11,10 +11,17 @@ import duckdb
 import numpy as np
 import pytest
 
-from cpmon.reduce.estimate import Estimate, adjusted, difference_p, estimate, level, ratio_samples
-from cpmon.reduce.standard_metrics import STANDARD_METRICS
-from cpmon.reduce.two_runs import MetricLine, RunComparison, Verdict, compare_runs
-from cpmon.reduce.two_runs_text import render_runs
+from cpmon.reduce.compare.estimate import (
+    Estimate,
+    adjusted,
+    difference_p,
+    estimate,
+    level,
+    ratio_samples,
+)
+from cpmon.reduce.compare.two_runs import MetricLine, RunComparison, Verdict, compare_runs
+from cpmon.reduce.compare.two_runs_text import render_runs
+from cpmon.reduce.metrics import compared_metrics
 from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import TOD_SECOND, close, empty_catalogue, insert, lab, minute
 
@@ -132,7 +139,7 @@ def test_an_interval_of_a_run_has_the_sums_behind_its_summary() -> None:
         **{"master_busy_tod": 54 * TOD_SECOND, "master_emulation_tod": 30 * TOD_SECOND},
         **{"master_cp_tod": 24 * TOD_SECOND, "spins": 90_000, "spin_tod": 1.8 * TOD_SECOND},
         # Twice 600 + 60 + 540 and 21; twice 300 + 60, 6 + 3, 240 + 60; twice 33 and 66.
-        **{"xstor_pages": 2400, "migrated_pages": 42, "xstor_seconds": 60},
+        **{"xstor_pages": 2400, "xstor_migrations": 42, "xstor_seconds": 60},
         **{"dasd_pages": 720, "dasd_reads": 600, "dasd_writes": 120, "spool_pages": 18},
         **{"starts": 600, "paging_seconds": 60, "moves_2g": 66, "steals": 132},
         **{"storage_seconds": 60, "diagnoses_44": 900, "diagnose_seconds": 60},
@@ -151,10 +158,10 @@ def test_the_intervals_of_every_metric_have_the_value_of_the_run_as_their_mean()
     con = lab()
     insert(con, "meta.run", {"run_id": "AGAIN", "system": "LAB", **WINDOW})
     lines = compare_runs(con, ["R1"], "AGAIN").lines
-    assert {line.metric for line in lines} == set(STANDARD_METRICS)
+    assert {line.metric for line in lines} == set(compared_metrics())
     for line in lines:
         _, mine = line.estimates
-        if line.metric.measure in ("tx_rate", *PER_TRANSACTION):
+        if line.metric.name in ("tx_rate", *PER_TRANSACTION):
             assert line.values[0] is None  # AGAIN has no companion
         assert mine is not None, line.metric
         assert mine.mean * line.metric.scale == pytest.approx(line.values[1], rel=1e-5)
@@ -226,7 +233,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def by_label(found: RunComparison, run: str) -> dict[str, MetricLine]:
-    return {line.metric.label: line for line in found.of(run)}
+    return {line.metric.title: line for line in found.of(run)}
 
 
 def test_what_changed_comes_first_the_greatest_change_before_the_others(
@@ -234,7 +241,7 @@ def test_what_changed_comes_first_the_greatest_change_before_the_others(
 ) -> None:
     found = compare_runs(con, ["B"], "A")
     said = [
-        (line.metric.label, *(p.text for p in line.printed), line.change.text, line.confidence)
+        (line.metric.title, *(p.text for p in line.printed), line.change.text, line.confidence)
         for line in found.lines
         if line.verdict
     ]

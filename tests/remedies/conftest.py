@@ -14,7 +14,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.schemas.errors import CpmonError
 from cpmon.store import Store, connect
-from cpmon.store.runs import Run, save_run
+from cpmon.store.runs.runs import Run, save_run
 from tests.cli import conftest as commands
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, fields, interval

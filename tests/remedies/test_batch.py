@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.batch import Batch, installing
-from cpmon.batch.lock import only_one
-from cpmon.batch.result import Result
+from cpmon.batch import BatchRunner
+from cpmon.batch import install as installing
+from cpmon.batch.result import BatchResult
+from cpmon.batch.state import exclusive_lock
 from cpmon.cli.main import Status
 from cpmon.schemas.errors import StoreError
 from tests.batch.site import Site, make_site
@@ -39,7 +40,7 @@ def example() -> str:
     return OPERATIONS.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
 
 
-@tries("cli/batch_command.py", "there are no settings")
+@tries("cli/site/batch_command.py", "there are no settings")
 @tries("batch/plan.py", "there is no inbox")
 def test_the_page_has_settings_to_start_from(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -56,18 +57,18 @@ def test_the_page_has_settings_to_start_from(
     tried.works("batch", "run", "--config", file)
 
 
-@tries("batch/lock.py", "another batch is at work on this store")
+@tries("batch/state.py", "another batch is at work on this store")
 def test_the_next_batch_waits_for_the_first(tried: Attempt, site: Site):
     words = ("--config", site.config)
     tried.works("batch", "run", *words)
-    with only_one(site.store / "batch", "first"):
+    with exclusive_lock(site.store / "batch", "first"):
         said = tried.fails("batch", "run", *words)
-        assert "`cpmon batch status` tells how far it is" in said
+        assert "`cpmon batch status` shows which one it is" in said
         assert "run first" in tried.cpmon("batch", "status", *words).text
     tried.works("batch", "run", *words)
 
 
-@tries("batch/naming.py", "%{} cannot stand in a path")
+@tries("batch/plan.py", "%{} cannot stand in a path")
 def test_a_percent_sign_in_a_path_is_doubled(tried: Attempt, site: Site):
     output = f'{QUIET}[[output]]\nreport = "EVENTS"\npath = "100%x/{{date}}.txt"\n'
     site.configure(output)
@@ -95,7 +96,7 @@ def test_the_system_in_a_path_keeps_two_of_them_apart(tried: Attempt, site: Site
     assert list((site.folder / "out").glob("VM2/*.txt"))
 
 
-@tries("batch/quarantine.py", "a file cannot be put into quarantine")
+@tries("batch/inbox.py", "a file cannot be put into quarantine")
 def test_a_quarantine_that_can_be_written_takes_the_file(tried: Attempt, site: Site):
     """A file in the place of its folder stands for rights: to root nothing is forbidden."""
     site.configure(f'{QUIET}quarantine = "bad"\n')
@@ -110,7 +111,7 @@ def test_a_quarantine_that_can_be_written_takes_the_file(tried: Attempt, site: S
     assert (site.folder / "bad" / "letter.mon").exists() and not letter.exists()
 
 
-@tries("batch/quarantine.py", "a file cannot be put into quarantine")
+@tries("batch/inbox.py", "a file cannot be put into quarantine")
 def test_a_file_that_cannot_leave_the_inbox_leaves_no_copies_in_quarantine(
     tried: Attempt, site: Site, monkeypatch: pytest.MonkeyPatch
 ):
@@ -140,7 +141,7 @@ def test_a_file_that_cannot_leave_the_inbox_leaves_no_copies_in_quarantine(
     assert (site.folder / "bad" / "letter.mon").exists() and not letter.exists()
 
 
-@tries("batch/installing.py", "a folder that the batch writes to cannot be made")
+@tries("batch/install.py", "a folder that the batch writes to cannot be made")
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
 def test_a_folder_that_the_service_writes_to_is_made(tried: Attempt, site: Site):
     site.configure(f'{QUIET}metrics = "prom/in/cpmon.prom"\n')
@@ -152,7 +153,7 @@ def test_a_folder_that_the_service_writes_to_is_made(tried: Attempt, site: Site)
     tried.works(*words)
 
 
-@tries("batch/installing.py", "systemd refuses the units")
+@tries("batch/install.py", "systemd refuses the units")
 def test_units_that_systemd_takes_are_written(
     tried: Attempt, site: Site, monkeypatch: pytest.MonkeyPatch
 ):
@@ -174,6 +175,20 @@ def test_an_inbox_that_was_not_there_is_read_when_it_is_made(tried: Attempt, sit
     assert "cannot be read: No such file or directory" in " ".join(said.text.split())
     site.inbox.mkdir()
     tried.works(*words)
+
+
+@tries("batch/plan.py", "a store's own settings may not name commands")
+def test_settings_with_commands_are_kept_outside_of_the_store(tried: Attempt, site: Site):
+    words = ("batch", "run", "--store", site.store)
+    tried.works(*words, "--config", site.config)
+    inside = site.store / "cpmon.toml"
+    hook = json.dumps([sys.executable, "-c", ""])
+    inbox = json.dumps(str(site.inbox))
+    inside.write_text(f"[[inbox]]\nfolder = {inbox}\n{QUIET}hook_end = {hook}\n")
+    site.config.unlink()
+    tried.fails(*words)
+    inside.rename(site.config)
+    tried.works(*words, "--config", site.config)
 
 
 def test_a_hook_that_fails_is_tried_by_hand_with_the_twin_of_the_summary(
@@ -200,16 +215,16 @@ def test_a_batch_that_stays_tries_again_when_the_disk_was_full(
     tried: Attempt, site: Site, monkeypatch: pytest.MonkeyPatch
 ):
     told: list[str] = []
-    once = Batch.run
+    once = BatchRunner.run
 
-    def full_at_first(self: Batch, *, idle: bool) -> Result:
+    def full_at_first(self: BatchRunner, *, idle: bool) -> BatchResult:
         told.append("full" if not told else "done")
         if told == ["full"]:
             raise StoreError("the disk of the store is full", remedy="make room")
         os.kill(os.getpid(), signal.SIGTERM)
         return once(self, idle=idle)
 
-    monkeypatch.setattr(Batch, "run", full_at_first)
+    monkeypatch.setattr(BatchRunner, "run", full_at_first)
     site.configure(f"{QUIET}watch = '1s'\n")
     answer = tried.works("batch", "run", "--watch", "--config", site.config)
     assert told == ["full", "done"] and "remedy make room" in answer.err

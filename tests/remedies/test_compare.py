@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from cpmon.reduce import reductions
-from cpmon.reduce.run_facts import base_and_runs
+from cpmon.reduce.compare.run_facts import base_and_runs
 from cpmon.store import Store, connect
 from tests.remedies.trying import Attempt, tries
 
 pytestmark = pytest.mark.slow
 
-FACTS = "reduce/run_facts.py"
+FACTS = "reduce/compare/run_facts.py"
 BASES = (FACTS, "the runs do not name one base run")
 TABLE = """
 name = "mine"
@@ -53,7 +53,7 @@ def test_runs_that_are_named_as_the_message_says_are_compared(
     assert tried.works("compare", *right.split(), "--store", runs).out
 
 
-@tries("reduce/toml_table.py", "a table spec has an unknown key {}")
+@tries("schemas/lookup.py", "there is no {} {}")
 def test_a_key_of_a_table_is_spelt_as_suggested(tried: Attempt, runs: Path, tmp_path: Path):
     file = tmp_path / "mine.toml"
     file.write_text(TABLE.format(key="bass"), encoding="utf-8")
@@ -62,7 +62,7 @@ def test_a_key_of_a_table_is_spelt_as_suggested(tried: Attempt, runs: Path, tmp_
     tried.works("compare", file, "--store", runs)
 
 
-@tries("reduce/tables.py", "none of the runs of {} is in the store")
+@tries("reduce/compare/comparison.py", "none of the runs of {} is in the store")
 @pytest.mark.parametrize("beside", [True, False])
 def test_the_runs_of_a_table_are_ingested(beside: bool, tried: Attempt, mon: Path, tmp_path: Path):
     """With a run file beside the dump, or with --run-id; runs that are not there stay empty."""

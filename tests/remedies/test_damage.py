@@ -8,7 +8,7 @@ import pytest
 
 from tests.remedies.trying import Attempt, tries
 
-DAMAGING = "generate/damaging.py"
+DAMAGING = "generate/damage/requests.py"
 NONE = (DAMAGING, "there is no damage {}")
 
 
@@ -36,21 +36,24 @@ NONE = (DAMAGING, "there is no damage {}")
             ["end-missing", "end-missing"],
             ["end-missing"],
             marks=tries(
-                "generate/damage.py", "the dump has no end-of-data record, so none can be left out"
+                "generate/damage/kinds.py",
+                "the dump has no end-of-data record, so none can be left out",
             ),
         ),
         pytest.param(
             ["trailing-garbage", "end-missing"],
             ["end-missing", "trailing-garbage"],
             marks=tries(
-                "generate/damage.py", "the dump has no end-of-data record, so none can be left out"
+                "generate/damage/kinds.py",
+                "the dump has no end-of-data record, so none can be left out",
             ),
         ),
         pytest.param(
             ["zero-frames:0x900000"],
             ["zero-frames:0"],
             marks=tries(
-                "generate/tape.py", "there is no {} from byte {} on, so nothing was damaged"
+                "generate/damage/stream.py",
+                "there is no {} from byte {} on, so nothing was damaged",
             ),
         ),
     ],

@@ -17,7 +17,7 @@ from tests.remedies.trying import Attempt, tries
 
 NO_RECORDS = samples(frame()) + END
 CONFIGURATION = dump(samples(frame(fields("mtrsys", systmid=SYSTEM))))
-RECOGNISE = "ingest/recognise.py"
+RECOGNISE = "ingest/container/recognition.py"
 
 
 def zstd(data: bytes) -> bytes:
@@ -71,7 +71,7 @@ def test_in_place_of_other_data_a_dump_is_given_plain_or_compressed(
     tried.works("check", file)
 
 
-@tries("ingest/sources.py", "{} cannot be read: {}")
+@tries("ingest/container/source.py", "{} cannot be read: {}")
 def test_in_place_of_a_file_that_is_not_there_a_path_or_standard_input_is_given(
     tried: Attempt, mon: Path, tmp_path: Path
 ):
@@ -109,7 +109,8 @@ def test_a_run_is_given_a_dump_that_has_records(tried: Attempt, mon: Path, tmp_p
 
 
 @tries(
-    "ingest/merging.py", "there is nothing to merge in this dump: it has neither samples nor events"
+    "ingest/rewrite/merging.py",
+    "there is nothing to merge in this dump: it has neither samples nor events",
 )
 def test_a_dump_with_nothing_to_merge_is_left_out(tried: Attempt, mon: Path, tmp_path: Path):
     empty, second, out = (tmp_path / f"{name}.mon" for name in ("empty", "second", "both"))
@@ -119,7 +120,7 @@ def test_a_dump_with_nothing_to_merge_is_left_out(tried: Attempt, mon: Path, tmp
     tried.works("merge", mon, second, "-o", out)
 
 
-@tries("ingest/merging.py", "these dumps are of different systems")
+@tries("ingest/rewrite/merging.py", "these dumps are of different systems")
 def test_dumps_of_two_systems_are_merged_by_themselves(tried: Attempt, mon: Path, tmp_path: Path):
     ours, theirs, more = (tmp_path / f"{name}.mon" for name in ("ours", "theirs", "more"))
     ours.write_bytes(dump_of(1))
@@ -130,7 +131,7 @@ def test_dumps_of_two_systems_are_merged_by_themselves(tried: Attempt, mon: Path
     tried.works("merge", theirs, more, "-o", tmp_path / "b.mon")
 
 
-@tries("ingest/merging.py", "these dumps overlap in time")
+@tries("ingest/rewrite/merging.py", "these dumps overlap in time")
 def test_what_comes_twice_is_cut_as_the_message_says(tried: Attempt, mon: Path, tmp_path: Path):
     """The dump that goes on and the rest of it have the same intervals as one of both times."""
     longer, rest, both = (tmp_path / f"{name}.mon" for name in ("long er", "rest", "both"))
@@ -145,7 +146,7 @@ def test_what_comes_twice_is_cut_as_the_message_says(tried: Attempt, mon: Path, 
 
 
 @tries(
-    "cli/merge_command.py",
+    "cli/dump/merge_command.py",
     "merge reads the beginning of every dump first, so none of them can be a pipe",
 )
 def test_a_pipe_is_saved_to_a_file_for_merge(tried: Attempt, mon: Path, tmp_path: Path):
@@ -157,7 +158,7 @@ def test_a_pipe_is_saved_to_a_file_for_merge(tried: Attempt, mon: Path, tmp_path
     tried.works("merge", mon, second, "-o", tmp_path / "both.mon")
 
 
-@tries("cli/dump_output.py", "a dump is not for a terminal")
+@tries("cli/dump/dump_output.py", "a dump is not for a terminal")
 @pytest.mark.parametrize("command", ["slice", "merge"])
 def test_a_dump_is_written_to_a_file_that_is_named(
     command: str, tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -168,7 +169,7 @@ def test_a_dump_is_written_to_a_file_that_is_named(
     tried.works(command, mon, "-o", tmp_path / "out.mon")
 
 
-@tries("ingest/slicing.py", "nothing but configuration is in this part of the dump")
+@tries("ingest/rewrite/slicing.py", "nothing but configuration is in this part of the dump")
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
@@ -185,7 +186,7 @@ def test_another_part_of_the_dump_is_taken(
     tried.works("slice", mon, *right, "-o", tmp_path / "part.mon")
 
 
-PICKING = ("ingest/picking.py", "no record has a field {}")
+PICKING = ("ingest/inspect/record_filter.py", "no record has a field {}")
 
 
 @pytest.mark.parametrize(
@@ -215,14 +216,14 @@ def test_a_field_that_is_named_right_is_found(
     tried.works("show", mon, *right)
 
 
-@tries("cli/show_command.py", "no record of the dump fits")
+@tries("cli/dump/show_command.py", "no record of the dump fits")
 def test_what_is_inside_is_listed_as_the_message_says(tried: Attempt, mon: Path):
     said = tried.fails("show", mon, "--record", "SYTUWT")
     assert "SYTRSP" in tried.as_said(said).text.upper()
     tried.works("show", mon, "--record", "SYTRSP")
 
 
-SHOW = ("cli/show_command.py", "no record that fits has this byte")
+SHOW = ("cli/dump/show_command.py", "no record that fits has this byte")
 
 
 @tries(*SHOW, "the nearest records start at {}")

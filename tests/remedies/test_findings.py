@@ -26,7 +26,7 @@ AGAIN = {
 }
 """Findings behind which a dump is to be transferred again, with damage that makes them."""
 ELSEWHERE = {
-    "BLOCK_TORN": "a query; torn blocks are in tests/ingest/test_appldata.py",
+    "BLOCK_TORN": "a query; torn blocks are in tests/ingest/decode/test_appldata.py",
     "FRAME_LOST": "the advice is where to look",
     "SETS_MISSED": "the advice is about the guest that reads",
     "GROUP_CUT": "the advice is to compare two layouts",
@@ -35,7 +35,15 @@ ELSEWHERE = {
 }
 """What is not tried here, with the reason."""
 HERE = {
-    *("INTERVAL_GAP", "TOD_BACK", "CONFIG_MISSING", "INTERVAL_OPEN", "LAYOUT_UNKNOWN", "HEADER_BAD")
+    "VALUE_IMPOSSIBLE",
+    *(
+        "INTERVAL_GAP",
+        "TOD_BACK",
+        "CONFIG_MISSING",
+        "INTERVAL_OPEN",
+        "LAYOUT_UNKNOWN",
+        "HEADER_BAD",
+    ),
 }
 NOTHING = {
     *("FRAME_ORPHAN", "CONTROL_CUT", "END_MISSING", "TRAILING_DATA", "TOD_DISORDER"),
@@ -73,6 +81,22 @@ def test_a_frame_that_is_overwritten_is_whole_in_the_next_transfer(tried: Attemp
     assert "HEADER_BAD" in codes(tried.cpmon, spoilt)
     spoilt.write_bytes(path.read_bytes())
     assert codes(tried.cpmon, spoilt) == set()
+
+
+def test_an_impossible_value_is_printed_as_it_stands_and_gone_with_a_good_transfer(
+    tried: Attempt, tmp_path: Path
+):
+    path = tmp_path / "day.mon"
+    start = fields("mtrsys", 60, systmid="VMTEST")
+    bad, good = (fields("sytrsg", 60, rsa2gavl=value) for value in (1 << 63 | 700, 700))
+    path.write_bytes(dump(interval(60, start, bad)))
+    (found,) = json.loads(tried.cpmon("check", path, "--format", "json").text)
+    (impossible,) = (f for f in found["findings"] if f["code"] == "VALUE_IMPOSSIBLE")
+    assert "sytrsg.rsa2gavl" in impossible["detail"]
+    shown = tried.works("show", path, "--at", impossible["record_offset"])
+    assert "9223372036854776508" in shown.text.replace(",", "")
+    path.write_bytes(dump(interval(60, start, good)))
+    assert codes(tried.cpmon, path) == set()
 
 
 def parts(tried: Attempt, folder: Path) -> list[Path]:

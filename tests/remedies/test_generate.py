@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
-from cpmon.generate.form import Form
-from cpmon.generate.monwrite import EVENT_FLAG, MOST_ENTRIES, Entry, Segment, control_record
-from cpmon.generate.repetitions import Repetitions, read_repetitions
+from cpmon.generate.encode.container import EVENT_FLAG, MOST_ENTRIES, Entry, Segment, control_record
+from cpmon.generate.encode.encoding import Encoding
+from cpmon.generate.scenario.repetitions import Repetitions
 from cpmon.schemas import layout
-from tests.generate.test_repetitions import difference_key, minidisk, sample_key, texts
-from tests.generate.test_scenario import SMALL, disturbance
+from tests.generate.companions.test_repetitions import difference_key, minidisk, sample_key, texts
+from tests.generate.repeated import read_repetitions
+from tests.generate.scenario.test_scenario import SMALL, disturbance
 from tests.remedies.trying import Attempt, tries
 
-FIT, AGREE, TABLES = "generate/fit.py", "generate/agree.py", "generate/tables.py"
-CHECK = "generate/repetitions/check.py"
+FIT, AGREE = "generate/checks/feasibility.py", "generate/checks/consistency.py"
+KEYS, TABLES = "schemas/lookup.py", "config/mistakes.py"
+CHECK = "generate/checks/figures.py"
 Change = tuple[str, str]
 
 ONLY = ("[[users]]", '[[users]]\nname = "others"\nprefix = "OTHER"\ncount = 1\n\n[[users]]')
@@ -119,30 +121,22 @@ WRONG: list[Any] = [
     pytest.param(
         [("seed = 1", "seeed = 1")],
         [[]],
-        marks=tries(TABLES, "{} is no key of a scenario's {}", "did you mean {}?"),
+        marks=tries(KEYS, "there is no {} {}", "did you mean {}?"),
         id="misspelt key",
     ),
     pytest.param(
-        [("seed = 1", "seed = 1\nzzzzzzzz = 1")],
-        [[]],
-        marks=tries(
-            TABLES, "{} is no key of a scenario's {}", "remove it, or see docs/generate.md"
-        ),
-        id="unknown key",
-    ),
-    pytest.param(
-        [("seed = 1\n", "")], [[]], marks=tries(TABLES, "the scenario lacks {}"), id="missing key"
+        [("seed = 1\n", "")], [[]], marks=tries(TABLES, "{} is missing"), id="missing key"
     ),
     pytest.param(
         [(SMALL[SMALL.index("[[users]]") : SMALL.index("[[volumes]]")], "")],
         [[]],
-        marks=tries(AGREE, "{} has no {}"),
+        marks=tries(AGREE, "the scenario has no {}"),
         id="nobody",
     ),
     pytest.param(
         [(SMALL[SMALL.index("[run.A]") :], "")],
         [[]],
-        marks=tries(AGREE, "{} has no {}"),
+        marks=tries(AGREE, "the scenario has no {}"),
         id="no run",
     ),
     pytest.param(
@@ -175,7 +169,7 @@ WRONG: list[Any] = [
     pytest.param(
         [samples("duration_s = 10", f"{10**20}/4")],
         [[samples("duration_s = 10")]],
-        marks=tries("generate/repetitions/statistic.py", "{} cannot be {}"),
+        marks=tries("generate/scenario/statistic.py", "samples cannot have the figures {}"),
         id="mean out of range",
     ),
 ]
@@ -194,7 +188,7 @@ def test_a_scenario_that_is_mended_is_written(
         tried.works(*words)
 
 
-@tries("generate/monwrite.py", "the monitor segment is too small for {}")
+@tries("generate/encode/container.py", "the monitor segment is too small for {}")
 def test_the_monitor_segment_is_made_larger(tried: Attempt, tmp_path: Path):
     file = tmp_path / "small.toml"
     words = ("generate", file, "--intervals", 1, "-o", tmp_path / "dumps")
@@ -206,7 +200,8 @@ def test_the_monitor_segment_is_made_larger(tried: Attempt, tmp_path: Path):
 
 
 @tries(
-    "generate/monwrite.py", "an interval has more sets of data than a control record can describe"
+    "generate/encode/container.py",
+    "an interval has more sets of data than a control record can describe",
 )
 def test_fewer_sets_of_data_fit_into_a_control_record(tried: Attempt):
     """No scenario leads there: an interval has one set of events and one of samples."""
@@ -219,12 +214,12 @@ NAMES = [
     pytest.param(
         ("small-lap",),
         ("small-lab",),
-        marks=tries("generate/scenario_file.py", "there is no scenario {}"),
+        marks=tries("generate/loading.py", "there is no scenario {}"),
     ),
     pytest.param(
         ("timer", "--run", "2600NQ"),
         ("timer", "--run", "2600NP"),
-        marks=tries("generate/scenario.py", "scenario {} has no run {}"),
+        marks=tries("generate/scenario/scenario.py", "scenario {} has no run {}"),
     ),
 ]
 
@@ -279,7 +274,7 @@ def test_differences_that_cannot_be_together_are_corrected_or_left_out(tried: At
 
 
 @pytest.mark.slow
-@tries("generate/repetitions/solve.py", "no samples were found that print {} of {}")
+@tries("generate/companions/solver.py", "no samples were found that print {} of {}")
 def test_figures_that_no_samples_have_are_left_out(tried: Attempt):
     def written(change: Callable[[dict[str, Any]], object]) -> list[str]:
         found = minidisk(change)
@@ -290,7 +285,7 @@ def test_figures_that_no_samples_have_are_left_out(tried: Attempt):
     tried.returns(lambda: written(lambda top: top["differences"][2].pop("read_kb_per_s")))
 
 
-NO_SAMPLES = ("generate/repetitions/repetitions.py", "run {} has no samples")
+NO_SAMPLES = ("generate/scenario/repetitions.py", "run {} has no samples")
 
 
 @tries(*NO_SAMPLES, "did you mean {}?")
@@ -313,20 +308,20 @@ def test_a_run_gets_samples_of_its_own(tried: Attempt):
     tried.returns(lambda: more.run("OTHER"))
 
 
-FORM = "generate/form.py"
+ENCODING = "generate/encode/encoding.py"
 
 
-@tries(FORM, "this {} is written without {}")
+@tries(ENCODING, "this {} is written without {}")
 def test_a_group_is_written_that_is_asked_for(tried: Attempt):
     cup = layout("sytcup")
     group = next(group.name for group in cup.groups)
     name = f"{group}.{cup.groups[0].entry.fields[0].name}"
-    tried.raises(lambda: Form(cup, "5.3.0").place(name))
-    assert tried.returns(lambda: Form(cup, "5.3.0", {group: 2}).place(name)) is not None
+    tried.raises(lambda: Encoding(cup, "5.3.0").place(name))
+    assert tried.returns(lambda: Encoding(cup, "5.3.0", {group: 2}).place(name)) is not None
 
 
-@tries(FORM, "entries of {} have no length")
+@tries(ENCODING, "entries of {} have no length")
 def test_an_entry_without_a_length_is_given_one(tried: Attempt):
     """Data of an unknown product, as a block of application data."""
-    tried.raises(lambda: Form(layout("aplsdt"), "5.3.0", {"data": 1}))
-    tried.returns(lambda: Form(layout("aplsdt"), "5.3.0", {"data": 1}, {"data": 3}))
+    tried.raises(lambda: Encoding(layout("aplsdt"), "5.3.0", {"data": 1}))
+    tried.returns(lambda: Encoding(layout("aplsdt"), "5.3.0", {"data": 1}, {"data": 3}))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.reduce.render import render
+from cpmon.reduce.render.render import render
 from cpmon.store import Store, connect
 from tests.remedies.trying import Attempt, tries
 
-SQL = "store/safe_sql.py"
+SQL = "store/sandbox/guard.py"
 REFUSED = (SQL, "only queries are allowed")
 USERS = "SELECT DISTINCT vmduser FROM monitor.useact"
 
@@ -34,6 +34,17 @@ def test_a_pivot_names_its_values(tried: Attempt, landed: Path):
     )
     tried.fails("query", pivot.format(""), "--store", landed)
     tried.works("query", pivot.format("IN (0, 1)"), "--store", landed)
+
+
+@tries(*REFUSED, "write it as chr(0)")
+def test_a_nul_is_written_as_chr_0(tried: Attempt, landed: Path, tmp_path: Path):
+    file = tmp_path / "nul.sql"
+    file.write_text("SELECT 'a\0b' AS x")
+    tried.fails("query", "--file", file, "--store", landed)
+    answer = tried.works(
+        "query", "SELECT 'a' || chr(0) AS x", "--store", landed, "--format", "json"
+    )
+    assert answer.rows == [{"x": "a\0"}]
 
 
 @tries(SQL, "one query at a time")
@@ -64,7 +75,7 @@ def test_parquet_is_written_to_a_file_that_is_named(
 
 
 @pytest.mark.slow
-@tries("reduce/render.py", "a result cannot be printed in that format")
+@tries("reduce/render/render.py", "a result cannot be printed in that format")
 def test_another_format_is_named(tried: Attempt, landed: Path):
     """No command leads there: its formats are a choice."""
     with connect(Store(landed)) as con:

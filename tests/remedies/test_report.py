@@ -12,7 +12,7 @@ from tests.remedies.trying import Attempt, tries
 
 pytestmark = pytest.mark.slow
 
-REPORT, WINDOW = "reduce/report.py", "reduce/page/window.py"
+REPORT, WINDOW = "reduce/reports/report.py", "reduce/page/window.py"
 OBJECT = (REPORT, "{} has a line per object; over time it can follow one")
 
 
@@ -69,7 +69,7 @@ SEVERAL = (REPORT, "{}")
 
 @tries(*SEVERAL, "ingest a dump first")
 @tries(*SEVERAL, "name one with --system")
-@tries("reduce/exceptions.py", "{}")
+@tries("reduce/rules/exceptions.py", "{}")
 @tries("reduce/validation/validate.py", "{}")
 def test_a_dump_is_ingested_and_where_there_are_two_systems_one_is_named(
     tried: Attempt, mon: Path, tmp_path: Path
@@ -103,7 +103,9 @@ def test_pages_of_another_span_are_made(tried: Attempt, landed: Path, tmp_path: 
     tried.works(*words, "--since", "2001-12-01")
 
 
-@tries("reduce/levels.py", "the intervals are no longer kept, and not rolled up by shift {}")
+@tries(
+    "reduce/reports/levels.py", "the intervals are no longer kept, and not rolled up by shift {}"
+)
 def test_days_whose_intervals_are_gone_are_reported_without_a_shift(tried: Attempt, tmp_path: Path):
     """The shift was defined when the intervals of the first of two days had gone."""
     words, settings = ("--store", tmp_path / "store"), tmp_path / "cpmon.toml"

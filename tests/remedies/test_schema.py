@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.schemas.pages.page import LONGEST
 from cpmon.schemas.registry import records, reload, tables
 from cpmon.schemas.site import home, shipped
 from tests.pages import draft
@@ -15,8 +16,8 @@ from tests.schemas.test_page import example
 
 PAGE, COMMAND, IMPORT = (
     "schemas/pages/page.py",
-    "cli/schema_command.py",
-    "cli/schema_import_command.py",
+    "cli/site/schema_command.py",
+    "cli/site/schema_import_command.py",
 )
 WHOLE = example().aligned()
 LAST_ROWS = ("  44", "  48", "  52", "  54", "  72")
@@ -34,6 +35,11 @@ def again(shipped_again: None) -> None:
             "A letter about a record\n",
             marks=tries(PAGE, "{} is no page of a monitor record"),
             id="no page",
+        ),
+        pytest.param(
+            WHOLE + " " * LONGEST,
+            marks=tries(PAGE, "{} is too long for a record page"),
+            id="too long",
         ),
         pytest.param(
             WHOLE.replace("  28  ", "  29  "),

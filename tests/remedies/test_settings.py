@@ -9,7 +9,7 @@ import pytest
 
 from tests.remedies.trying import Attempt, tries
 
-EXCEPTIONS, VALIDATION = "reduce/exceptions.py", "reduce/validation/counting.py"
+EXCEPTIONS, VALIDATION = "reduce/rules/exceptions.py", "reduce/validation/counting.py"
 MINE = """[exceptions.mine]
 title = "Mine"
 severity = "info"
@@ -57,7 +57,7 @@ def test_a_rule_that_does_not_work_is_switched_off_or_corrected(
     tried.works(*command)
 
 
-@tries("reduce/exceptions_text.py", "no rule is switched on")
+@tries("reduce/rules/exceptions_text.py", "no rule is switched on")
 def test_a_rule_is_switched_on_again(tried: Attempt, landed: Path, tmp_path: Path):
     file = tmp_path / "cpmon.toml"
     command = ("exceptions", "--list", "--store", landed, "--config", file)
@@ -118,7 +118,7 @@ def test_a_key_is_spelt_as_suggested(wrong: str, right: str, tried: Attempt, tmp
     tried.works("config", "check", file)
 
 
-@tries("batch/keys.py", "{} is missing")
+@tries("config/mistakes.py", "{} is missing")
 def test_a_key_that_must_be_there_is_added(tried: Attempt, tmp_path: Path):
     file = tmp_path / "cpmon.toml"
     file.write_text("[[inbox]]\nrecursive = true\n", encoding="utf-8")

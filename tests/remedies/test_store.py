@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.store import Store, disk
-from cpmon.store.staging import Staging
+from cpmon.reduce import reductions
+from cpmon.store import Store
+from cpmon.store.dumps import disk
+from cpmon.store.dumps.staging import Staging
+from cpmon.store.results.reduction_database import ReductionDatabase, Result
+from cpmon.store.sandbox.sandbox import Limits
 from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
 
@@ -22,7 +26,7 @@ def landed(store: Path) -> int:
     return sum(int(one["intervals"]) for one in Store(store).dumps())
 
 
-@tries("store/store.py", "{} is no store")
+@tries("store/dumps/store.py", "{} is no store")
 def test_where_no_store_is_a_dump_is_landed_first(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
     said = tried.fails("store", "info", "--store", store)
@@ -31,7 +35,7 @@ def test_where_no_store_is_a_dump_is_landed_first(tried: Attempt, tmp_path: Path
     assert landed(store) == 3
 
 
-@tries("store/store.py", "{} is neither a store nor empty")
+@tries("store/dumps/store.py", "{} is neither a store nor empty")
 def test_beside_a_folder_of_other_files_a_new_one_does(tried: Attempt, tmp_path: Path, mon: Path):
     said = tried.fails("ingest", mon, "--store", tmp_path)
     assert "name a new folder with --store" in said
@@ -39,7 +43,7 @@ def test_beside_a_folder_of_other_files_a_new_one_does(tried: Attempt, tmp_path:
     assert landed(tmp_path / "new") == 3
 
 
-@tries("store/store.py", "{} is a store of another version")
+@tries("store/dumps/store.py", "{} is a store of another version")
 def test_a_store_of_another_version_is_landed_anew(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "old"
     tried.works("ingest", mon, "--store", store)
@@ -50,7 +54,7 @@ def test_a_store_of_another_version_is_landed_anew(tried: Attempt, tmp_path: Pat
     assert landed(tmp_path / "new") == 3
 
 
-@tries("store/store.py", "{} cannot be read")
+@tries("store/dumps/store.py", "{} cannot be read")
 def test_a_damaged_marker_is_restored(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)
@@ -77,7 +81,7 @@ def somebody_else(store: Path) -> Iterator[None]:
         (store / "store.json").chmod(0o644)
 
 
-@tries("store/store.py", "{} may not be read")
+@tries("store/dumps/store.py", "{} may not be read")
 def test_a_store_that_may_not_be_read_is_read_by_its_owner_or_with_the_rights(
     tried: Attempt, tmp_path: Path, mon: Path
 ):
@@ -96,11 +100,58 @@ def test_who_may_read_a_store_is_said_by_the_umask(tried: Attempt, tmp_path: Pat
         tried.works("ingest", mon, "--store", tmp_path / "perf")
     finally:
         os.umask(before)
-    modes = {entry.stat().st_mode & 0o777 for entry in (tmp_path / "perf").rglob("*")}
-    assert modes == {0o640, 0o750}
+    entries = {entry for entry in (tmp_path / "perf").rglob("*") if entry.name != "staging"}
+    assert {entry.stat().st_mode & 0o777 for entry in entries} == {0o640, 0o750}
+    assert (tmp_path / "perf" / "staging").stat().st_mode & 0o777 == 0o700
 
 
-@tries("store/disk.py", "{}")
+CLEANUP = "store/dumps/cleanup.py"
+
+
+@tries(CLEANUP, "what a killed process had begun to remove cannot be read")
+def test_a_damaged_intent_is_removed(tried: Attempt, tmp_path: Path, mon: Path):
+    store, second = tmp_path / "perf", tmp_path / "second.mon"
+    second.write_bytes(dump_of(1))
+    tried.works("ingest", mon, "--store", store)
+    intent = store / "staging" / "damaged.intent"
+    intent.write_text("{", encoding="utf-8")
+    assert str(intent) in tried.fails("ingest", second, "--store", store)
+    intent.unlink()
+    tried.works("ingest", second, "--store", store)
+    assert landed(store) == 6
+
+
+@tries(CLEANUP, "a folder of the store is a link, or leads out of it")
+def test_a_linked_folder_is_replaced_by_a_folder(tried: Attempt, tmp_path: Path, mon: Path):
+    store, second = tmp_path / "perf", tmp_path / "second.mon"
+    second.write_bytes(dump_of(1))
+    tried.works("ingest", mon, "--store", store)
+    (store / "records").rename(tmp_path / "elsewhere")
+    (store / "records").symlink_to(tmp_path / "elsewhere")
+    tried.fails("ingest", second, "--store", store)
+    (store / "records").unlink()
+    (tmp_path / "elsewhere").rename(store / "records")
+    tried.works("ingest", second, "--store", store)
+    assert landed(store) == 6
+
+
+@tries("store/results/reduction_database.py", "the memory limit is too small for a reduction")
+def test_a_memory_limit_is_raised(tried: Attempt, tmp_path: Path, mon: Path):
+    store = tmp_path / "perf"
+    tried.works("ingest", mon, "--store", store)
+    result = Result("processors_by_time")
+
+    def written(limit: str) -> int:
+        database = ReductionDatabase(Store(store), reductions(), tmp_path, Limits("1GB", 1))
+        database.unrestrict([result])
+        database.connection.execute(f"SET memory_limit = '{limit}'")
+        return database.write(result, tmp_path / "rows")
+
+    tried.raises(lambda: written("1MB"))
+    tried.returns(lambda: written("1GB"))
+
+
+@tries("store/dumps/disk.py", "{}")
 @pytest.mark.parametrize("refused", disk._KNOWN, ids=errno.errorcode.__getitem__)
 def test_what_a_disk_refuses_lands_when_it_no_longer_does(
     refused: int, tried: Attempt, tmp_path: Path, mon: Path, monkeypatch: pytest.MonkeyPatch
@@ -134,19 +185,19 @@ LONG = f'run_id = "{"long" * 99}"\n'
         pytest.param(
             LATE,
             LATE.replace("T11:00", "T10:02"),
-            marks=tries("store/runs.py", "{} has a steady state that is no part of its run"),
+            marks=tries("store/runs/runs.py", "{} has a steady state that is no part of its run"),
             id="times corrected",
         ),
         pytest.param(
             LATE,
             'run_id = "ours"\n',
-            marks=tries("store/runs.py", "{} has a steady state that is no part of its run"),
+            marks=tries("store/runs/runs.py", "{} has a steady state that is no part of its run"),
             id="times left out",
         ),
         pytest.param(
             LONG,
             'run_id = "ours"\n',
-            marks=tries("store/runs.py", "a run has a name that no file can have"),
+            marks=tries("store/runs/runs.py", "a run has a name that no file can have"),
             id="another name",
         ),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
-from cpmon.store.sealing import Limits, spill_folder
+from cpmon.store.sandbox.sandbox import Limits, spill_folder
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, interval
 from tests.safety.attempts import HIDDEN, QUERIES, READS, STATEMENTS
@@ -174,3 +175,33 @@ def test_spills_of_killed_processes_are_removed():
     (left / "block").touch()
     spill_folder()
     assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "table"),
+    [
+        (("validate", "--rule", "bad"), "validation"),
+        (("validate", "--rows", "bad"), "validation"),
+        (("exceptions",), "exceptions"),
+    ],
+)
+def test_the_rules_of_a_site_refuse_as_well(
+    cpmon: Cpmon, place: Place, tmp_path: Path, words: tuple[str, ...], table: str
+):
+    columns = "now()::TIMESTAMP AS interval_end, 'x' AS object, 1 AS value, 1 AS least, 1 AS most"
+    select = f"SELECT 'x' AS system, {columns}"
+    for sql in (
+        f"{select}) ; COPY (SELECT 1) TO '{place.store.root}/made.csv'; FROM ({select}",
+        f"WITH x AS (COPY ({select}) TO '{place.store.root}/made.csv') {select} FROM x",
+        f"EXPLAIN ANALYZE COPY ({select}) TO '{place.store.root}/made.csv'",
+    ):
+        rules = tmp_path / "rules.toml"
+        of_table = {"validation": "", "exceptions": "area = 'cpu'\nunit = 's'\n"}[table]
+        rules.write_text(
+            f"[{table}.bad]\ntitle = 't'\nseverity = 'info'\n{of_table}sql = {json.dumps(sql)}\n"
+        )
+        before = place.files()
+        answer = cpmon(*words, "--store", place.store.root, "--rules", rules)
+        assert answer.status is Status.USAGE, answer.err
+        assert QUERIES in answer.err or "cannot be read" in answer.err
+        assert place.files() == before

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpmon.schemas.loader import Row, Sources
-from cpmon.schemas.pages.importing import after, check
+from cpmon.schemas.pages.changes import after, check
 from cpmon.schemas.pages.merge import merge
-from cpmon.schemas.pages.merged import Merged
+from cpmon.schemas.pages.merge_result import MergeResult
 from cpmon.schemas.pages.page import parse_page
 from cpmon.schemas.site import shipped
 from cpmon.schemas.writer import COLUMNS
@@ -43,7 +43,7 @@ def known() -> Sources:
     return sources(xmplrc=LAYOUT, xmplrc_slot=SLOT)
 
 
-def merged(page: Draft, layouts: Sources, *, replace: bool = False) -> Merged:
+def merged(page: Draft, layouts: Sources, *, replace: bool = False) -> MergeResult:
     text = page.aligned()
     found = merge(parse_page(text.encode(), "page"), layouts, replace=replace)
     for contradiction in found.contradictions:
@@ -52,11 +52,11 @@ def merged(page: Draft, layouts: Sources, *, replace: bool = False) -> Merged:
     return found
 
 
-def row(found: Merged, name: str, file: str = "xmplrc") -> Row:
+def row(found: MergeResult, name: str, file: str = "xmplrc") -> Row:
     return next(r for r in found.files[file] if r["name"] == name)
 
 
-def problems(found: Merged) -> list[str]:
+def problems(found: MergeResult) -> list[str]:
     return [c.problem.removeprefix("xmplrc: ") for c in found.contradictions]
 
 

@@ -10,7 +10,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.schemas import CpmonError, StoreError
 from cpmon.store import Store, connect
-from cpmon.store.safe_sql import select_only
+from cpmon.store.sandbox.guard import guarded
 from tests.dumps import END, dump, fields, interval, record
 from tests.scenarios import CONFIG, SAMPLE
 
@@ -130,13 +130,12 @@ def test_a_query_cannot_read_outside_of_the_store(connection: duckdb.DuckDBPyCon
 )
 def test_only_queries_are_let_through(connection: duckdb.DuckDBPyConnection, sql: str):
     with pytest.raises(CpmonError):
-        select_only(connection, sql)
+        guarded(connection, sql)
 
 
 @pytest.mark.parametrize("sql", ["FROM meta.dump", "DESCRIBE meta.dump", "EXPLAIN SELECT 1"])
 def test_queries_are_let_through(connection: duckdb.DuckDBPyConnection, sql: str):
-    select_only(connection, sql)
-    connection.sql(sql).fetchall()
+    connection.sql(guarded(connection, sql)).fetchall()
 
 
 def test_a_clock_is_shown_as_a_time_as_well(store: Store, tmp_path: Path):

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.reducing import reduce
-from cpmon.reduce.settings import Settings
+from cpmon.reduce.reports.reducing import reduce
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, class_rules, connect, deciding_rule, save_classes
-from cpmon.store.classes import parse_classes
-from cpmon.store.reduced import kept
+from cpmon.store.results.reduced import kept
+from cpmon.store.runs.classes import parse_classes
 from tests.dumps import dump, fields, interval
 from tests.scenarios import CONFIG
 

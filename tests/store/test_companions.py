@@ -9,10 +9,10 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.samples import MEASURES
+from cpmon.reduce.compare.samples import MEASURES
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
-from cpmon.store.companions import COMPANIONS, TABLES
+from cpmon.store.runs.companions import COMPANIONS, TABLES
 from tests.dumps import dump, fields, interval
 from tests.scenarios import CONFIG
 

@@ -9,9 +9,9 @@ import duckdb
 import pytest
 
 from cpmon.ingest import ingest
-from cpmon.reduce.reductions import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.gathered import gathered
+from cpmon.store.catalogue.gathered import gathered
 from tests.batch.fleet import DAMAGES, hourly
 
 ASKED = ("meta.interval", "meta.dump", "meta.finding", "interval.sytprp", "processors_by_time")

@@ -6,21 +6,26 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+import duckdb
 import pytest
 
+from cpmon.config import Settings
+from cpmon.config.shifts import Shift
 from cpmon.ingest import ingest
-from cpmon.reduce import reducing, reductions, report
-from cpmon.reduce.reducing import reduce
-from cpmon.reduce.settings import Settings
-from cpmon.reduce.shifts import Shift, read_shifts
+from cpmon.reduce import reductions, report
+from cpmon.reduce.reports.reducing import reduce
 from cpmon.schemas import CpmonError
+from cpmon.schemas.errors import StoreError
 from cpmon.store import Run, Store, connect, save_classes, save_run
-from cpmon.store.days import held
-from cpmon.store.reduced import LEVELS
-from cpmon.store.retention import Prune, Retention, plan, prune, retention
-from cpmon.store.usage import usage
+from cpmon.store.dumps.days import held
+from cpmon.store.dumps.disk import disk_error
+from cpmon.store.results import reduction_database
+from cpmon.store.results.reduced import LEVELS
+from cpmon.store.results.reduction_database import ReductionDatabase
+from cpmon.store.results.retention import Prune, Retention, plan, prune, retention
+from cpmon.store.results.usage import usage
 from tests.dumps import dump, fields, interval
+from tests.shifts import daily
 
 HOUR = 3600
 TOD_SECOND = 4_096_000_000
@@ -87,16 +92,19 @@ def two_days(store: Store, tmp_path: Path) -> Store:
     return store
 
 
-@pytest.mark.parametrize("room", [0, 50_000_000])
-def test_what_is_kept_waits_in_line_and_its_errors_are_told(
-    room: int, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_full_disk_is_reported_and_nothing_half_written_is_kept(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(reducing, "MOST_WAITING", room)
     land(store, hours(10, 30), tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(reducing, "write_result", no_room)
-        with pytest.raises(OSError, match="no room"):
-            reduce(store, [NAME, "users_by_time"], Settings())
+        patch.setattr(reduction_database, "FORMAT", "FORMAT parquet, CODEC none")
+        with pytest.raises(duckdb.Error):
+            reduce(store, [NAME], Settings())
+    with monkeypatch.context() as patch:
+        patch.setattr(ReductionDatabase, "execute", no_room)
+        with pytest.raises(StoreError, match="the disk of the store is full"):
+            reduce(store, [NAME], Settings())
+    assert files(store) == {}
     done = {one.name: one for one in reduce(store, [NAME, "users_by_time"], Settings())}
     assert done[NAME].days == 2
     with connect(store, reductions()) as connection:
@@ -106,8 +114,9 @@ def test_what_is_kept_waits_in_line_and_its_errors_are_told(
     assert (kept, rows) == (2, done[NAME].rows)
 
 
-def no_room(_path: Path, _rows: pa.Table) -> None:
-    raise OSError("no room")
+def no_room(_: ReductionDatabase, _sql: str) -> None:
+    message = 'IO Error: Could not write all bytes to file "x": No space left on device'
+    raise disk_error(duckdb.IOException(message))
 
 
 def test_an_interval_that_ends_at_midnight_ends_the_day(two_days: Store):
@@ -120,7 +129,7 @@ def test_an_interval_that_ends_a_little_late_counts_to_the_span_that_it_lies_in(
 ):
     land(store, hours(22, 24, late=late), tmp_path)
     (one,) = held(store)
-    evening = read_shifts({"evening": {"from": "22:00", "to": "23:00"}}, "UTC", "here")
+    evening = daily("evening", "22:00", "23:00")
     settings = Settings(shifts=evening)
     (done,) = reduce(store, [NAME], settings)
 
@@ -224,7 +233,7 @@ def test_half_of_a_reduce_is_completed_by_the_next(two_days: Store):
 def test_other_shifts_roll_up_again_without_computing(two_days: Store):
     brought_up(two_days)
     before = files(two_days, "interval")
-    night = read_shifts({"night": {"from": "23:00", "to": "02:00"}}, "UTC", "here")
+    night = daily("night", "23:00", "02:00")
     done = brought_up(two_days, night)
 
     assert (done.days, done.rows) == (2, 0)
@@ -375,11 +384,11 @@ def test_samples_of_a_run_stay_and_so_do_those_of_the_same_day(two_days: Store, 
 )
 def test_a_wrong_retention_is_told(said: dict[str, str], problem: str):
     with pytest.raises(CpmonError, match=problem):
-        retention(said, "here")
+        retention(said, str)
 
 
 def test_a_retention_counts_days():
-    found = retention({"interval": "30d", "15m": "8w", "hour": "1y", "day": "forever"}, "here")
+    found = retention({"interval": "30d", "15m": "8w", "hour": "1y", "day": "forever"}, str)
     assert found == Retention({"interval": 30, "15m": 56, "hour": 366, "day": None})
 
 
@@ -393,4 +402,3 @@ def test_usage_tells_spans_by_level(two_days: Store):
     assert rows["interval"]["bytes"] == sum(
         f.stat().st_size for f in two_days.root.glob("reduced/*/level=interval/*/*")
     )
-    assert pa.Table.from_pylist(list(rows.values())).num_rows == len(rows)

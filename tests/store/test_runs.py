@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.reducing import reduce
-from cpmon.reduce.settings import Settings
+from cpmon.reduce.reports.reducing import reduce
 from cpmon.schemas import CpmonError
 from cpmon.store import Run, Store, connect, save_run
-from cpmon.store.reduced import kept
+from cpmon.store.results.reduced import kept
 from tests.dumps import dump, fields, interval
 from tests.scenarios import CONFIG
 
@@ -114,12 +114,14 @@ def test_a_steady_state_lands_and_is_the_whole_run_where_none_was_named(
     [
         ('run_id = "R1"\nsteady_since = 2001-12-18T09:00:00Z', "a steady state that is no part"),
         ('run_id = "R1"\nsteady_until = 2001-12-18T10:30:00Z', "a steady state that is no part"),
-        ('run_id = "R1"\nsteady_since = "late"', "a time that is none"),
+        ('run_id = "R1"\nsteady_since = "late"', "steady_since has a wrong value"),
         ("run_id = ", "cannot be read"),
-        ('run = "R1"', "unknown key"),
-        ("[attributes]", "names no run"),
-        ('run_id = "R1"\nsince = "soon"', "a time that is none"),
-        ('run_id = "R1"\n[companions]\ntpns = "t.csv"', "unknown companion"),
+        ('run = "R1"', "no key run"),
+        ("[attributes]", "run_id is missing"),
+        ('run_id = "R1"\nsince = "soon"', "since has a wrong value"),
+        ('run_id = "R1"\nattributes = 5', "attributes has a wrong value"),
+        ('run_id = "R1"\ncompanions = ["t.csv"]', "companions has a wrong value"),
+        ('run_id = "R1"\n[companions]\ntpns = "t.csv"', "no key tpns"),
         ('run_id = "R1"\n[companions]\nthroughput = "no.csv"', "cannot be read"),
         ('run_id = "R1"\n[companions]\nhardware = "t.csv"', "cannot be read"),
     ],
@@ -133,6 +135,23 @@ def test_a_wrong_run_file_is_told_and_the_dump_lands(
         ingest(dump_file, store)
     assert str(dump_file.parent) in (caught.value.place or "")
     assert len(list(store.dumps())) == 1
+
+
+def test_a_mistake_in_a_run_file_is_located_by_key_and_line(store: Store, dump_file: Path):
+    file = dump_file.with_name("a.run.toml")
+    file.write_text(RUN.replace("throughput =", "througput ="))
+
+    with pytest.raises(CpmonError) as caught:
+        ingest(dump_file, store)
+    assert caught.value.place == f"{file}: companions.througput, line 9"
+    assert caught.value.remedy == "did you mean throughput?"
+
+
+def test_a_number_is_a_name_of_a_run(store: Store, dump_file: Path):
+    dump_file.with_name("a.run.toml").write_text("run_id = 2600\nbase_run_id = 2599")
+    ingest(dump_file, store)
+
+    assert ask(store, "SELECT run_id, base_run_id FROM meta.run") == [("2600", "2599")]
 
 
 @pytest.mark.parametrize("name", ["../../evil", "a/b", ".", "..", "it's", "x" * 60, "R 1"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pyarrow.parquet as pq
 
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
-from cpmon.store.days import Held, held
-from cpmon.store.stamps import basis_of, days_stamps, is_anchored
+from cpmon.store.dumps.days import Held, held
+from cpmon.store.results.stamps import basis_of, days_stamps, is_anchored
 from tests.batch.fleet import NOMINAL_S, hourly
 
 FIRST = date(2026, 3, 1)
@@ -115,3 +116,10 @@ def test_what_lies_beside_dumps_is_no_dump(store: Store, tmp_path: Path):
     for strange in ("notes.txt", "system=X", "system=ALPHA/lost+found", "system=ALPHA/date=x.tmp"):
         (store.records / strange).mkdir()
     assert [one.dump for one in held(store)] == [landed.dump]
+
+
+def test_a_dump_whose_intervals_have_not_ended_counts_on_the_day_it_begins(tmp_path: Path):
+    found = dumps(tmp_path, True, True, True)
+    found[1] = replace(found[1], days=())
+    assert names(basis_of(found, day(2), day(2))) == "d1 d2"
+    assert names(basis_of(found, day(1), day(1))) == "d0 d1"

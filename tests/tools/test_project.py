@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("schemas", "ingest", "store", "reduce", "queries", "batch", "generate", "cli")
+FOLDERS = ("schemas", "config", "ingest", "store", "reduce", "queries", "batch", "generate", "cli")
 CARRIED = {".py", ".csv", ".sql", ".toml", ".html", ".css", ".js"}
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 
@@ -85,7 +85,9 @@ def build(kind: str, source: Path, out: Path) -> Path:
     """The wheel or sdist that setuptools makes of `source`; `out` is created."""
     out.mkdir()
     code = f"from setuptools import build_meta; build_meta.build_{kind}({str(out)!r})"
-    subprocess.run([sys.executable, "-c", code], cwd=source, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=source, check=True, capture_output=True, text=True
+    )
     return next(out.iterdir())
 
 
@@ -104,7 +106,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (*FOLDERS, "src", "sample-data/scenarios"):
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
         shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy / name)
     return copy
 
@@ -136,3 +138,20 @@ def test_a_wheel_made_from_the_sdist_is_the_same(source: Path, tmp_path: Path):
         archive.extractall(tmp_path / "unpacked", filter="data")
     unpacked = next((tmp_path / "unpacked").iterdir())
     assert packed(build("wheel", unpacked, tmp_path / "wheel")) == product_files()
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_nothing_is_built_where_the_links_were_not_checked_out(
+    kind: str, source: Path, tmp_path: Path
+):
+    unlinked = tmp_path / "unlinked"
+    shutil.copytree(source, unlinked, symlinks=True)
+    link = unlinked / "src" / "cpmon" / "ingest"
+    target = link.readlink()
+    link.unlink()
+    link.write_text(str(target), encoding="utf-8")
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        build(kind, unlinked, tmp_path / "out")
+    assert "files in place of ingest" in failed.value.stderr
+    assert "core.symlinks" in failed.value.stderr
+    assert list((tmp_path / "out").iterdir()) == []

@@ -13,9 +13,9 @@ from cpmon.reduce import reductions
 from cpmon.reduce.validation import Rule, Scope, find_rule, load_rules
 from cpmon.reduce.validation.counting import Count, count
 from cpmon.store import Store
-from cpmon.store.catalogue import live_catalogue
-from cpmon.store.sources import sources
-from cpmon.store.views import landed_rows
+from cpmon.store.catalogue.catalogue import live_catalogue
+from cpmon.store.views.sources import sources
+from cpmon.store.views.views import landed_rows
 from tests.cli.conftest import cpmon  # noqa: F401 - the fixture that runs a command line
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample-data"

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.validation import Scope, Severity, Status, Validation, validate_span
 from cpmon.reduce.validation.counting import Count
@@ -130,7 +131,7 @@ def test_a_rule_of_the_site_is_asked_by_its_sql(cpmon: Cpmon, timer: Store, tmp_
         ("[validation.processor-busy]\nlimit = 3", "there is no key limit"),
         ('[validation.processor-busy]\nseverity = "bad"', "expected  info, warning, critical"),
         ("[validations.processor-busy]", "did you mean validation?"),
-        ("[validation]\nprocessor-busy = 3", "[validation.ID] with the keys of a rule"),
+        ("[validation]\nprocessor-busy = 3", "a table, as [validation.processor-busy]"),
         ("not toml", "the rules cannot be read"),
         (
             "[validation.bad]\ntitle='t'\nseverity='info'\nsql='SELECT 1 AS x'",
@@ -195,7 +196,9 @@ def test_a_span_is_validated_by_the_dumps_it_rests_on(tmp_path: Path):
     found = validate_span(
         store,
         Scope("PFAULT"),
-        {"useact.keys": {"enabled": False}, "processor-busy": {"severity": "info"}},
+        Settings(
+            validation={"useact.keys": {"enabled": False}, "processor-busy": {"severity": "info"}}
+        ),
     )
     assert found.worst is None
     ids = {one.rule.id: one for one in found.outcomes}

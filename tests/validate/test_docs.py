@@ -8,7 +8,7 @@ import pytest
 
 from cpmon.reduce.validation.layout_rules import KINDS, Kind
 from cpmon.reduce.validation.rule import Rule
-from cpmon.reduce.validation.site_rules import OF_NEW
+from cpmon.reduce.validation.site_rules import NewRule
 from cpmon.reduce.validation.written import COLUMNS, written_rules
 from tools import check_sql
 
@@ -31,7 +31,7 @@ def test_the_page_says_of_each_rule_what_the_rule_says(rule: Rule | Kind):
 
 
 def test_the_page_names_the_keys_of_a_rule_and_the_columns_of_its_sql():
-    assert all(f"`{name}`" in PAGE for name in (*OF_NEW, *COLUMNS))
+    assert all(f"`{name}`" in PAGE for name in (*NewRule.__struct_fields__, *COLUMNS))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

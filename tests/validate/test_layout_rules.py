@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 from cpmon.ingest import Code, ingest
-from cpmon.ingest.checking import check_dump
-from cpmon.ingest.sources import open_source
+from cpmon.ingest.checks.passes import check_dump
+from cpmon.ingest.container.source import open_source
 from cpmon.reduce import reductions
 from cpmon.reduce.validation import Rule, Scope, find_rule, load_rules
 from cpmon.reduce.validation.counting import count

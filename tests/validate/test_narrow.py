@@ -8,8 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from cpmon.config import Settings
 from cpmon.ingest import ingest
-from cpmon.reduce.reductions import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.validation import (
     Scope,
     Validation,
@@ -24,7 +25,7 @@ from cpmon.store import Store, connect
 from tests.batch.fleet import BEGIN, hourly
 
 FIRST = datetime.combine(BEGIN, time.min)
-SITE = {
+RULES = {
     "never-busy": {
         "title": "No processor is busy",
         "severity": "info",
@@ -32,6 +33,7 @@ SITE = {
         " 0.01 AS most FROM processors_by_time",
     }
 }
+SITE = Settings(validation=RULES)
 """A rule over a reduction, which nobody needs but a site."""
 
 

@@ -18,7 +18,10 @@ LIES = {
     "processor-time-closes": ("sytprp", "SELECT * REPLACE (pfxtotwt * 2 AS pfxtotwt) FROM {rows}"),
     "processor-time-lost": ("sytprp", "SELECT * REPLACE (pfxtotwt // 99 AS pfxtotwt) FROM {rows}"),
     "processor-busy": ("sytprp", "SELECT * REPLACE (pfxutime * 10 AS pfxutime) FROM {rows}"),
-    "processor-emulation": ("sytprp", "SELECT * REPLACE (pfxprbtm * 2 AS pfxprbtm) FROM {rows}"),
+    "processor-emulation": (  # a timer that runs down by twice the time
+        "sytprp",
+        "SELECT * REPLACE (pfxprbtm - tod_us % 3600000000 * 8192 AS pfxprbtm) FROM {rows}",
+    ),
     "device-busy": (
         "ioddev",
         "SELECT * REPLACE (CAST(tod_us // 64 % 4294967296 AS UINTEGER) AS scmfptim) FROM {rows}",

@@ -1,0 +1,220 @@
+"""Files of the inboxes: discovery, the check that they are complete, and quarantine."""
+
+from __future__ import annotations
+
+import errno
+import filecmp
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+
+from ..ingest.container.control_records import AREA, read_control
+from ..ingest.container.frames import FRAME
+from ..schemas.atomic import replacing
+from ..schemas.errors import CpmonError, StoreError
+from ..store.dumps.disk import replace_durably
+from .log import ascii_path
+from .plan import Inbox
+
+Observation = tuple[int, int, float]
+"""Size and time of change (ns) of a file, and since when it is observed so (s since 1970)."""
+
+REASON_SUFFIX = ".reason.txt"
+
+
+class Completeness(StrEnum):
+    """Whether a file is complete, and how that was decided."""
+
+    SETTLED = "unchanged for long enough"
+    ENDED = "ends with an end-of-data record"
+    YOUNG = "changed a moment ago"
+    GROWING = "has changed since the last look"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the file may be read."""
+        return self in (Completeness.SETTLED, Completeness.ENDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file of an inbox as it was when the folder was listed."""
+
+    path: Path
+    inbox: Inbox
+    size: int
+    mtime_ns: int
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether size and time of change are still the same."""
+        try:
+            status = self.path.stat()
+        except OSError:
+            return False
+        return (status.st_size, status.st_mtime_ns) == (self.size, self.mtime_ns)
+
+
+def candidates(
+    inbox: Inbox, skipped: tuple[Path, ...], unreadable: dict[Path, str]
+) -> Iterator[Candidate]:
+    """The files of an inbox, in no order.
+
+    Args:
+        skipped: folders that are not searched.
+        unreadable: gets the folders and files that cannot be read, with the reason.
+    """
+
+    def failed(error: OSError) -> None:
+        unreadable[Path(error.filename or inbox.folder)] = error.strerror or str(error)
+
+    for name, folders, files in os.walk(inbox.folder, onerror=failed):
+        parent = Path(name)
+        if inbox.recursive:
+            hidden = {folder for folder in folders if folder.startswith(".")}
+            inside = {path.name for path in skipped if path.parent == parent}
+            folders[:] = sorted(set(folders) - hidden - inside)
+        else:
+            folders.clear()
+        for file in files:
+            if file.startswith(".") or not any(fnmatchcase(file, p) for p in inbox.patterns):
+                continue
+            path = parent / file
+            try:
+                status = path.stat()
+            except OSError as error:
+                unreadable[path] = error.strerror or str(error)
+                continue
+            if stat.S_ISREG(status.st_mode):
+                yield Candidate(path, inbox, status.st_size, status.st_mtime_ns)
+
+
+def completeness(file: Candidate, previous: Observation | None, now: float) -> Completeness:
+    """Whether a file is complete.
+
+    Where its time of change is in the future, the time for which it was observed unchanged counts:
+    a clock that jumps, here or where the file was written, must not defer it for ever.
+
+    Args:
+        previous: an earlier observation of the file, if there is one.
+        now: seconds since 1970.
+    """
+    if previous is not None and previous[:2] != (file.size, file.mtime_ns):
+        return Completeness.GROWING
+    age = now - file.mtime_ns / 1e9
+    observed = abs(now - previous[2]) if previous is not None else None
+    if age >= file.inbox.settle or (observed is not None and observed >= file.inbox.settle):
+        return Completeness.SETTLED
+    return Completeness.ENDED if _has_end_of_data(file.path) else Completeness.YOUNG
+
+
+def observe(file: Candidate, previous: Observation | None, now: float) -> Observation:
+    """The observation of an incomplete file: the previous one, unless it has changed."""
+    if previous is not None and previous[:2] == (file.size, file.mtime_ns):
+        return previous
+    return file.size, file.mtime_ns, now
+
+
+def _has_end_of_data(path: Path) -> bool:
+    """Whether a plain MONWRITE file ends with an end-of-data record.
+
+    A frame of zeros is none: a file that is being copied may have its full size from the start.
+    """
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - FRAME))
+            last = file.read(FRAME)
+    except OSError:
+        return False
+    frame = np.frombuffer(last, np.uint8)
+    if size % FRAME or len(frame) != FRAME or not frame[:AREA].any() or frame[AREA:].any():
+        return False
+    return read_control(frame) == []
+
+
+def by_age(files: Mapping[Path, Candidate]) -> list[Candidate]:
+    """Files sorted oldest first, so that intervals arrive in their order."""
+    return sorted(files.values(), key=lambda file: (file.mtime_ns, file.path))
+
+
+def quarantine(path: Path, folder: Path, reason: str) -> Path:
+    """Move a file that is no dump into a folder; returns its new path, which replaces no file.
+
+    The reason is written first, so that no file is there without one if the process is killed.
+
+    Raises:
+        CpmonError: it cannot be moved; it stays in the inbox.
+    """
+    note = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        target = _free_path(folder, path)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        note = target.with_name(target.name + REASON_SUFFIX)
+        replace_durably(note, f"{reason}\n\nfrom {ascii_path(path)}\nat {now}\n")
+        _move(path, target)
+    except (OSError, StoreError) as error:
+        if note is not None:
+            with suppress(OSError):
+                note.unlink(missing_ok=True)
+        raise CpmonError(
+            "a file cannot be put into quarantine",
+            place=str(path),
+            found=error.found if isinstance(error, StoreError) else error.strerror or str(error),
+            effect="it stays in the inbox; the next run tries again",
+            remedy=f"let this user write to {folder} and to {path.parent}",
+        ) from None
+    return target
+
+
+def quarantined(folder: Path | None) -> list[tuple[Path, str]]:
+    """The files of a quarantine folder, each with the first line of its reason."""
+    files = []
+    for note in sorted(folder.glob(f"*{REASON_SUFFIX}")) if folder else ():
+        file = note.with_name(note.name.removesuffix(REASON_SUFFIX))
+        if file.exists():
+            lines = note.read_text(encoding="utf-8", errors="replace").splitlines()
+            files.append((file, lines[0] if lines else ""))
+    return files
+
+
+def _free_path(folder: Path, path: Path) -> Path:
+    """A path in the folder that is free, or holds a copy that a killed move left."""
+    target, number = folder / path.name, 1
+    while os.path.lexists(target) and not _is_copy(path, target):
+        target, number = folder / f"{path.name}.{number}", number + 1
+    return target
+
+
+def _is_copy(path: Path, target: Path) -> bool:
+    """Whether the target has the content and time of change of the file, as a copy of it has."""
+    if not target.is_file() or target.is_symlink():
+        return False
+    is_same_time = path.stat().st_mtime_ns == target.stat().st_mtime_ns
+    return is_same_time and filecmp.cmp(path, target, shallow=False)
+
+
+def _move(path: Path, target: Path) -> None:
+    """Rename a file, or copy it where the target is on another disk."""
+    try:
+        path.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with replacing(target) as part:
+            shutil.copy2(path, part)
+        try:
+            path.unlink()
+        except OSError:
+            target.unlink()
+            raise

@@ -1,0 +1,313 @@
+"""Installation of what starts batches: units of systemd, or a line for cron, checked."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from ..config import Settings
+from ..schemas.errors import CpmonError
+from ..store import Store
+from .outputs import Write
+from .plan import Plan
+
+NAME = "cpmon-batch"
+SERVICE = """\
+[Unit]
+Description=cpmon: land new monitor dumps, reduce, publish
+After=local-fs.target remote-fs.target
+
+[Service]
+Type=oneshot
+ExecStart={command}
+SuccessExitStatus=3 75
+TimeoutStartSec=6h
+TimeoutStopSec=5min
+Nice=10
+IOSchedulingClass=idle
+UMask=0022
+NoNewPrivileges=yes
+ProtectSystem=strict
+ProtectHome={home}
+{account}{private}{writable}"""
+TIMER = """\
+[Unit]
+Description=cpmon: look for new monitor dumps every {every} minutes
+
+[Timer]
+OnCalendar={calendar}
+RandomizedDelaySec={delay}
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
+INTERVALS = (*(n for n in range(1, 60) if 60 % n == 0), 60, 120, 180, 240, 360, 720)
+"""Minutes between two batches that are spread evenly over an hour or a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How batches are started.
+
+    Attributes:
+        kind: "systemd" or "cron". every: time between two batches.
+        user: units of the user's own. account: which they run as; empty: root, or the user.
+        folder: to write to; None: the one that systemd reads, and none for cron.
+    """
+
+    kind: str
+    every: timedelta
+    user: bool = False
+    account: str = ""
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A text for standard output, and the next steps of the administrator."""
+
+    text: str
+    next_steps: tuple[str, ...]
+
+
+def install(
+    schedule: Schedule, store: Store, plan: Plan, settings: Settings, write: Write
+) -> Installation:
+    """Write units of systemd, or a line for cron.
+
+    Raises:
+        CpmonError: the time between batches is not possible, systemd refuses the units, or they
+            cannot be written.
+    """
+    minutes = interval_minutes(schedule.every)
+    command = _command(store, settings)
+    if schedule.kind == "cron":
+        return _install_cron(cron_line([*command, "-q"], minutes), write, schedule.folder)
+    user, account = schedule.user, schedule.account
+    target, writable = schedule.folder or _unit_folder(user=user), _writable_folders(store, plan)
+    units = {
+        f"{NAME}.service": service(command, plan, writable, user=user, account=account),
+        f"{NAME}.timer": timer(minutes),
+    }
+    refusal = verify_units(units)
+    if refusal:
+        raise CpmonError(
+            "systemd refuses the units",
+            place=str(target),
+            found=refusal,
+            effect="nothing was written",
+            remedy="these are the messages of systemd-analyze verify",
+        )
+    created = [] if user else _create(writable)
+    if account and not _is_owner(account, store.root):
+        created.append(store.root.absolute())
+    for name, text in units.items():
+        write(target / name, text.encode())
+    return Installation("", tuple(_next_steps(target, schedule, created)))
+
+
+def _create(folders: Sequence[Path]) -> list[Path]:
+    """Create missing folders, without which systemd does not start the service; returns them."""
+    missing = [folder for folder in folders if not folder.exists()]
+    for folder in missing:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CpmonError(
+                "a folder that the batch writes to cannot be made",
+                place=str(folder),
+                found=error.strerror,
+                effect="nothing was written",
+                remedy="make it, and let the batch's user write to it",
+            ) from None
+    return missing
+
+
+def _is_owner(account: str, folder: Path) -> bool:
+    try:
+        return folder.owner() == account
+    except KeyError:  # it belongs to a number without a name
+        return False
+
+
+def _install_cron(line: str, write: Write, folder: Path | None) -> Installation:
+    if folder is None:
+        return Installation(line, ("add this line with `crontab -e`; MAILTO gets the summary",))
+    file = folder / f"{NAME}.cron"
+    write(file, f"{line}\n".encode())
+    steps = (f"{file} written", f"add its line with `crontab -e`, or: crontab {file}")
+    return Installation("", steps)
+
+
+def _next_steps(target: Path, schedule: Schedule, created: Sequence[Path]) -> Sequence[str]:
+    user = schedule.user
+    control = "systemctl --user" if user else "systemctl"
+    steps = [f"{target / NAME}.service and .timer written; next:"]
+    if schedule.folder is not None:
+        steps.append(f"  copy them to {_unit_folder(user=user)}, unless they are read from there")
+    if schedule.account and created:
+        folders = shlex.join(sorted({str(folder) for folder in created}))
+        steps.append(f"  chown -R {schedule.account} {folders}    (the service writes there)")
+    steps += [
+        f"  {control} daemon-reload",
+        f"  {control} enable --now {NAME}.timer",
+        f"  {control} start {NAME}.service    (a first run now)",
+        f"  journalctl {'--user ' if user else ''}-u {NAME}.service",
+    ]
+    if user:
+        steps.append("  loginctl enable-linger    (to run without being logged in)")
+    return steps
+
+
+def _command(store: Store, settings: Settings) -> list[str]:
+    """The command line of a batch with absolute paths."""
+    program = shutil.which(sys.argv[0]) or shutil.which("cpmon")
+    start = [str(Path(program).absolute())] if program else [sys.executable, "-m", "cpmon"]
+    config = ["--config", str(settings.file.absolute())] if settings.file else []
+    return [*start, "batch", "run", *config, "--store", str(store.root.absolute())]
+
+
+def _writable_folders(store: Store, plan: Plan) -> list[Path]:
+    """The topmost folders that a batch writes to."""
+    options = plan.batch
+    files = [options.summary, options.summary_json, options.metrics]
+    files += [output.path for output in plan.outputs]
+    folders = [store.root.absolute(), *(_fixed_folder(file) for file in files if file is not None)]
+    if options.quarantine is not None:
+        folders += [options.quarantine, *(inbox.folder for inbox in plan.inboxes)]
+    distinct = sorted({Path(os.path.normpath(folder)) for folder in folders})
+    return [
+        folder
+        for folder in distinct
+        if not any(folder != other and folder.is_relative_to(other) for other in distinct)
+    ]
+
+
+def _fixed_folder(path: Path) -> Path:
+    """The folder of a path pattern above its first mark."""
+    for part in reversed(path.parents):
+        if "{" in part.name or "%" in part.name:
+            return part.parent
+    return path.parent
+
+
+def _unit_folder(*, user: bool) -> Path:
+    """The folder in which systemd looks for units."""
+    if not user:
+        return Path("/etc/systemd/system")
+    home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(home).expanduser() / "systemd" / "user"
+
+
+def service(
+    command: Sequence[str], plan: Plan, writable: Sequence[Path], *, user: bool, account: str = ""
+) -> str:
+    """The service that runs a batch once.
+
+    Args:
+        writable: folders that it writes to; all others are read-only to it.
+        user: it is one of a user's own services, which cannot hide parts of the system.
+        account: which it runs as; empty: root, or the user.
+    """
+    private = "" if plan.batch.hook_dump or plan.batch.hook_end else "PrivateNetwork=yes\n"
+    visible = [*writable, *(inbox.folder for inbox in plan.inboxes)]
+    if not any(path.is_relative_to(tmp) for path in visible for tmp in ("/tmp", "/var/tmp")):
+        private += "PrivateTmp=yes\n"
+    text = SERVICE.format(
+        command=" ".join(map(_quoted, command)),
+        home="no" if user or any(_is_home(path) for path in writable) else "read-only",
+        account=f"User={_quoted(account)}\n" if account else "",
+        private=private,
+        writable="".join(f"ReadWritePaths={_quoted(str(path))}\n" for path in writable),
+    )
+    if not user:
+        return text
+    hidden = ("Protect", "Private", "ReadWritePaths", "IOScheduling")
+    return "".join(line for line in text.splitlines(True) if not line.startswith(hidden))
+
+
+def timer(minutes: int) -> str:
+    """The timer that starts the service at an interval."""
+    calendar = f"*:0/{minutes}" if minutes < 60 else f"0/{minutes // 60}:00"
+    return TIMER.format(every=minutes, calendar=calendar, delay=min(60, minutes * 6))
+
+
+def cron_line(command: Sequence[str], minutes: int) -> str:
+    """A crontab line that treats the exit statuses of warnings and of a busy store as success.
+
+    % ends a command in a crontab, so it is escaped.
+    """
+    when = f"*/{minutes} * * * *" if minutes < 60 else f"0 */{minutes // 60} * * *"
+    words = " ".join(_shell(word) for word in command).replace("%", "\\%")
+    return f"{when} {words} || [ $? -eq 3 -o $? -eq 75 ]"
+
+
+def interval_minutes(every: timedelta) -> int:
+    """The minutes between two batches.
+
+    Raises:
+        CpmonError: batches would not be spread evenly over an hour or a day.
+    """
+    minutes = every // timedelta(minutes=1)
+    if every % timedelta(minutes=1) or minutes not in INTERVALS:
+        raise CpmonError(
+            "runs cannot be that far apart",
+            expected="a part of an hour (5m, 10m, 15m, 20m, 30m), or 1h, 2h, 3h, 4h, 6h, 12h",
+            found=f"{every.total_seconds() / 60:g} minutes",
+            effect="nothing was written",
+        )
+    return minutes
+
+
+def verify_units(units: dict[str, str]) -> str:
+    """Messages of systemd about units; empty if they are valid, or systemd is not installed.
+
+    Args:
+        units: name of a unit -> its text.
+    """
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        return ""
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for name, text in units.items():
+            files.append(Path(folder) / name)
+            files[-1].write_text(text, encoding="utf-8")
+        command = [program, "verify", *map(str, files)]
+        try:
+            process = subprocess.run(
+                command, capture_output=True, text=True, timeout=60, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    lines = (process.stderr + process.stdout).replace(f"{folder}/", "").splitlines()
+    messages = [line for line in lines if any(name in line for name in units)]
+    return "\n".join(messages) if process.returncode or messages else ""
+
+
+def _quoted(word: str) -> str:
+    """A word of a unit: % and $ are special there, and blanks separate words."""
+    escaped = word.replace("\\", "\\\\").replace("%", "%%").replace("$", "$$")
+    if re.fullmatch(r"[\w@%+=:,./$-]+", escaped):
+        return escaped
+    return '"' + escaped.replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _shell(word: str) -> str:
+    if "\n" in word:
+        raise CpmonError("a path in a crontab line cannot contain a line end", found=repr(word))
+    return word if re.fullmatch(r"[\w@%+=:,./-]+", word) else "'" + word.replace("'", "'\\''") + "'"
+
+
+def _is_home(path: Path) -> bool:
+    return any(path.is_relative_to(home) for home in ("/home", "/root", "/run/user"))

@@ -1,0 +1,290 @@
+"""One run of a batch, the one place that knows the order of its steps, and `--watch`."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..config import Settings
+from ..config.shifts import find_zone
+from ..reduce.reductions.reductions import reductions
+from ..reduce.reports.reducing import reduce
+from ..reduce.rules.exceptions import exceptions_of, load_rules, scope_of
+from ..reduce.rules.rule import Severity
+from ..schemas.errors import BusyError, CpmonError, StoreError
+from ..store import Store
+from ..store.catalogue.gathered import gathered
+from ..store.catalogue.span_samples import SpanSamples
+from ..store.results.retention import plan as prune_plan
+from ..store.results.retention import prune, retention
+from ..store.results.stamps import bases
+from .days import day_bounds
+from .hooks import run_hook
+from .intake import Intake
+from .log import Log, ascii_error, ascii_line
+from .metrics import render_metrics
+from .outputs import OutputWriter, Write
+from .plan import Plan, output_path
+from .process import StopSignal, limit_arenas, release_memory
+from .result import BatchResult, Event, ExitStatus
+from .state import FOLDER, State, append_history, exclusive_lock, load_state
+from .summary import render_summary
+
+MAX_WORST = 12
+"""Exceptions that are listed in a result."""
+
+
+def _daily_reductions() -> list[str]:
+    """The reductions that are materialized day by day.
+
+    Each new dump would compute the others, of all time, anew and ever more slowly; a report that
+    needs one computes it.
+    """
+    return [basis.name for basis in bases(reductions()) if basis.by_time and basis.public]
+
+
+class BatchRunner:
+    """Runs the batches of a store.
+
+    Attributes:
+        should_stop: asked between steps; true ends the work.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        plan: Plan,
+        settings: Settings,
+        log: Log,
+        write: Write,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.store, self.plan, self.settings = store, plan, settings
+        self.log, self.write, self.should_stop = log, write, should_stop
+        self.folder = store.root / FOLDER
+        limit_arenas()
+
+    def run(self, today: date | None = None, *, idle: bool = True) -> BatchResult:
+        """Run one batch.
+
+        Args:
+            today: the day from which ages are counted for retention, UTC.
+            idle: a batch that finds nothing to do also calls the hook and enters the history.
+
+        Raises:
+            BusyError: another batch is at work.
+        """
+        now = datetime.now(UTC)
+        result = BatchResult(f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}", now)
+        self.log.run = result.run
+        with exclusive_lock(self.folder, result.run) as is_after_kill:
+            state = load_state(self.store, self.folder)
+            if is_after_kill:  # its last dumps are in the store, but not in the saved totals
+                state.recount(self.store)
+            self._run_steps(state, result, today or now.date())
+            self._finish(state, result, idle=idle)
+        if result.did_something:
+            release_memory()
+        return result
+
+    def _run_steps(self, state: State, result: BatchResult, today: date) -> None:
+        intake = Intake(
+            self.store, self.plan, state, self.folder, self.settings, self.log, self.should_stop
+        )
+        with self._step("retain", result):
+            self._retain(state, today, result)
+        with self._step("land", result):
+            intake.run(result)
+        state.save(self.folder)
+        unwritten: set[tuple[str, date]] = set()
+        changed = {system: set(days) for system, days in state.open.items() if days}
+        result.days = sum(map(len, changed.values()))
+        if not changed or self._is_interrupted(result):
+            return
+        with self._step("reduce", result):
+            reduce(self.store, _daily_reductions(), self.settings)
+        if self._is_interrupted(result):
+            return
+        if self.plan.batch.validate:
+            with self._step("validate", result):
+                self._validate(changed, result)
+        with self._step("connect", result), gathered(self.store, reductions()) as con:
+            if self.plan.batch.exceptions:
+                with self._step("exceptions", result):
+                    self._find_exceptions(con, changed, result)
+            with self._step("outputs", result):
+                writer = OutputWriter(con, self.settings, self.write, self.log)
+                writer.run(self.plan.outputs, changed, result)
+                unwritten = writer.unwritten
+        if not result.counts["failures"]:
+            state.open.clear()
+            for system, day in unwritten:
+                for name in [system] if system else changed:
+                    state.open.setdefault(name, set()).add(day)
+
+    def _is_interrupted(self, result: BatchResult) -> bool:
+        result.interrupted = result.interrupted or self.should_stop()
+        return result.interrupted
+
+    @contextmanager
+    def _step(self, name: str, result: BatchResult) -> Iterator[None]:
+        """Time a step, and record its failure, which stops no other step."""
+        started = time.perf_counter()
+        try:
+            yield
+        except (CpmonError, OSError, duckdb.Error) as error:
+            result.note("failures", name, ascii_error(error))
+            self.log.error("step failed", step=name, reason=error)
+        except Exception as error:  # noqa: BLE001 - the other steps are still worth doing
+            result.note("failures", name, ascii_line(f"{type(error).__name__}: {error}"))
+            trace = "".join(traceback.format_exception(error))
+            self.log.error("step failed", step=name, reason=error, trace=trace)
+        finally:
+            result.steps[name] = round(time.perf_counter() - started, 3)
+
+    def _retain(self, state: State, today: date, result: BatchResult) -> None:
+        """Apply the retention, once a day."""
+        limits = self.settings.retention
+        if not limits or state.pruned == today:
+            return
+        self.store.clean()
+        obsolete = prune_plan(
+            self.store, reductions(), retention(limits, self.settings.place), today
+        )
+        result.removed = (len(obsolete.files), obsolete.bytes)
+        prune(self.store, obsolete)
+        state.pruned = today
+
+    def _bounds(self, system: str, days: set[date]) -> tuple[datetime, datetime]:
+        """UTC bounds of the days of a system, from the first to the last."""
+        return day_bounds(min(days), max(days), find_zone(self.settings.zone(system)))
+
+    def _validate(self, changed: Mapping[str, set[date]], result: BatchResult) -> None:
+        """Validate the changed days of each system."""
+        from ..reduce.validation import Scope, Status, validate_spans
+
+        scopes = []
+        for system, days in sorted(changed.items()):
+            since, until = self._bounds(system, days)
+            scopes.append(Scope(system, since.replace(tzinfo=None), until.replace(tzinfo=None)))
+        for validation in validate_spans(self.store, scopes, self.settings):
+            system = str(validation.scope.system)
+            for outcome in validation.of(Status.FAILED):
+                severity, rule = str(outcome.rule.severity), outcome.rule.id
+                result.validation[severity] += 1
+                detail = f"{severity} {rule}: {outcome.bad:,} of {outcome.checked:,}"
+                result.note("broken", system, detail)
+                self.log.warning("rule broken", system=system, rule=rule)
+
+    def _find_exceptions(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        changed: Mapping[str, set[date]],
+        result: BatchResult,
+    ) -> None:
+        """Find exceptions in the changed days of each system."""
+        events: list[tuple[int, Event]] = []
+        rules = load_rules(self.settings)
+        with SpanSamples(con, self.store) as samples:
+            for system, days in sorted(changed.items()):
+                scope = scope_of(con, None, system, *self._bounds(system, days))
+                matches = exceptions_of(con, rules, scope, self.settings, samples=samples)
+                events += self._count_exceptions(matches.table, system, result)
+        events.sort(key=lambda entry: -entry[0])
+        result.worst = [event for _, event in events[:MAX_WORST]]
+
+    def _count_exceptions(
+        self, table: pa.Table, system: str, result: BatchResult
+    ) -> Iterator[tuple[int, Event]]:
+        """Count the exceptions of a system; yields the first ones with the rank of the severity."""
+        for counts in pc.value_counts(table.column("severity")).to_pylist():
+            result.exceptions[counts["values"]] += counts["counts"]
+        for row in table.slice(0, MAX_WORST).to_pylist():
+            name = f"{row['severity']} {row['rule']} {row['object'] or ''}".rstrip()
+            detail = f"{name} {row['first_interval']:%m-%d %H:%M}"
+            yield Severity(row["severity"]).rank, Event(system, detail)
+
+    def _finish(self, state: State, result: BatchResult, *, idle: bool) -> None:
+        """Call the hook, write the files about the batch, and save the state."""
+        is_silent = not idle and not result.did_something
+        now = datetime.now(UTC).timestamp()
+        for system, totals in state.systems.items():
+            if totals.last is not None:
+                part = result.system(system)
+                part.last = totals.last / 1e6
+                part.lag = max(0.0, now - part.last)
+        if not result.interrupted and not is_silent:
+            options = self.plan.batch
+            document, limit_s = result.as_dict(), options.hook_limit.seconds
+            failure = run_hook(options.hook_end, document, limit_s, self.log)
+            if failure:
+                result.note("trouble", "hook_end", failure)
+                self.log.error("hook", reason=failure)
+        result.ended = datetime.now(UTC)
+        if result.status in (ExitStatus.DONE, ExitStatus.WARNINGS):
+            state.last_success = result.ended.timestamp()
+        self._publish(state, result)
+        state.save(self.folder)
+        if is_silent:
+            return
+        append_history(self.folder, result, max(1, self.plan.batch.history))
+        self.log.info(
+            "ended",
+            status=int(result.status),
+            landed=result.landed,
+            seconds=round(result.seconds, 1),
+        )
+
+    def _publish(self, state: State, result: BatchResult) -> None:
+        """Write metrics and summaries."""
+        day, options = result.started.date(), self.plan.batch
+        files: Sequence[tuple[Path | None, Callable[[], str]]] = (
+            (options.metrics, lambda: render_metrics(state, result)),
+            (options.summary, lambda: render_summary(result)),
+            (options.summary_json, lambda: json.dumps(result.as_dict(), indent=1) + "\n"),
+        )
+        for path, render in files:
+            if path is None:
+                continue
+            try:
+                self.write(output_path(path, day), render().encode())
+            except (CpmonError, OSError) as error:
+                result.note("trouble", str(path), ascii_error(error))
+                self.log.error("not written", path=path, reason=error)
+
+
+def watch(
+    runner: BatchRunner, stop: StopSignal, log: Log, report: Callable[[BatchResult], None]
+) -> ExitStatus:
+    """Run batches at the interval of the plan until `stop`.
+
+    Args:
+        report: gets the result of each batch that did something.
+
+    Returns:
+        DONE: a stop is its normal end.
+    """
+    interval_s = max(1.0, runner.plan.batch.watch.seconds)
+    log.info("watching", every=interval_s)
+    while not stop():
+        try:
+            result = runner.run(idle=False)
+            if result.did_something and not result.interrupted:
+                report(result)
+        except BusyError as error:
+            log.warning("busy", reason=error)
+        except StoreError as error:  # a full disk may have room the next time
+            log.error("not done", reason=error)
+        stop.wait(interval_s)
+    log.info("stopped")
+    return ExitStatus.DONE

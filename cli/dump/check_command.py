@@ -1,0 +1,116 @@
+"""`cpmon check`: what is wrong with dumps, without landing them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..main import Status, status_of
+from ..options import dump_arguments, output_options, release_option
+from ..output import deliver
+from ..progress import bar
+from .dump_output import container_option
+
+if TYPE_CHECKING:
+    from ...ingest.checks.passes import Checked
+
+
+@click.command("check")
+@dump_arguments
+@container_option
+@release_option
+@output_options
+def command(
+    dumps: tuple[Path, ...], container: str, release: str, form: str, output: Path | None
+) -> Status:
+    """What is wrong with each DUMP, in passes: file, control records, record headers, values.
+
+    Nothing is landed. The exit status follows the worst finding of all dumps: 0 none or info,
+    3 warning, 5 data loss. With --format json the byte accounting and the passes come along; csv,
+    jsonl and parquet hold the findings only.
+
+    \b
+    Examples:
+      cpmon check quiet-hour.mon
+      cpmon check *.mon.gz --format json -o checked.json
+    """
+    import pyarrow as pa
+
+    from ...reduce.render.render import render
+
+    found = [_check(dump, container, release) for dump in dumps]
+    if form == "json":
+        documents = [checked.document() for checked in found]
+        data = (json.dumps(documents, indent=1) + "\n").encode()
+    elif form in ("table", "text", "markdown"):
+        data = b"\n".join(
+            _report(checked, "table" if form == "text" else form) for checked in found
+        )
+    else:
+        tables = [
+            table.add_column(0, "dump", pa.array([checked.name] * len(table), pa.string()))
+            for checked in found
+            for table in [checked.findings.table()]
+        ]
+        data = render(pa.concat_tables(tables), form)
+    deliver(data, output, form)
+    return max(status_of(checked.findings.worst) for checked in found)
+
+
+def _check(dump: Path, container: str, release: str) -> Checked:
+    from ...ingest.checks.passes import check_dump
+    from ...ingest.container.source import open_source
+
+    with (
+        open_source(dump, container) as source,
+        bar(f"checking {dump.name}", source.stored_size) as advance,
+    ):
+        return check_dump(source, release, lambda read: advance(read.stored_read))
+
+
+def _report(checked: Checked, form: str) -> bytes:
+    """Where the bytes went, what each pass saw and found, and the findings one by one."""
+    import pyarrow as pa
+
+    from ...ingest.checks.passes import COUNTED, Pass
+    from ...reduce.render.render import render
+
+    said = checked.bytes
+    system = checked.system or "not named"
+    parts = ", ".join(
+        f"{value:,} {name}" for name, value in said.as_dict().items() if name != "size"
+    )
+    worst = checked.findings.worst or "nothing found"
+    head = (
+        f"{checked.name}: system {system}, {said.size:,} bytes, compression "
+        f"{checked.compression}: {worst}\n  {parts}\n\n"
+    )
+    passes = [
+        {
+            "pass": str(which),
+            "looked at": f"{checked.looked_at[which]:,} {COUNTED[which]}",
+            "findings": ", ".join(f"{n} x {c:,}" for n, c in checked.of(which).items()) or "none",
+        }
+        for which in Pass
+    ]
+    data = head.encode() + render(pa.Table.from_pylist(passes), form)
+    return data + _details(checked).encode()
+
+
+def _details(checked: Checked) -> str:
+    """The first finding of each code, with what to do."""
+    lines = []
+    for code, count in sorted(checked.findings.counts.items(), key=lambda item: item[0].name):
+        first = next(f for f in checked.findings.kept if f.code is code)
+        lines += [
+            "",
+            f"{code.severity}: {code.name} x {count:,}, first at {first.offset:#x}",
+            f"  {code.meaning}",
+            *([f"  {first.detail}"] if first.detail else []),
+            *([f"  effect: {first.effect}"] if first.effect else []),
+            f"  remedy: {code.remedy}",
+        ]
+    return "\n".join([*lines, ""]) if lines else ""

@@ -1,0 +1,82 @@
+"""`cpmon generate`: dumps of a scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..output import say, written_to
+from ..progress import bar
+
+
+@click.command("generate")
+@click.argument("scenario")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    metavar="DIR",
+)
+@click.option("--run", "runs", multiple=True, metavar="RUN", help="Only this run; may be repeated.")
+@click.option("--intervals", type=click.IntRange(1), help="Intervals instead of the scenario's.")
+@click.option("--seed", type=int, help="Seed instead of the scenario's.")
+@click.option(
+    "--compress",
+    type=click.Choice(["none", "gzip", "zstd"]),
+    help="Compression of the dump; without it what the scenario says, usually none.",
+)
+@click.option(
+    "--container",
+    type=click.Choice(["monwrite", "monreader"]),
+    default="monwrite",
+    show_default=True,
+    help="A MONWRITE file, or what /dev/monreader of Linux delivers of the same data.",
+)
+@click.option(
+    "--damage",
+    "damages",
+    multiple=True,
+    metavar="KIND[:PLACE[:COUNT]]",
+    help="Damage the dump; may be repeated. `cpmon damage --list` explains the kinds.",
+)
+def command(
+    scenario: str,
+    output: Path,
+    runs: tuple[str, ...],
+    intervals: int | None,
+    seed: int | None,
+    compress: str | None,
+    container: str,
+    damages: tuple[str, ...],
+) -> None:
+    """Write the dumps of SCENARIO, each with its run file and companion files.
+
+    SCENARIO is a shipped one (timer, large-storage, cp-regression, linux-dasd-mdc, pfault,
+    small-lab, bank-day, bad-day) or a TOML file; the same seed writes the same bytes.
+
+    \b
+    Examples:
+      cpmon generate small-lab -o dumps/
+      cpmon generate timer --run 2600NP -o dumps/
+      cpmon generate timer --run 2600P --damage zero-frames:50%:16 --damage end-missing
+    """
+    from ...generate import load_scenario, parse_damage, write_run
+
+    damage = [parse_damage(text) for text in damages]
+    plan = load_scenario(scenario)
+    for run in runs or [r.run_id for r in plan.runs]:
+        with written_to(output), bar(f"generating {run}", None) as advance:
+            written = write_run(
+                plan,
+                run,
+                output,
+                intervals=intervals,
+                seed=seed,
+                compression=compress,  # type: ignore[arg-type] # click checked it
+                container=container,  # type: ignore[arg-type] # click checked it
+                damage=damage,
+                progress=advance,
+            )
+        say(f"{written.dump}: {written.bytes:,} bytes")

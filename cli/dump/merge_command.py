@@ -1,0 +1,56 @@
+"""`cpmon merge`: several dumps of one system as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..main import Status
+from ..options import dump_arguments
+from ..output import say
+from ..progress import bar
+from .dump_output import container_option, dump_output, output_option
+from .slice_command import tell_findings
+
+
+@click.command("merge")
+@dump_arguments
+@output_option
+@container_option
+def command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
+    """Write the DUMPs, of one system and in any order, as one MONWRITE file in order of time.
+
+    Configuration that a dump repeats word for word is written once; what `cpmon slice` cut is
+    whole again. Dumps that overlap in time are refused.
+
+    \b
+    Example:
+      cpmon merge monday.mon.gz tuesday.mon.gz -o week.mon.zst
+    """
+    from ...ingest.rewrite.merging import merge
+    from ...schemas.errors import CpmonError
+
+    if any(str(dump) == "-" or (dump.exists() and not dump.is_file()) for dump in dumps):
+        raise CpmonError(
+            "merge reads the beginning of every dump first, so none of them can be a pipe",
+            remedy="save it to a file",
+        )
+    with dump_output(output) as sink, bar("merging", None) as advance:
+        parts = merge(
+            dumps,
+            sink,
+            container=container,
+            progress=lambda source: advance(source.stored_read),
+        )
+    worst = Status.DONE
+    for part in parts:
+        said = f"{part.path}: {part.records:,} records"
+        said += f", {part.repeated:,} repeated" if part.repeated else ""
+        said += f", {part.left_out:,} samples without their interval's end left out" * bool(
+            part.left_out
+        )
+        say(said, err=str(output) == "-")
+        worst = max(worst, tell_findings(part.path, part))
+        worst = max(worst, Status.WARNINGS if part.left_out else Status.DONE)
+    return worst

@@ -1,0 +1,232 @@
+"""`cpmon show`: records of a dump, field by field."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..options import Moment, output_options, pairs, release_option
+from ..output import deliver
+from .dump_output import container_option
+
+if TYPE_CHECKING:
+    from ...ingest.inspect.explanation import Line
+    from ...ingest.inspect.record_filter import RecordFilter, SelectedRecord
+
+Explained = tuple["SelectedRecord", list["Line"]]
+
+
+class Offset(click.ParamType[int]):
+    """A place in a dump, decimal or hexadecimal."""
+
+    name = "offset"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """The offset as a number."""
+        try:
+            found = int(str(value), 0)
+        except ValueError:
+            found = -1
+        if found < 0:
+            self.fail(f"{value!r} is no offset; write it like 8192 or 0x2000", param, ctx)
+        return found
+
+
+@click.command("show")
+@click.argument("dump", metavar="DUMP", type=click.Path(path_type=Path))
+@click.option(
+    "--record", "records", multiple=True, metavar="0.4|SYTRSP", help="This kind; may be repeated."
+)
+@click.option("--at", type=Offset(), metavar="OFFSET", help="The record that has this byte.")
+@click.option(
+    "--number",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Start with the N-th record that fits.",
+)
+@click.option(
+    "--from", "--since", "since", type=Moment(), metavar="TIME", help="Not before this time (UTC)."
+)
+@click.option("--until", type=Moment(), metavar="TIME", help="Not after this time (UTC).")
+@click.option(
+    "--where", multiple=True, metavar="FIELD=VALUE", help="With this value; may be repeated."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="So many records.  [default: 1]"
+)
+@click.option("--hexdump", is_flag=True, help="The bytes, 16 a line, with the fields marked.")
+@click.option("--follow", is_flag=True, help="Every record that fits, page by page on a terminal.")
+@release_option
+@container_option
+@output_options
+def command(
+    dump: Path,
+    records: tuple[str, ...],
+    at: int | None,
+    number: int,
+    since: datetime | None,
+    until: datetime | None,
+    where: tuple[str, ...],
+    limit: int | None,
+    hexdump: bool,
+    follow: bool,
+    release: str,
+    container: str,
+    form: str,
+    output: Path | None,
+) -> None:
+    """Records of DUMP field by field: offset, bytes, value, unit, meaning, named bits.
+
+    The first record that fits is shown; --limit and --follow show more. FIELD of --where is a
+    field or a named bit of the record or of its entries. A VALUE is a number (12, 0x0c), a text,
+    true or false for a bit, hexadecimal digits for bytes.
+
+    \b
+    Examples:
+      cpmon show quiet-hour.mon --record SYTRSP
+      cpmon show quiet-hour.mon --record 4.3 --where vmduser=LINUX01 --follow
+      cpmon show quiet-hour.mon --at 0x2f40 --hexdump
+    """
+    from ...ingest.inspect.record_filter import RecordFilter, kind_of
+
+    if hexdump and form not in ("table", "text"):
+        raise click.UsageError(f"--hexdump is for reading; it has no --format {form}")
+    wanted = RecordFilter(
+        frozenset(kind_of(text) for text in records),
+        at,
+        _microseconds(since),
+        _microseconds(until),
+        {name.lower(): value for name, value in pairs("--where", where).items()},
+        number - 1,
+    )
+    count = None if follow and limit is None else limit or 1
+    found = _explained(dump, container, wanted, count, release)
+    name = "standard input" if str(dump) == "-" else dump.name
+    if form in ("table", "text"):
+        chunks = _texts(found, name, hexdump, _paint(output))
+        if follow and output is None and sys.stdout.isatty():
+            click.echo_via_pager(chunks)
+            return
+        _write((chunk.encode() for chunk in chunks), output, form)
+    else:
+        _write(_machine(found, name, form), output, form)
+
+
+def _explained(
+    dump: Path, container: str, wanted: RecordFilter, count: int | None, release: str
+) -> Iterator[Explained]:
+    """The records wanted with their lines, as they are taken.
+
+    Raises:
+        CpmonError: there is none.
+    """
+    from ...ingest.container.source import open_source
+    from ...ingest.inspect.explanation import explain
+    from ...ingest.inspect.record_filter import select_records
+
+    none = True
+    with open_source(dump, container) as source:
+        for picked in itertools.islice(select_records(source, wanted, release), count):
+            none = False
+            yield picked, explain(picked.data, picked.layout, picked.release)
+    if none:
+        _none(dump, container, wanted)
+
+
+def _none(dump: Path, container: str, wanted: RecordFilter) -> None:
+    from ...ingest.container.source import open_source
+    from ...ingest.inspect.record_filter import nearest
+    from ...schemas.errors import CpmonError
+
+    look = f"`cpmon list {shlex.quote(str(dump))}` tells what is inside"
+    if wanted.at is None:
+        raise CpmonError("no record of the dump fits", place=str(dump), remedy=look)
+    known = []
+    if str(dump) != "-":
+        with open_source(dump, container) as source:
+            before, behind = nearest(source, wanted.at)
+        known = [f"{place:#x}" for place in (before, behind) if place is not None]
+    raise CpmonError(
+        "no record that fits has this byte",
+        place=f"{dump}, offset {wanted.at:#x}",
+        expected="a record",
+        found="a control record, filler, the end of the dump, or a record of another kind",
+        remedy=f"the nearest records start at {' and '.join(known)}" if known else look,
+    )
+
+
+def _texts(
+    found: Iterable[Explained], dump: str, hexdump: bool, paint: Callable[[str, str], str]
+) -> Iterator[str]:
+    from ...ingest.inspect import explanation_text as explain_text
+    from ...ingest.inspect.hexdump import hexdump as dumped
+    from ...reduce.render.render import render
+
+    for number, (picked, lines) in enumerate(found):
+        gap = "\n" if number else ""
+        if hexdump:
+            body = "\n".join(dumped(picked.data, lines, paint)) + "\n"
+        else:
+            body = render(explain_text.table(lines)).decode() + explain_text.footnote(lines)
+        yield f"{gap}{explain_text.heading(picked, dump)}\n{body}"
+
+
+def _machine(found: Iterable[Explained], dump: str, form: str) -> Iterator[bytes]:
+    """The same in another format, record by record where the format allows it."""
+    import pyarrow as pa
+
+    from ...ingest.inspect.explanation_text import document, heading, rows, table
+    from ...reduce.render.render import render
+
+    if form == "json":
+        yield b"["
+        for number, (picked, lines) in enumerate(found):
+            yield (",\n" if number else "").encode()
+            yield json.dumps(document(picked, lines, dump), indent=1).encode()
+        yield b"]\n"
+    elif form == "parquet":
+        yield render(pa.concat_tables(rows(p, lines, dump) for p, lines in found), form)
+    elif form == "markdown":
+        for picked, lines in found:
+            title = heading(picked, dump).partition("\n")[0]
+            yield render(table(lines), form, title=title) + b"\n"
+    else:
+        for number, (picked, lines) in enumerate(found):
+            text = render(rows(picked, lines, dump), form)
+            yield text.partition(b"\n")[2] if form == "csv" and number else text
+
+
+def _write(chunks: Iterable[bytes], output: Path | None, form: str) -> None:
+    """Each record as soon as it is there, or all of them to a file."""
+    if output is not None or form == "parquet":
+        deliver(b"".join(chunks), output, form)
+        return
+    for chunk in chunks:
+        deliver(chunk, None, form)
+
+
+def _paint(output: Path | None) -> Callable[[str, str], str]:
+    from ...ingest.inspect.hexdump import plain
+
+    coloured = output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return (lambda text, colour: click.style(text, fg=colour)) if coloured else plain
+
+
+def _microseconds(moment: datetime | None) -> int | None:
+    if moment is None:
+        return None
+    from datetime import UTC, timedelta
+
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

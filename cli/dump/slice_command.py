@@ -1,0 +1,128 @@
+"""`cpmon slice`: a part of a dump as a dump of its own."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..main import Status, status_of
+from ..options import Moment
+from ..output import say
+from ..progress import bar
+from .dump_output import container_option, dump_output, output_option
+
+if TYPE_CHECKING:
+    from ...ingest.rewrite.merging import Merged
+    from ...ingest.rewrite.slicing import Part, Slice
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@click.command("slice")
+@click.argument("dump", metavar="DUMP", type=click.Path(path_type=Path))
+@output_option
+@click.option(
+    "--from",
+    "--since",
+    "since",
+    type=Moment(),
+    metavar="TIME",
+    help="Later than this time (ISO 8601; UTC unless it names a zone).",
+)
+@click.option("--until", type=Moment(), metavar="TIME", help="Up to this time.")
+@click.option(
+    "--domain",
+    "domains",
+    type=click.IntRange(0, 255),
+    multiple=True,
+    metavar="N",
+    help="Records of this domain; may be repeated.",
+)
+@click.option(
+    "--record",
+    "records",
+    multiple=True,
+    metavar="0.4|SYTRSP",
+    help="Records of this kind, beside those of the domains; may be repeated.",
+)
+@click.option(
+    "--every",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Samples of every N-th interval only.",
+)
+@container_option
+def command(
+    dump: Path,
+    output: Path,
+    since: datetime | None,
+    until: datetime | None,
+    domains: tuple[int, ...],
+    records: tuple[str, ...],
+    every: int,
+    container: str,
+) -> Status:
+    """Write a part of DUMP, any input that can be ingested, as a MONWRITE file.
+
+    A sample belongs to the time at which its interval ends, an event to its own. Configuration up
+    to the end of the part is always kept, so that it names its system, and so are the records
+    that end its intervals. Counters are compared with the interval before, so the first interval
+    of a part has no rates.
+
+    --every keeps the samples of every N-th interval whole, all events, and all configuration; the
+    sample interval that the dump states (1.9) is multiplied by N, so that rates are taken over N
+    intervals.
+
+    \b
+    Examples:
+      cpmon slice day.mon.gz --from 2001-12-18T10:00 --until 2001-12-18T11:00 -o ten.mon.zst
+      cpmon slice day.mon.gz --domain 0 --record USEACT --every 10 -o thin.mon
+    """
+    from ...ingest.inspect.record_filter import kind_of
+    from ...ingest.rewrite.slicing import Part
+
+    kinds = frozenset(kind_of(record) for record in records)
+    part = Part(_us(since), _us(until), frozenset(domains), kinds, every)
+    found = _write(dump, output, part, container)
+    where = "" if str(output) == "-" else f"{output}: "
+    say(
+        f"{where}{found.intervals:,} intervals, {found.records:,} records, {found.size:,} bytes",
+        err=str(output) == "-",
+    )
+    return tell_findings(dump, found)
+
+
+def _write(dump: Path, output: Path, part: Part, container: str) -> Slice:
+    from ...ingest.container.source import open_source
+    from ...ingest.rewrite.slicing import slice_dump
+
+    with (
+        open_source(dump, container) as source,
+        dump_output(output) as sink,
+        bar(f"slicing {dump.name}", source.stored_size) as advance,
+    ):
+        return slice_dump(source, sink, part, progress=lambda source: advance(source.stored_read))
+
+
+def tell_findings(dump: Path, found: Slice | Merged) -> Status:
+    """What was wrong with an input, on standard error, and the status for it."""
+    for code, count in sorted(found.findings.counts.items(), key=lambda item: item[0].name):
+        say(f"  {dump}: {code.severity}: {code.name} x {count:,}", err=True)
+    status = status_of(found.findings.worst)
+    if found.damaged:
+        said = f"{found.damaged:,} damaged frames; what could be read of them was kept"
+        say(f"  {dump}: {said}. `cpmon check` says more.", err=True)
+        status = max(status, Status.DAMAGED)
+    return status
+
+
+def _us(time: datetime | None) -> int | None:
+    """Microseconds since 1970."""
+    if time is None:
+        return None
+    passed = time - EPOCH
+    return (passed.days * 86400 + passed.seconds) * 1_000_000 + passed.microseconds

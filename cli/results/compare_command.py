@@ -1,0 +1,103 @@
+"""`cpmon compare`: a comparison table of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from ..options import format_option, listing_option, output_option, store_option
+from ..output import deliver, say, write_file
+from ..site_settings import opened
+
+
+def _tables() -> Iterator[str]:
+    """The shipped tables, a line each."""
+    from ...reduce import load_spec, spec_names
+
+    return (f"{name}  {load_spec(name).title}" for name in spec_names())
+
+
+@click.command("compare")
+@click.argument("table", required=False)
+@store_option
+@click.option("--base", metavar="RUN", help="Without TABLE: the run that others are compared with.")
+@click.option("--run", "runs", multiple=True, metavar="RUN", help="Without TABLE: a run; again.")
+@listing_option("Name the shipped tables.", _tables)
+@format_option("html")
+@click.option(
+    "--html", is_flag=True, help="Write a page with a chart of the runs into the folder of -o."
+)
+@output_option
+def command(
+    table: str | None,
+    store: Path,
+    base: str | None,
+    runs: tuple[str, ...],
+    form: str,
+    html: bool,
+    output: Path | None,
+) -> None:
+    """Print the comparison TABLE: values a run, then ratios to the base run.
+
+    TABLE is a shipped one or a TOML file of your own (docs/comparisons.md). csv holds one printed
+    cell a line: table, run_id, row_label, value_as_printed, source_tag.
+
+    Without TABLE, --run and --base compare runs on the standard metrics, and tell for each by a
+    t-test of the intervals of both steady states whether it changed or is noise. The base run is
+    by default the one that the runs name themselves. csv holds one metric a line, unrounded.
+
+    \b
+    Examples:
+      cpmon compare timer_t1 --store perf/
+      cpmon compare my-table.toml --store perf/ --format html -o my-table.html
+      cpmon compare --base 2600NP --run 3600NP1 --store perf/
+      cpmon compare timer_t1 --store perf/ --html -o pages/
+    """
+    if table is None and not runs:
+        from ...reduce import spec_names
+
+        raise click.UsageError(
+            f"which table? One of {', '.join(spec_names())}, or a TOML file; "
+            "or runs with --base and --run"
+        )
+    if table is not None and (runs or base):
+        raise click.UsageError("a table names its runs: leave out TABLE, or --base and --run")
+    if not html:
+        deliver(_compared(table, store, base, runs, form), output, form)
+        return
+    if output is None or str(output) == "-":
+        raise click.UsageError("--html writes a page: name its folder with -o DIR")
+    from ...reduce.page.window import plain_name
+
+    name = (
+        Path(table).stem if table else f"{'-'.join(runs)}-with-{base}" if base else "-".join(runs)
+    )
+    page = output / f"{plain_name(name)}.html"
+    write_file(page, _compared(table, store, base, runs, "html"))
+    say(f"{page}: {page.stat().st_size / 1e6:.1f} MB", err=True)
+
+
+def _compared(
+    table: str | None, store: Path, base: str | None, runs: tuple[str, ...], form: str
+) -> bytes:
+    """The comparison, rendered; a page has a chart of the runs as well."""
+    from ...reduce import compare, load_spec, render_comparison
+    from ...reduce.compare.table_html import runs_page, table_page
+    from ...reduce.compare.two_runs import compare_runs
+    from ...reduce.compare.two_runs_text import render_runs
+    from ...reduce.page.figure import runs_figure
+
+    spec = load_spec(table) if table is not None else None
+    with opened(store) as connection:
+        if spec is None:
+            among = compare_runs(connection, runs, base)
+            if form == "html":
+                shown = [run.run_id for run in (among.base, *among.runs)]
+                return runs_page(among, runs_figure(connection, shown))
+            return render_runs(among, form)
+        found = compare(connection, spec)
+        if form == "html":
+            return table_page(found, runs_figure(connection, [run.run_id for run in found.runs]))
+        return render_comparison(found, form)

@@ -1,0 +1,90 @@
+"""`cpmon exceptions`: episodes in which a figure was beyond the limit of a rule."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from ..options import Text, output_options, rules_option, span_options, store_option
+from ..output import deliver
+from ..site_settings import opened
+from ..site_settings import settings as site_settings
+
+SEVERITIES = ("info", "warning", "critical")
+
+
+@click.command("exceptions")
+@store_option
+@click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
+@click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
+@click.option(
+    "--severity",
+    type=click.Choice(SEVERITIES),
+    default="info",
+    show_default=True,
+    help="Only rules of this severity or a graver one.",
+)
+@rules_option
+@click.option("--list", "listing", is_flag=True, help="Name the rules and their limits.")
+@click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")
+@span_options
+@output_options
+def command(
+    store: Path,
+    run: str | None,
+    system: str | None,
+    severity: str,
+    rules: Path | None,
+    listing: bool,
+    zone: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Look for what should not be: busy processors and volumes, looping users, lost data.
+
+    For each rule and object, the episodes in which its figure was beyond the limit: first and last
+    interval, the worst value, and where in which dump the record of it stands. Formats other than
+    table carry unrounded values, times in UTC. The exit status is 3 where a rule of severity
+    warning or critical was met.
+
+    Rules are TOML tables; those of the store's cpmon.toml or of --rules change limits of the
+    shipped ones, switch them off, or add to them.
+
+    \b
+    Examples:
+      cpmon exceptions --store perf/ --system VMPROD --since 2006-10-16T08:00
+      cpmon exceptions --store perf/ --run BANKDAY --severity warning --format json
+      cpmon exceptions --store perf/ --rules my-rules.toml --list
+    """
+    from ...config.shifts import find_zone
+    from ...reduce.rules.exceptions import exceptions
+    from ...reduce.rules.exceptions_text import render_exceptions, render_rules
+    from ...reduce.rules.rule import Severity
+    from ...reduce.rules.rule_file import load_rules
+    from ..main import Status
+
+    settings = site_settings()
+    printed = find_zone(zone or settings.zone(system)).key
+    known = load_rules(settings, rules)
+    if listing:
+        least = Severity(severity).rank
+        deliver(render_rules([r for r in known if r.severity.rank >= least], form), output, form)
+        return Status.DONE
+    with opened(store) as connection:
+        found = exceptions(
+            connection,
+            known,
+            run=run,
+            system=system,
+            since=since,
+            until=until,
+            severity=Severity(severity),
+            settings=settings,
+        )
+    deliver(render_exceptions(found, form, printed), output, form)
+    grave = found.worst is not None and found.worst is not Severity.INFO
+    return Status.WARNINGS if grave else Status.DONE

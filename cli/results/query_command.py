@@ -1,0 +1,97 @@
+"""`cpmon query`: SQL over a store, or a shipped query by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..asking import ask
+from ..options import limit_options, listing_option, output_options, pairs, store_option
+from ..output import deliver, read_input
+from ..site_settings import opened
+
+NAME = re.compile(r"[A-Za-z][\w-]*")
+
+
+def _shipped() -> Iterator[str]:
+    """The shipped queries with their parameters, a line each."""
+    from ...queries.queries import queries
+
+    for known in queries():
+        yield f"{known.name}  {known.title}"
+        yield from (f"    {p.name}={p.default}  {p.doc}" for p in known.params)
+
+
+@click.command("query")
+@click.argument("question", required=False, metavar="SQL|NAME")
+@store_option
+@click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="Read the SQL there.")
+@click.option(
+    "-p",
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of a shipped query; may be repeated.",
+)
+@limit_options
+@listing_option("Name the shipped queries.", _shipped)
+@output_options
+def command(
+    question: str | None,
+    store: Path,
+    file: Path | None,
+    params: tuple[str, ...],
+    form: str,
+    output: Path | None,
+) -> None:
+    """Ask a store by SQL (DuckDB's), read-only, or run a shipped query by NAME.
+
+    Tables: monitor.RECORD as landed, interval.RECORD with counters as growth since the sample
+    before, meta.*, and the reductions. `describe monitor.sytrsp` shows columns; their comments are
+    in duckdb_columns() and meta.dictionary.
+
+    \b
+    Examples:
+      cpmon query "select tod, pfxcpuad, plsmvb2g from interval.sytrsp order by all" --store perf/
+      cpmon query busiest_users -p top=5 --store perf/
+      cpmon query --file my.sql --store perf/ --format parquet -o my.parquet
+    """
+    sql, values = _question(question, file, params)
+    deliver(_answer(store, sql, values, "table" if form == "text" else form), output, form)
+
+
+def _question(
+    question: str | None, file: Path | None, params: tuple[str, ...]
+) -> tuple[str, dict[str, Any]]:
+    """The SQL and the values of its parameters."""
+    from ...queries.queries import query
+
+    if (question is None) == (file is None):
+        raise click.UsageError("give SQL, the name of a shipped query, or --file FILE")
+    if question and NAME.fullmatch(question):
+        named = query(question)
+        return named.sql, named.bind(pairs("--param", params))
+    if params:
+        raise click.UsageError("--param belongs to a shipped query")
+    if question == "-":
+        return read_input(), {}
+    if file is None:
+        return str(question), {}
+    try:
+        return file.read_text(encoding="utf-8"), {}
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{file} is no text in UTF-8") from None
+
+
+def _answer(store: Path, sql: str, values: dict[str, Any], form: str) -> bytes:
+    from ...reduce.render.render import render
+
+    with opened(store) as connection:
+        return render(ask(connection, sql, values), form)

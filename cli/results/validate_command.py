@@ -1,0 +1,127 @@
+"""`cpmon validate`: whether what landed is what it says it is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..options import Text, output_options, rules_option, span_options, store_option
+from ..output import deliver, write_file
+from ..site_settings import limits, opened, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...reduce.validation import Rule, Severity, Validation
+    from ..main import Status
+
+
+@click.command("validate")
+@store_option
+@click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
+@click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
+@click.option("--rule", "only", multiple=True, metavar="ID", help="Only this rule; repeatable.")
+@rules_option
+@click.option("--list", "listing", is_flag=True, help="Name the rules that hold for the store.")
+@click.option("--rows", metavar="ID", help="Print the rows that break this rule instead.")
+@click.option("--sql", is_flag=True, help="With --rows: print the SQL that finds them.")
+@click.option("--html", is_flag=True, help="Write a page of the result to the file -o.")
+@span_options
+@output_options
+def command(
+    store: Path,
+    run: str | None,
+    system: str | None,
+    only: tuple[str, ...],
+    rules: Path | None,
+    listing: bool,
+    rows: str | None,
+    sql: bool,
+    html: bool,
+    since: datetime | None,
+    until: datetime | None,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Check what landed by rules: keys, texts and counters by the layouts, and sums that close.
+
+    Rules follow from the layout of every table that landed; others say that processor time closes
+    to the elapsed time, that pages fit into storage, that the configuration is known. DuckDB counts
+    the rows that break each of them, and Great Expectations asserts that there are none. A rule
+    that has nothing to look at is not applicable, never passed.
+
+    The exit status is 4 where a rule of severity critical failed, 3 where one of severity warning
+    did, else 0. Table and text name what failed; the other formats have every rule.
+
+    \b
+    Examples:
+      cpmon validate --store perf/ --system VMPROD --since 2006-10-16T08:00
+      cpmon validate --store perf/ --run BANKDAY --format json -o validation.json
+      cpmon validate --store perf/ --rows useact.counters --format csv
+      cpmon validate --store perf/ --html -o validation.html
+    """
+    from ...reduce.rules.exceptions import scope_of
+    from ...reduce.validation import find_rule, load_rules, offending, validate
+    from ...reduce.validation.narrow import narrowed
+    from ...reduce.validation.outcome_text import render_rules
+    from ...store import Store
+    from ..main import Status
+
+    _check(rows, sql, html, output)
+    with opened(store) as connection:
+        scope = scope_of(connection, run, system, since, until)
+    with narrowed(Store(store), scope, limits(store)) as (connection, landed):
+        known: Sequence[Rule] = load_rules(landed, settings(), rules)
+        known = [find_rule(known, name) for name in only] or known
+        if listing:
+            deliver(render_rules(known, form), output, form)
+        elif rows and sql:
+            text = find_rule(known, rows).check.rows(scope)
+            deliver(f"{text};\n".encode(), output, "text")
+        elif rows:
+            found = offending(connection, find_rule(known, rows), landed, scope)
+            deliver(_rendered(found, form), output, form)
+        else:
+            result = validate(connection, known, landed, scope, run)
+            _deliver(result, html, form, output)
+            return _status(result.worst)
+    return Status.DONE
+
+
+def _check(rows: str | None, sql: bool, html: bool, output: Path | None) -> None:
+    if sql and not rows:
+        raise click.UsageError("--sql says how --rows RULE finds its rows: name the rule")
+    if html and rows:
+        raise click.UsageError("--html is a page of all rules, --rows the rows of one: take one")
+    if html and (output is None or str(output) == "-"):
+        raise click.UsageError("--html writes a page: name its file with -o FILE")
+
+
+def _deliver(result: Validation, html: bool, form: str, output: Path | None) -> None:
+    """Print a result, or write it as a page."""
+    from ...reduce.validation.outcome_text import render_validation
+    from ...reduce.validation.page import render_page
+
+    if html and output is not None:
+        write_file(output, render_page(result))
+    else:
+        deliver(render_validation(result, form), output, form)
+
+
+def _rendered(found: object, form: str) -> bytes:
+    """Rows as a format; as text they are a table."""
+    from ...reduce.render.render import render
+
+    return render(found, "table" if form == "text" else form)
+
+
+def _status(worst: Severity | None) -> Status:
+    """The exit status, by the gravest rule that failed."""
+    from ...reduce.validation import Severity
+    from ..main import Status
+
+    by_severity = {Severity.CRITICAL: Status.INVALID, Severity.WARNING: Status.WARNINGS}
+    return by_severity.get(worst, Status.DONE) if worst else Status.DONE

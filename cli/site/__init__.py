@@ -1,0 +1,1 @@
+"""Commands about settings, layouts and unattended work of a site."""

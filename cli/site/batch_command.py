@@ -1,0 +1,250 @@
+"""`cpmon batch`: what runs unattended."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..main import Status
+from ..options import Length, output_option, output_options, store_option
+from ..output import deliver, rows_as, write_file
+from ..site_settings import settings
+
+if TYPE_CHECKING:
+    from ...batch import Plan
+    from ...batch.result import BatchResult
+    from ...config import Settings
+    from ...store import Store
+
+
+@click.group("batch")
+def command() -> None:
+    """Land what arrives, reduce, look for exceptions, write reports: unattended.
+
+    docs/operations.md leads from nothing to a running timer.
+
+    \b
+    Examples:
+      cpmon batch run --config /etc/cpmon/cpmon.toml
+      cpmon batch status --config /etc/cpmon/cpmon.toml
+      cpmon batch install --systemd --config /etc/cpmon/cpmon.toml
+    """
+
+
+@command.command("run", short_help="Do now what is to be done.")
+@store_option
+@click.option("--watch", is_flag=True, help="Stay, and pick files up as they are complete.")
+@click.option("--as-of", metavar="DATE", help="Count ages for retention from this day (UTC).")
+@click.option("--subject", is_flag=True, help="Put a subject line for mail before the summary.")
+@click.option("-q", "--quiet", is_flag=True, help="Log only what is wrong; no summary if all is.")
+@click.option(
+    "--log-format",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How lines of the log, on standard error, are written.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How the summary is printed.",
+)
+@output_option
+def run(
+    store: Path,
+    watch: bool,
+    as_of: str | None,
+    subject: bool,
+    quiet: bool,
+    log_format: str,
+    form: str,
+    output: Path | None,
+) -> Status:
+    """Land new dumps of the inboxes, reduce, look for exceptions, write what is to be written.
+
+    A file is landed when it is complete: unchanged for a while (settle), or ended by an end-of-data
+    record. The same content lands once. Files that are no dumps go into quarantine. What is
+    interrupted is taken up again by the next run. Another batch at the same time ends with 75.
+
+    The summary has at most 60 lines of 72 columns. With -q it is left out unless something is
+    wrong. The exit status is 3 where somebody should look, 4 where validation failed.
+
+    \b
+    Examples:
+      cpmon batch run --config /etc/cpmon/cpmon.toml
+      cpmon batch run --subject | sendmail perf@example.org
+      cpmon batch run --watch --log-format json
+    """
+    from ...batch import BatchRunner
+    from ...batch.log import Log
+    from ...batch.process import StopSignal
+    from ...batch.run import watch as run_until
+
+    opened, plan, site = _open(store, create=True)
+    today, log, stop = _day(as_of), Log(log_format, sys.stderr, quiet=quiet), StopSignal()
+
+    def report(result: BatchResult) -> None:
+        if quiet and int(result.status) == 0:
+            return
+        deliver(_summary(result, form, subject=subject), output, form)
+
+    with stop.on_signals():
+        runner = BatchRunner(opened, plan, site, log, write_file, stop)
+        if watch:
+            return Status(int(run_until(runner, stop, log, report)))
+        result = runner.run(today)
+    report(result)
+    return Status(int(result.status))
+
+
+@command.command("status", short_help="What happened when, what waits, how far systems lag.")
+@store_option
+@click.option(
+    "-n",
+    "--last",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="So many runs.",
+)
+@click.option(
+    "--what",
+    type=click.Choice(("all", "runs", "systems", "waiting")),
+    default="all",
+    show_default=True,
+    help="Only this part.",
+)
+@output_options
+def status(
+    store: Path,
+    last: int,
+    what: str,
+    form: str,
+    output: Path | None,
+) -> None:
+    """Print the last runs, the lag of each system, and the files that wait or are in quarantine.
+
+    Formats other than table need --what, but json has all in one document.
+
+    \b
+    Examples:
+      cpmon batch status --config /etc/cpmon/cpmon.toml
+      cpmon batch status --what systems --format csv
+    """
+    from ...batch.status import batch_status
+
+    opened, plan, _ = _open(store, create=False)
+    parts = batch_status(opened, plan, last)
+    if what != "all":
+        deliver(rows_as(parts[what], form) if parts[what] else b"", output, form)
+    elif form == "json":
+        text = json.dumps({"schema_version": 1, **parts}, indent=1, default=str) + "\n"
+        deliver(text.encode(), output, form)
+    elif form in ("table", "text"):
+        deliver(_status_text(parts), output, form)
+    else:
+        raise click.UsageError(f"--format {form} holds one table: name it with --what")
+
+
+@command.command("install", short_help="Write units of systemd, or a line for cron.")
+@store_option
+@click.option("--systemd", "kind", flag_value="systemd", help="A service and a timer.")
+@click.option("--cron", "kind", flag_value="cron", help="A line for a crontab.")
+@click.option("--user", is_flag=True, help="Units of the user's own systemd.")
+@click.option("--run-as", default="", metavar="ACCOUNT", help="Whom the service runs as.")
+@click.option(
+    "--every",
+    type=Length(),
+    default="15m",
+    show_default=True,
+    metavar="SPAN",
+    help="Time between two runs.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder to write to, instead of where systemd looks; without it cron prints.",
+)
+def install(
+    store: Path,
+    kind: str | None,
+    user: bool,
+    run_as: str,
+    every: timedelta,
+    output: Path | None,
+) -> None:
+    """Write what starts `cpmon batch run` every so often, checked, and say what to do next.
+
+    \b
+    Examples:
+      cpmon batch install --systemd --config /etc/cpmon/cpmon.toml
+      cpmon batch install --systemd --user -o ~/.config/systemd/user
+      cpmon batch install --cron --every 30m
+    """
+    from ...batch.install import Schedule
+    from ...batch.install import install as write_schedule
+
+    if kind is None:
+        raise click.UsageError("say what for: --systemd or --cron")
+    if kind == "cron" and user:
+        raise click.UsageError("--user is about systemd; a crontab is always a user's own")
+    opened, plan, site = _open(store, create=True)
+    schedule = Schedule(kind, every, user, run_as, output)
+    installation = write_schedule(schedule, opened, plan, site, write_file)
+    if installation.text:
+        click.echo(installation.text)
+    for line in installation.next_steps:
+        click.echo(line, err=True)
+
+
+def _open(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
+    """The store, the plan and the settings."""
+    from ...batch import read_plan
+    from ...schemas.errors import CpmonError
+    from ...store import Store
+
+    site = settings(root)
+    if site.file is None:
+        raise CpmonError(
+            "there are no settings",
+            expected="a file with [[inbox]]: --config FILE, CPMON_CONFIG, or ./cpmon.toml",
+            effect="nothing was done",
+            remedy="docs/operations.md has settings to start from",
+        )
+    return Store(root, create=create), read_plan(site), site
+
+
+def _summary(result: BatchResult, form: str, *, subject: bool) -> bytes:
+    from ...batch.summary import render_summary
+
+    if form == "json":
+        return (json.dumps(result.as_dict(), indent=1) + "\n").encode()
+    return render_summary(result, with_subject=subject).encode()
+
+
+def _status_text(parts: dict[str, Any]) -> bytes:
+    """The status as text with a table for each part."""
+    texts = [parts["now"].encode() + b"\n"]
+    for title, key in (("systems", "systems"), ("last runs", "runs"), ("files", "waiting")):
+        if parts[key]:
+            texts += [b"\n" + title.encode() + b"\n", rows_as(parts[key], "table")]
+    return b"".join(texts)
+
+
+def _day(text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).date()
+    except ValueError:
+        raise click.UsageError(f"{text!r} is no day; write it like 2026-01-31") from None

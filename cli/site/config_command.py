@@ -1,0 +1,84 @@
+"""`cpmon config`: what is set, where it came from, and whether a file is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...schemas.formats import FORMATS
+from ..options import config_option, limit_options, output_option
+from ..output import deliver, rows_as
+from ..site_settings import settings
+
+
+@click.group("config")
+def command() -> None:
+    """See the settings and where each came from, or check a file of them.
+
+    \b
+    Examples:
+      cpmon config show --store perf/
+      cpmon config check cpmon.toml
+    """
+
+
+@command.command("show", short_help="Every setting, its value, where it came from.")
+@config_option
+@limit_options
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    envvar="CPMON_STORE",
+    metavar="DIR",
+    help="As for other commands: the store's own file is one of the places.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="How to print the result.",
+)
+@output_option
+def show(store: Path | None, form: str, output: Path | None) -> None:
+    """Print every setting with its value and where it came from.
+
+    That is the file, key and line, a variable of the environment, an option, or the default.
+
+    \b
+    Example:
+      cpmon config show --store perf/ --format json
+    """
+    from ...config import ignored_files
+    from ...config.keys import setting_list
+
+    found = settings(store)
+    rows: list[dict[str, Any]] = setting_list(found)
+    if store is not None:
+        by = click.get_current_context().get_parameter_source("store")
+        said = "CPMON_STORE" if by is click.core.ParameterSource.ENVIRONMENT else "--store"
+        rows[0] |= {"value": str(store), "origin": said}
+    deliver(rows_as(rows, form), output, form)
+    click.echo(f"settings: {found.file or 'no file'}", err=True)
+    for ignored in ignored_files(store or found.store, found.file):
+        click.echo(f"passed over: {ignored}", err=True)
+
+
+@command.command("check", short_help="Whether a file of settings is right.")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def check(file: Path) -> None:
+    """Check FILE: its keys, at every level, and their values; no store is needed.
+
+    \b
+    Example:
+      cpmon config check cpmon.toml
+    """
+    from ...batch.plan import check_settings
+    from ...config.discovery import parse_settings
+
+    read = parse_settings(file)
+    check_settings(read)
+    click.echo(f"{file}: {len(read.origins):,} settings, all known")

@@ -1,0 +1,101 @@
+"""`cpmon demo`: the published measurements, from generated dumps to tables and pages."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from ..options import store_option
+from ..output import write_file, written_to
+from ..progress import bar
+
+SCENARIOS = ("timer", "large-storage", "cp-regression", "linux-dasd-mdc", "pfault")
+REPORT = ("SYSTEM_SUMMARY2_BY_TIME", "2600NP")
+FORMS = {"text": "txt", "csv": "csv", "markdown": "md"}
+
+
+@click.command("demo")
+@store_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("cpmon-demo"),
+    show_default=True,
+    metavar="DIR",
+    help="Folder for the dumps, the tables and the pages.",
+)
+def command(store: Path, output: Path) -> None:
+    """Replay the published measurements: generate their dumps, land them, print their tables.
+
+    Run again, it generates the same bytes and lands nothing twice.
+
+    \b
+    Example:
+      cpmon demo --store demo/store -o demo
+    """
+    started = time.perf_counter()
+    for scenario in SCENARIOS:
+        _land(scenario, output / "dumps", store)
+    _reduce(store)
+    written = _tables(store, output)
+    click.echo(f"\nWritten in {time.perf_counter() - started:.0f} s:")
+    for file in written:
+        click.echo(f"  {file}")
+    click.echo(f"Ask on: cpmon query busiest_users --store {store}")
+
+
+def _land(scenario: str, folder: Path, store: Path) -> None:
+    from ...generate import load_scenario, write_run
+    from ...ingest import ingest
+    from ...store import Store
+
+    place, plan = Store(store, create=True), load_scenario(scenario)
+    for run in (r.run_id for r in plan.runs):
+        began = time.perf_counter()
+        with written_to(folder), bar(f"generating {run}", None) as advance:
+            dump = write_run(plan, run, folder, progress=advance)
+        generated = time.perf_counter()
+        with bar(f"ingesting {run}", dump.bytes) as advance:
+            landed = ingest(dump.dump, place, progress=lambda source: advance(source.stored_read))
+        state = "landed before" if landed.already else f"{landed.about['intervals']} intervals"
+        spent = f"{generated - began:.1f} s + {time.perf_counter() - generated:.1f} s"
+        click.echo(f"{run:<10} {dump.bytes / 1e6:6.1f} MB  {state:<13}  {spent}", err=True)
+
+
+def _reduce(store: Path) -> None:
+    """Compute once what all tables read."""
+    from ...config import Settings
+    from ...reduce.reports.reducing import reduce
+    from ...store import Store
+
+    for done in reduce(Store(store), (), Settings()):
+        click.echo(f"reduced    {done}", err=True)
+
+
+def _tables(store: Path, output: Path) -> list[Path]:
+    """Print every table; write it, a report and a page in all forms that a reader may want."""
+    from ...reduce import compare, reductions, render_comparison, render_report, report, spec_names
+    from ...reduce.compare.table_html import table_page
+    from ...reduce.page.figure import runs_figure
+    from ...reduce.page.page import write_pages
+    from ...store import Store, connect
+
+    written = []
+    with connect(Store(store), reductions()) as connection:
+        for name in spec_names():
+            table = compare(connection, name)
+            click.echo(render_comparison(table, "text"))
+            figure = runs_figure(connection, [run.run_id for run in table.runs])
+            forms = {suffix: render_comparison(table, form) for form, suffix in FORMS.items()}
+            for suffix, data in {**forms, "html": table_page(table, figure)}.items():
+                written.append(output / f"{name}.{suffix}")
+                write_file(written[-1], data)
+        name, run = REPORT
+        text = render_report(report(connection, name, run=run), "text")
+        written.append(output / f"{name.lower()}.txt")
+        write_file(written[-1], text)
+        written += write_pages(connection, output / "pages", write_file, run=run)
+    return written

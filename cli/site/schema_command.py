@@ -1,0 +1,215 @@
+"""`cpmon schema`: what the bytes of records mean, and pages that say more of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...schemas.errors import CpmonError
+from ..options import Release, format_option, output_option, output_options, use_layouts
+from ..output import deliver, rows_as
+from .schema_import_command import command as import_command
+
+if TYPE_CHECKING:
+    from ...schemas import Layout
+    from ...schemas.description import Described
+
+PLAIN = ("table", "text", "markdown")
+
+
+store_of_layouts = click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    envvar="CPMON_STORE",
+    expose_value=False,
+    callback=use_layouts,
+    metavar="DIR",
+    help="A store; layouts in its folder schemas win over the shipped ones.",
+)
+
+
+@click.group("schema")
+def command() -> None:
+    """Look up records and fields; bring in IBM's pages of them.
+
+    Layouts of your own live in the folder that CPMON_SCHEMAS names, or in the folder schemas of a
+    store; they win over the shipped ones.
+
+    \b
+    Examples:
+      cpmon schema show SYTRSP --release 4.3
+      cpmon schema dictionary "expanded storage"
+      cpmon schema import MRSYTRSP.html --into layouts/
+    """
+
+
+@command.command("list", short_help="Every record, and how much of it is known.")
+@store_of_layouts
+@output_options
+def list_(form: str, output: Path | None) -> None:
+    """Every record: domain, number, name, what it is about, how much of it is known.
+
+    \b
+    Example:
+      cpmon schema list
+    """
+    from ...schemas.registry import by_record, records
+
+    own = by_record()
+    rows = [
+        _record(said, own.get((int(said["domain"]), int(said["record"])))) for said in records()
+    ]
+    deliver(rows_as(rows, form), output, form)
+
+
+def _record(said: dict[str, str], layout: Layout | None) -> dict[str, Any]:
+    return {
+        "domain": int(said["domain"]),
+        "record": int(said["record"]),
+        "name": said["dsect"],
+        "kind": said["kind"],
+        "fields": sum(len(t.columns) for t in layout.tables()) if layout else None,
+        "bytes": layout.length if layout else None,
+        "provenance": said["provenance"] if layout else None,
+        "title": said["title"],
+    }
+
+
+@command.command("show", short_help="The layout of a record, or one field of it.")
+@click.argument("name", metavar="RECORD[.FIELD]")
+@click.option(
+    "--release", type=Release(), default="", metavar="V.R.M", help="As this release writes it."
+)
+@store_of_layouts
+@output_options
+def show(name: str, release: str, form: str, output: Path | None) -> None:
+    """The layout of a record, or one field of it: where it is, how it is written, what it says.
+
+    Bits stand under their field, the entries of groups under their group, with offsets from the
+    entry's start.
+
+    \b
+    Examples:
+      cpmon schema show SYTRSP --release 4.3
+      cpmon schema show SYTRSP.PLSMVB2G
+    """
+    from ...schemas.description import describe, is_of
+
+    record, _, field = name.lower().partition(".")
+    layout = _layout(record)
+    rows = list(describe(layout, release))
+    if field:
+        rows = [row for row in rows if is_of(row, field, layout)]
+        if not rows:
+            raise _no_field(layout, field, release)
+    if form in PLAIN:
+        head = "\n".join(_head(layout, release)) + "\n\n"
+        deliver(head.encode() + rows_as(_indented(rows, layout), form), output, form)
+    else:
+        deliver(rows_as(rows, form), output, form)
+
+
+def _layout(name: str) -> Layout:
+    """The layout of a record or of a group's table; names that are close are named."""
+    from ...schemas.lookup import unknown
+    from ...schemas.registry import records, tables
+
+    found = tables().get(name)
+    if found is not None:
+        return found
+    said = next((r for r in records() if r["dsect"] == name), None)
+    if said is None:
+        raise unknown("record", name, tables())
+    raise CpmonError(
+        f"{name.upper()} is known by name only",
+        found=f"domain {said['domain']}, record {said['record']}: {said['title']}",
+        remedy="save IBM's page of it, and bring it in with `cpmon schema import`",
+    )
+
+
+def _no_field(layout: Layout, field: str, release: str) -> CpmonError:
+    from ...schemas.lookup import unknown
+
+    names = [*(f.name for f in (*layout.columns, *layout.bits)), *(g.name for g in layout.groups)]
+    if field in names:
+        return CpmonError(f"{layout.name}.{field} is not in {release}")
+    return unknown("field", field, names, place=layout.name)
+
+
+def _head(layout: Layout, release: str) -> Iterator[str]:
+    """What is said once of a record."""
+    if layout.parent:
+        yield f"{layout.name.upper()}  entries in {layout.parent.upper()}: {layout.title}"
+        return
+    yield (
+        f"{layout.name.upper()}  domain {layout.domain}, record {layout.record}, "
+        f"{layout.kind}: {layout.title}"
+    )
+    keys = " ".join(key.name for key in layout.keys)
+    grain = f"one row per {layout.grain}; " if layout.grain else ""
+    yield f"  {grain}keys {keys or 'none'}; layout {layout.provenance}"
+    if release:
+        yield f"  as of {release}: {layout.length_at(release)} bytes"
+    lengths = ", ".join(f"{length} in {of}" for of, length in layout.lengths)
+    yield f"  {layout.length} bytes known" + (f"; published lengths: {lengths}" if lengths else "")
+
+
+def _indented(rows: Iterable[Described], layout: Layout) -> list[dict[str, Any]]:
+    """Rows for the eye: bits and entries under what they belong to, without empty columns."""
+    from ...schemas.description import pattern
+
+    shown = []
+    for row in rows:
+        depth = str(row["table_name"]).removeprefix(layout.name).count("_") > 0
+        bits = row["type"] == "bit"
+        code = pattern(str(row["code"])) if bits else row["code"]
+        name = "  " * (depth + bits) + str(row["name"])
+        shown.append(
+            {k: v for k, v in row.items() if k != "table_name"} | {"name": name, "code": code}
+        )
+    kept = [k for k in (shown[0] if shown else {}) if any(row[k] is not None for row in shown)]
+    return [{k: row[k] for k in kept} for row in shown]
+
+
+@command.command("dictionary", short_help="Search all records and fields.")
+@click.argument("text", required=False, metavar="[TEXT]")
+@format_option("html", said="How to print it; html is one page with a search box.")
+@output_option
+@store_of_layouts
+def dictionary(text: str | None, form: str, output: Path | None) -> None:
+    """Every record and field, or those with TEXT in a name, a title or a meaning.
+
+    The same rows are in meta.dictionary of every store. Records known by name only have one row.
+
+    \b
+    Examples:
+      cpmon schema dictionary paging
+      cpmon schema dictionary --format html -o records.html
+    """
+    from ...store.views.dictionary import rows
+    from ...store.views.dictionary_page import page
+
+    found = [row for row in rows() if text is None or _has(row, text.lower())]
+    if not found:
+        raise CpmonError(
+            f"no record or field has {text} in its name, title or meaning",
+            remedy="`cpmon schema list` names all records",
+        )
+    if form == "html":
+        deliver(page(found).encode(), output, form)
+        return
+    brief = ("table_name", "column_name", "offset", "length", "type", "role", "unit", "meaning")
+    if form in PLAIN:
+        found = [{k: row[k] for k in brief} | {"title": row["title"]} for row in found]
+    deliver(rows_as(found, form), output, form)
+
+
+def _has(row: dict[str, object], text: str) -> bool:
+    words = ("table_name", "column_name", "record_name", "title", "code", "meaning")
+    return any(text in str(row[word] or "").lower() for word in words)
+
+
+command.add_command(import_command)

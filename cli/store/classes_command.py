@@ -1,0 +1,101 @@
+"""`cpmon classes`: which users of a store belong together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..options import output_options, store_option
+from ..output import deliver, read_input, say
+from ..site_settings import opened, settings
+
+LISTING = """
+WITH counted AS (
+  SELECT "class", count(*) AS users FROM meta.user_class GROUP BY "class"),
+named AS (
+  SELECT "class", min(position) AS place, string_agg(pattern, ' ' ORDER BY position) AS patterns
+  FROM _landed."classes.txt"() GROUP BY "class")
+SELECT "class", coalesce(users, 0) AS users, coalesce(patterns, '') AS patterns
+FROM named FULL JOIN counted USING ("class") ORDER BY place NULLS LAST, "class" """
+
+
+@click.group("classes")
+def command() -> None:
+    """Say which users belong together: the classes of USER_CLASS reports and meta.user_class.
+
+    A file has a line for each class, with the user ids that are of it: * stands for any
+    characters, ? for one, # begins a comment. The first pattern that matches decides; who is
+    matched by none is of class OTHER.
+
+    \b
+      WEB    LXWEB* LXFR*
+      STAFF  STAFF??? ANNA
+
+    \b
+    Examples:
+      cpmon classes set uclass.txt --store perf/
+      cpmon classes show --store perf/
+      cpmon classes of LXWEB001 --store perf/
+    """
+
+
+@command.command("show", short_help="The classes, with their patterns and users.")
+@store_option
+@output_options
+def show(store: Path, form: str, output: Path | None) -> None:
+    """The classes of a store: how many of its users are of each, and by which patterns.
+
+    \b
+    Example:
+      cpmon classes show --store perf/
+    """
+    from ...reduce.render.render import render
+
+    with opened(store) as connection:
+        table = connection.sql(LISTING).to_arrow_table()
+    deliver(render(table, "table" if form == "text" else form), output, form)
+
+
+@command.command("set", short_help="Take the classes from a file.")
+@store_option
+@click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
+def set_(store: Path, file: Path | None) -> None:
+    """Take the classes from FILE (- is standard input), in place of those there are.
+
+    Without FILE from the one that the settings name.
+
+    Results that `cpmon reduce` kept are outdated by that, and no longer read.
+
+    \b
+    Example:
+      cpmon classes set uclass.txt --store perf/
+    """
+    from ...store import Store, save_classes
+    from ...store.runs.classes import read_text
+
+    file = file or settings().classes
+    if file is None:
+        raise click.UsageError("name the FILE here, or as classes in the settings")
+    piped = str(file) == "-"
+    text = read_input() if piped else read_text(file)
+    rules = save_classes(Store(store), text, "standard input" if piped else str(file))
+    say(f"classes: {len({rule.name for rule in rules})}, patterns: {len(rules)}")
+
+
+@command.command("of", short_help="The class of a user, and why.")
+@store_option
+@click.argument("userid")
+def of(store: Path, userid: str) -> None:
+    """The class of USERID, whether or not the store knows the user, and the line that says so.
+
+    \b
+    Example:
+      cpmon classes of LXWEB001 --store perf/
+    """
+    from ...store import Store, class_rules, deciding_rule
+    from ...store.runs.classes import OTHER
+
+    rule = deciding_rule(class_rules(Store(store)), userid)
+    why = f"line {rule.line}: {rule.pattern}" if rule else "no pattern matches"
+    say(f"{userid.upper()}: {rule.name if rule else OTHER} ({why})")

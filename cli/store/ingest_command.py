@@ -1,0 +1,109 @@
+"""`cpmon ingest`: dumps into a store."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..dump.dump_output import container_option
+from ..main import Status, status_of
+from ..options import Name, dump_arguments, release_option, store_option
+from ..output import say
+from ..progress import bar
+from ..site_settings import settings
+
+if TYPE_CHECKING:
+    from ...ingest import Landed
+    from ...store import Store
+
+
+@click.command("ingest")
+@dump_arguments
+@store_option
+@click.option(
+    "--system", type=Name(), metavar="NAME", help="Name of the system, instead of the dump's own."
+)
+@click.option("--run-id", type=Name(), metavar="RUN", help="Make the dump a run of this name.")
+@release_option
+@container_option
+def command(
+    dumps: tuple[Path, ...],
+    store: Path,
+    system: str | None,
+    run_id: str | None,
+    release: str,
+    container: str,
+) -> Status:
+    """Land each DUMP: a MONWRITE file or a capture of /dev/monreader, plain, gzip or zstd.
+
+    - is standard input.
+
+    A run file (X.run.toml beside X.mon) is picked up. The same bytes land once, whatever the file
+    is called. A dump that cannot be read does not stop the others.
+
+    \b
+    Examples:
+      cpmon ingest quiet-hour.mon --store perf/
+      ssh vm cat monitor.gz | cpmon ingest - --store perf/ --system VMPROD
+    """
+    from ...schemas.errors import BusyError, CpmonError, DumpError
+    from ...store import Store
+
+    if run_id and len(dumps) > 1:
+        raise click.UsageError("--run-id names one run; give one dump with it")
+    place, release = Store(store, create=True), release or settings().release(system)
+    worst = Status.DONE
+    for dump in dumps:
+        try:
+            said = {"system": system, "run_id": run_id, "release": release}
+            status = _land(dump, place, container=container, **said)
+        except CpmonError as error:
+            if len(dumps) == 1:
+                raise
+            say(f"cpmon: {error}", err=True)
+            status = Status.DAMAGED if isinstance(error, DumpError) else Status.USAGE
+            status = Status.BUSY if isinstance(error, BusyError) else status
+        worst = max(worst, status)
+    return worst
+
+
+def _land(dump: Path, store: Store, **said: Any) -> Status:
+    from ...ingest import ingest
+
+    size = None if str(dump) == "-" or not dump.exists() else dump.stat().st_size
+    started = time.perf_counter()
+    with bar(f"ingesting {dump.name}", size) as advance:
+        landed = ingest(
+            dump,
+            store,
+            progress=lambda source: advance(source.stored_read),
+            **said,
+        )
+    _tell(dump, landed, time.perf_counter() - started)
+    return status_of(landed.findings.worst)
+
+
+def _tell(dump: Path, landed: Landed, seconds: float) -> None:
+    about = landed.about
+    size = about["bytes"]["size"]
+    if landed.already:
+        said = f"landed before as {landed.dump[:12]}, system {landed.system}; nothing to do"
+    else:
+        rows = sum(about["rows"].values())
+        speed = f"{size / 1e6:,.1f} MB in {seconds:.1f} s ({size / 1e6 / seconds:,.0f} MB/s)"
+        said = (
+            f"landed as {landed.dump[:12]}, system {landed.system}, "
+            f"{about['intervals']} intervals, {rows:,} rows, {speed}"
+        )
+    say(f"{dump}: {said}")
+    if landed.run:
+        change = "" if landed.run_changed else " (as before)"
+        say(f"  run {landed.run.run_id}{change}")
+    for code, count in sorted(landed.findings.counts.items(), key=lambda item: item[0].name):
+        first = next(f for f in landed.findings.kept if f.code is code)
+        say(f"  {code.severity}: {code.name} x {count:,}, first at {first.offset:#x}", err=True)
+        say(f"    {code.meaning}\n    {first.detail}", err=True)
+        say(f"    remedy: {code.remedy}", err=True)

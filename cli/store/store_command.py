@@ -1,0 +1,141 @@
+"""`cpmon store`: what a store holds, and how it is kept in order."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import click
+
+from ..options import output_options, store_option
+from ..output import deliver, rows_as, say
+from ..site_settings import settings, warn_of_exposure
+
+
+@click.group("store")
+def command() -> None:
+    """See what a store holds, make its catalogue again, remove what is older than need be.
+
+    \b
+    Examples:
+      cpmon store info --store perf/
+      cpmon store prune --store perf/ --keep interval=30d,15m=1y,hour=5y --dry-run
+    """
+
+
+@command.command("info", short_help="Sizes, and which days are kept at which level.")
+@store_option
+@output_options
+def info(store: Path, form: str, output: Path | None) -> None:
+    """Sizes of the dumps and results of a store, and the days that they cover.
+
+    \b
+    Example:
+      cpmon store info --store perf/
+    """
+    from ...reduce import reductions
+    from ...store import Store
+    from ...store.results.usage import usage
+
+    rows = usage(Store(store), reductions())
+    if exposed := warn_of_exposure(store):
+        rows.append({**dict.fromkeys(rows[0]), "what": "access", "system": "", "note": exposed})
+    deliver(rows_as(rows, form), output, form)
+
+
+@command.command("rebuild", short_help="Make the catalogue again.")
+@store_option
+def rebuild(store: Path) -> None:
+    """Make the catalogue of a store again, from its files alone. No data is touched.
+
+    \b
+    Example:
+      cpmon store rebuild --store perf/
+    """
+    from ...reduce import reductions
+    from ...store import Store
+    from ...store.catalogue.catalogue import rebuild as build
+
+    views = build(Store(store), reductions())
+    say(f"{store}: catalogue of {views:,} views made again")
+
+
+@command.command("prune", short_help="Remove what is older than need be.")
+@store_option
+@click.option(
+    "--keep",
+    metavar="LEVEL=LENGTH,...",
+    help="How long results of interval, 15m, hour, day are kept: 30d, 8w, 5y, forever.",
+)
+@click.option("--raw", metavar="LENGTH", help="How long samples are kept; without it: forever.")
+@click.option("--as-of", metavar="DATE", help="Count ages from this day instead of today.")
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+def prune(
+    store: Path,
+    keep: str | None,
+    raw: str | None,
+    as_of: str | None,
+    dry_run: bool,
+) -> None:
+    """Remove results, and with --raw samples, that are older than said here or in the settings.
+
+    Results of a level go only where the next coarser level is there, samples only where everything
+    was reduced and no run is measured on them. A report of such a time rests on the finest level
+    that is left, and says so. A dump whose samples are gone stays known, with its configuration.
+
+    \b
+    Examples:
+      cpmon store prune --store perf/ --keep interval=30d,15m=1y,hour=5y,day=forever --dry-run
+      cpmon store prune --store perf/ --keep interval=30d --raw 90d
+    """
+    from ...reduce import reductions
+    from ...store import Store
+    from ...store.results.retention import plan, retention
+    from ...store.results.retention import prune as remove
+
+    site = settings()
+    given = _levels(keep or "") | ({"raw": raw} if raw else {})
+    said = {**site.retention, **given}
+    place_of_store, today = Store(store), _day(as_of)
+    if not said:
+        raise click.UsageError(
+            "say how long what is kept: --keep, --raw or [retention] in settings"
+        )
+
+    def place(key: str) -> str:
+        level = key.rpartition(".")[2]
+        return site.place(key) if level not in given else "--raw" if level == "raw" else "--keep"
+
+    if not dry_run:
+        place_of_store.clean()
+    found = plan(place_of_store, reductions(), retention(said, place), today)
+    size = found.bytes
+    for level, files in found.results.items():
+        say(f"results of level {level}: {len(files):,} files")
+    for dump, files in found.samples.items():
+        say(f"samples of dump {dump}: {len(files):,} tables")
+    for dump, reason in found.stays.items():
+        say(f"dump {dump} stays: {reason}", err=True)
+    if not dry_run:
+        remove(place_of_store, found)
+    verb = "would be removed" if dry_run else "removed"
+    say(f"{len(found.files):,} files {verb}, {size:,} bytes")
+
+
+def _levels(text: str) -> dict[str, str]:
+    found = {}
+    for part in filter(None, text.replace(" ", "").split(",")):
+        level, equals, length = part.partition("=")
+        if not equals:
+            raise click.UsageError(f"--keep {part} has no =; write interval=30d,15m=1y")
+        found[level] = length
+    return found
+
+
+def _day(text: str | None) -> date:
+    if text is None:
+        return datetime.now(UTC).date()
+    try:
+        return datetime.fromisoformat(text).date()
+    except ValueError:
+        raise click.UsageError(f"{text!r} is no day; write it like 2026-01-31") from None

@@ -1,0 +1,122 @@
+"""Which file of settings counts, and what the environment says over it.
+
+The first file that is there counts, whole: the one that is named (`--config`, CPMON_CONFIG), else
+`cpmon.toml` in the working directory, the store's own, and that of the user. Variables of the
+environment win over it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from .document import Document
+from .keys import KEYS, flat
+from .mistakes import mistake
+from .settings import FILE, VARIABLE, Settings, SiteSettings, settings_from
+from .trust import distrust
+from .values import converter
+
+
+def settings_files(store: Path | None) -> list[Path]:
+    """Where settings are looked for without being named; the first that is there counts."""
+    return [Path(FILE), *([store / FILE] if store else []), _users_file()]
+
+
+def _users_file() -> Path:
+    home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(home).expanduser() / "cpmon" / "config.toml"
+
+
+def find_file(store: Path | None, file: Path | None = None) -> Path | None:
+    """The file of the settings: one that is named, or the first of `settings_files` there is."""
+    named = file or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
+    return named or next(filter(_is_file, settings_files(store)), None)
+
+
+def ignored_files(store: Path | None, counted: Path | None) -> list[Path]:
+    """Files of settings that exist and are not read, since another one counts."""
+    return [file for file in settings_files(store) if file.is_file() and file != counted]
+
+
+def read_settings(store: Path | None = None, file: Path | None = None) -> Settings:
+    """The settings for a store.
+
+    Args:
+        store: the store if it is known already; its own file is one of `settings_files`.
+        file: the file, if it is named.
+
+    Raises:
+        CpmonError: a file that was named is not there, or something is wrong in it or in a
+            variable: file, key and line, what was found and what is allowed.
+    """
+    return _with_trust(
+        _read_settings(store, file), named=file is not None or VARIABLE in os.environ
+    )
+
+
+def _with_trust(settings: Settings, *, named: bool) -> Settings:
+    """The settings with a word on whether commands are taken from their file."""
+    if settings.file is None or not (settings.batch.hook_dump or settings.batch.hook_end):
+        return settings
+    users = _users_file()
+    trusted = parse_settings(users).trusted_stores if _is_file(users) else ()
+    return replace(settings, distrust=distrust(settings.file, trusted, named=named))
+
+
+def _read_settings(store: Path | None, file: Path | None) -> Settings:
+    settings = parse_settings(find_file(store, file))
+    if store is None and settings.store and settings.file not in (None, file, Path(FILE)):
+        own = parse_settings(find_file(settings.store, file))
+        if own.file != settings.file and own.store is None:  # the user's file names the store only
+            origins = {**own.origins, "store": settings.origins["store"]}
+            return replace(own, store=settings.store, origins=origins)
+    return settings
+
+
+def parse_settings(file: Path | None) -> Settings:
+    """The settings of a file, or of none, with what the environment says over it.
+
+    Raises:
+        CpmonError: as `read_settings`.
+    """
+    site, document, origins = SiteSettings(), None, {}
+    if file is not None:
+        document = Document.load(file, "the settings")
+        site = document.read(SiteSettings, converter(file.parent))
+        origins = {key: document.place(key) for key in flat(document.values) if key}
+    for key, variable in _set_variables():
+        site = msgspec.structs.replace(site, **{key: _value(key, variable)})
+        origins[key] = variable
+    return settings_from(site, document, origins)
+
+
+def _set_variables() -> Iterator[tuple[str, str]]:
+    """Keys that a variable of the environment sets, each with its name."""
+    return ((k.name, k.variable) for k in KEYS.values() if os.environ.get(k.variable or "-"))
+
+
+def _value(key: str, variable: str) -> object:
+    """The value of a key from its variable; paths begin at the working directory.
+
+    Raises:
+        CpmonError: it means nothing.
+    """
+    text, convert = os.environ[variable], converter(Path())
+    try:
+        site = msgspec.convert({key: text}, SiteSettings, strict=False, dec_hook=convert)
+    except msgspec.ValidationError as error:
+        raise mistake(error, {key: text}, SiteSettings, convert, lambda _: variable) from None
+    return getattr(site, key)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether settings are there; where this user may not look there are none for it."""
+    try:
+        return path.is_file()
+    except PermissionError:
+        return False

@@ -1,0 +1,184 @@
+"""What is wrong in a document, from the error that msgspec raised: place, expected, found."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from ..schemas.errors import CpmonError
+from ..schemas.lookup import nearest, unknown
+from .positions import dotted
+
+_AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
+_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>.*)`", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(?P<key>.*)`", re.DOTALL)
+
+Convert = Callable[[type, Any], Any]
+
+
+def mistake(
+    error: msgspec.ValidationError,
+    values: Any,
+    kind: type,
+    convert: Convert,
+    place: Callable[[str], str],
+) -> CpmonError:
+    """The error for a reader.
+
+    Args:
+        error: raised when `values` were converted to `kind` with `convert`.
+        place: dotted key -> file, key and line.
+    """
+    at = _AT.search(str(error))
+    problem = str(error)[: at.start()] if at else str(error)
+    key, value, wanted = "", values, inspect.type_info(kind)
+    for step in _steps(at["path"] if at else "", error, values, kind, convert):
+        value = value[step]
+        wanted = _inner(wanted, step)
+        key = f"{key}[{step}]" if isinstance(step, int) else dotted(key, step)
+    keys = _keys(wanted)
+    if match := _UNKNOWN.fullmatch(problem):
+        return unknown("key", match["key"], keys, place=place(dotted(key, match["key"])))
+    if match := _MISSING.fullmatch(problem):
+        return _missing(match["key"], key, value, keys, place)
+    return CpmonError(
+        f"{key or 'the document'} has a wrong value",
+        place=place(key),
+        expected=" or ".join(dict.fromkeys(_words(wanted, key))),
+        found=repr(value),
+    )
+
+
+def _missing(
+    name: str, key: str, values: Mapping[str, Any], keys: list[str], place: Callable[[str], str]
+) -> CpmonError:
+    """A key that was probably meant is named rather than called missing."""
+    misspelt = nearest(name, values.keys() - set(keys))
+    if misspelt is not None:
+        return unknown("key", misspelt, [name], place=place(dotted(key, misspelt)))
+    return CpmonError(
+        f"{name} is missing",
+        place=place(key),
+        expected=f"{name} = ...",
+        found=", ".join(values) or "no key",
+        remedy=f"add {name} = ... there",
+    )
+
+
+def _steps(
+    path: str, error: msgspec.ValidationError, values: Any, kind: type, convert: Convert
+) -> Iterator[str | int]:
+    """The keys and indexes of a path of msgspec, which writes a free name as `[...]`.
+
+    Which name it is shows when all others are left out: the same error is raised.
+    """
+    here = values
+    kept: list[str | int] = []
+    for match in _STEP.finditer(path):
+        if match["index"] is None:
+            step: str | int = match["name"]
+        elif match["index"].isdigit():
+            step = int(match["index"])
+        else:
+            step = next(
+                name for name in here if _raises(error, _only(values, kept, name), kind, convert)
+            )
+        kept.append(step)
+        yield step
+        here = here[step]
+
+
+def _only(values: Any, path: list[str | int], name: str) -> Any:
+    """The values, but of the table at the end of a path only one key."""
+    if not path:
+        return {name: values[name]}
+    first, rest = path[0], path[1:]
+    inner = _only(values[first], rest, name)
+    if isinstance(first, int):
+        return [*values[:first], inner, *values[first + 1 :]]
+    return {**values, first: inner}
+
+
+def _raises(error: msgspec.ValidationError, values: Any, kind: type, convert: Convert) -> bool:
+    try:
+        msgspec.convert(values, kind, dec_hook=convert)
+    except msgspec.ValidationError as other:
+        return str(other) == str(error)
+    return False
+
+
+def _bare(wanted: inspect.Type) -> list[inspect.Type]:
+    """The types that a value may have, without metadata and None."""
+    if isinstance(wanted, inspect.Metadata):
+        return _bare(wanted.type)
+    if isinstance(wanted, inspect.UnionType):
+        return [one for part in wanted.types for one in _bare(part)]
+    return [] if isinstance(wanted, inspect.NoneType) else [wanted]
+
+
+def _inner(wanted: inspect.Type, step: str | int) -> inspect.Type:
+    """The type of a key or element."""
+    for one in _bare(wanted):
+        if isinstance(one, inspect.StructType):
+            for field in one.fields:
+                if field.encode_name == step:
+                    return field.type
+        elif isinstance(one, inspect.DictType):
+            return one.value_type
+        elif isinstance(one, inspect.ListType | inspect.VarTupleType) and isinstance(step, int):
+            return one.item_type
+    return inspect.AnyType()
+
+
+def _keys(wanted: inspect.Type) -> list[str]:
+    """The keys of a table; of a list of tables none."""
+    structs = [one for one in _bare(wanted) if isinstance(one, inspect.StructType)]
+    return [field.encode_name for one in structs for field in one.fields]
+
+
+def _words(wanted: inspect.Type, key: str) -> Iterator[str]:
+    """What a value may be."""
+    for one in _bare(wanted):
+        match one:
+            case inspect.CustomType(cls=cls):
+                yield "a text" if cls is Path else str(getattr(cls, "EXPECTED", cls.__name__))
+            case inspect.LiteralType(values=values):
+                yield ", ".join(map(str, values))
+            case inspect.EnumType(cls=cls) if issubclass(cls, enum.Enum):
+                yield ", ".join(str(member.value) for member in cls)
+            case inspect.IntType(ge=least, le=most) | inspect.FloatType(ge=least, le=most):
+                whole = "a whole number" if isinstance(one, inspect.IntType) else "a number"
+                yield whole + _limits(least, most)
+            case inspect.BoolType():
+                yield "true or false"
+            case inspect.StrType(pattern=pattern):
+                yield f"a text that matches {pattern}" if pattern else "a text"
+            case inspect.StructType() | inspect.DictType():
+                yield f"a table, as [{key}]"
+            case inspect.ListType(item_type=inner) | inspect.VarTupleType(item_type=inner):
+                yield _listed(inner, key)
+            case _:
+                yield "another value"
+
+
+def _listed(inner: inspect.Type, key: str) -> str:
+    if any(isinstance(one, inspect.StructType | inspect.DictType) for one in _bare(inner)):
+        return f"tables, each headed [[{key}]]"
+    plural = {"a text": "texts", "a number": "numbers", "a whole number": "whole numbers"}
+    words = " or ".join(_words(inner, key))
+    return f"a list of {plural.get(words, words)}"
+
+
+def _limits(least: float | None, most: float | None) -> str:
+    if least is not None and most is not None:
+        return f" from {least:g} to {most:g}"
+    if least is not None:
+        return f", {least:g} or more"
+    return f", {most:g} or less" if most is not None else ""

@@ -1,0 +1,69 @@
+"""Rules that a site writes, in layers: those of the settings over the shipped, a file over both.
+
+Rules of exceptions and of validation are read the same way. A file of rules holds nothing but the
+table of its kind: `[exceptions.ID]` or `[validation.ID]` for each rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from ..schemas.lookup import unknown
+from .document import Document, Place
+from .mistakes import mistake
+from .settings import FILE, Settings
+from .values import converter
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Tables of rules from one source, by id; `file` is its name."""
+
+    file: str
+    tables: Mapping[str, Mapping[str, Any]]
+    place: Place
+
+
+def rule_layers(kind: str, settings: Settings, file: Path | None) -> list[Layer]:
+    """The rules of a site, the weakest layer first.
+
+    Args:
+        kind: the table that holds them: "exceptions" or "validation".
+        file: one more file of rules, which wins over the settings.
+
+    Raises:
+        CpmonError: the file cannot be read, or holds something besides such rules.
+    """
+    layers = [Layer(str(settings.file or FILE), getattr(settings, kind), settings.place)]
+    if file is not None:
+        document = Document.load(file, "the rules")
+        for key in document.values:
+            if key != kind:
+                raise unknown("table", key, [kind], place=document.place(key))
+        holder: Any = msgspec.defstruct(kind, [(kind, dict[str, dict[str, Any]], {})])
+        tables = getattr(document.read(holder, converter(file.parent)), kind)
+        layers.append(Layer(str(file), tables, document.place))
+    return layers
+
+
+def read_rule(kind: type[T], values: Mapping[str, Any], place: Place) -> T:
+    """A rule from the keys that were written of it.
+
+    Args:
+        place: where a key of the rule stands.
+
+    Raises:
+        CpmonError: a key is unknown or missing, or has a wrong value.
+    """
+    convert = converter(Path())
+    try:
+        return msgspec.convert(values, kind, dec_hook=convert)
+    except msgspec.ValidationError as error:
+        raise mistake(error, values, kind, convert, place) from None

@@ -1,0 +1,47 @@
+"""Whether commands may be taken from a file of settings: not from a store that is not trusted.
+
+A store may come from elsewhere, and whoever can write to it can write its `cpmon.toml`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+MARKER = "store.json"
+"""What makes a folder a store."""
+
+
+def enclosing_store(file: Path) -> Path | None:
+    """The store that a file lies in, however deep; None outside of stores."""
+    return next((folder for folder in file.resolve().parents if (folder / MARKER).exists()), None)
+
+
+def exposure(store: Path, *files: Path) -> str:
+    """Why others than this user and root can write to a store or files of it; empty if not."""
+    for path in (store, *files):
+        try:
+            found = path.stat()
+        except OSError:
+            continue
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return f"{path} can be written by others (mode {stat.S_IMODE(found.st_mode):04o})"
+        if found.st_uid not in (0, os.geteuid()):
+            return f"{path} belongs to another user (number {found.st_uid})"
+    return ""
+
+
+def distrust(file: Path, trusted: Sequence[Path], *, named: bool) -> str:
+    """Why no command is taken from a file of settings; empty if commands are.
+
+    Args:
+        trusted: stores that the user's own file names. named: the user named this file.
+    """
+    store = enclosing_store(file)
+    if store is None:
+        return ""
+    if not named and store not in (path.resolve() for path in trusted):
+        return f"{file} lies in a store that is not trusted"
+    return exposure(store, file)

@@ -1,0 +1,1 @@
+"""One interval of the model in detail: by user, by volume, by processor, by transaction."""

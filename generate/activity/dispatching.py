@@ -1,0 +1,262 @@
+"""CP's work in one interval by processor and partition: dispatching, paging, services, locks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.measurement import TOD_PER_US
+from ..model.partitions import Partitions
+from ..model.scheduler import allocate_shares
+from ..model.services import Activity, entry_of
+from ..model.storage import Moved
+from ..model.system import Model
+from ..numeric import F64, I64, around_one, capped, floor_int, partition
+from .sample import Sample, per_sample
+from .volume_work import volume_work
+
+SCHEDULER_LOCK, TIMER_LOCK = "SRMSLOCK", "HCPTRQLK"
+
+_LOCKS: dict[str, tuple[float, float]] = {
+    SCHEDULER_LOCK: (0.62, 1.0),
+    TIMER_LOCK: (0.10, 0.8),
+    "SRMALOCK": (0.02, 0.7),
+    "HCPPGDPL": (0.012, 0.9),
+    "HCPPGDSL": (0.002, 0.9),
+    "HCPPGDTL": (0.0002, 0.5),
+    "HCPPGDAL": (0.0002, 0.5),
+    "RSAAVLLK": (0.06, 0.6),
+    "RSACALLK": (0.004, 0.6),
+    "SYSDATLK": (0.0003, 0.4),
+    "DCTLLOK": (0.0005, 0.8),
+    "FSDVMLK": (0.055, 0.5),
+    "NSUIMGLK": (0.001, 0.8),
+    "HCPPGDML": (0.004, 0.6),
+    "NSUNLSLK": (0.0001, 0.5),
+    "RSANOQLK": (0.0008, 0.5),
+    "RCCSFQL": (0.03, 0.4),
+    "HCPRCCMA": (0.003, 0.7),
+    "RSASXQLK": (0.012, 0.6),
+    "HCPRCCSL": (0.002, 0.6),
+    "RSA2GLCK": (0.03, 0.6),
+    "HCPTMFLK": (0.002, 0.4),
+    "BUTDLKEY": (0.001, 0.5),
+    "RSA2GCLK": (0.012, 0.6),
+    "RSAAVCLK": (0.018, 0.6),
+    "SRMATDLK": (0.0099, 0.3),
+}
+"""CP's formal spin locks in the order of MRSYTLCK (5.3.0): share of the spins, length of one."""
+
+LOCK_NAMES = tuple(_LOCKS)
+_LOCK_SHARES, _LOCK_LENGTHS = np.array(list(_LOCKS.values())).T
+_SHARED_SHARES = np.where([name == SCHEDULER_LOCK for name in LOCK_NAMES], 0.3, 0.0)
+"""Share of the spins that are for shared use: only the scheduler's lock can be shared."""
+
+_OVERHEAD = 0.006
+"""Share of a shared processor's dispatch time that the machine needs to give and to take it."""
+
+_MANAGEMENT = 0.004
+"""Share of a busy physical processor's time that belongs to no partition."""
+
+_COLLECTED_US = 900
+"""The machine is asked for its data so long before a sample ends."""
+
+_SPREAD = 0.06
+
+_PER_TRANSFER = 2
+"""A message takes an instruction (or DIAGNOSE X'68') to send and one to receive."""
+
+
+@per_sample
+def pages_moved(sample: Sample) -> Moved:
+    """Pages moved in the interval, by processor."""
+    rng = sample.model.measurement.rng(f"paging in interval {sample.interval}")
+    return sample.model.flows.at(sample.interval, sample.times.cp, rng)
+
+
+@per_sample
+def frames_taken(sample: Sample) -> tuple[I64, I64]:
+    """(processors,) frames taken from the available lists below and above 2 GB."""
+    paging = pages_moved(sample)
+    share = sample.model.levels.sizes.users_above_share(sample.model.measurement.storage)
+    above = floor_int(paging.stolen * share)
+    return paging.stolen - above + paging.moved_below_2g, above
+
+
+@per_sample
+def processor_activity(sample: Sample) -> Activity:
+    """CP's work in the interval, by processor."""
+    return sample.model.activity.at(sample.interval, sample.times.cp)
+
+
+@per_sample
+def io_starts(sample: Sample) -> I64:
+    """(processors,) I/Os started in the interval."""
+    return partition(int(volume_work(sample).starts.sum()), sample.times.cp)
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Counts of one interval by processor and entry of the record that lists them.
+
+    Attributes:
+        diagnoses: (processors, entries of PRCDIA). instructions: (processors, entries of PRCINS).
+    """
+
+    diagnoses: I64
+    instructions: I64
+
+
+@per_sample
+def service_counts(sample: Sample) -> Services:
+    """What guests asked CP for; sums over the entries are those of CP's activity."""
+    activity, mixes = processor_activity(sample), sample.model.mixes
+    demand, k = sample.model.demand, sample.interval
+    work = demand.users[k] * demand.load[k]
+    rng = sample.model.measurement.rng(f"services in interval {k}")
+    diagnoses = _by_entry(rng, work @ mixes.diagnoses, activity.diagnoses)
+    diagnoses[:, entry_of("prcdia", "44")] += activity.diagnose_44
+    instructions = _by_entry(rng, work @ mixes.instructions, activity.simulations)
+    return Services(diagnoses, instructions)
+
+
+def _by_entry(rng: np.random.Generator, weights: F64, totals: I64) -> I64:
+    """(processors, entries) counts that add up to each processor's total.
+
+    Args:
+        weights: (entries,). totals: (processors,).
+    """
+    total = float(np.add.accumulate(weights)[-1])
+    shares = weights / total if total else np.full(len(weights), 1 / len(weights))
+    columns = np.repeat(shares[:, None], len(totals), axis=1)
+    return np.ascontiguousarray(allocate_shares(rng, columns, totals).T)
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """Messages sent in one interval: (processors,) that worked on them."""
+
+    iucv: I64
+    vmcf: I64
+
+
+@per_sample
+def messages_sent(sample: Sample) -> Messages:
+    """As many as there were instructions and DIAGNOSEs for them."""
+    services = service_counts(sample)
+    return Messages(
+        iucv=services.instructions[:, entry_of("prcins", "IUCV")] // _PER_TRANSFER,
+        vmcf=services.diagnoses[:, entry_of("prcdia", "68")] // _PER_TRANSFER,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Locks:
+    """Spins on every lock in one interval, and the time spent in them, TOD units: (locks,) each."""
+
+    exclusive: I64
+    exclusive_time: I64
+    shared: I64
+    shared_time: I64
+
+    def of_lock(self, name: str) -> tuple[int, int]:
+        """Spins on one lock, and their time."""
+        at = LOCK_NAMES.index(name)
+        spins, times = self.exclusive + self.shared, self.exclusive_time + self.shared_time
+        return int(spins[at]), int(times[at])
+
+
+@per_sample
+def lock_spins(sample: Sample) -> Locks:
+    """The spins of all processors, by lock; sums and times are exactly theirs."""
+    times = sample.times
+    spins = partition(int(times.spins.sum()), _LOCK_SHARES)
+    shared = floor_int(spins * _SHARED_SHARES)
+    kinds = np.stack([spins - shared, shared])
+    weights: F64 = kinds * _LOCK_LENGTHS
+    spent = partition(int(times.spin_time.sum()), weights.reshape(-1)).reshape(kinds.shape)
+    return Locks(kinds[0], spent[0], kinds[1], spent[1])
+
+
+def collected_tod(model: Model, sample: int) -> int:
+    """TOD clock, whole microseconds, at which a sample's data about partitions were taken."""
+    return (model.clock.end(sample) // TOD_PER_US - _COLLECTED_US) * TOD_PER_US
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchTimes:
+    """Time in microseconds for which processors were dispatched in one interval.
+
+    Attributes:
+        active, effective: (logical processors of all partitions,) with and without the time that
+            the machine needed for dispatching.
+        management: (physical processors,) time that belongs to no partition.
+    """
+
+    active: I64
+    effective: I64
+    management: I64
+
+
+@per_sample
+def dispatch_times(sample: Sample) -> DispatchTimes:
+    """The dispatch times of an interval; all of them fit the physical processors.
+
+    What this system does is settled by its own work. The partitions beside it take what they want
+    of the rest: the processors that are not dedicated are one pool.
+    """
+    lpars, span = sample.model.partitions, _span_us(sample)
+    rng = sample.model.measurement.rng(f"partitions in interval {sample.interval}")
+    own = _own_us(sample, span)
+    room = float(lpars.shared * span) * (1 - 2 * _MANAGEMENT)
+    if not lpars.dedicated[lpars.own]:
+        room -= float(own.sum()) * (1 + _OVERHEAD)
+    wanted = [_wanted_us(lpars, place, span, rng) for place in range(len(lpars.counts))]
+    pairs = list(zip(wanted, lpars.dedicated, strict=True))
+    asked = sum(float(each.sum()) for each, alone in pairs if not alone)
+    granted = min(1.0, max(room, 0.0) / max(asked * (1 + _OVERHEAD), 1.0))
+    effective = [each if alone else each * granted for each, alone in pairs]
+    effective[lpars.own] = own
+    net = floor_int(np.concatenate(effective))
+    gross = np.minimum(net + np.floor(net * _OVERHEAD), span)
+    active = np.where(np.repeat(lpars.dedicated, lpars.counts), net, gross).astype(np.int64)
+    return DispatchTimes(active, net, _management_us(lpars, int(active.sum()), span))
+
+
+def _span_us(sample: Sample) -> int:
+    """Microseconds between the data of this sample and those of the previous one."""
+    model, number = sample.model, sample.number
+    if model.timeline.starts(number):
+        return int(model.timeline.tod[sample.interval]) // TOD_PER_US
+    return (collected_tod(model, number) - collected_tod(model, number - 1)) // TOD_PER_US
+
+
+def _own_us(sample: Sample, span: int) -> F64:
+    """(processors,) of this system: busy, or online where nobody else gets the processor."""
+    lpars, times = sample.model.partitions, sample.times
+    if lpars.dedicated[lpars.own]:
+        return times.online.astype(np.float64) * span
+    return np.minimum(times.busy // TOD_PER_US, span).astype(np.float64)
+
+
+def _wanted_us(lpars: Partitions, place: int, span: int, rng: np.random.Generator) -> F64:
+    """(logical processors,) time that another partition wants; a dedicated one has all."""
+    count = lpars.counts[place]
+    if place == lpars.own:
+        return np.zeros(count)
+    if lpars.dedicated[place]:
+        return np.full(count, float(span))
+    use = around_one(rng, count, _SPREAD) * around_one(rng, 1, _SPREAD) * lpars.wanted[place]
+    wanted: F64 = np.minimum(use, min(lpars.limit(place) / count, 0.99)) * span
+    return wanted
+
+
+def _management_us(lpars: Partitions, active: int, span: int) -> I64:
+    """(physical processors,) time of no partition: the more, the busier they are."""
+    total = lpars.physical * span
+    wanted = round(total * _MANAGEMENT * (0.2 + 0.8 * min(active / total, 1.0)))
+    # The first processors do a little more of it.
+    weights = 1.0 + 1.0 / np.arange(1, lpars.physical + 1)
+    caps = np.full(lpars.physical, span, dtype=np.int64)
+    return capped(min(wanted, max(total - active, 0)), weights, caps)

@@ -1,0 +1,81 @@
+"""The states in which virtual processors spend an interval, and how often samples find each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.scheduler import allocate_shares, eligible_share, waiting_for_cpu
+from ..numeric import F64, I64
+from .sample import Sample, per_sample
+from .usage import usage
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """Shares of an interval, (virtual processors,) each; together they are all of it.
+
+    Up to `idle` a virtual processor is in the dispatch list.
+    """
+
+    running: F64
+    cpu_wait: F64
+    io_wait: F64
+    page_wait: F64
+    simulation_wait: F64
+    console_wait: F64
+    idle: F64
+    eligible: F64
+    dormant: F64
+
+    def counts(self, rng: np.random.Generator, samples: int) -> dict[str, I64]:
+        """How many of some samples find each virtual processor in each state."""
+        names = self.__dataclass_fields__
+        shares = np.stack([getattr(self, name) for name in names])
+        return dict(zip(names, allocate_shares(rng, shares, samples), strict=True))
+
+
+@per_sample
+def processor_states(sample: Sample) -> States:
+    """The states of the virtual processors in the interval.
+
+    They run for as long as they used a processor, and share its queue accordingly. Their other
+    waits follow from their groups; what a user waits for is shared by his virtual processors as
+    they run.
+    """
+    model, used = sample.model, usage(sample)
+    span = int(model.timeline.tod[sample.interval])
+    shortage = model.processors.shortage[sample.interval]
+    running = np.minimum((used.virtual + used.cp) / span, 1.0)
+    *waits, in_list = _group_shares(sample, running)
+    waiting = np.add.accumulate(waits)[-1]
+    use = np.array(sample.times.busy.sum() / max(len(sample.times.online) * span, 1))
+    cpu_wait = float(waiting_for_cpu(use, shortage)) * running / _total(running)
+    listed = np.minimum(np.maximum(in_list, running + cpu_wait + waiting), 1.0)
+    eligible = (listed - running) * eligible_share(shortage)
+    left = listed - running - eligible
+    cpu_wait = np.minimum(cpu_wait, left)
+    left -= cpu_wait
+    fit = np.minimum(left / np.maximum(waiting, 1e-9), 1.0)
+    io, page, simulation, console = (wait * fit for wait in waits)
+    idle = np.maximum(left - waiting * fit, 0.0)
+    return States(running, cpu_wait, io, page, simulation, console, idle, eligible, 1.0 - listed)
+
+
+def _group_shares(sample: Sample, running: F64) -> F64:
+    """(5, virtual processors) shares of their groups: four waits, and all of the dispatch list.
+
+    Those of a user go to his virtual processors as they run, to the first where none does.
+    """
+    users, load = sample.model.users, sample.model.demand.load[sample.interval]
+    shares: F64 = users.waits * np.minimum(load, 1.0)[users.group[users.owner]]
+    of_user = np.bincount(users.owner, weights=running, minlength=len(users.base))
+    idle_base = (of_user[users.owner] <= 0) & (users.address == 0)
+    parts: F64 = np.where(idle_base, 1.0, running / np.maximum(of_user, 1e-30)[users.owner])
+    return shares * parts
+
+
+def _total(shares: F64) -> float:
+    """Their sum, the same on every machine; never zero."""
+    return float(np.add.accumulate(shares)[-1]) + 1e-9 if len(shares) else 1.0

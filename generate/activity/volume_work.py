@@ -1,0 +1,202 @@
+"""I/Os of one interval by volume: counts, service times, queues, caches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.measurement import SCM_PER_S
+from ..model.volumes import Volumes
+from ..numeric import F64, I64, around_one, floor_int, partition
+from .sample import Sample, per_sample
+
+PATHS = 256
+
+_NEVER_FULLER = 0.98
+"""A volume that would be busier answers later, and fewer I/Os are started."""
+
+_WRITTEN = 3
+"""One of so many I/Os to user and spool volumes writes."""
+
+IN_SEQUENCE = 8
+"""One of so many I/Os goes on where the one before it ended."""
+
+_STROKE = 3
+"""From any cylinder to any other it is a third of the disk, on average."""
+
+_PAGES_OF_A_TRACK = 12
+"""The minidisk cache holds tracks as blocks of 4 KiB."""
+
+_PAGES_OF_A_STEAL = 32
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeWork:
+    """What the volumes did in one interval, (volumes,).
+
+    Attributes:
+        reads, writes: pages. starts, avoided: I/Os done, and saved by the minidisk cache.
+        pending, disconnect, connect: time in units of 128 us.
+        use: share of the interval that each was busy.
+        queue: mean number of I/Os waiting.
+    """
+
+    reads: I64
+    writes: I64
+    starts: I64
+    avoided: I64
+    pending: I64
+    disconnect: I64
+    connect: I64
+    use: F64
+    queue: F64
+
+    @property
+    def busy(self) -> I64:
+        """(volumes,) time in use, units of 128 us."""
+        return self.pending + self.disconnect + self.connect
+
+
+@per_sample
+def volume_work(sample: Sample) -> VolumeWork:
+    """What the volumes did in the interval before a sample."""
+    volumes, flows, k = sample.model.volumes, sample.model.flows, sample.interval
+    span_scm, online = sample.seconds * SCM_PER_S, sample.volumes_online
+    rng = sample.model.measurement.rng(f"volumes in interval {k}")
+    varied = volumes.lasting * around_one(rng, len(online), 0.03) * online
+    paging, rates = volumes.slots * volumes.is_page * varied, volumes.rates * varied
+    totals = [
+        flows.dasd_in[k],
+        flows.dasd_out[k],
+        volumes.user_ios[k],
+        volumes.spool_ios[k],
+        volumes.avoided[k],
+    ]
+    weights = [
+        paging,
+        paging,
+        rates * ~volumes.is_cp,
+        rates * volumes.is_spool,
+        volumes.avoided_rate * varied,
+    ]
+    reads, writes, users, spool, avoided = partition(np.array(totals), np.stack(weights))
+    page_starts = np.ceil((reads + writes) / volumes.pages_per_io).astype(np.int64)
+    most = np.floor(_NEVER_FULLER * span_scm / np.maximum(volumes.service, 1e-9))
+    wanted = page_starts + users + spool
+    starts = np.minimum(wanted, np.maximum(most, page_starts)).astype(np.int64)
+    busy = _busy(volumes, starts, k, span_scm)
+    pending, disconnect = floor_int(busy * volumes.parts[:2])
+    use = np.minimum(busy / span_scm, 0.99)
+    # Random arrivals and service: Little's law holds with a mean wait of service * use / (1 - use).
+    queue = use * use / (1 - use)
+    connect = busy - pending - disconnect
+    return VolumeWork(reads, writes, starts, avoided, pending, disconnect, connect, use, queue)
+
+
+def _busy(volumes: Volumes, starts: I64, interval: int, span_scm: float) -> I64:
+    """(volumes,) I/Os times service, or what a target fixes; never more than the interval."""
+    busy = np.minimum(np.rint(starts * volumes.service), np.floor(span_scm)).astype(np.int64)
+    if volumes.page_busy is not None and volumes.is_page.any():
+        io = starts[volumes.is_page]
+        target = volumes.measurement.targets.page_volume_busy or 0.0
+        # A saturated volume is busy all the time, however many I/Os it does in it.
+        weights = 1.0 + (1.0 - target / 100) * (io / max(float(io.mean()), 1.0) - 1.0)
+        busy[volumes.is_page] = partition(int(volumes.page_busy[interval]), weights)
+    return busy
+
+
+def user_ios(sample: Sample) -> int:
+    """Virtual I/Os to disks in the interval: those done and those the minidisk cache saved."""
+    work = volume_work(sample)
+    return int((work.starts + work.avoided)[~sample.model.volumes.is_cp].sum())
+
+
+def page_load_us(sample: Sample) -> I64:
+    """(volumes,) time until a page is in storage, waiting included, microseconds."""
+    work = volume_work(sample)
+    pages = np.maximum(work.reads + work.writes, 1)
+    per_page = work.busy * sample.model.volumes.is_page * 128 / pages
+    return floor_int(per_page / (1.0 - work.use))
+
+
+def path_use(sample: Sample) -> F64:
+    """(256,) share of an interval in which each was busy: devices spread their I/Os over theirs."""
+    ids = sample.model.volumes.path_ids
+    connect = volume_work(sample).connect / np.maximum((ids > 0).sum(axis=1), 1)
+    weights = np.repeat(connect, ids.shape[1])
+    moved = np.bincount(ids.reshape(-1), weights=weights, minlength=PATHS)
+    moved[0] = 0.0  # no path has the number 0: it stands where there is none
+    use: F64 = np.minimum(moved / (sample.seconds * SCM_PER_S), 1.0)
+    return use
+
+
+def control_unit_use(sample: Sample) -> F64:
+    """(volumes,) how busy the paths to each one's control unit were in an interval, 0 to 1."""
+    volumes = sample.model.volumes
+    moved = np.bincount(volumes.unit, weights=volume_work(sample).connect)
+    span_scm = sample.seconds * SCM_PER_S
+    use: F64 = np.minimum(moved[volumes.unit] / (span_scm * volumes.path_count), 1.0)
+    return use
+
+
+@dataclass(frozen=True, slots=True)
+class DiskWork:
+    """I/Os of one interval, (volumes,) each: reads or writes, answered by a cache or by the disk.
+
+    Attributes:
+        reads, writes: all of them, page I/Os in the proportion of the pages.
+        read_hits, write_hits: the part that the control unit's cache answered.
+        misses: those for which the arm had to move. cylinders: how far it went.
+    """
+
+    reads: I64
+    writes: I64
+    read_hits: I64
+    write_hits: I64
+    misses: I64
+    cylinders: I64
+
+
+@per_sample
+def disk_work(sample: Sample) -> DiskWork:
+    """The I/Os of the interval before a sample."""
+    volumes, work = sample.model.volumes, volume_work(sample)
+    starts, pages = work.starts, work.reads + work.writes
+    of_pages = starts * work.writes // np.maximum(pages, 1)
+    writes = np.where(pages > 0, of_pages, starts // _WRITTEN)
+    reads = starts - writes
+    read_hits = floor_int(reads * volumes.hit_share)
+    write_hits = floor_int(writes * volumes.hit_share)
+    misses = starts - read_hits - write_hits
+    cylinders = misses * (volumes.cylinders // _STROKE)
+    return DiskWork(reads, writes, read_hits, write_hits, misses, cylinders)
+
+
+@dataclass(frozen=True, slots=True)
+class MinidiskCache:
+    """What the minidisk cache did in one interval.
+
+    Attributes:
+        reads, hits: reads that were looked up, and those among them that saved an I/O.
+        deleted: pages. The cache is full, so one leaves for every one that comes.
+        steals: times that pages were taken from it.
+    """
+
+    reads: int
+    hits: int
+    deleted: int
+    steals: int
+
+
+@per_sample
+def cache_work(sample: Sample) -> MinidiskCache:
+    """What follows from the I/Os that the users' volumes did and those that were saved."""
+    model, work = sample.model, volume_work(sample)
+    hits = int(work.avoided.sum())
+    done = int(work.starts[~model.volumes.is_cp].sum())
+    share = max(model.measurement.storage.cache_hit_share, 0.01)
+    misses = min(round(hits * (1 - share) / share), done)
+    size = model.levels.sizes.cache_below + model.levels.sizes.cache_above
+    deleted = misses * _PAGES_OF_A_TRACK if size else 0
+    return MinidiskCache(hits + misses, hits, deleted, deleted // _PAGES_OF_A_STEAL)

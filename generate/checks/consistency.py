@@ -1,0 +1,131 @@
+"""Consistency of the names in a scenario: groups, workloads, runs, users, devices, damage."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ...config import Place
+from ...config.positions import dotted
+from ...schemas.errors import CpmonError
+from ...schemas.lookup import unknown
+from ..damage.requests import parse_damage
+from ..damage.stream import DamageError
+from ..model.population import matching, user_ids
+from ..scenario.scenario import Run, Scenario
+from ..scenario.users import Disturbance
+
+
+def check_names(scenario: Scenario, place: Place) -> None:
+    """Check the names of a scenario.
+
+    Raises:
+        CpmonError: with the key whose name has no definition, and the names that have one.
+    """
+    for noun, rows in (("[[users]]", scenario.users), ("[run.NAME]", scenario.runs)):
+        if not rows:
+            raise CpmonError(f"the scenario has no {noun}", place=place(""), remedy=f"add a {noun}")
+    workloads = [workload.name for workload in scenario.workloads]
+    for number, group in enumerate(scenario.users):
+        if group.workload and group.workload not in workloads:
+            key = f"users[{number}].workload"
+            raise unknown("workload", group.workload, workloads, place=place(key))
+    for run in scenario.runs:
+        _check_run(scenario, run, place)
+
+
+def _check_run(scenario: Scenario, run: Run, place: Place) -> None:
+    if not run.run_id or "/" in run.run_id:
+        raise CpmonError(
+            f"run {run.run_id!r} cannot name the files of its dump",
+            place=place(run.key),
+            expected="a name, without a slash",
+            found=repr(run.run_id),
+        )
+    groups = [group.name for group in scenario.users]
+    for name in run.users:
+        if name not in groups:
+            key = dotted(f"{run.key}.users", name)
+            raise unknown("group of users", name, groups, place=place(key))
+    if run.base_run_id and run.base_run_id not in scenario.run_ids:
+        key = f"{run.key}.base_run_id"
+        raise unknown("base run", run.base_run_id, scenario.run_ids, place=place(key))
+    for number, damage in enumerate(run.damage):
+        try:
+            parse_damage(damage)
+        except DamageError as error:
+            raise CpmonError(
+                error.problem,
+                place=place(f"{run.key}.damage[{number}]"),
+                expected=error.expected,
+                found=error.found or damage,
+                remedy=error.remedy,
+            ) from None
+    for key, disturbances in (
+        ("disturbances", scenario.disturbances),
+        (f"{run.key}.disturbances", run.disturbances),
+    ):
+        for number, disturbance in enumerate(disturbances):
+            at = partial(_place_below, place, f"{key}[{number}]")
+            _check_disturbance(scenario, run, disturbance, at)
+
+
+def _place_below(place: Place, above: str, key: str) -> str:
+    return place(f"{above}.{key}" if key else above)
+
+
+def _check_disturbance(scenario: Scenario, run: Run, each: Disturbance, place: Place) -> None:
+    if each.kind in ("logon", "logoff", "runaway"):
+        if not matching(user_ids(scenario.groups_of(run)), each.users).any():
+            raise CpmonError(
+                f"{each.kind}: run {run.run_id} has no such users",
+                place=place("users"),
+                expected="user ids or patterns, separated by blanks, as in LINUX00* LINUX099",
+                found=repr(each.users),
+            )
+    elif each.kind in ("vary-off", "vary-on"):
+        if (each.processor is None) == (not each.device):
+            raise CpmonError(
+                f"{each.kind}: what is varied?",
+                place=place(""),
+                expected="either processor or device",
+                found="both" if each.device else "neither",
+            )
+        if each.processor is not None and each.processor >= run.machine.processors:
+            raise CpmonError(
+                f"{each.kind}: run {run.run_id} has no processor {each.processor}",
+                place=place("processor"),
+                expected=f"1 to {run.machine.processors - 1}; the master stays online",
+                found=str(each.processor),
+            )
+        if each.device:
+            _check_device(scenario, each, place)
+    elif each.kind == "interval" and each.interval_s is None:
+        raise CpmonError(
+            "interval: the new length is missing",
+            place=place("interval_s"),
+            expected="a whole number of seconds",
+            remedy="add interval_s",
+        )
+
+
+def _check_device(scenario: Scenario, each: Disturbance, place: Place) -> None:
+    """The device exists, and CP neither pages nor spools on it."""
+    kinds = {f"{d:04X}": group.kind for group in scenario.volumes for d in group.devices}
+    kind = kinds.get(each.device.upper().rjust(4, "0"))
+    if kind is None:
+        devices = list(kinds)
+        raise CpmonError(
+            f"{each.kind}: there is no device {each.device}",
+            place=place("device"),
+            expected=f"a device of [[volumes]], {devices[0]} to {devices[-1]}"
+            if devices
+            else "a [[volumes]]",
+            found=each.device,
+        )
+    if kind != "user":
+        raise CpmonError(
+            f"{each.kind}: CP keeps {each.device} online, where it pages or spools",
+            place=place("device"),
+            expected="a device of a [[volumes]] of kind user",
+            found=each.device,
+        )

@@ -1,0 +1,231 @@
+"""Feasibility of a run: pages fit in their storage, times in their second."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+from ...config import Place
+from ...schemas.errors import CpmonError
+from ..model.measurement import Frames
+from ..model.partitions import MOST_PARTITIONS
+from ..scenario.scenario import Run, Scenario, Targets
+
+TOD_BEGINS = dt.datetime(1900, 1, 1, tzinfo=dt.UTC)
+TOD_ENDS = dt.datetime(2042, 9, 17, tzinfo=dt.UTC)
+"""The day on which the 64 bits are full."""
+
+ROOM = 1.01
+"""Levels vary by a part of a percent around their mean; so much room must be left."""
+
+NEEDED = {
+    "emul_util": "total_util",
+    "master_total_util": "total_util",
+    "master_emul_util": "master_total_util",
+    "spin_time_us": "spin_lock_rate",
+    "dasd_read_rate": "dasd_write_rate",
+    "dasd_write_rate": "dasd_read_rate",
+    "dasd_pages_per_tx": "tx_rate",
+    "cp_us_per_tx": "emul_us_per_tx",
+    "emul_us_per_tx": "tx_rate",
+    "hardware_emul_util": "hardware_total_util",
+}
+"""Targets that need another one."""
+
+_TO_DISK = "pages a second to disk"
+_TO_XSTOR = "pages a second to expanded storage"
+_MORE = {
+    "frames below 2 GB": "raise central_mib",
+    "frames above 2 GB": "raise central_mib",
+    "blocks of expanded storage": "raise expanded_mib, or have fewer users",
+    "page slots": 'add [[volumes]] of kind = "page"',
+    _TO_DISK: 'add [[volumes]] of kind = "page"',
+    _TO_XSTOR: "raise expanded_mib",
+}
+"""What gives more room, by the unit of what does not fit."""
+
+Demanded = Iterator[tuple[str, float, float, str]]
+"""Key of a target, what it demands, the most that there is room for, and their unit."""
+
+
+def check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
+    """Check one run of a scenario.
+
+    Raises:
+        CpmonError: with the key whose value does not fit, and a value that would.
+    """
+    for key, needed in NEEDED.items():
+        if getattr(run.targets, key) is not None and getattr(run.targets, needed) is None:
+            raise CpmonError(
+                f"run {run.run_id}: {key} needs {needed}",
+                place=place(f"{run.key}.targets.{key}"),
+                found=f"{key} without {needed}",
+                remedy=f"add {needed}, or remove {key}",
+            )
+    for key, demanded, room, unit in (*_pages(scenario, run), *_times(run)):
+        if demanded > room:
+            raise CpmonError(
+                f"run {run.run_id}: {key} does not fit",
+                place=place(f"{run.key}.targets.{key}"),
+                expected=f"room for at most {room:,.1f} {unit}",
+                found=f"{demanded:,.1f} {unit}",
+                remedy=f"lower {key}, or {_MORE[unit]}" if unit in _MORE else f"lower {key}",
+            )
+    if run.machine.mode == "lpar":
+        _check_partitions(scenario, run, place)
+    _check_clock(scenario, run, place)
+    _check_user_ids(scenario, run, place)
+
+
+def _pages(scenario: Scenario, run: Run) -> Demanded:
+    frames, targets = Frames.of_run(scenario, run), run.targets
+    users = sum(group.count for group in scenario.groups_of(run))
+    resident = users * (targets.resident_pages_per_user or 0)
+    above = resident * frames.users_above_share(run.storage)
+    fixed_below = targets.resident_below_2g_pages or 0
+    fixed_above = targets.resident_above_2g_pages or 0
+    in_xstor = users * (targets.xstor_pages_per_user or 0)
+    in_slots = users * (targets.dasd_pages_per_user or 0)
+    for key, demanded, room, unit in (
+        ("resident_pages_per_user", resident - above, frames.users_below, "frames below 2 GB"),
+        ("resident_pages_per_user", above, frames.users_above, "frames above 2 GB"),
+        ("resident_below_2g_pages", fixed_below, frames.users_below, "frames below 2 GB"),
+        ("resident_above_2g_pages", fixed_above, frames.users_above, "frames above 2 GB"),
+        ("xstor_pages_per_user", in_xstor, frames.expanded, "blocks of expanded storage"),
+        ("dasd_pages_per_user", in_slots, frames.slots, "page slots"),
+    ):
+        yield key, demanded * ROOM, room, unit
+    yield "dasd_page_rate", targets.paging_rate or 0, 1e9 if frames.slots else 0, _TO_DISK
+    yield "xstor_page_rate", targets.xstor_page_rate or 0, 1e9 if frames.expanded else 0, _TO_XSTOR
+
+
+def _times(run: Run) -> Demanded:
+    targets, processors = run.targets, run.machine.processors
+    if targets.total_util is None:
+        return
+    total, emul = targets.total_util, targets.emul_util or 0.0
+    spins = (targets.spin_lock_rate or 0.0) * (targets.spin_time_us or 0.0)
+    others, others_emul = _others_util(targets, processors)
+    busiest = max(total, targets.master_total_util or 0, others)
+    master_emul = targets.master_emul_util or 0
+    master_total = targets.master_total_util or total
+    hardware_emul, hardware = targets.hardware_emul_util or 0, targets.hardware_total_util or 0
+    yield "master_total_util", max(0.0, -others), 0, "percent more than all processors together"
+    yield "master_emul_util", max(0.0, -others_emul), 0, "percent more than all together"
+    yield "emul_util", emul, 0.99 * total, "percent"
+    yield "master_emul_util", master_emul, 0.99 * master_total, "percent"
+    yield "emul_util", others_emul, max(0.99 * others, 0), "percent besides the master"
+    yield "total_util", busiest, 99.9, "percent on the busiest processor"
+    yield "spin_time_us", spins / (10_000 * processors), 0.9 * (total - emul), "percent"
+    yield "hardware_emul_util", hardware_emul, hardware, "percent"
+
+
+def _others_util(targets: Targets, processors: int) -> tuple[float, float]:
+    """Total and emulation percent of each processor besides the master."""
+    total, emul = targets.total_util or 0.0, targets.emul_util or 0.0
+    if processors == 1:
+        return total, emul
+    master = total if targets.master_total_util is None else targets.master_total_util
+    master_emul = emul if targets.master_emul_util is None else targets.master_emul_util
+    rest = processors - 1
+    return (processors * total - master) / rest, (processors * emul - master_emul) / rest
+
+
+def _check_partitions(scenario: Scenario, run: Run, place: Place) -> None:
+    """The machine can have the partitions, and has processors for them."""
+    machine, others = run.machine, scenario.partitions
+    if len(others) >= MOST_PARTITIONS:
+        raise CpmonError(
+            "there are too many partitions",
+            place=place(f"partitions[{MOST_PARTITIONS - 1}]"),
+            expected=f"at most {MOST_PARTITIONS - 1} beside this system's",
+            found=str(len(others)),
+        )
+    alone = sum(p.processors for p in others if p.dedicated)
+    pooled = [p.processors for p in others if not p.dedicated]
+    shared = machine.processors + bool(pooled) if machine.dedicated else 0
+    needed = alone + (shared or max([machine.processors, *pooled]))
+    if needed > machine.physical_processors:
+        raise CpmonError(
+            f"run {run.run_id}: the partitions do not fit the machine",
+            place=place("machine.physical_processors"),
+            expected=f"at least {needed}: dedicated processors, and as many shared ones as a "
+            "partition has",
+            found=str(machine.physical_processors),
+        )
+
+
+def _check_clock(scenario: Scenario, run: Run, place: Place) -> None:
+    """The TOD clock, 64 bits since 1900, covers the time from the IPL to the last sample."""
+    seconds = (run.intervals or scenario.intervals) * scenario.monitor.interval_s
+    ipl = run.start - dt.timedelta(hours=run.ipl_hours_before)
+    if ipl < TOD_BEGINS or run.start + dt.timedelta(seconds=seconds) > TOD_ENDS:
+        raise CpmonError(
+            f"run {run.run_id}: the TOD clock has no such time",
+            place=place(f"{run.key}.start"),
+            expected=f"IPL and last sample from {TOD_BEGINS:%Y-%m-%d} to {TOD_ENDS:%Y-%m-%d}",
+            found=run.start.isoformat(),
+        )
+
+
+def check_volumes(scenario: Scenario, place: Place) -> None:
+    """Check that device numbers are hexadecimal and differ, and that serials have six characters.
+
+    Raises:
+        CpmonError: with the key of the volumes that do not.
+    """
+    taken: dict[int, str] = {}
+    for number, group in enumerate(scenario.volumes):
+        first_device = place(f"volumes[{number}].first_device")
+        try:
+            devices = group.devices
+        except ValueError:
+            devices = range(-1, -1)
+        if devices.start < 0 or devices.stop > 1 << 16:
+            raise CpmonError(
+                f"volumes {group.prefix}: first_device is no device number",
+                place=first_device,
+                expected=f"four hexadecimal digits, 0000 to {(1 << 16) - group.count:04X}",
+                found=group.first_device,
+            )
+        if len(f"{group.prefix}{group.count}") > 6:
+            raise CpmonError(
+                f"volumes {group.prefix}: the serials would be longer than six characters",
+                place=place(f"volumes[{number}].prefix"),
+                found=f"{group.prefix}{group.count}",
+                remedy="shorten the prefix",
+            )
+        shared = taken.keys() & set(devices)
+        if shared:
+            raise CpmonError(
+                f"volumes {group.prefix} and {taken[min(shared)]} share device {min(shared):04X}",
+                place=first_device,
+                found=group.first_device,
+                remedy="give each group devices of its own",
+            )
+        taken |= dict.fromkeys(devices, group.prefix)
+
+
+def _check_user_ids(scenario: Scenario, run: Run, place: Place) -> None:
+    """User ids are a prefix and a number, eight characters, and differ between groups."""
+    prefixes: set[str] = set()
+    for number, group in enumerate(scenario.users):
+        count = run.users.get(group.name, group.count)
+        if not count:
+            continue
+        prefix = place(f"users[{number}].prefix")
+        if len(f"{group.prefix}{count}") > 8:
+            raise CpmonError(
+                f"users {group.name}: the user ids would be longer than eight characters",
+                place=prefix,
+                found=f"{group.prefix}{count}",
+                remedy="shorten the prefix",
+            )
+        if group.prefix in prefixes:
+            raise CpmonError(
+                f"two groups of users have the prefix {group.prefix}",
+                place=prefix,
+                found=group.prefix,
+                remedy="give each group a prefix of its own",
+            )
+        prefixes.add(group.prefix)

@@ -1,0 +1,1 @@
+"""The files beside a dump: run file, external counts, responses of repeated samples."""

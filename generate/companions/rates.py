@@ -1,0 +1,220 @@
+"""Rates of a difference: what was read more in one run than in another, over the time it took more.
+
+The rate of each pair of samples is (KB of one - KB of the other) / (its seconds - the other's),
+from rates that are whole numbers. A difference of two times amplifies every unit, so a mean and a
+deviation of such rates that are right to the printed digit take a search of their own: first the
+pairs are formed, then two halves of the samples are varied in ways that change neither run's
+figures, and two variants are picked whose rates add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ..numeric import F64, I64
+
+_ROUNDS = 200
+_STIRRED = 2000
+_SPLITS = 150
+_HOPELESS, _FAR = 20, 0.01
+"""After so many splits the rates are this near to the goal, as a share of it, or never will be."""
+_HALF = 5
+_RADIUS = 9
+_VARIANTS = 400
+_CANDIDATES = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRates:
+    """What the rates of the difference must come to.
+
+    Attributes:
+        kb_of, kb_less: KB moved in each sample of the run, and of the run taken away.
+        mean, deviation: (low, high): of the rates over all samples, KB/s; divisor N.
+    """
+
+    kb_of: int
+    kb_less: int
+    mean: tuple[float, float]
+    deviation: tuple[float, float]
+
+    def rates(self, of: I64, less: I64) -> F64:
+        """KB/s of each pair; a pair that would take no time at all goes at 1e12."""
+        seconds = self.kb_of / of - self.kb_less / less
+        return (self.kb_of - self.kb_less) / np.maximum(seconds, 1e-6)
+
+    def sums(self, of: I64, less: I64) -> tuple[F64, F64]:
+        """Sums of the rates and of their squares over the last axis."""
+        rates = self.rates(of, less)
+        return rates.sum(axis=-1), (rates * rates).sum(axis=-1)
+
+    def is_met(self, total: F64, squares: F64, count: int) -> np.ndarray[tuple[int, ...], np.dtype]:
+        """Whether such sums print the mean and deviation."""
+        mean = total / count
+        variance = squares / count - mean * mean
+        low, high = self.deviation
+        centred = (mean > self.mean[0]) & (mean < self.mean[1])
+        return centred & (variance > low * low) & (variance < high * high)
+
+
+def pair_rates(
+    goal: PairedRates, of: I64, less: I64, rng: np.random.Generator
+) -> tuple[I64, I64] | None:
+    """The samples of two runs, paired and slightly changed, so that the rates come out right.
+
+    Args:
+        of, less: (count,) rates of the two runs. Sum and sum of squares of each stay the same.
+
+    Returns:
+        None if the search found no such samples.
+    """
+    of, less = _paired(goal, of, less, rng)
+    middle = min(_HALF, len(of) // 2)
+    for split in range(_SPLITS):
+        if goal.is_met(*goal.sums(of, less), len(of)):
+            return of, less
+        if middle < 2 or (split == _HOPELESS and _distance(goal, of[None], less)[0] > _FAR):
+            return None
+        order = rng.permutation(len(of))
+        halves = [
+            Part.of_samples(of, less, at) for at in (order[:middle], order[middle : 2 * middle])
+        ]
+        picks = _both(goal, of, less, halves)
+        if picks is None:
+            # Others about as near to the goal, at random.
+            picks = rng.integers([[half.variants] for half in halves], size=(2, _STIRRED))
+        tried_of, tried_less = _replaced(of, less, halves, picks)
+        best = int(_distance(goal, tried_of, tried_less).argmin())
+        of, less = tried_of[best], tried_less[best]
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the samples, with changed ones that leave both runs' figures as they are.
+
+    Attributes:
+        at: (samples,) which they are.
+        of, less: (variants, samples) what they may be.
+    """
+
+    at: I64
+    of: I64
+    less: I64
+
+    @classmethod
+    def of_samples(cls, of: I64, less: I64, at: I64) -> Part:
+        """Every variant of one run's samples beside every variant of the other's."""
+        ones, others = _variants(of[at]), _variants(less[at])
+        return cls(at, np.repeat(ones, len(others), axis=0), np.tile(others, (len(ones), 1)))
+
+    @property
+    def variants(self) -> int:
+        """How many there are."""
+        return len(self.of)
+
+
+def _paired(goal: PairedRates, of: I64, less: I64, rng: np.random.Generator) -> tuple[I64, I64]:
+    """The samples of one run put beside those of the other so that the rates are nearly right."""
+    count = len(of)
+    up, down = np.triu_indices(count, 1)
+    of = of[rng.permutation(count)]
+    for _ in range(_ROUNDS):
+        once = _swapped(np.repeat(of[None], len(up), axis=0), up, down)
+        twice = np.repeat(once, len(up), axis=0)
+        both = np.concatenate([once, _swapped(twice, np.tile(up, len(up)), np.tile(down, len(up)))])
+        distances = _distance(goal, both, less)
+        best = int(distances.argmin())
+        if distances[best] >= _distance(goal, of[None], less)[0]:
+            break
+        of = both[best]
+    return of, less
+
+
+def _swapped(rows: I64, up: I64, down: I64) -> I64:
+    """Each row with two of its samples exchanged."""
+    each = np.arange(len(rows))
+    first = rows[each, up].copy()
+    rows[each, up] = rows[each, down]
+    rows[each, down] = first
+    return rows
+
+
+def _distance(goal: PairedRates, of: I64, less: I64) -> F64:
+    """How far mean and deviation of rows of samples are from the goal, as shares of it."""
+    total, squares = goal.sums(of, less)
+    count = of.shape[-1]
+    mean = sum(goal.mean) / 2
+    power = mean * mean + (sum(goal.deviation) / 2) ** 2
+    distance: F64 = np.abs(total / (count * mean) - 1) + np.abs(squares / (count * power) - 1)
+    return distance
+
+
+def _both(goal: PairedRates, of: I64, less: I64, halves: list[Part]) -> I64 | None:
+    """(2, 1): a variant of each half that meet the goal together, or None."""
+    rest = np.setdiff1d(np.arange(len(of)), np.concatenate([half.at for half in halves]))
+    fixed_total, fixed_squares = goal.sums(of[rest], less[rest])
+    (total_a, squares_a), (total_b, squares_b) = (goal.sums(h.of, h.less) for h in halves)
+    order = np.argsort(total_b, kind="stable")
+    needed = [len(of) * mean - fixed_total - total_a for mean in goal.mean]
+    begin, end = (np.searchsorted(total_b[order], edge) for edge in needed)
+    for rows, partners in _candidates(begin, end):
+        others = order[partners]
+        met = goal.is_met(
+            fixed_total + total_a[rows] + total_b[others],
+            fixed_squares + squares_a[rows] + squares_b[others],
+            len(of),
+        )
+        if met.any():
+            at = int(met.argmax())
+            return np.array([[rows[at]], [others[at]]])
+    return None
+
+
+def _replaced(of: I64, less: I64, halves: list[Part], picks: I64) -> tuple[I64, I64]:
+    """(picks, samples) of both runs, with the picked variants of each half; picks is (2, picks)."""
+    changed = tuple(np.repeat(whole[None], picks.shape[1], axis=0) for whole in (of, less))
+    for half, rows in zip(halves, picks, strict=True):
+        changed[0][:, half.at], changed[1][:, half.at] = half.of[rows], half.less[rows]
+    return changed[0], changed[1]
+
+
+def _candidates(begin: I64, end: I64) -> Iterator[tuple[I64, I64]]:
+    """Row numbers and, for each row, the numbers from begin to end; a bounded lot at a time."""
+    counts = np.maximum(end - begin, 0)
+    climbing = np.cumsum(counts)
+    edges = np.searchsorted(climbing, np.arange(_CANDIDATES, climbing[-1], _CANDIDATES))
+    for rows in np.split(np.arange(len(counts)), edges):
+        lot = counts[rows]
+        inside = np.arange(lot.sum()) - np.repeat(np.cumsum(lot) - lot, lot)
+        if len(inside):
+            yield np.repeat(rows, lot), np.repeat(begin[rows], lot) + inside
+
+
+def _variants(samples: I64) -> I64:
+    """(variants, samples): changed samples with the same sum and the same sum of squares."""
+    changes, squares = _changes(len(samples))
+    # The sum of a change is 0, so that samples may be counted from anywhere.
+    neutral = np.flatnonzero((samples - samples[0]) @ changes * 2 + squares == 0)
+    near = neutral[np.argsort(squares[neutral], kind="stable")[:_VARIANTS]]
+    variants: I64 = samples + changes[:, near].T
+    return variants[(variants > 0).all(axis=1)]
+
+
+@lru_cache(maxsize=8)
+def _changes(count: int) -> tuple[I64, I64]:
+    """All small changes that keep the sum of so many samples, and their sums of squares.
+
+    Returns:
+        (count, changes) and (changes,).
+    """
+    line = np.arange(-_RADIUS, _RADIUS + 1, dtype=np.int64)
+    axes = np.meshgrid(*[line] * (count - 1), indexing="ij")
+    free = np.stack([axis.ravel() for axis in axes])
+    every = np.concatenate([free, -free.sum(axis=0, keepdims=True)])
+    changes: I64 = np.ascontiguousarray(every[:, np.abs(every[-1]) <= _RADIUS])
+    return changes, (changes * changes).sum(axis=0)

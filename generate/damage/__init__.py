@@ -1,0 +1,1 @@
+"""Damage to a dump as it passes by."""

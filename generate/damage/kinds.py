@@ -1,0 +1,325 @@
+"""Kinds of damage to a dump between CP and its reader: one function for each.
+
+Each takes a dump stream, the place of the damage and how much of it, and yields the damaged dump;
+what it leaves in the stream follows unchanged. docs/generate.md lists what cpmon reports of each.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..encode.container import CONTROL_AREA, ENTRY, EVENT_FLAG, SAMPLE_FLAG
+from ..encode.frames import FRAME, HEADER
+from ..numeric import U8
+from .stream import I64, DamageError, DumpStream, are_controls, hold_records, record_starts
+
+TOD_PER_S = 4_096_000_000
+_BULK = 1024 * FRAME
+_EVENT_LIMIT = 64 << 20
+"""Event data that does not start on a frame is held as a whole, up to this."""
+_TO_ASCII = bytes(range(256)).decode("cp037").encode("latin-1")
+_LINE_END = b"\r\n"
+_BLOCK = 6
+"""Records of 4096 bytes in a block of about 24 KB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where to damage a dump, and how much.
+
+    `place`: a byte of the dump as it comes in. `count`: what it counts depends on the kind.
+    """
+
+    place: int
+    count: int
+    rng: np.random.Generator
+
+
+Damaging = Callable[[DumpStream, Spot], Iterator[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of damage.
+
+    Attributes:
+        name: as it is requested.
+        apply: the function; None where the compressed file is damaged and not the dump.
+        placed: whether it has a place.
+        count: how much by default; None if it has no count.
+        counts: what the count counts.
+        least: the smallest count.
+    """
+
+    name: str
+    meaning: str
+    apply: Damaging | None = None
+    placed: bool = True
+    count: int | None = None
+    counts: str = ""
+    least: int = 1
+
+
+KINDS: dict[str, Kind] = {}
+CUT_COMPRESSED = "cut-compressed"
+
+
+def kind(
+    name: str, *, placed: bool = True, count: int | None = None, counts: str = "", least: int = 1
+) -> Callable[[Damaging], Damaging]:
+    """Add a function to the kinds; the first line of its docstring is its meaning."""
+
+    def add(apply: Damaging) -> Damaging:
+        meaning = (apply.__doc__ or "").partition("\n")[0]
+        KINDS[name] = Kind(name, meaning, apply, placed, count, counts, least)
+        return apply
+
+    return add
+
+
+@kind("truncate")
+def truncate(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """The dump ends at PLACE."""
+    yield from stream.until(spot.place)
+    stream.close()
+
+
+@kind("flip-bits", count=1, counts="bytes")
+def flip_bits(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """One bit of each of COUNT bytes is inverted, from PLACE on."""
+    yield from stream.until(spot.place)
+    left = spot.count
+    while left and (piece := stream.read(min(left, _BULK))):
+        bits = np.uint8(1) << spot.rng.integers(0, 8, len(piece), dtype=np.uint8)
+        yield (np.frombuffer(piece, np.uint8) ^ bits).tobytes()
+        left -= len(piece)
+
+
+@kind("zero-frames", count=1, counts="frames")
+def zero_frames(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """COUNT frames, from the first with records at PLACE or behind, become zeros."""
+    yield from stream.until_frame(spot.place, hold_records, "frame of records")
+    for _ in range(spot.count):
+        yield bytes(len(stream.read(FRAME)))
+
+
+@kind("repeat-frames", count=1, counts="times")
+def repeat_frames(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """A frame of records comes COUNT more times; what follows it is shifted."""
+    yield from stream.until_frame(spot.place, hold_records, "frame of records")
+    frame = stream.read(FRAME)
+    for _ in range(spot.count + 1):
+        yield frame
+
+
+@kind("swap-frames")
+def swap_frames(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """Two frames of records that follow each other change places."""
+    while True:
+        yield from stream.until_frame(spot.place, hold_records, "frame of records")
+        first = stream.read(FRAME)
+        second = np.frombuffer(stream.peek(FRAME), np.uint8)
+        if len(second) == FRAME and hold_records(second.reshape(1, FRAME))[0]:
+            break
+        yield first
+    yield stream.read(FRAME)
+    yield first
+
+
+@kind("length-short", count=8, counts="bytes")
+def length_short(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """A record claims COUNT bytes only, by default fewer than its header has."""
+    yield from _with_length(stream, spot, lambda _length: spot.count)
+
+
+@kind("length-long", count=4, counts="bytes")
+def length_long(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """A record claims COUNT bytes more than it has, so that it swallows what follows."""
+    yield from _with_length(stream, spot, lambda length: length + spot.count)
+
+
+@kind("length-past-frame")
+def length_past_frame(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """A record claims more bytes than its frame has left."""
+    yield from _with_length(stream, spot, lambda _length: FRAME + HEADER.size)
+
+
+@kind("wrong-domain")
+def wrong_domain(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """A record claims a domain that there is not."""
+    number = struct.pack("B", int(spot.rng.integers(12, 256)))
+    yield from _edited(stream, spot, 4, number)
+
+
+@kind("unknown-record")
+def unknown_record(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """A record claims a number that its domain does not have."""
+    number = struct.pack(">H", int(spot.rng.integers(1000, 0x10000)))
+    yield from _edited(stream, spot, 6, number)
+
+
+@kind("tod-back", count=3600, counts="seconds")
+def tod_back(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """The clock is set back by COUNT seconds in front of the set of data at PLACE or behind."""
+    yield from stream.until_frame(spot.place, are_controls, "control record")
+    ticks = np.uint64(spot.count * TOD_PER_S)
+    while head := stream.read(FRAME):
+        yield head
+        for lead, size in _announced(head):
+            yield from _earlier(stream, lead, size, ticks)
+
+
+@kind("control-missing")
+def control_missing(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """A control record is not there; the data that it describes is."""
+    yield from stream.until_frame(spot.place, are_controls, "control record")
+    stream.read(FRAME)
+
+
+@kind("control-lies", count=16, counts="frames", least=-0xFFFF)
+def control_lies(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """A control record announces COUNT frames more than follow; fewer if COUNT is negative."""
+    yield from stream.until_frame(spot.place, are_controls, "control record")
+    head = bytearray(stream.read(FRAME))
+    last = CONTROL_AREA + ENTRY.size * (len(_announced(bytes(head))) - 1)
+    start, end = struct.unpack_from(">II", head, last + 4)
+    claimed = min(max(end + spot.count * FRAME, start + HEADER.size - 1), 0xFFFFFFFF)
+    struct.pack_into(">I", head, last + 8, claimed)
+    yield bytes(head)
+
+
+@kind("end-missing", placed=False)
+def end_missing(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
+    """The end-of-data record is not there."""
+    held = b""
+    for piece in stream.frames():
+        held += piece
+        yield held[:-FRAME]
+        held = held[-FRAME:]
+    if len(held) != FRAME or not _has_no_entry(np.frombuffer(held, np.uint8)):
+        raise DamageError(
+            "the dump has no end-of-data record, so none can be left out",
+            effect="no dump was written",
+            remedy="leave end-missing out, or put it in front of the other damages",
+        )
+
+
+def _has_no_entry(frame: U8) -> bool:
+    """Whether a frame is a control record without an entry: zeros may stand in data as well."""
+    entry = frame[CONTROL_AREA : CONTROL_AREA + ENTRY.size]
+    return not entry.any() and not hold_records(frame[None, :])[0]
+
+
+@kind("to-ascii", placed=False)
+def to_ascii(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
+    """A text transfer: every byte is taken for EBCDIC and translated to ASCII."""
+    for piece in stream.rest():
+        yield piece.translate(_TO_ASCII)
+
+
+@kind("line-ends", placed=False)
+def line_ends(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
+    """A text transfer: CR and LF are put behind every record of 4096 bytes."""
+    for piece in stream.frames():
+        count = len(piece) // FRAME
+        if not count:
+            yield piece
+            continue
+        out = np.empty((count, FRAME + len(_LINE_END)), np.uint8)
+        out[:, :FRAME] = np.frombuffer(piece, np.uint8).reshape(count, FRAME)
+        out[:, FRAME:] = np.frombuffer(_LINE_END, np.uint8)
+        yield out.tobytes()
+
+
+@kind("record-prefixes", placed=False)
+def record_prefixes(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
+    """A record descriptor word of 4 bytes stands in front of every record of 4096 bytes."""
+    while piece := stream.read(FRAME):
+        yield _descriptor(len(piece)) + piece
+
+
+@kind("block-prefixes", placed=False)
+def block_prefixes(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
+    """Block descriptor words of 4 bytes stand in front of every six records, beside theirs."""
+    while block := stream.read(_BLOCK * FRAME):
+        pieces = [block[at : at + FRAME] for at in range(0, len(block), FRAME)]
+        records = b"".join(_descriptor(len(piece)) + piece for piece in pieces)
+        yield _descriptor(len(records)) + records
+
+
+@kind("trailing-garbage", placed=False, count=5000, counts="bytes")
+def trailing_garbage(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    """COUNT random bytes follow the dump."""
+    yield from stream.rest()
+    for at in range(0, spot.count, _BULK):
+        yield spot.rng.integers(0, 256, min(_BULK, spot.count - at), np.uint8).tobytes()
+
+
+KINDS[CUT_COMPRESSED] = Kind(
+    CUT_COMPRESSED, "The gzip or zstd file, not the dump in it, ends at PLACE."
+)
+
+
+def _edited(stream: DumpStream, spot: Spot, offset: int, value: bytes) -> Iterator[bytes]:
+    """The dump up to a record, with other bytes at an offset of it."""
+    frame, at = yield from stream.until_record(spot.place)
+    frame[at + offset : at + offset + len(value)] = value
+    yield bytes(frame)
+
+
+def _with_length(stream: DumpStream, spot: Spot, new: Callable[[int], int]) -> Iterator[bytes]:
+    """The dump up to a record, with another length in its header, given that which it has."""
+    frame, at = yield from stream.until_record(spot.place)
+    (length,) = struct.unpack_from(">H", frame, at)
+    struct.pack_into(">H", frame, at, min(new(length), 0xFFFF))
+    yield bytes(frame)
+
+
+def _announced(control: bytes) -> list[tuple[int, int]]:
+    """Data that a control record describes: bytes that stand before it in its frame, and its own.
+
+    Nothing for a frame that is no control record.
+    """
+    sets = []
+    if len(control) == FRAME and are_controls(np.frombuffer(control, np.uint8).reshape(1, FRAME)):
+        for flag, mask_a, mask_b, start, end in ENTRY.iter_unpack(control[CONTROL_AREA:]):
+            if flag not in (SAMPLE_FLAG, EVENT_FLAG) or not (mask_a or mask_b) or end <= start:
+                break
+            sets.append((start % FRAME, end - start + 1))
+    return sets
+
+
+def _earlier(stream: DumpStream, lead: int, size: int, ticks: np.uint64) -> Iterator[bytes]:
+    """A set of data with all time stamps set back; whole frames are taken."""
+    skipped = 0
+    if lead:
+        head = np.frombuffer(stream.peek(FRAME).ljust(FRAME, b"\0"), np.uint8)
+        at_front, behind = hold_records(np.stack([head, np.roll(head, -lead)])).tolist()
+        skipped = lead if behind and not at_front else 0
+    whole, limit = -(-(skipped + size) // FRAME) * FRAME, _EVENT_LIMIT if lead else _BULK
+    done = 0
+    while done < whole and (piece := stream.read(min(whole - done, limit))):
+        data = np.frombuffer(piece, np.uint8).copy()
+        end = min(len(data), skipped + size - done)
+        first = skipped + FRAME - lead if lead else FRAME
+        starts = np.concatenate([[skipped], np.arange(first, end, FRAME)]).astype(np.int64)
+        _set_back(data, starts, np.append(starts[1:], end), ticks)
+        yield data.tobytes()
+        done += len(piece)
+
+
+def _set_back(data: U8, starts: I64, limits: I64, ticks: np.uint64) -> None:
+    """Change the time stamps of the records of frames in place."""
+    every = np.concatenate(record_starts(data, starts, limits))
+    places = every[:, None] + np.arange(8, 16)
+    tods = data[places].view(">u8")[:, 0].astype(np.uint64) - ticks
+    data[places] = tods.astype(">u8")[:, None].view(np.uint8)
+
+
+def _descriptor(length: int) -> bytes:
+    """A block or record descriptor word: a length that counts itself, and two zeros."""
+    return struct.pack(">HH", length + 4, 0)

@@ -1,0 +1,181 @@
+"""Damage as it is requested, KIND[:PLACE[:COUNT]], and applied, one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from ...schemas.lookup import nearest
+from ..numeric import random_stream
+from ..sink import Chunk
+from .kinds import CUT_COMPRESSED, KINDS, Damaging, Kind, Spot
+from .stream import DamageError, DumpStream
+
+_PLACES = "a byte (5000, 0x1388), bytes before the end (-100), or a share of the dump (50%)"
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One requested damage.
+
+    `place`: a byte, counted from the end if negative; a share of the dump; or None: the seed
+    picks one in the first half. `count`: None for the default.
+    """
+
+    kind: Kind
+    place: int | Fraction | None = None
+    count: int | None = None
+
+    @property
+    def needs_size(self) -> bool:
+        """Whether the place depends on the size of the dump."""
+        is_fixed = isinstance(self.place, int) and self.place >= 0
+        return self.kind.placed and not is_fixed and self.kind.apply is not None
+
+
+def parse_damage(text: str) -> Damage:
+    """The damage that KIND[:PLACE[:COUNT]] means; PLACE may be empty.
+
+    Raises:
+        DamageError: no such kind, or place or count is not for it; the message has what is allowed.
+    """
+    name, _, rest = text.partition(":")
+    place, _, count = rest.partition(":")
+    if name not in KINDS:
+        near = nearest(name, KINDS)
+        raise DamageError(
+            f"there is no damage {name}",
+            expected=", ".join(KINDS),
+            found=name,
+            remedy=f"did you mean {near}?" if near else "`cpmon damage --list` explains them",
+        )
+    kind = KINDS[name]
+    if place and not kind.placed:
+        raise DamageError(f"{name} has no place", found=text, remedy=f"write {_usage(kind)}")
+    if count and kind.count is None:
+        raise DamageError(f"{name} has no count", found=text, remedy=f"write {_usage(kind)}")
+    return Damage(kind, _place(place, text), _count(count, kind, text))
+
+
+def damaged(
+    dump: Iterable[Chunk], damages: Sequence[Damage], seed: int, size: int | None = None
+) -> Iterator[Chunk]:
+    """A dump with damages, in pieces, each done to what the one before left.
+
+    What is done to the compressed file is left out; see `cut_file`.
+
+    Args:
+        dump: its bytes in pieces, decompressed.
+        size: of the dump in bytes, if known; needed where `needs_size`.
+        seed: picks places and bits; the same one does the same damage.
+
+    Raises:
+        DamageError: a damage needs the size, or finds nothing to damage.
+    """
+    for number, damage in enumerate(damages):
+        if damage.kind.apply is None:
+            continue
+        rng = _stream(seed, number)
+        spot = Spot(_resolved(damage, size, rng), damage.count or damage.kind.count or 0, rng)
+        dump = _applied(damage.kind.apply, DumpStream(dump), spot)
+    return iter(dump)
+
+
+def _applied(apply: Damaging, stream: DumpStream, spot: Spot) -> Iterator[bytes]:
+    yield from apply(stream, spot)
+    yield from stream.rest()
+
+
+def cut_file(path: Path, damages: Sequence[Damage], seed: int) -> None:
+    """Cut a compressed file: cut-compressed is applied, other damages are ignored.
+
+    Raises:
+        DamageError: the place is behind the end of the file.
+    """
+    for number, damage in enumerate(damages):
+        if damage.kind.name == CUT_COMPRESSED:
+            size = path.stat().st_size
+            place = _resolved(damage, size, _stream(seed, number))
+            if place >= size:
+                raise DamageError(
+                    f"the compressed dump has {size:,} bytes only, so it cannot be cut",
+                    expected=f"a place before byte {size:,}",
+                    found=f"{place:,}",
+                    effect="no dump was written",
+                )
+            os.truncate(path, place)
+
+
+def check_compressed(damages: Iterable[Damage], *, compressed: bool) -> None:
+    """Check that damage to a compressed file has one.
+
+    Raises:
+        DamageError: it has not.
+    """
+    if not compressed and any(damage.kind.name == CUT_COMPRESSED for damage in damages):
+        raise DamageError(
+            f"{CUT_COMPRESSED} is for a compressed file, and this dump would be written plain",
+            remedy="compress it, or use truncate",
+        )
+
+
+def _stream(seed: int, number: int) -> np.random.Generator:
+    return random_stream(seed, "damage", str(number))
+
+
+def _resolved(damage: Damage, size: int | None, rng: np.random.Generator) -> int:
+    """The place as a byte of the dump."""
+    place = damage.place
+    if not damage.kind.placed:
+        return 0
+    if isinstance(place, int) and place >= 0:
+        return place
+    if size is None:
+        raise DamageError(
+            f"{damage.kind.name} needs the size of the dump, and a pipe does not tell it",
+            expected="a place that counts bytes from the front",
+            remedy=f"write {damage.kind.name}:BYTE, or save the dump to a file",
+        )
+    if place is None:
+        return int(rng.integers(0, max(size // 2, 1)))
+    return max(size + place, 0) if isinstance(place, int) else int(size * place)
+
+
+def _place(text: str, whole: str) -> int | Fraction | None:
+    try:
+        if text.endswith("%"):
+            share = Fraction(text[:-1]) / 100
+            if not 0 <= share <= 1:
+                raise ValueError
+            return share
+        return int(text, 0) if text else None
+    except (ValueError, ZeroDivisionError):
+        raise DamageError(f"{text!r} is no place", expected=_PLACES, found=whole) from None
+
+
+def _count(text: str, kind: Kind, whole: str) -> int | None:
+    if not text:
+        return None
+    try:
+        count = int(text, 0)
+    except ValueError:
+        count = 0
+    if not count or count < kind.least:
+        least = f"at least {kind.least}" if kind.least > 0 else "not 0"
+        raise DamageError(
+            f"{text!r} is no count of {kind.counts}",
+            expected=f"a whole number, {least}",
+            found=whole,
+        )
+    return count
+
+
+def _usage(kind: Kind) -> str:
+    """How a kind is requested."""
+    place = ":PLACE" if kind.placed else ":" if kind.count is not None else ""
+    return f"{kind.name}{place}{':COUNT' if kind.count is not None else ''}"

@@ -1,0 +1,1 @@
+"""Records to bytes: field positions, counters, frames and containers."""

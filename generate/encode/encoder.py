@@ -1,0 +1,258 @@
+"""Values to the bytes of one record type: counters add up, wrap and count down by their role."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...schemas import Layout, LayoutError, Role, Type, layout
+from ..numeric import F64, I64, U8, U64, Bool, floor_int
+from ..records.definition import Counts, EventBatch, Values
+from .encoding import TIME, Encoding, Place
+from .frames import Block
+
+COUNTDOWN_FROM = 0x7FFFFFFF00000000
+"""Where a processor's timer that runs downwards begins."""
+
+WRAPPING_ROWS = 7
+"""Of a counter that wraps, one record in so many does, beginning with the first."""
+
+_I64 = np.dtype(np.int64)
+
+
+def ebcdic(texts: Any, width: int) -> npt.NDArray[np.void]:
+    """Texts as EBCDIC, padded with blanks to `width` bytes.
+
+    Args:
+        texts: one text or (rows,) of them.
+
+    Returns:
+        (rows,) of `width` bytes; one row for one text.
+    """
+    plain = np.atleast_1d(np.asarray(texts, dtype=np.str_))
+    if not plain.size:
+        return np.empty(0, dtype=f"V{width}")
+    padded = np.char.ljust(plain, width)
+    return np.char.encode(padded, "cp037").astype(f"S{width}").view(f"V{width}")
+
+
+class Encoder:
+    """Writes the records of one layout, sample after sample.
+
+    Args:
+        layout: what the bytes mean.
+        rows: records in a sample, absent rows included.
+        release: CP level, which decides how long the records are.
+        fixed: values that stay: keys, texts, sizes.
+        ages: intervals for which counters have grown before the first sample; one or (rows,).
+        wrapping: name of a 4-byte counter that passes 2**32 in the first interval.
+        entries, sizes: see `Encoding`.
+
+    Raises:
+        LayoutError: see `Encoding`; a fixed value of a counter; or a group in records that, by
+            their own values, do not have it.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        rows: int,
+        release: str,
+        fixed: Values,
+        ages: float | F64 = 0.0,
+        wrapping: str = "",
+        *,
+        entries: Counts | None = None,
+        sizes: Counts | None = None,
+    ) -> None:
+        self.layout = layout
+        self.rows = rows
+        self.encoding = Encoding(layout, release, entries, sizes)
+        self._ages = ages
+        self._wrapping = wrapping
+        self._columns: dict[str, _Level | _Counter | None] = {}
+        self._restarted = np.zeros(rows, dtype=np.bool_)
+        self._records = np.tile(self.encoding.blank, (rows, 1))
+        self._tods = TIME.view(self._records)
+        for name, value in fixed.items():
+            if self.is_counter(name):
+                raise LayoutError(f"{layout.name}.{name} is a counter, which is not fixed")
+            self._columns[name] = self._begin(name, value, None)
+        self.encoding.check_conditions(self._records)
+
+    def is_counter(self, name: str) -> bool:
+        """Whether a field counts, so that its values are growth."""
+        return self.encoding.field(name).is_cumulative
+
+    def encode(self, tods: U64, values: Values, present: Bool | None = None) -> U8:
+        """The records of one sample.
+
+        Args:
+            tods: time stamps, one for each present row.
+            values: levels as they are; of counters what they grew by in the interval, at the first
+                sample in a typical interval.
+            present: (rows,) which rows have a record; the counters of the others stay.
+
+        Returns:
+            (present rows, record length) bytes, valid until the next call.
+
+        Raises:
+            LayoutError: no release has such a field.
+        """
+        for name, value in values.items():
+            try:
+                column = self._columns[name]
+            except KeyError:
+                self._columns[name] = self._begin(name, value, present)
+            else:
+                if column is not None:
+                    column.update(value, present)
+        if present is None:
+            self._tods[...] = tods
+            return self._records
+        self._tods[present] = tods
+        return self._records[present]
+
+    def restart(self, rows: Bool | None = None) -> None:
+        """Restart the counters of some rows at zero: a logon, or an IPL for all of them.
+
+        The next sample of such a row has the growth of its interval.
+
+        Args:
+            rows: (rows,); all of them by default.
+        """
+        chosen = np.ones(self.rows, dtype=np.bool_) if rows is None else rows
+        self._restarted |= chosen
+        for column in self._columns.values():
+            if isinstance(column, _Counter):
+                column.total[chosen] = 0
+
+    def current(self, rows: I64) -> dict[str, npt.NDArray[Any]]:
+        """Values of some rows by field: levels as last written, counters in full, not wrapped.
+
+        Args:
+            rows: indices of rows.
+
+        Returns:
+            (rows,) or (rows, entries) each, copies.
+        """
+        current = {}
+        for name, place in self.encoding.places.items():
+            column = self._columns.get(name)
+            written = place.view(self._records)
+            current[name] = (column.total if isinstance(column, _Counter) else written)[rows]
+        return current
+
+    def _begin(self, name: str, value: Any, present: Bool | None) -> _Level | _Counter | None:
+        """Write a field for the first time; None if the release does not have it."""
+        place = self.encoding.place(name)
+        if place is None:
+            return None
+        if not place.field.is_cumulative:
+            level = _Level(place, self._records)
+            level.update(value, present)
+            return level
+        first: I64 = np.broadcast_to(_whole(value), place.shape(self.rows))
+        if present is not None:
+            first = np.where(_spread(present, first.shape), first, 0)
+        counter = _Counter(place, self._records, self._start(name, first))
+        counter.write()
+        return counter
+
+    def _start(self, name: str, growth: I64) -> I64:
+        """A counter's value at the first sample: what it grew by since IPL or logon."""
+        shape = growth.shape
+        start: I64 = floor_int(growth * _spread(np.asarray(self._ages), shape))
+        if name == self._wrapping:
+            # So near to 2**32 that the first interval passes it, in some rows only.
+            chosen = _spread(np.arange(self.rows) % WRAPPING_ROWS == 0, shape)
+            start = np.where((growth > 1) & chosen, (1 << 32) - growth // 2, start)
+        return np.where(_spread(self._restarted, shape), growth, start)
+
+
+class _Level:
+    """A field that does not count, in all rows."""
+
+    __slots__ = ("_target", "_text")
+
+    def __init__(self, place: Place, records: U8) -> None:
+        self._target = place.view(records)
+        self._text = place.field.type is Type.CHAR
+
+    def update(self, value: Any, _present: Bool | None) -> None:
+        """Write the value into the records, a text in EBCDIC."""
+        if self._text and np.asarray(value).dtype.kind == "U":
+            value = ebcdic(value, self._target.itemsize)
+        self._target[...] = value
+
+
+class _Counter:
+    """A counter in all rows: its totals, and the bytes where they are written."""
+
+    __slots__ = ("_down", "_target", "total")
+
+    def __init__(self, place: Place, records: U8, start: I64) -> None:
+        self.total = start
+        self._down = place.field.role is Role.COUNTDOWN
+        self._target = place.view(records)
+
+    def update(self, growth: Any, present: Bool | None) -> None:
+        """Add the growth of an interval in all rows, or in those that are present, and write it."""
+        total = self.total
+        if present is None:
+            total += _whole(growth)
+        else:
+            np.add(total, _whole(growth), out=total, where=_spread(present, total.shape))
+        self.write()
+
+    def write(self) -> None:
+        """Put the totals into the records; what is too large for the field wraps."""
+        self._target[...] = COUNTDOWN_FROM - self.total if self._down else self.total
+
+
+def _whole(growth: Any) -> Any:
+    """Growth as whole numbers of the type in which counters add up."""
+    if isinstance(growth, np.ndarray) and growth.dtype is _I64:
+        return growth
+    return np.asarray(growth).astype(np.int64)
+
+
+def _spread(rows: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """A value of each row as one that goes with (rows, entries), where that is the shape."""
+    return rows[:, None] if len(shape) > 1 and rows.ndim == 1 else rows
+
+
+def encode_events(batches: Iterable[EventBatch], release: str) -> list[Block]:
+    """Event records as a release writes them; batches without records are left out.
+
+    Raises:
+        LayoutError: see `Encoding`.
+    """
+    return [_encode_batch(batch, release) for batch in batches if len(batch.tods)]
+
+
+def _encode_batch(batch: EventBatch, release: str) -> Block:
+    entries, sizes = (tuple(sorted(counts.items())) for counts in (batch.entries, batch.sizes))
+    encoding = _event_encoding(layout(batch.name), release, entries, sizes)
+    records = np.tile(encoding.blank, (len(batch.tods), 1))
+    TIME.view(records)[...] = batch.tods
+    for name, value in batch.values.items():
+        place = encoding.place(name)
+        if place is not None:
+            _Level(place, records).update(value, None)
+    encoding.check_conditions(records)
+    return Block(encoding.layout.domain, records, np.asarray(batch.tods, dtype=np.uint64))
+
+
+@functools.lru_cache(maxsize=256)
+def _event_encoding(
+    table: Layout,
+    release: str,
+    entries: tuple[tuple[str, int], ...],
+    sizes: tuple[tuple[str, int], ...],
+) -> Encoding:
+    return Encoding(table, release, dict(entries), dict(sizes))

@@ -1,0 +1,245 @@
+"""The encoding of a record in a release: where each field stands, entries of groups included.
+
+A field of a group is called `group.field`, one of a group in a group's entry `group.inner.field`.
+A label of a group (`plsdgx44` of PRCDIA) is the one entry that it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...schemas import HEADER, Field, Group, Layout, LayoutError, Type, release_key
+from ...schemas.field import REST
+from ..numeric import U8
+from ..records.definition import Counts
+from .frames import LARGEST_RECORD
+
+BLANK = b"\x40"
+"""A blank in EBCDIC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a field stands in a record: its first byte and, in entries, how many and how far apart.
+
+    `wire` is its NumPy format; `entries` is 0 for a field that a record has once.
+    """
+
+    field: Field
+    offset: int
+    wire: str
+    entries: int = 0
+    stride: int = 0
+
+    def shape(self, rows: int) -> tuple[int, ...]:
+        """Of the field's values: (rows,), or (rows, entries)."""
+        return (rows, self.entries) if self.entries else (rows,)
+
+    def view(self, records: U8) -> npt.NDArray[Any]:
+        """The field of every record, to be written to; records are (rows, length), contiguous."""
+        rows, length = records.shape
+        strides = (length, self.stride) if self.entries else (length,)
+        return np.ndarray(self.shape(rows), self.wire, records, self.offset, strides)
+
+
+_HEADER = {field.name: Place(field, field.offset, field.wire) for field in HEADER}
+TIME = _HEADER["mrhdrtod"]
+"""The time stamp in the header of every record."""
+
+
+class Encoding:
+    """Where the fields of one record type stand in one release.
+
+    Args:
+        layout: what the bytes mean.
+        release: CP level, which decides how long records and entries are, and what they have.
+        entries: number of entries of each group that the record locates; those not
+            named are not written. Groups with a place of their own are always there.
+        sizes: bytes of what has no length of its own: a text up to the end of the record, an
+            entry without fields of known length.
+
+    Attributes:
+        length: bytes of a record.
+        places: of the fields that the release has, by name.
+        blank: (length,) a record without values: header, blanks, and where its entries are.
+
+    Raises:
+        LayoutError: no such group, an entry without a size, a record longer than a frame.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        release: str,
+        entries: Counts | None = None,
+        sizes: Counts | None = None,
+    ) -> None:
+        self.layout = layout
+        self.release = release
+        self.places: dict[str, Place] = {}
+        self._entries, self._sizes = dict(entries or {}), dict(sizes or {})
+        self._requested = tuple(self._entries)
+        self._located: dict[str, int] = {}
+        rows = list(_walk(layout))
+        self._named = {name: row for name, row in rows if isinstance(row, Field)}
+        self._groups = {name: row for name, row in rows if isinstance(row, Group)}
+        self.length = self._lay(layout.at(release), "", 0, layout.written_at(release))
+        unknown = {*self._entries, *self._sizes}
+        if unknown:
+            raise LayoutError(
+                f"{layout.name} has no such groups in {release}", found=", ".join(sorted(unknown))
+            )
+        if self.length > LARGEST_RECORD:
+            raise LayoutError(
+                f"a record {layout.name} is longer than a frame has room for",
+                expected=f"at most {LARGEST_RECORD} bytes",
+                found=str(self.length),
+            )
+        self.blank = self._blank()
+
+    def field(self, name: str) -> Field:
+        """The field of that name, whether or not the release has it.
+
+        Raises:
+            LayoutError: no release has one.
+        """
+        field = self._named.get(name)
+        if field is None:
+            group = name.rpartition(".")[0]
+            beside = [other for other in self._named if other.rpartition(".")[0] == group]
+            raise LayoutError(
+                f"{self.layout.name} has no field {name}",
+                expected=", ".join(beside or self._named),
+                found=name,
+            )
+        return field
+
+    def place(self, name: str) -> Place | None:
+        """Where a field stands; None if the release does not have it.
+
+        Raises:
+            LayoutError: no release has it, or its group or size was not requested.
+        """
+        place = self.places.get(name)
+        if place is None:
+            field, group = self.field(name), name.rpartition(".")[0]
+            if field.is_open or (group in self._groups and not self._groups[group].fixed_end):
+                raise LayoutError(
+                    f"this {self.layout.name} is written without {name}",
+                    remedy="name its group in `entries`, or its length in `sizes`",
+                )
+        return place
+
+    def check_conditions(self, records: U8) -> None:
+        """Check that records have, by their own values, the groups that were requested.
+
+        Raises:
+            LayoutError: a record would be read as one without its entries.
+        """
+        for name in self._requested:
+            when = self._groups[name].when
+            if when is None:
+                continue
+            owner = name.removesuffix(self._groups[name].name)
+            at = self.places[owner + when.field].offset
+            prefix = records[:, at : at + len(when.prefix)]
+            same = (prefix == np.frombuffer(when.prefix, dtype=np.uint8)).all(axis=1)
+            if (same == when.negated).any():
+                raise LayoutError(
+                    f"{self.layout.name} has its group {name} in other records",
+                    expected=f"{when.field}{' not' * when.negated} from {when.prefix.hex()} on",
+                    found=prefix[same == when.negated][0].tobytes().hex(),
+                )
+
+    def _lay(self, table: Layout, prefix: str, base: int, length: int, count: int = 0) -> int:
+        """Find the places in a record, or in entries of `length` bytes.
+
+        Args:
+            base: first byte of the record or of the first entry.
+            count: of entries, or 0 where it is there once.
+
+        Returns:
+            The length, with what is appended.
+        """
+        stride = length if count else 0
+        for field in table.columns:
+            size = field.length
+            if field.is_open:
+                size = self._sizes.pop(prefix + field.name, 0) or max(length - field.offset, 0)
+                length = max(length, field.offset + size)
+            if size and field.offset + size <= length:
+                wire = f"V{size}" if field.is_open else field.wire
+                place = Place(field, base + field.offset, wire, count, stride)
+                self.places[prefix + field.name] = place
+        for group in table.groups:
+            if group.fixed_end:
+                self._fixed(group, prefix, base, length)
+        for group in table.groups:
+            if prefix + group.name in self._entries:
+                length = self._append(group, prefix, base, length)
+        return length
+
+    def _fixed(self, group: Group, prefix: str, base: int, length: int) -> None:
+        """Places in entries that stand at offsets of their own, as far as the record goes."""
+        start, stride = int(group.start), int(group.stride)
+        count = min(int(group.count), (length - start) // stride)
+        if count > 0:
+            self._lay(group.entry, f"{prefix}{group.name}.", base + start, stride, count)
+        for label in group.labels:
+            if label.is_inside(length):
+                self.places[prefix + label.name] = Place(label, base + label.offset, label.wire)
+
+    def _append(self, group: Group, prefix: str, base: int, length: int) -> int:
+        """Places in entries behind what is there; the length with them."""
+        name = prefix + group.name
+        start = length if isinstance(group.start, str) else group.start
+        count = self._entries.pop(name)
+        entry = group.entry.at(self.release)
+        size = self._sizes.pop(name, 0) or _written_length(entry, self.release)
+        if count:
+            size = self._lay(
+                entry, f"{name}.", base + start, size, 0 if group.count == 1 else count
+            )
+        if not size:
+            raise LayoutError(f"entries of {entry.name} have no length", remedy="give their sizes")
+        located = zip((group.start, group.stride, group.count), (start, size, count), strict=True)
+        self._located |= {prefix + at: n for at, n in located if isinstance(at, str) and at != REST}
+        return start + size * count
+
+    def _blank(self) -> U8:
+        """A record with its header, blank texts, and the places of its entries."""
+        record = np.zeros((1, self.length), dtype=np.uint8)
+        _HEADER["mrhdrlen"].view(record)[...] = self.length
+        _HEADER["mrhdrdm"].view(record)[...] = self.layout.domain
+        _HEADER["mrhdrrc"].view(record)[...] = self.layout.record
+        for place in self.places.values():
+            # A second view of bytes is another reading of them and holds no value.
+            if place.field.type is Type.CHAR and not place.field.of:
+                place.view(record)[...] = np.void(BLANK * int(place.wire[1:]))
+        for name, value in self._located.items():
+            self.places[name].view(record)[...] = value
+        return record.reshape(-1)
+
+
+def _written_length(entry: Layout, release: str) -> int:
+    """Bytes of an entry in a release: up to its last field of known length."""
+    now = release_key(release)
+    rows: list[Field | Group] = [*entry.fields, *entry.groups]
+    there = [row for row in rows if not row.since or release_key(row.since) <= now]
+    return max((r.fixed_end if isinstance(r, Group) else r.end for r in there), default=0)
+
+
+def _walk(table: Layout, prefix: str = "") -> Iterator[tuple[str, Field | Group]]:
+    """Every field, label and group of a layout, by name."""
+    for field in table.columns:
+        yield prefix + field.name, field
+    for group in table.groups:
+        yield prefix + group.name, group
+        for label in group.labels:
+            yield prefix + label.name, label
+        yield from _walk(group.entry, f"{prefix}{group.name}.")

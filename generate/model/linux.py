@@ -1,0 +1,83 @@
+"""Linux guests that write APPLDATA blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..numeric import F64, I64, bell, floor_int
+from .demand import Demand
+from .measurement import TOD_PER_S, Measurement
+from .population import Users
+from .timeline import Timeline
+
+BUSY = ("user", "nice", "system", "irq", "softirq")
+"""Uses of a guest's virtual time."""
+
+_BUSY_SHARES = np.array([0.72, 0.01, 0.2, 0.02, 0.05])
+_LOAD_MINUTES = (1, 5, 15)
+
+
+class Linux:
+    """The guests of a run whose groups have `appldata`.
+
+    Attributes:
+        owner: (guests,) index of the user.
+        processors: (guests,) virtual processors.
+        memory, swap, wanted: (guests,) KiB that the kernel has, can swap, and would like to have.
+        modes: (5, guests) shares of the busy time, in the order of `BUSY`.
+        cached, packet: (guests,) share of the used memory that caches files; size of packets, as a
+            factor.
+        threads: (guests,) when it is quiet.
+        lag: (guests,) TOD units from the time a block is written to the sample.
+        averages: (3, intervals, groups) load averaged over 1, 5, 15 minutes, in relation to now.
+    """
+
+    def __init__(
+        self, measurement: Measurement, timeline: Timeline, demand: Demand, users: Users
+    ) -> None:
+        groups, rng = users.groups, measurement.rng("linux")
+        self.owner = np.flatnonzero(users.each([g.appldata for g in groups]))
+        kib = users.each([g.storage_mib << 10 for g in groups])[self.owner]
+        n = len(self.owner)
+        modes = _BUSY_SHARES[:, None] * (1.0 + 0.15 * bell(rng, (len(BUSY), n)))
+        self.processors = users.processors[self.owner]
+        self._base = users.base[self.owner]
+        # The kernel itself and its page tables are not part of what it counts.
+        self.memory = np.maximum(kib - kib // 64 - 4096, kib // 2)
+        self.swap = kib // 2
+        self.wanted = users.each([int(g.working_set_mib * 1024) for g in groups])[self.owner]
+        self.modes: F64 = modes / modes.sum(axis=0)
+        self.cached = 0.25 + 0.3 * rng.random(n)
+        self.packet = 0.6 + 0.8 * rng.random(n)
+        self.threads = 55 + floor_int(60 * rng.random(n))
+        self.lag = floor_int((0.1 + 0.9 * rng.random(n)) * TOD_PER_S)
+        self.averages = _averages(demand.load, timeline.seconds)
+        self._by_count = {
+            count: np.flatnonzero(self.processors == count)
+            for count in set(self.processors.tolist())
+        }
+
+    def having(self, processors: int) -> I64:
+        """Places of the guests with so many virtual processors."""
+        return self._by_count.get(processors, np.zeros(0, dtype=np.int64))
+
+    def virtual_processors(self, chosen: I64) -> I64:
+        """(chosen, processors) index of each one's virtual processors.
+
+        Args:
+            chosen: places of guests, all with as many processors.
+        """
+        count = int(self.processors[chosen[0]]) if len(chosen) else 0
+        return self._base[chosen, None] + np.arange(count)
+
+
+def _averages(load: F64, seconds: I64) -> F64:
+    """(3, intervals, groups) load averaged over the minutes before, in relation to that of now."""
+    averages = np.empty((len(_LOAD_MINUTES), *load.shape))
+    for place, minutes in enumerate(_LOAD_MINUTES):
+        decay = 60.0 * minutes / (60.0 * minutes + seconds)
+        average: F64 = load[0]
+        for k in range(len(load)):
+            average = average * decay[k] + load[k] * (1.0 - decay[k])
+            averages[place, k] = average
+    return averages / np.maximum(load, 1e-9)

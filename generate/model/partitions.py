@@ -1,0 +1,72 @@
+"""Logical partitions of the machine."""
+
+from __future__ import annotations
+
+from .measurement import Measurement
+
+MOST_PARTITIONS = 60
+"""More than a machine has."""
+
+
+class Partitions:
+    """The partitions of a machine by number, none in basic mode; one of them is this system's.
+
+    Attributes:
+        names, numbers, weights: of each.
+        counts: logical processors of each.
+        dedicated, capped: whether its processors are its own; whether its weight is a limit.
+        wanted: share of its processors' time that each wants; of no meaning for `own`.
+        own: place of this system's.
+        physical: processors of the machine.
+    """
+
+    def __init__(self, measurement: Measurement) -> None:
+        machine = measurement.machine
+        own = machine.partition_number
+        rows = []
+        if machine.mode == "lpar":
+            free = (n for n in range(1, MOST_PARTITIONS + 2) if n != own)
+            rows = [
+                (next(free), p.name, p.weight, p.processors, p.dedicated, p.capped, p.busy_percent)
+                for p in measurement.scenario.partitions
+            ]
+            limits = machine.dedicated, machine.capped
+            this = (own, machine.partition, machine.weight, machine.processors, *limits, 0.0)
+            rows = sorted([*rows, this])
+        self.numbers = [row[0] for row in rows]
+        self.names = [row[1] for row in rows]
+        self.weights = [row[2] for row in rows]
+        self.counts = [row[3] for row in rows]
+        self.dedicated = [row[4] for row in rows]
+        self.capped = [row[5] for row in rows]
+        self.wanted = [row[6] / 100 for row in rows]
+        self.own = self.numbers.index(own) if rows else 0
+        self.physical = machine.physical_processors
+
+    @property
+    def shared(self) -> int:
+        """Physical processors that are not dedicated to a partition."""
+        pairs = zip(self.counts, self.dedicated, strict=True)
+        return max(self.physical - sum(count for count, alone in pairs if alone), 0)
+
+    @property
+    def shared_weight(self) -> int:
+        """Weight of all partitions that share processors."""
+        pairs = zip(self.weights, self.dedicated, strict=True)
+        return sum(weight for weight, alone in pairs if not alone)
+
+    def limit(self, place: int) -> float:
+        """Physical processors that a partition may use at most: all that it has, or its weight's.
+
+        Args:
+            place: index of the partition.
+        """
+        if self.dedicated[place] or not self.capped[place]:
+            return float(self.counts[place])
+        share = self.shared * self.weights[place] / self.shared_weight
+        return min(share, float(self.counts[place]))
+
+    def processors(self, place: int) -> slice:
+        """The logical processors of a partition among those of all."""
+        first = sum(self.counts[:place])
+        return slice(first, first + self.counts[place])

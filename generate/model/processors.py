@@ -1,0 +1,303 @@
+"""Processor time: how busy each processor is in each interval, and with what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..numeric import F64, I64, Bool, around_one, bell, capped, floor_int, partition
+from .demand import TIMERS_ON_MASTER_UNTIL, Demand, Transactions
+from .measurement import TOD_PER_US, Measurement
+from .partitions import Partitions
+from .timeline import Allocation, Timeline
+
+FULL = 0.999
+"""No processor is busy for more of an interval than this, and no more of that is emulation."""
+
+_SUSPENDED = 0.25
+"""Share of its busy time that a processor loses when the machine beneath is full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What processors spend their time on, TOD units; processor 0 is the master.
+
+    (processors,) of one interval, or (intervals, processors) of a run.
+
+    Busy time is emulation + charged + system; what is left of an interval is wait, apart from
+    `suspended` time, in which the processor itself was given to another partition. Spinning is
+    part of the CP time. An offline processor does nothing.
+
+    Attributes:
+        online: whether each took part in an interval.
+    """
+
+    online: Bool
+    emulation: I64
+    charged: I64
+    system: I64
+    suspended: I64
+    spins: I64
+    spin_time: I64
+
+    @property
+    def busy(self) -> I64:
+        """Everything but wait and suspension."""
+        return self.emulation + self.charged + self.system
+
+    @property
+    def cp(self) -> F64:
+        """CP time: where CP's work is done."""
+        return (self.charged + self.system).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Processors(Times):
+    """The processors of a run.
+
+    Attributes:
+        shortage: (intervals,) work wanted over work done, 1 where all was done.
+    """
+
+    shortage: F64
+
+    @classmethod
+    def build(
+        cls, measurement: Measurement, allocation: Allocation, demand: Demand, work: Transactions
+    ) -> Processors:
+        """The processors of a run, meeting its utilization and spin targets."""
+        online, lost = _online(measurement, allocation.timeline), _suspension(measurement)
+        most = _most_of_an_interval(measurement, lost)
+        room = floor_int(online * allocation.timeline.tod[:, None] * most)
+        use = _Utilization(measurement, allocation, demand, work, online, room)
+        busy, emulation = use.by_processor()
+        rng, cp = measurement.rng("charged"), busy - emulation
+        share = measurement.machine.charged_share * around_one(rng, cp.shape, 0.01)
+        # CP's work for a virtual processor takes its time as well: the rest is nobody's.
+        free = np.maximum(use.guests - emulation.sum(axis=1), 0) / np.maximum(cp.sum(axis=1), 1)
+        charged = floor_int(cp * np.minimum(share, np.minimum(free, 1.0)[:, None]))
+        return cls(
+            online,
+            emulation,
+            charged,
+            cp - charged,
+            floor_int(busy * lost),
+            *_spins(measurement, allocation, demand, cp),
+            use.shortage,
+        )
+
+    def at(self, interval: int) -> Times:
+        """What they did in one interval."""
+        return Times(*(getattr(self, name)[interval] for name in Times.__dataclass_fields__))
+
+
+def _online(measurement: Measurement, timeline: Timeline) -> Bool:
+    """(intervals, processors) whether each was online; vary takes effect with its interval."""
+    online = np.repeat(timeline.up[:, None], measurement.processors, axis=1)
+    for each in measurement.disturbances:
+        if each.processor is not None and each.kind in ("vary-off", "vary-on"):
+            online[each.interval :, each.processor] = each.kind == "vary-on"
+    return online & timeline.up[:, None]
+
+
+def _suspension(measurement: Measurement) -> float:
+    """Share of its busy time that a shared processor waits for a physical one."""
+    if not measurement.machine.is_shared:
+        return 0.0
+    lpars = Partitions(measurement)
+    rows = zip(lpars.counts, lpars.wanted, lpars.dedicated, strict=True)
+    others = sum(count * wanted for count, wanted, alone in rows if not alone)
+    load = min((measurement.processors + others) / max(lpars.shared, 1), 1.0)
+    return _SUSPENDED * load * load
+
+
+def _most_of_an_interval(measurement: Measurement, lost: float) -> float:
+    """Share of an interval that a processor can be busy: what suspension or a cap leaves of it."""
+    most = FULL / (1 + lost)
+    if not measurement.machine.is_shared:
+        return most
+    lpars = Partitions(measurement)
+    return min(most, FULL * lpars.limit(lpars.own) / measurement.processors)
+
+
+def _spins(
+    measurement: Measurement, allocation: Allocation, demand: Demand, cp: I64
+) -> tuple[I64, I64]:
+    """Spins and the time spent in them, (intervals, processors) each."""
+    targets, rng, p = measurement.targets, measurement.rng("spins"), measurement.processors
+    line = allocation.timeline
+    natural, natural_us = demand.spins(cp.sum(axis=1) / np.maximum(p * line.tod, 1), p)
+    count = allocation.counts("spin counts", natural, targets.spin_lock_rate)
+    spins = partition(count, cp * around_one(rng, cp.shape, 0.02))
+    weights = spins * around_one(rng, spins.shape, 0.015)
+    if targets.spin_time_us is None:
+        return spins, floor_int(weights * natural_us[:, None] * TOD_PER_US)
+    times: I64 = np.rint(count * targets.spin_time_us * TOD_PER_US).astype(np.int64)
+    total = int(count[line.steady].sum()) * targets.spin_time_us * TOD_PER_US
+    return spins, partition(allocation.fix_steady(times, total, weights.sum(axis=1)), weights)
+
+
+@dataclass(frozen=True, slots=True)
+class _Utilization:
+    """Allocates the processors' time to the intervals of a run. Times are TOD units.
+
+    Attributes:
+        online: (intervals, processors) whether each was online.
+        room: (intervals, processors) time that each can be busy at most.
+    """
+
+    measurement: Measurement
+    allocation: Allocation
+    demand: Demand
+    work: Transactions
+    online: Bool
+    room: I64
+
+    @property
+    def demanded(self) -> F64:
+        """(intervals,) processors that the users' work would keep busy."""
+        return self.demand.emulation + self.demand.cp
+
+    @property
+    def shortage(self) -> F64:
+        """(intervals,) work wanted over work that can be done, 1 where all can.
+
+        A target is about work that was done; nothing is known of work that was not.
+        """
+        span = self.allocation.timeline.tod
+        if self.measurement.targets.total_util is not None:
+            return np.ones(len(span))
+        shortage: F64 = np.maximum(self.demanded * span / np.maximum(self.room.sum(axis=1), 1), 1.0)
+        return shortage
+
+    @property
+    def guests(self) -> I64:
+        """(intervals,) time that all virtual processors can run at most."""
+        return _most_emulation(self.demand.virtual_processors * self.allocation.timeline.tod)
+
+    def by_processor(self) -> tuple[I64, I64]:
+        """Busy and emulation time, (intervals, processors) each."""
+        measurement, p = self.measurement, self.measurement.processors
+        busy = self._busy()
+        emulation = self._emulation(busy)
+        if p == 1:
+            return busy[:, None], emulation[:, None]
+        rng = measurement.rng("machine")
+        master, master_emulation = self._master(busy, emulation)
+        rest, room = busy - master, self.room[:, 1:]
+        free = 1.0 - rest / np.maximum(room.sum(axis=1), 1)
+        # Dispatching spreads the work nearly evenly; a full processor has nothing left to vary.
+        lasting = measurement.machine.imbalance * bell(rng, p - 1)
+        passing = bell(rng, (len(rest), p - 1)) * (measurement.scenario.spread / 3)
+        weights = self.online[:, 1:] * (1 + free[:, None] * (lasting + passing))
+        others = _allocate_rows(rest, weights, room)
+        varied = others * around_one(rng, others.shape, 0.008)
+        others_emulation = _allocate_rows(
+            emulation - master_emulation, varied, _most_emulation(others)
+        )
+        return (
+            np.column_stack([master, others]),
+            np.column_stack([master_emulation, others_emulation]),
+        )
+
+    def _busy(self) -> I64:
+        """(intervals,) busy time of all processors."""
+        rng, span = self.measurement.rng("busy"), self.allocation.timeline.tod
+        targets, room = self.measurement.targets, self.room.sum(axis=1)
+        deviation = bell(rng, len(span)) * self.measurement.scenario.spread
+        if targets.total_util is None:
+            natural = np.rint(self.demanded * self.allocation.warming * span * (1.0 + deviation))
+            busy: I64 = np.minimum(natural, room).astype(np.int64)
+            return busy
+        # Nearer to saturation there is less room to vary.
+        calm = 1.0 + deviation * (1.0 - targets.total_util / 100)
+        per_tx = None
+        if targets.cp_us_per_tx is not None and targets.emul_us_per_tx is not None:
+            per_tx = targets.cp_us_per_tx + targets.emul_us_per_tx
+        shape = np.where(self.demanded.any(), self.demanded, 1.0) * calm * span
+        return self._meet(targets.total_util, per_tx, shape, room)
+
+    def _emulation(self, busy: I64) -> I64:
+        """(intervals,) emulation time of all processors, a part of their busy time.
+
+        It is not more than the users' virtual processors can run.
+        """
+        targets, rng = self.measurement.targets, self.measurement.rng("emulation")
+        varied = around_one(rng, len(busy), 0.004)
+        caps = np.minimum(_most_emulation(busy), self.guests)
+        if targets.emul_util is None:
+            share = self.demand.emulation / np.maximum(self.demanded, 1e-9) * varied
+            return np.minimum(np.floor(busy * share), caps).astype(np.int64)
+        return self._meet(targets.emul_util, targets.emul_us_per_tx, busy * varied, caps)
+
+    def _master(self, busy: I64, emulation: I64) -> tuple[I64, I64]:
+        """(intervals,) busy and emulation time of the master processor.
+
+        It does its share like any other, unless serving timers alone takes more than that.
+
+        Args:
+            busy, emulation: (intervals,) of all processors.
+        """
+        line, targets = self.allocation.timeline, self.measurement.targets
+        alone = self.measurement.run.cp_level < TIMERS_ON_MASTER_UNTIL
+        timers = self.demand.timer_cp * line.tod * alone
+        cap = np.minimum(self.room[:, 0], busy)
+        even = busy / np.maximum(self.online.sum(axis=1), 1)
+        spread = self.measurement.scenario.spread * (1.0 - even / np.maximum(self.room[:, 0], 1))
+        calm = 1.0 + bell(self.measurement.rng("master"), len(busy)) * spread
+        shape: F64 = np.minimum(np.maximum(even, timers) * calm, cap)
+        own = floor_int(shape)
+        if targets.master_total_util is not None:
+            own = self._fix_one(targets.master_total_util, shape, cap)
+        share = (own - timers * (timers > even)) / np.maximum(busy, 1)
+        shape = np.clip(emulation * share, 0, _most_emulation(own))
+        own_emulation = floor_int(shape)
+        if targets.master_emul_util is not None:
+            cap = _most_emulation(own)
+            own_emulation = self._fix_one(targets.master_emul_util, shape, cap)
+        # What the others are left with must fit into their busy time.
+        return own, np.maximum(own_emulation, emulation - _most_emulation(busy - own))
+
+    def _meet(self, percent: float, us_per_tx: float | None, shape: F64, caps: I64) -> I64:
+        """(intervals,) time of all processors that meets a utilization in the steady state.
+
+        Before it there is what the steady state leaves of the time for all transactions, or a
+        share of the steady state's.
+        """
+        line = self.allocation.timeline
+        early = line.up & ~line.steady
+        processor_tod = (self.online * line.tod[:, None]).sum(axis=1)
+        times = np.zeros(len(shape), dtype=np.int64)
+        total = round(int(processor_tod[line.steady].sum()) * percent / 100)
+        if us_per_tx is not None and early.any():
+            all_of_them = round(us_per_tx * int(self.work.count.sum()) * TOD_PER_US)
+            times[early] = capped(max(all_of_them - total, 0), shape[early], caps[early])
+        else:
+            level = processor_tod * (percent / 100) * self.allocation.warming
+            times[early] = np.minimum(level, caps)[early].astype(np.int64)
+        return self.allocation.fix_steady(times, total, shape, caps)
+
+    def _fix_one(self, percent: float, shape: F64, caps: I64) -> I64:
+        """(intervals,) time of one processor that meets a percentage over the steady state."""
+        line = self.allocation.timeline
+        times = floor_int(np.minimum(line.tod * (percent / 100) * self.allocation.warming, caps))
+        total = int(line.tod[line.steady].sum()) * percent / 100
+        return self.allocation.fix_steady(times, total, shape, caps)
+
+
+def _allocate_rows(totals: I64, weights: F64, caps: I64) -> I64:
+    """Each total allocated to the parts of its row, no part above its cap.
+
+    Args:
+        totals: (rows,). weights, caps: (rows, parts).
+    """
+    parts = partition(totals, weights)
+    for row in np.flatnonzero((parts > caps).any(axis=1)).tolist():
+        parts[row] = capped(int(totals[row]), weights[row], caps[row])
+    return parts
+
+
+def _most_emulation(busy: F64 | I64) -> I64:
+    """The most of some busy time that can be emulation."""
+    return floor_int(busy * FULL)

@@ -1,0 +1,133 @@
+"""The scheduler's lists at each sample, and the queue for the processors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..numeric import F64, I64, around_one, floor_int
+from .demand import Demand
+from .measurement import Measurement
+from .population import Population
+from .processors import Processors
+from .timeline import Timeline
+
+FULLEST = 0.995
+"""Share of the processors in use from which on the queue grows with the shortage only."""
+
+_ELIGIBLE_SHARE = 0.5
+_LONGEST = 20.0
+"""Users begin nothing new when a response takes so many times as long as on an idle system."""
+
+
+class Lists:
+    """Virtual processors at each sample, (intervals + 1,): those in the dispatch list, by state.
+
+    As many run as real ones are busy. running + the waits + idle = dispatched; the others are
+    eligible or dormant.
+
+    Attributes:
+        logged_on: users.
+        defined: virtual processors of these users.
+        eligible: those that the scheduler holds back from the dispatch list.
+    """
+
+    def __init__(
+        self,
+        measurement: Measurement,
+        timeline: Timeline,
+        demand: Demand,
+        processors: Processors,
+        population: Population,
+    ) -> None:
+        rng, n, p = measurement.rng("scheduler"), measurement.intervals, measurement.processors
+        groups = measurement.groups
+
+        def sampled(mean: F64, spread: float) -> I64:
+            # A sample finds some, or one more of them: few of them are not always none.
+            numbers = mean * around_one(rng, n + 1, spread) + rng.random(n + 1)
+            return floor_int(numbers)
+
+        def of_groups(shares: list[float]) -> I64:
+            active = np.minimum(demand.load, 1.0) * demand.users
+            return sampled(_at_samples(active @ np.array(shares)), 0.02)
+
+        self.logged_on = population.sums_at(n, [1 for _ in groups])
+        self.defined = population.sums_at(n, [g.virtual_processors for g in groups])
+        use = _at_samples(processors.busy.sum(axis=1) / np.maximum(p * timeline.tod, 1))
+        use = np.minimum(use, FULLEST)
+        running = np.minimum(sampled(use * p, 0.02), p)
+        shortage = _at_samples(processors.shortage)
+        queued = sampled(waiting_for_cpu(use, shortage), 0.15)
+        wanted = of_groups([g.dispatched_share for g in groups])
+        dispatched = np.clip(np.maximum(wanted, running), 0, self.defined)
+        self.running = np.minimum(running, dispatched)
+        share = eligible_share(shortage)
+        self.eligible = floor_int((dispatched - self.running) * share)
+        self.dispatched = dispatched - self.eligible
+        self.cpu_wait = np.minimum(queued, self.dispatched - self.running)
+        left = self.dispatched - self.running - self.cpu_wait
+        waits = []
+        for shares in (
+            [g.page_wait_share for g in groups],
+            [g.io_wait_share for g in groups],
+            [g.simulation_wait_share for g in groups],
+            [g.console_wait_share for g in groups],
+        ):
+            waits.append(np.minimum(of_groups(shares), left))
+            left = left - waits[-1]
+        self.page_wait, self.io_wait, self.simulation_wait, self.console_wait = waits
+        self.idle = left
+
+
+def waiting_for_cpu(use: F64, shortage: F64) -> F64:
+    """How many wait behind processors of which a share is in use, assuming random arrivals.
+
+    Behind full ones the queue grows with the work that was not done.
+    """
+    use = np.minimum(use, FULLEST)
+    waiting: F64 = use * use / (1 - use) * shortage
+    return waiting
+
+
+def eligible_share(shortage: F64) -> F64:
+    """Share of those who want to be in the dispatch list, but do not run, that must stay eligible.
+
+    Of the work that the processors cannot do, a part does not even get into the list.
+    """
+    return (1.0 - 1.0 / shortage) * _ELIGIBLE_SHARE
+
+
+def response_stretch(timeline: Timeline, processors: Processors) -> F64:
+    """(intervals,) how many times longer work takes than on an idle system, by Little's law."""
+    count = processors.online.sum(axis=1)
+    use = processors.busy.sum(axis=1) / np.maximum(count * timeline.tod, 1)
+    running = np.maximum(use, 1e-9) * np.maximum(count, 1)
+    times: F64 = 1.0 + waiting_for_cpu(use, processors.shortage) / running
+    return np.minimum(times, _LONGEST)
+
+
+def allocate_shares(rng: np.random.Generator, shares: F64, totals: int | I64) -> I64:
+    """Whole numbers that add up to a total; each has its share of it to within one.
+
+    Over many calls the mean is the share itself, however small: no rare state is lost.
+
+    Args:
+        shares: (parts, columns), not negative; those of a column add up to 1.
+        totals: one, or (columns,).
+
+    Returns:
+        (parts, columns).
+    """
+    edges = np.add.accumulate(shares, axis=0)
+    edges *= totals
+    edges += rng.random(shares.shape[1])
+    np.floor(edges, out=edges)
+    whole = np.minimum(edges, totals, out=edges).astype(np.int64)
+    whole[-1] = totals
+    whole[1:] -= whole[:-1].copy()
+    return whole
+
+
+def _at_samples(of_intervals: F64) -> F64:
+    """A figure of each interval at the sample that ends it, and at the first of them."""
+    return np.concatenate([of_intervals[:1], of_intervals])

@@ -1,0 +1,127 @@
+"""Central and expanded storage and page slots: levels at each sample, flows in each interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..numeric import F64, I64, around_one, floor_int, partition, varied_levels
+from .demand import Demand
+from .measurement import Frames, Measurement
+from .timeline import Allocation
+
+_LEVEL_SPREAD = 0.0015
+_SLOT_SPREAD = _LEVEL_SPREAD / 3
+_LIST_SPREAD = 0.06
+_FLOW_SPREAD = 1.5
+"""Paging varies by so many times the spread of the processors' work."""
+
+
+class Levels:
+    """Pages, one number a sample: (intervals + 1,); means over the samples are the targets.
+
+    Attributes:
+        sizes: the numbers that stay.
+        available_below, available_above: length of the available lists.
+    """
+
+    def __init__(self, measurement: Measurement, allocation: Allocation, demand: Demand) -> None:
+        rng, targets, n = measurement.rng("levels"), measurement.targets, measurement.intervals
+        self.sizes = sizes = Frames.of_run(measurement.scenario, measurement.run)
+        # Users logged on in the steady state.
+        users = round(float(demand.users.sum(axis=1)[allocation.timeline.steady].mean()))
+
+        def pages(
+            noun: str, natural: F64, per_user: float | None, spread: float = _LEVEL_SPREAD
+        ) -> I64:
+            target = None if per_user is None else per_user * users
+            return allocation.levels(noun, natural, target, spread)
+
+        resident = pages("resident", demand.resident, targets.resident_pages_per_user)
+        share = sizes.users_above_share(measurement.storage)
+        self.resident_above = floor_int(resident * share)
+        self.resident_below = resident - self.resident_above
+        fixed = (targets.resident_below_2g_pages, targets.resident_above_2g_pages)
+        levels = allocation.levels
+        if fixed[0] is not None:
+            self.resident_below = levels("below", demand.resident, fixed[0], _LEVEL_SPREAD)
+        if fixed[1] is not None:
+            self.resident_above = levels("above", demand.resident, fixed[1], _LEVEL_SPREAD)
+        below = sizes.pageable - sizes.cache_below - self.resident_below
+        above = sizes.above - sizes.cache_above - self.resident_above
+        self.available_below, self.available_above = np.maximum(below, 0), np.maximum(above, 0)
+        if targets.resident_pages_per_user is not None or fixed != (None, None):
+            # A target fixes what users hold: CP has the frames beside them and those listed.
+            listed = [
+                varied_levels(rng, mean, n, _LIST_SPREAD)
+                for mean in (sizes.available_below, sizes.available_above)
+            ]
+            self.available_below = np.minimum(listed[0], self.available_below)
+            self.available_above = np.minimum(listed[1], self.available_above)
+        self.expanded = pages("expanded", demand.expanded, targets.xstor_pages_per_user)
+        self.slots = pages("slots", demand.slots, targets.dasd_pages_per_user, _SLOT_SPREAD)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Pages that moved: (intervals,) of a run, or (processors,) of one interval."""
+
+    fast_in: I64
+    slow_in: I64
+    out: I64
+    migrated: I64
+    dasd_in: I64
+    dasd_out: I64
+    moved_below_2g: I64
+
+    @property
+    def stolen(self) -> I64:
+        """Every page that comes in takes a frame that was taken from another one."""
+        return self.fast_in + self.slow_in + self.dasd_in
+
+
+@dataclass(frozen=True, slots=True)
+class Flows(Moved):
+    """Pages that moved in each interval of a run, (intervals,)."""
+
+    @classmethod
+    def build(cls, measurement: Measurement, allocation: Allocation, demand: Demand) -> Flows:
+        """The flows of a run; sums over the steady state meet the targets' rates."""
+        targets, storage = measurement.targets, measurement.storage
+        spread = measurement.scenario.spread * _FLOW_SPREAD
+
+        def flow(noun: str, natural: F64, target: float | None) -> I64:
+            return allocation.counts(noun, natural, target, spread)
+
+        expanded = flow("expanded paging", demand.xstor_pages, targets.xstor_page_rate)
+        migrated = flow("migration", demand.migrated, targets.xstor_migration_rate)
+        # What goes out comes in again, or is migrated to DASD.
+        page_ins = np.maximum(expanded - migrated, 0) // 2
+        fast = np.rint(page_ins * storage.fast_page_in_share).astype(np.int64)
+        if targets.dasd_read_rate is not None and targets.dasd_write_rate is not None:
+            reads = flow("page reads", demand.dasd_pages, targets.dasd_read_rate)
+            writes = flow("page writes", demand.dasd_pages, targets.dasd_write_rate)
+        else:
+            paging = flow("paging", demand.dasd_pages, targets.paging_rate)
+            reads = np.rint(paging * storage.page_read_share).astype(np.int64)
+            writes = paging - reads
+        return cls(
+            fast_in=fast,
+            slow_in=page_ins - fast,
+            out=expanded - page_ins,
+            migrated=migrated,
+            dasd_in=reads,
+            dasd_out=writes,
+            moved_below_2g=flow("moves below", demand.moved_below_2g, targets.move_2g_rate),
+        )
+
+    def at(self, interval: int, weights: F64, rng: np.random.Generator) -> Moved:
+        """Those of one interval by the processor that did it, (processors,).
+
+        Args:
+            weights: (processors,) CP time of each.
+        """
+        totals = np.array([getattr(self, name)[interval] for name in Moved.__dataclass_fields__])
+        shape = (len(totals), len(weights))
+        return Moved(*partition(totals, weights * around_one(rng, shape, 0.01)))

@@ -1,0 +1,78 @@
+"""The whole system during one run: every part of the model, built in the order of its causes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..numeric import U64
+from .demand import Demand, Transactions
+from .linux import Linux
+from .measurement import TOD_PER_S, Measurement
+from .partitions import Partitions
+from .population import Population, Users
+from .processors import Processors
+from .scheduler import Lists, response_stretch
+from .services import Activity, Mixes
+from .storage import Flows, Levels
+from .timeline import Allocation, Clock, Timeline
+from .volumes import Volumes
+
+IPL_LASTS = 75 * TOD_PER_S
+"""From IPL to the first sample after it, when the system comes up in the middle of a run."""
+
+
+class Model:
+    """What happens in a run. Interval k lies between the samples k and k + 1.
+
+    The parts are sums over the system, one figure an interval or sample; what single users, volumes
+    and processors do is computed sample by sample, so that memory does not grow with the run.
+    """
+
+    def __init__(self, measurement: Measurement) -> None:
+        self.measurement = measurement
+        self.timeline = timeline = Timeline(measurement)
+        self.clock = Clock(measurement, timeline)
+        self.population = Population(measurement)
+        allocation = Allocation(measurement, timeline)
+        self.demand = demand = Demand(measurement, timeline, self.population)
+        transactions = Transactions.build(measurement, allocation, demand)
+        self.processors = Processors.build(measurement, allocation, demand, transactions)
+        self.transactions = transactions.stretched(response_stretch(timeline, self.processors))
+        self.partitions = Partitions(measurement)
+        self.levels = Levels(measurement, allocation, demand)
+        self.flows = Flows.build(measurement, allocation, demand)
+        self.volumes = Volumes(measurement, allocation, demand, self.flows)
+        self.users = Users(measurement, self.population)
+        self.linux = Linux(measurement, timeline, demand, self.users)
+        self.lists = Lists(measurement, timeline, demand, self.processors, self.population)
+        self.activity = Activity.build(measurement, allocation, demand)
+        self.mixes = Mixes(measurement.groups)
+
+    def ipl_tod(self, sample: int) -> int:
+        """TOD clock at the IPL before a sample."""
+        epoch = int(self.timeline.epoch[sample])
+        if epoch == 0:
+            hours = self.measurement.run.ipl_hours_before
+            return self.clock.origin - int(hours * 3600) * TOD_PER_S
+        return self.clock.end(int(np.searchsorted(self.timeline.epoch, epoch))) - IPL_LASTS
+
+    def logon_tod(self, sample: int) -> U64:
+        """(users,) TOD clock at the last logon of each user before a sample."""
+        logon = self.users.logon
+        if self.timeline.epoch[sample]:
+            # After an IPL in the middle of a run everybody is back within half a minute.
+            logon = logon // (int(logon.max(initial=0)) // (IPL_LASTS // 2) + 1)
+        tod: U64 = np.uint64(self.ipl_tod(sample)) + logon.astype(np.uint64)
+        for change in self.population.changes:
+            if change.on and change.interval < sample:
+                tod[change.users] = self.change_tod(change.interval)
+        return tod
+
+    def change_tod(self, interval: int) -> int:
+        """TOD clock at which what happens early in an interval happens."""
+        return self.clock.end(interval) + int(self.timeline.tod[interval]) // 16
+
+    def ages(self, sample: int) -> float:
+        """Intervals during which counters have grown since IPL, at a sample."""
+        interval = self.timeline.interval_of(sample)
+        return (self.clock.end(sample) - self.ipl_tod(sample)) / int(self.timeline.tod[interval])

@@ -1,0 +1,123 @@
+"""DASD volumes: what they are, and the I/Os of all of them in each interval."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..numeric import F64, I64, Bool, around_one, partition
+from .demand import Demand
+from .measurement import SCM_PER_S, Measurement
+from .storage import Flows, Levels
+from .timeline import Allocation
+
+MOST_PATHS = 8
+"""Channel paths to a device."""
+
+
+class Volumes:
+    """The volumes of a run, doing the paging that storage asks for.
+
+    Attributes:
+        group: (volumes,) index of each one's group.
+        serials: (volumes,) the group's prefix and a number, six characters.
+        devices, cylinders, pages_per_cylinder, slots: (volumes,) device number, size, pages.
+        is_page, is_spool, is_cp: (volumes,) whether CP pages there, spools there, does either.
+        control_units, unit: (volumes,) number of the control unit of each; its place among them.
+        paths, path_count: (volumes,) 8 channel path ids; how many of them are used.
+        path_ids: (volumes, 8) the same one by one, 0 where there is no further one.
+        path_masks: (volumes,) a bit for each channel path, from the left.
+        hit_share, rates, avoided_rate: (volumes,) share of the I/Os that the control unit's cache
+            answers; I/Os a second, and those that the minidisk cache saves, at load 1.
+        pages_per_io, service, parts: (volumes,) of an I/O: pages; 128 us; (3, volumes) shares of
+            pending, disconnect and connect time.
+        lasting: (volumes,) deviation of each that lasts for the run, as a factor.
+        user_ios, avoided, spool_ios, page_busy: (intervals,) totals; the last is the time that
+            page volumes are busy, 128 us, where a target fixes it.
+    """
+
+    def __init__(
+        self, measurement: Measurement, allocation: Allocation, demand: Demand, flows: Flows
+    ) -> None:
+        self.measurement = measurement
+        self.groups = groups = measurement.scenario.volumes
+        self.group = np.repeat(np.arange(len(groups)), [g.count for g in groups])
+        first = np.cumsum([0, *(g.count for g in groups)])[:-1]
+        number = np.arange(len(self.group)) - first[self.group]
+        serials = [
+            f"{groups[g].prefix}{n + 1:0{6 - len(groups[g].prefix)}d}"
+            for g, n in zip(self.group.tolist(), number.tolist(), strict=True)
+        ]
+        self.serials = np.array(serials, dtype="U6")
+        self.devices = self._whole([int(g.first_device, 16) for g in groups]) + number
+        per_unit = self._whole([g.per_control_unit for g in groups])
+        first_unit = self._whole([int(g.control_unit, 16) for g in groups])
+        self.control_units = first_unit + number // per_unit
+        self.unit: I64 = np.unique(self.control_units, return_inverse=True)[1]
+        paths = [int(g.channel_paths.ljust(2 * MOST_PATHS, "0"), 16) for g in groups]
+        self.paths = np.array(paths, dtype=np.uint64)[self.group]
+        self.path_count = self._whole([len(g.channel_paths) // 2 for g in groups])
+        shifts = np.arange(MOST_PATHS - 1, -1, -1, dtype=np.uint64) * np.uint64(8)
+        self.path_ids: I64 = (self.paths[:, None] >> shifts & np.uint64(0xFF)).astype(np.int64)
+        self.path_masks: I64 = ((self.path_ids > 0) * (0x80 >> np.arange(MOST_PATHS))).sum(axis=1)
+        self.hit_share = self._real([g.cache_hit_share for g in groups])
+        self.cylinders = self._whole([g.cylinders for g in groups])
+        self.pages_per_cylinder = self._whole([g.pages_per_cylinder for g in groups])
+        self.slots = self.cylinders * self.pages_per_cylinder
+        self.is_page = self._whole([g.kind == "page" for g in groups]) == 1
+        self.is_spool = self._whole([g.kind == "spool" for g in groups]) == 1
+        self.is_cp = self.is_page | self.is_spool
+        self.pages_per_io = self._real([g.pages_per_io for g in groups])
+        times = np.array([[g.pending_ms, g.disconnect_ms, g.connect_ms] for g in groups])
+        times = times.reshape(-1, 3)
+        service = times.sum(axis=1)
+        self.service = self._real((service / 1000 * SCM_PER_S).tolist())
+        self.parts: F64 = (times / np.maximum(service, 1e-9)[:, None])[self.group].T
+        self.lasting = around_one(measurement.rng("volumes"), len(self.group), 0.04)
+        self.rates = self._real([g.io_per_s for g in groups])
+        self.avoided_rate = self._real([g.avoided_per_s for g in groups])
+        load = demand.volume_load
+        users = sum(g.count * g.io_per_s for g in groups if g.kind == "user")
+        spool = sum(g.count * g.io_per_s for g in groups if g.kind == "spool")
+        avoided = sum(g.count * g.avoided_per_s for g in groups)
+        self.user_ios = allocation.counts("user I/O", users * load)
+        self.spool_ios = allocation.counts("spool I/O", spool * load)
+        self.avoided = allocation.counts("avoided I/O", avoided * load)
+        self.page_busy = self._page_busy(allocation, flows)
+
+    def online(self, interval: int) -> Bool:
+        """(volumes,) whether each is online; vary takes effect with its interval."""
+        online = np.ones(len(self.devices), dtype=np.bool_)
+        for each in self.measurement.disturbances:
+            if each.device and each.interval <= interval:
+                online[self.devices == int(each.device, 16)] = each.kind == "vary-on"
+        return online
+
+    def slots_used(self, levels: Levels, sample: int) -> I64:
+        """(volumes,) page slots in use: CP fills its volumes evenly."""
+        return partition(int(levels.slots[sample]), (self.slots * self.is_page).astype(np.float64))
+
+    @property
+    def spool_used(self) -> I64:
+        """(volumes,) spool slots in use."""
+        used: I64 = self.slots * self.is_spool * 3 // 10
+        return used
+
+    def _whole(self, of_groups: list[int] | list[bool]) -> I64:
+        return np.array(of_groups, dtype=np.int64)[self.group]
+
+    def _real(self, of_groups: list[float]) -> F64:
+        return np.array(of_groups, dtype=np.float64)[self.group]
+
+    def _page_busy(self, allocation: Allocation, flows: Flows) -> I64 | None:
+        """(intervals,) time that all page volumes are busy, where a target fixes it."""
+        target, volumes = self.measurement.targets.page_volume_busy, int(self.is_page.sum())
+        if target is None or not volumes:
+            return None
+        line = allocation.timeline
+        pages = flows.dasd_in + flows.dasd_out
+        mean = max(float(pages[line.steady].mean()), 1.0)
+        weights = line.up_seconds * (1.0 + (1.0 - target / 100) * (pages / mean - 1.0))
+        natural = line.up_seconds * volumes * SCM_PER_S * target / 100 * allocation.warming
+        busy = np.rint(natural).astype(np.int64)
+        total = line.steady_seconds * volumes * SCM_PER_S * target / 100
+        return allocation.fix_steady(busy, total, weights)

@@ -1,0 +1,130 @@
+"""Array types, seeded random numbers and exact integer partitions.
+
+Only additions, multiplications and divisions are used on random numbers, never `exp` or `log`:
+those differ in the last bit from processor to processor, and a dump must be the same everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random.bit_generator import ISeedSequence
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+_BELL_TERMS = 4
+_BELL_SCALE = 3.0**0.5
+"""A uniform number has the variance 1/12, the sum of four of them 1/3."""
+
+
+def random_stream(seed: int, *nouns: str) -> np.random.Generator:
+    """An independent random stream for one noun of one run ("3600P1", "users")."""
+    named = "\x1f".join((str(seed), *nouns)).encode()
+    digest = hashlib.blake2b(named, digest_size=32).digest()
+    words: Any = _Words(np.frombuffer(digest, "<u8").copy())
+    return np.random.Generator(np.random.PCG64(words))
+
+
+class _Words(ISeedSequence):
+    """A seed that is well mixed already: a hash. NumPy's own mixing takes ten times as long."""
+
+    def __init__(self, words: npt.NDArray[np.uint64]) -> None:
+        self._words = words
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
+        """The four words of 64 bits that PCG64 asks for."""
+        return self._words[:n_words].astype(dtype, copy=False)
+
+
+def floor_int(values: Any) -> I64:
+    """Values rounded down to whole numbers."""
+    rounded: I64 = np.floor(values).astype(np.int64)
+    return rounded
+
+
+def bell(rng: np.random.Generator, shape: int | tuple[int, ...]) -> F64:
+    """Roughly normal numbers, mean 0 and deviation 1, never beyond 3.47 either way."""
+    size = (shape,) if isinstance(shape, int) else shape
+    total = rng.random(size)
+    for _ in range(_BELL_TERMS - 1):
+        total += rng.random(size)
+    return (total - _BELL_TERMS / 2) * _BELL_SCALE
+
+
+def around_one(rng: np.random.Generator, shape: int | tuple[int, ...], spread: float) -> F64:
+    """Positive factors of mean about 1 and deviation `spread` (0 to 0.28)."""
+    return 1.0 + spread * bell(rng, shape)
+
+
+def skewed(rng: np.random.Generator, count: int, sigma: float | F64) -> F64:
+    """Positive weights with a long upper tail, close to lognormal with that sigma (0 to 2)."""
+    root = 1.0 + bell(rng, count) * (sigma / 8.0)
+    fourth = root * root * (root * root)
+    return fourth * fourth + 1e-6
+
+
+def partition(total: Any, weights: F64) -> I64:
+    """Whole parts that add up to `total` exactly and follow `weights` to within one.
+
+    Args:
+        total: whole number, or (...,) of them: one for each row of weights; below 2**53.
+        weights: (..., parts), not negative. A row of zeros shares evenly.
+
+    Returns:
+        (..., parts).
+    """
+    if not weights.shape[-1]:
+        return np.zeros(weights.shape, dtype=np.int64)
+    climbing = np.add.accumulate(weights, axis=-1, dtype=np.float64)
+    if not (climbing[-1] if climbing.ndim == 1 else climbing[..., -1].all()):
+        some = climbing[..., -1:] > 0
+        climbing = np.add.accumulate(np.where(some, weights, 1.0), axis=-1)
+    climbing /= climbing[..., -1:].copy()
+    single = isinstance(total, int) or np.ndim(total) == 0
+    climbing *= total if single else np.asarray(total, np.float64)[..., None]
+    parts: I64 = np.floor(climbing, out=climbing).astype(np.int64)
+    parts[..., 1:] -= parts[..., :-1].copy()
+    return parts
+
+
+def varied_levels(rng: np.random.Generator, mean: float, intervals: int, spread: float) -> I64:
+    """A level at each sample, (intervals + 1,): its mean over the run is `mean`, as is the first.
+
+    So the mean is the same whether or not a reader counts the first sample, which closes no
+    interval.
+    """
+    weights = around_one(rng, intervals, spread)
+    later = partition(round(mean * intervals), weights)
+    return np.concatenate([np.array([round(mean)], dtype=np.int64), later])
+
+
+def capped(total: int, weights: F64, caps: I64) -> I64:
+    """Like `partition`, but no part above its cap: what does not fit goes to the others.
+
+    Args:
+        weights: (parts,), not negative.
+        caps: (parts,); where they hold less than the total, all are full.
+    """
+    parts = partition(total, weights)
+    if not (parts > caps).any():
+        return parts
+    free = np.ones(len(parts), dtype=np.bool_)
+    while (parts[free] > caps[free]).any():
+        free &= parts <= caps
+        parts = np.where(free, parts, caps)
+        rest = total - int(parts[~free].sum())
+        if not free.any():
+            break
+        parts[free] = partition(max(rest, 0), weights[free])
+    return parts
+
+
+Bool = npt.NDArray[np.bool_]
+
+U64 = npt.NDArray[np.uint64]
+
+U8 = npt.NDArray[np.uint8]

@@ -1,0 +1,120 @@
+"""The machine as a scenario describes it: processors, partitions, storage, volumes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from ...config import Table
+from .values import (
+    ChannelPaths,
+    ControlUnit,
+    ControlUnitType,
+    DeviceType,
+    MachineModel,
+    MachineSerial,
+    MachineType,
+    NonNegative,
+    NonNegativeInt,
+    Percent,
+    ProcessorCount,
+    Share,
+    SystemText,
+    VolumePrefix,
+)
+
+ProcessorType = Literal["CP", "IFL", "ZAAP", "ZIIP", "ICF"]
+
+
+class Machine(Table, frozen=True):
+    """Processors and the way they are given to this system. Costs are microseconds of CP time."""
+
+    type: MachineType
+    model: MachineModel
+    processors: ProcessorCount
+    mode: Literal["basic", "lpar"] = "basic"
+    serial: MachineSerial = MachineSerial("012345")
+    processor_type: ProcessorType = "CP"
+    partition: SystemText = SystemText("LP1")
+    partition_number: Annotated[int, Meta(ge=1, le=63)] = 1
+    dedicated: bool = True
+    weight: Annotated[int, Meta(ge=1, le=999)] = 100
+    capped: bool = False
+    physical_processors: ProcessorCount = 16
+    imbalance: Share = 0.02
+    charged_share: Share = 0.75
+    dispatch_us: NonNegative = 12.0
+    simulation_us: NonNegative = 8.0
+    io_us: NonNegative = 60.0
+    page_us: NonNegative = 20.0
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other partitions may run on the processors of this one."""
+        return self.mode == "lpar" and not self.dedicated
+
+
+class Partition(Table, frozen=True):
+    """A logical partition beside this system's. `busy_percent` is of its own processors."""
+
+    name: SystemText
+    processors: ProcessorCount
+    busy_percent: Percent = 50.0
+    weight: Annotated[int, Meta(ge=1, le=999)] = 100
+    dedicated: bool = False
+    capped: bool = False
+
+
+class Storage(Table, frozen=True):
+    """Real and expanded storage, in MiB, and how CP holds it. Frames are 4 KiB.
+
+    `churn_per_s` is the share of the pages outside central storage that somebody wants each second.
+    """
+
+    central_mib: Annotated[int, Meta(ge=64)]
+    expanded_mib: NonNegativeInt = 0
+    nonpageable_mib: NonNegativeInt = 64
+    locked_below_2g_mib: NonNegativeInt = 0
+    cache_below_2g_mib: NonNegativeInt = 0
+    cache_above_2g_mib: NonNegativeInt = 0
+    cache_hit_share: Share = 0.6
+    available_below_frames: NonNegativeInt = 3000
+    available_above_frames: NonNegativeInt = 0
+    resident_above_share: Share | None = None
+    fast_page_in_share: Share = 0.7
+    page_read_share: Share = 0.5
+    churn_per_s: Share = 0.004
+
+
+class VolumeGroup(Table, frozen=True):
+    """DASD volumes of one kind. Times are milliseconds an I/O; rates are for one volume.
+
+    `control_unit` is the number of the first one (hexadecimal), `per_control_unit` how many
+    volumes stand behind each; `cache_hit_share` is what its cache answers.
+    """
+
+    prefix: VolumePrefix
+    kind: Literal["page", "spool", "user"]
+    count: Annotated[int, Meta(ge=1, le=1000)]
+    first_device: str
+    device_type: DeviceType = DeviceType("3390-3")
+    cylinders: Annotated[int, Meta(ge=1, le=65520)] = 3339
+    pages_per_cylinder: Annotated[int, Meta(ge=1, le=255)] = 180
+    pages_per_io: Annotated[float, Meta(ge=1, le=64)] = 4.0
+    io_per_s: NonNegative = 0.0
+    avoided_per_s: NonNegative = 0.0
+    pending_ms: NonNegative = 0.3
+    disconnect_ms: NonNegative = 2.0
+    connect_ms: NonNegative = 3.0
+    control_unit_type: ControlUnitType = ControlUnitType("3990-6")
+    control_unit: ControlUnit = ControlUnit("0001")
+    per_control_unit: Annotated[int, Meta(ge=1, le=256)] = 64
+    channel_paths: ChannelPaths = ChannelPaths("1A2A3A4A")
+    cache_hit_share: Share = 0.8
+
+    @property
+    def devices(self) -> range:
+        """Device numbers of the volumes."""
+        first = int(self.first_device, 16)
+        return range(first, first + self.count)

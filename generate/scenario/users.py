@@ -1,0 +1,99 @@
+"""Who works on the system, as a scenario describes it: groups of users, their work over time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from ...config import Table
+from .values import NonNegative, Percent, Share, UserPrefix
+
+Guest = Literal["cms", "linux", "vse", "server"]
+
+MOST_VIRTUAL_PROCESSORS = 64
+"""A guest can have so many."""
+
+
+class UserGroup(Table, frozen=True):
+    """Users of one kind. Rates are for one user and second, at load 1; shares are of the time.
+
+    `cpu_percent` is virtual CPU time, percent of one processor.
+    """
+
+    name: str
+    prefix: UserPrefix
+    count: Annotated[int, Meta(ge=1, le=65000)]
+    guest: Guest = "cms"
+    workload: str = ""
+    cpu_percent: Annotated[float, Meta(ge=0, le=6400)] = 1.0
+    weight: NonNegative = 1.0
+    weight_sigma: Annotated[float, Meta(ge=0, le=2)] = 0.3
+    interval_sigma: Annotated[float, Meta(ge=0, le=2)] = 0.15
+    virtual_processors: Annotated[int, Meta(ge=1, le=MOST_VIRTUAL_PROCESSORS)] = 1
+    storage_mib: Annotated[int, Meta(ge=1, le=2047)] = 32
+    working_set_mib: NonNegative = 4.0
+    architecture: Literal["ESA", "XA", "XC", "Z"] = "ESA"
+    share: Annotated[int, Meta(ge=1, le=10000)] = 100
+    dispatched_share: Share = 0.1
+    page_wait_share: Share = 0.0
+    io_wait_share: Share = 0.02
+    simulation_wait_share: Share = 0.005
+    console_wait_share: Share = 0.001
+    dispatches_per_s: NonNegative = 0.5
+    simulations_per_s: NonNegative = 1.0
+    diagnoses_per_s: NonNegative = 0.1
+    diagnose_44_per_s: NonNegative = 0.0
+    timers_per_s: NonNegative = 0.0
+    console_ios_per_s: NonNegative = 0.0
+    unit_record_ios_per_s: NonNegative = 0.0
+    network_ios_per_s: NonNegative = 0.0
+    transactions_per_s: NonNegative = 0.0
+    appldata: bool = False
+
+
+class Transactions(Table, frozen=True):
+    """What the users' work is counted in. Times are seconds; shares are of the transactions."""
+
+    trivial_share: Share = 0.7
+    trivial_s: NonNegative = 0.05
+    nontrivial_s: NonNegative = 0.5
+
+
+class Workload(Table, frozen=True):
+    """How much work there is over time, as a factor of a group's rates.
+
+    `steady` stays at `level`; `ramp` goes from `level` to `peak` over the run; `daily` rises from
+    `level` at night to `peak` at two maxima, late morning and afternoon, by the hour of the day
+    (UTC); `bursts` jumps to `peak` for `burst_share` of the time. `noise` is the deviation from
+    interval to interval.
+    """
+
+    name: str
+    kind: Literal["steady", "ramp", "daily", "bursts"] = "steady"
+    level: Annotated[float, Meta(ge=0, le=100)] = 1.0
+    peak: Annotated[float, Meta(ge=0, le=100)] = 1.0
+    burst_share: Share = 0.1
+    burst_intervals: Annotated[int, Meta(ge=1, le=1000)] = 5
+    noise: Annotated[float, Meta(ge=0, le=0.28)] = 0.04
+
+
+DisturbanceKind = Literal[
+    "ipl", "restart", "miss", "interval", "logoff", "logon", "vary-off", "vary-on", "runaway"
+]
+
+
+class Disturbance(Table, frozen=True):
+    """Something that happens once. `interval` counts from 0: it happens early in that interval.
+
+    `intervals` is how long it lasts. `users` are user ids or patterns ("LINUX00*").
+    """
+
+    kind: DisturbanceKind
+    interval: Annotated[int, Meta(ge=0, le=100000)]
+    intervals: Annotated[int, Meta(ge=1, le=100000)] = 1
+    users: str = ""
+    processor: Annotated[int, Meta(ge=1, le=63)] | None = None
+    device: str = ""
+    interval_s: Annotated[int, Meta(ge=6, le=3600)] | None = None
+    cpu_percent: Percent = 97.0

@@ -1,0 +1,1 @@
+"""Checks of a dump: time stamps, counters, and consistency of its values."""

@@ -1,0 +1,172 @@
+"""Checks the consistency of figures of one sample: parts are at most their whole.
+
+Only rules that hold by definition are here. Most sums of CP's figures are not exact, since a sample
+takes time and its records are made one after the other; so parts may exceed a whole by a little.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..codec import I64
+from ..findings import Code, Finding, Findings
+from .consecutive_samples import Pairs
+
+F64 = npt.NDArray[np.float64]
+
+SLACK = 0.01
+"""Parts may be this much larger than their whole, and by `spare` units more."""
+TOD_UNITS_PER_US = 4096.0
+ELAPSED = "elapsed time"
+"""In place of a whole: the time between two samples, in TOD units."""
+FRAME_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Bound:
+    """`parts` sum up to `whole` at most, in every row of a table.
+
+    `growth`: compares increases between consecutive samples, not values.
+    """
+
+    table: str
+    parts: tuple[str, ...]
+    whole: str
+    growth: bool = False
+    spare: float = 0.0
+
+    def __str__(self) -> str:
+        """As a formula."""
+        grown = "growth of " if self.growth else ""
+        return f"{self.table}: {grown}{' + '.join(self.parts)} <= {self.whole}"
+
+
+BOUNDS = (
+    Bound("sytprp", ("pfxprbtm",), "pfxutime", growth=True, spare=4096e3),
+    Bound("sytprp", ("pfxutime", "pfxtmsys", "pfxtotwt"), ELAPSED, growth=True, spare=4096e3),
+    Bound("useact", ("vmdvtime",), "vmdttime"),
+    Bound("sytusr", ("srmcdorm",), "sysusrs", spare=1),
+    Bound("sytscg", ("srmc1dsp", "srmc2dsp", "srmc3dsp"), "srmcdisp", spare=1),
+    Bound("sytscg", ("srmcdldg",), "srmcdisp", spare=1),
+    Bound("sytuwt", ("calcrcp", "calcrzap", "calcrifl", "calcrzip"), "calcpurn", spare=1),
+    Bound("sytuwt", ("calcwcp", "calcwzap", "calcwifl", "calcwzip"), "calcpuwt", spare=1),
+    Bound("sytuwt", ("calswcp", "calswzap", "calswifl", "calswzip"), "calsimwt", spare=1),
+    Bound("sytuwt", ("calcfcp", "calcfzap", "calcfifl", "calcfzip"), "calcfwt", spare=1),
+    Bound("sytrsg", ("rsaavail",), "rsapgabl", spare=1),
+)
+
+USERS = "users in USEACT <= SYTUSR.sysusrs"
+RESIDENT = "useact: sum of vmdctpvr <= storage of MTRMEM"
+
+
+@dataclass
+class ConsistencyChecks:
+    """Checks tables as they come; figures of different tables wait for each other.
+
+    What waits is a number for each interval: a few bytes.
+    """
+
+    _broken: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _counts: Counter[str] = field(default_factory=Counter)
+    _users: Counter[int] = field(default_factory=Counter)
+    _resident: Counter[int] = field(default_factory=Counter)
+    _logged_on: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _storage: int = 0
+
+    def take(self, table: str, rows: pa.Table) -> None:
+        """Check the values of the rows of a table."""
+        for bound in BOUNDS:
+            if bound.table == table and not bound.growth:
+                parts = _sum([_values(rows, name) for name in bound.parts])
+                offset = rows["record_offset"].to_numpy()
+                self._compare(bound, parts, _values(rows, bound.whole), offset)
+        if table == "useact":
+            self._note_users(rows)
+        elif table == "sytusr":
+            self._note_logged_on(rows)
+        elif table == "mtrmem":
+            self._storage = max(self._storage, *rows["rsagstor"].fill_null(0).to_pylist())
+
+    def growth(self, pairs: Pairs) -> None:
+        """Check the increases between consecutive samples of a table."""
+        for bound in BOUNDS:
+            if bound.table == pairs.layout.name and bound.growth:
+                parts = _sum([_increase(pairs, name) for name in bound.parts])
+                self._compare(bound, parts, _increase(pairs, bound.whole), pairs.offset)
+
+    def finish(self, findings: Findings) -> None:
+        """Compare figures of different tables, and report every rule that was broken."""
+        for end, (logged_on, offset) in sorted(self._logged_on.items()):
+            self._limit(USERS, self._users[end], logged_on, offset)
+            if self._storage:
+                frames = self._storage // FRAME_BYTES
+                self._limit(RESIDENT, self._resident[end], frames, offset)
+        for rule, (offset, detail) in sorted(self._broken.items()):
+            findings.add(
+                Finding(Code.SUM_OPEN, offset, f"{rule}: {detail}", count=self._counts[rule])
+            )
+
+    def _compare(self, bound: Bound, parts: F64, whole: F64, offset: I64) -> None:
+        """NaN stands for a field that the record does not have, and is never too much."""
+        over = np.flatnonzero(parts > whole * (1 + SLACK) + bound.spare)
+        if len(over):
+            first = int(over[0])
+            self._note(str(bound), parts[first], whole[first], int(offset[first]), len(over))
+
+    def _limit(self, rule: str, part: int, whole: int, offset: int) -> None:
+        if part > whole * (1 + SLACK) + 1:
+            self._note(rule, part, whole, offset, 1)
+
+    def _note(self, rule: str, part: float, whole: float, offset: int, count: int) -> None:
+        self._broken.setdefault(rule, (offset, f"found {part:,.0f}, at most {whole:,.0f}"))
+        self._counts[rule] += count
+
+    def _note_users(self, rows: pa.Table) -> None:
+        """Users and resident pages of every interval; a user may have several rows."""
+        ends, numbers = _intervals(rows)
+        names = rows["vmduser"].combine_chunks().dictionary_encode()
+        user = names.indices.fill_null(0).to_numpy().astype(np.int64)
+        every = np.unique(numbers * len(names.dictionary) + user)
+        users = np.bincount(every // max(len(names.dictionary), 1), minlength=len(ends))
+        pages = np.bincount(numbers, np.nan_to_num(_values(rows, "vmdctpvr")), len(ends))
+        for end, many, resident in zip(ends.tolist(), users.tolist(), pages.tolist(), strict=True):
+            self._users[end] += many
+            self._resident[end] += int(resident)
+
+    def _note_logged_on(self, rows: pa.Table) -> None:
+        ends = rows["interval_end"].cast(pa.int64()).to_pylist()
+        columns = (rows[name].to_pylist() for name in ("sysusrs", "record_offset"))
+        for end, users, offset in zip(ends, *columns, strict=True):
+            if end is not None and users is not None:
+                self._logged_on[end] = users, offset
+
+
+def _intervals(rows: pa.Table) -> tuple[I64, I64]:
+    """The distinct interval ends, and for each row the number of its own; -1 is none."""
+    ends = rows["interval_end"].cast(pa.int64()).fill_null(-1).to_numpy()
+    distinct, numbers = np.unique(ends, return_inverse=True)
+    return distinct, numbers
+
+
+def _values(rows: pa.Table, name: str) -> F64:
+    """A column as floating point numbers; NaN where the record does not have it."""
+    column = rows[name].cast(pa.float64(), safe=False)
+    return np.asarray(column.fill_null(float("nan")).to_numpy(), np.float64)
+
+
+def _increase(pairs: Pairs, name: str) -> F64:
+    """(pairs,) how much a counter increased; NaN where it fell or a value is missing."""
+    if name == ELAPSED:
+        return np.asarray(pairs.elapsed_us * TOD_UNITS_PER_US, np.float64)
+    low, high, both = pairs.ascending(pairs.layout.field(name))
+    return np.where(both & (high >= low), (high - low).astype(np.float64), np.nan)
+
+
+def _sum(columns: Sequence[F64]) -> F64:
+    return np.asarray(np.sum(columns, axis=0), np.float64)

@@ -1,0 +1,164 @@
+"""Checks a dump in passes, without landing it; each relies on what the previous ones proved.
+
+The passes run together, window by window, so that a dump is read once and memory is bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from ..container.source import Progress, Source
+from ..container.windows import Window, windows
+from ..decode.reader import ByteCounts, Reader, Tables
+from ..findings import Code, Findings
+from ..prefetch import prefetch
+from .consecutive_samples import IPL, ConsecutiveSamples
+from .consistency import ConsistencyChecks
+from .counters import CounterChecks
+from .time_stamps import TimeStampChecks
+
+
+class Pass(StrEnum):
+    """The passes in their order; each names and counts what it checks."""
+
+    FILE = "file"
+    CONTROL = "control"
+    HEADERS = "headers"
+    VALUES = "values"
+
+
+COUNTED = {
+    Pass.FILE: "bytes",
+    Pass.CONTROL: "frames",
+    Pass.HEADERS: "records",
+    Pass.VALUES: "rows",
+}
+
+PASS_OF = {
+    Code.COMPRESSED_CUT: Pass.FILE,
+    Code.FRAME_LOST: Pass.CONTROL,
+    Code.FRAME_EMPTY: Pass.CONTROL,
+    Code.FRAME_ORPHAN: Pass.CONTROL,
+    Code.CONTROL_CUT: Pass.CONTROL,
+    Code.TRUNCATED: Pass.CONTROL,
+    Code.END_MISSING: Pass.CONTROL,
+    Code.TRAILING_DATA: Pass.CONTROL,
+    Code.RECORD_SHORT: Pass.HEADERS,
+    Code.RECORD_LONG: Pass.HEADERS,
+    Code.HEADER_BAD: Pass.HEADERS,
+    Code.INTERVAL_OPEN: Pass.HEADERS,
+    Code.CONFIG_MISSING: Pass.HEADERS,
+    Code.LAYOUT_UNKNOWN: Pass.HEADERS,
+}
+"""Codes of the first passes; all others are about values."""
+
+
+def pass_of(code: Code) -> Pass:
+    """The pass that reports a finding."""
+    return PASS_OF.get(code, Pass.VALUES)
+
+
+@dataclass
+class Checked:
+    """The result of a check.
+
+    `looked_at`: how much each pass has seen, in the units of `COUNTED`.
+    """
+
+    name: str
+    system: str = ""
+    compression: str = ""
+    bytes: ByteCounts = field(default_factory=ByteCounts)
+    findings: Findings = field(default_factory=Findings)
+    looked_at: dict[Pass, int] = field(default_factory=lambda: dict.fromkeys(Pass, 0))
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "schema_version": 1,
+            "dump": self.name,
+            "system": self.system or None,
+            "compression": self.compression,
+            "worst": str(self.findings.worst) if self.findings.worst else None,
+            "bytes": self.bytes.as_dict(),
+            "passes": [
+                {
+                    "pass": str(which),
+                    "looked_at": self.looked_at[which],
+                    "unit": COUNTED[which],
+                    "findings": self.of(which),
+                }
+                for which in Pass
+            ],
+            "findings": self.findings.table().to_pylist(),
+        }
+
+    def of(self, which: Pass) -> dict[str, int]:
+        """Findings of one pass: code -> count."""
+        counts = self.findings.counts
+        return {code.name: counts[code] for code in Code if counts[code] and pass_of(code) is which}
+
+
+def check_dump(source: Source, release: str = "", progress: Progress | None = None) -> Checked:
+    """Read a dump as an ingest does, and check its values; nothing is written.
+
+    Args:
+        release: of the system that wrote the dump, if it is to be another than the dump states.
+        progress: called after every window.
+
+    Raises:
+        DumpError: it is no monitor data.
+    """
+    check = _Check(Reader(source, release), Checked(source.name))
+    for window in prefetch(windows(source, check.reader.framer)):
+        check.window(window)
+        if progress:
+            progress(source)
+    return check.finish()
+
+
+@dataclass
+class _Check:
+    reader: Reader
+    checked: Checked
+    samples: ConsecutiveSamples = field(default_factory=ConsecutiveSamples)
+    counters: CounterChecks = field(default_factory=CounterChecks)
+    consistency: ConsistencyChecks = field(default_factory=ConsistencyChecks)
+    time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks)
+
+    def window(self, window: Window) -> None:
+        """Decode a window's records and check them."""
+        tables = self.reader.tables(window)
+        self.time_stamps.take(window, self.reader.configuration.nominal_at_ends)
+        self.checked.looked_at[Pass.CONTROL] += len(window.frames)
+        self.checked.looked_at[Pass.HEADERS] += len(window.index)
+        self._values(tables)
+
+    def _values(self, tables: Tables) -> None:
+        for name, rows in tables:
+            if name == IPL[0]:
+                self.samples.restarts(rows)
+        for name, rows in tables:
+            self.checked.looked_at[Pass.VALUES] += len(rows)
+            self.consistency.take(name, rows)
+            pairs = self.samples.pairs(name, rows)
+            if pairs is not None and len(pairs):
+                self.counters.take(pairs)
+                self.consistency.growth(pairs)
+
+    def finish(self) -> Checked:
+        """Report what the whole dump shows."""
+        self._values(self.reader.rest())
+        self.reader.finish()
+        findings = self.reader.findings
+        self.time_stamps.finish(findings)
+        self.counters.finish(findings)
+        self.consistency.finish(findings)
+        source = self.reader.source
+        self.checked.system = self.reader.configuration.system
+        self.checked.compression = source.compression
+        self.checked.bytes, self.checked.findings = self.reader.bytes, findings
+        self.checked.looked_at[Pass.FILE] = source.size
+        return self.checked

@@ -1,0 +1,103 @@
+"""Decompresses gzip and zstd, and delivers what precedes damage before raising an error."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Protocol
+
+import pyarrow as pa
+
+PIECE = 256 * 1024
+"""How much of gzip is decompressed at once."""
+ZSTD_STEP = 4096
+"""How much of zstd is taken in, and given out, at once: what stands there in front of damage is
+lost with the block that is damaged."""
+
+
+class Stored(Protocol):
+    """A stream of stored bytes; any binary file is one."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Up to `size` bytes; none at the end."""
+        ...
+
+    def readinto(self, target: memoryview, /) -> int:
+        """Fill `target` from its front; returns how far, 0 at the end."""
+        ...
+
+
+def gunzip(stored: Stored) -> Iterator[bytes]:
+    """Members one after the other, as `cat a.gz b.gz` makes them; padding zeros end them.
+
+    Raises:
+        zlib.error: one is damaged; all before the damage has been given.
+        EOFError: the last one ends early.
+    """
+    member = zlib.decompressobj(wbits=31)
+    waiting = b""
+    while waiting or (waiting := stored.read(PIECE)):
+        before = member.copy()
+        try:
+            piece = member.decompress(waiting, PIECE)
+        except zlib.error:
+            yield from _up_to_damage(before, waiting)
+            raise
+        waiting = member.unconsumed_tail
+        if piece:
+            yield piece
+        if member.eof:
+            waiting = member.unused_data or stored.read(PIECE)
+            if not waiting.strip(b"\0"):
+                return
+            member = zlib.decompressobj(wbits=31)
+    if not member.eof:
+        if rest := member.flush():
+            yield rest
+        raise EOFError("the gzip file ends inside a member")
+
+
+def _up_to_damage(member: zlib._Decompress, waiting: bytes) -> Iterator[bytes]:
+    """Decompresses up to the damage: zlib returns nothing of a piece that has an error."""
+    step = 4096
+    while True:
+        before = member.copy()
+        try:
+            piece = member.decompress(waiting, step)
+        except zlib.error:
+            if step == 1:
+                return
+            member, step = before, max(step // 16, 1)
+            continue
+        if not piece:
+            return
+        waiting = member.unconsumed_tail
+        yield piece
+
+
+class _SmallReads:
+    """Reads few bytes at a time: what a decompressor has buffered is lost with its error."""
+
+    closed = False
+
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `ZSTD_STEP` bytes."""
+        return self._stored.read(min(size, ZSTD_STEP) if size >= 0 else ZSTD_STEP)
+
+    def close(self) -> None:
+        """Nothing: whoever opened the file closes it; pyarrow asks for this."""
+        self.closed = True
+
+
+def unzstd(stored: Stored) -> Iterator[bytes]:
+    """Frames one after the other.
+
+    Raises:
+        OSError: one is damaged, or ends early.
+    """
+    with pa.CompressedInputStream(pa.PythonFile(_SmallReads(stored), mode="r"), "zstd") as stream:
+        while piece := stream.read(ZSTD_STEP):
+            yield piece

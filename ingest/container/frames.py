@@ -1,0 +1,87 @@
+"""Frames of monitor data as arrays, and the plausibility test of record headers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...schemas.field import HEADER_LENGTH
+from ..codec import I64, U8, Mask
+
+FRAME = 4096
+TOP_DOMAIN = 11
+
+HEADER = np.dtype(
+    {
+        "names": ["length", "zero", "domain", "record", "tod"],
+        "formats": [">u2", ">u2", "u1", ">u2", ">u8"],
+        "offsets": [0, 2, 4, 6, 8],
+        "itemsize": 16,
+    }
+)
+"""The part of MRRECHDR that framing needs."""
+
+INTERVAL_END = (1, 11)
+"""MTREND closes an interval: it is the last record of its sample data."""
+SYSTEM = (1, 4)
+"""MTRSYS names the system and its release."""
+FRAME_END = (1, 13)
+"""MTREOF: no more records in this frame."""
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frames of a window, one an element, in the order of the dump.
+
+    `start`: (frames,) position of the first record in the window. `limit`: (frames,) position
+    behind the last byte that can belong to a record. `sample`: (frames,) sample or event data.
+    """
+
+    start: I64
+    limit: I64
+    sample: Mask
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def __getitem__(self, chosen: slice | Mask) -> Frames:
+        return Frames(self.start[chosen], self.limit[chosen], self.sample[chosen])
+
+    def moved(self, by: int) -> Frames:
+        """The same frames in a window that starts `by` bytes later."""
+        return Frames(self.start - by, self.limit - by, self.sample)
+
+    @staticmethod
+    def joined(parts: list[Frames]) -> Frames:
+        """The frames of several stretches of a window, one after the other."""
+        if not parts:
+            return Frames(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
+        return Frames(
+            np.concatenate([p.start for p in parts]),
+            np.concatenate([p.limit for p in parts]),
+            np.concatenate([p.sample for p in parts]),
+        )
+
+
+def are_headers(window: U8, at: I64) -> Mask:
+    """Whether a record header stands at each position: the plausibility test of the format."""
+    fits = at + HEADER_LENGTH <= len(window)
+    safe = np.where(fits, at, 0)
+    if len(window) < HEADER_LENGTH:
+        return np.zeros(len(at), np.bool_)
+    length = window[safe].astype(np.int64) << 8 | window[safe + 1]
+    zero = (window[safe + 2] == 0) & (window[safe + 3] == 0)
+    clock = np.zeros(len(at), np.bool_)
+    for byte in range(8, 16):
+        clock |= window[safe + byte] != 0
+    size = (length >= HEADER_LENGTH) & (length <= FRAME)
+    return np.asarray(fits & size & zero & (window[safe + 4] <= TOP_DOMAIN) & clock, np.bool_)
+
+
+def end_frames(window: U8, at: I64) -> Mask:
+    """Whether the header at each position is that of a record that ends its frame."""
+    number = window[at + 6].astype(np.int64) << 8 | window[at + 7]
+    return np.asarray(
+        (window[at + 4] == FRAME_END[0]) & ((number == FRAME_END[1]) | (number == INTERVAL_END[1]))
+    )

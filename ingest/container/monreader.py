@@ -1,0 +1,275 @@
+"""monreader streams: what `/dev/monreader` of Linux delivers, as captured to a file.
+
+A control element (the 12 bytes of an entry of MONWRITE's control record) announces a record set by
+its first and last address in the monitor segment; the set follows as it stood there, neither
+padded nor aligned. Frames end where those of the segment do, so the first address counts.
+Source: Linux kernel, Documentation/arch/s390/monreader.rst and drivers/s390/char/monreader.c.
+
+Sets are followed from one to the next. Where the next one is not in its place, what is decided
+depends on a fixed number of bytes, however many are read at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...schemas.field import HEADER_LENGTH
+from ..codec import I64, U8
+from ..findings import Code, Finding
+from . import set_starts
+from .control_records import Mce
+from .frames import FRAME, Frames, are_headers
+from .monwrite import Framed, Framer
+from .record_sets import (
+    CREDIT_A_BYTE,
+    LEAST_CHARGE,
+    Set,
+    find_damage,
+    frames_of_sets,
+    readable_frames,
+    set_frames,
+)
+from .set_starts import BEGIN, ELEMENT, SetStarts, read_element, starts_set
+
+FIRST_CREDIT = 16 * 1024 * 1024
+CREDIT = 128 * 1024 * 1024
+"""Bytes that may be read to judge doubtful sets: at first, and at most. Each byte of the stream
+adds `CREDIT_A_BYTE`, so that no stream takes long. Beyond them the first possible set is taken."""
+TOGETHER = 256
+"""Sets that are looked at together."""
+
+
+@dataclass
+class SetFramer:
+    """Splits a captured stream into the frames of its record sets, window by window.
+
+    `books`: takes the findings and the bytes that are no records.
+    """
+
+    books: Framer
+    _open: Mce | None = None
+    _starts: SetStarts = field(default_factory=SetStarts)
+    _credit: int = FIRST_CREDIT
+    _credited: int = 0
+    _sets: list[Set] = field(default_factory=list)
+    """Sets whose frames are still to be made."""
+
+    def frames(self, window: U8, base: int, first: int, final: bool) -> Framed:
+        """Explain `window[first:]`, as far as it goes without the bytes that follow.
+
+        Args:
+            window: bytes of the stream, from offset `base` of the stream on.
+            base: offset of the window's first byte.
+            first: position of the first byte not yet explained.
+            final: nothing follows.
+        """
+        framed = Framed(used=first)
+        while framed.used < len(window):
+            if self._open is not None:
+                if not self._continue(window, base, framed, self._open, final):
+                    break
+                continue
+            at = framed.used
+            self._follow(window, base, framed, final)
+            if framed.used > at:
+                continue
+            if not final and self._needs_more(window, at):
+                break
+            self._doubtful(window, base, framed, final)
+        self._make_frames(framed)
+        return framed
+
+    def _needs_more(self, window: U8, at: int) -> bool:
+        """Whether bytes that decide about a position have not been read."""
+        return at + set_starts.lookahead() > len(window)
+
+    def _follow(self, window: U8, base: int, framed: Framed, final: bool) -> None:
+        """Take the sets that come next, each of which another, or the end, follows."""
+        sets = self._following(window, framed.used, final)
+        for number in self._doubted(window, base, sets).tolist():
+            at, behind = sets[number][0] - ELEMENT.size, sets[number][1]
+            if (not final and self._needs_more(window, at)) or (
+                self._starts.first_sure(window, base, at + 1, behind, final) is not None
+            ):
+                sets = sets[:number]
+                break
+        if sets:
+            self._sets += sets
+            self.books.control_bytes += ELEMENT.size * len(sets)
+            framed.used = sets[-1][1]
+
+    def _following(self, window: U8, at: int, final: bool) -> list[Set]:
+        """The sets from a position on that are followed, some of them."""
+        sets: list[Set] = []
+        size = len(window)
+        mce = read_element(window, at)
+        while mce is not None and mce.length <= set_starts.SET_LIMIT and len(sets) < TOGETHER:
+            behind = at + ELEMENT.size + mce.length
+            following = read_element(window, behind) if behind + ELEMENT.size <= size else None
+            if following is None and not (final and behind == size):
+                break
+            sets.append((at + ELEMENT.size, behind, mce.start, mce.sample))
+            at, mce = behind, following
+        return sets
+
+    def _doubted(self, window: U8, base: int, sets: list[Set]) -> I64:
+        """Numbers of the sets with a frame that does not begin with a record.
+
+        Such a set may be cut, and reach to where another begins by chance.
+        """
+        if not sets or self._charge(base + sets[0][0], (sets[-1][1] - sets[0][0]) // 8) <= 0:
+            return np.empty(0, np.int64)
+        frames, owner = frames_of_sets(sets)
+        return np.unique(owner[~are_headers(window, frames.start)])
+
+    def _charge(self, offset: int, work: int) -> int:
+        """Bytes that may be read to judge doubtful sets, after `work` of them at an offset."""
+        earned = CREDIT_A_BYTE * (offset - self._credited)
+        self._credit, self._credited = min(self._credit + earned, CREDIT) - work, offset
+        return self._credit
+
+    def _make_frames(self, framed: Framed) -> None:
+        """The frames of the sets met, made together: there may be many small ones."""
+        if self._sets:
+            framed.frames.append(frames_of_sets(self._sets)[0])
+            self._sets.clear()
+
+    def _doubtful(self, window: U8, base: int, framed: Framed, final: bool) -> None:
+        """Take the set that comes next, if it is one, though nothing follows it in its place."""
+        at = framed.used
+        mce = read_element(window, at)
+        if mce is None:
+            self._unexplained(window, base, framed, final)
+            return
+        begin, behind = at + ELEMENT.size, at + ELEMENT.size + mce.length
+        follows = read_element(window, behind) is not None or (final and behind == len(window))
+        cut = self._next_set(window, base, at, mce, final, sure_only=follows)
+        bare = cut is None and not follows and not starts_set(window, at)
+        if bare or (cut is not None and cut < begin):
+            self._unexplained(window, base, framed, final)
+            return
+        if cut is not None:
+            detail = f"{behind - cut} more bytes expected, the next control element found"
+            effect = (
+                f"reading continues with that element; {cut - begin} bytes of the set are there"
+            )
+            self.books.findings.add(Finding(Code.CONTROL_CUT, base + cut, detail, effect))
+            behind = cut
+        elif behind > len(window) and mce.length <= set_starts.SET_LIMIT:
+            self._incomplete(window, base, framed, behind)
+            return
+        self.books.control_bytes += ELEMENT.size
+        if begin < behind <= len(window):
+            self._sets.append((begin, behind, mce.start, mce.sample))
+            framed.used = behind
+            return
+        framed.used = begin
+        if behind > begin:
+            self._continue(window, base, framed, mce, final)
+
+    def _next_set(
+        self, window: U8, base: int, at: int, mce: Mce, final: bool, *, sure_only: bool
+    ) -> int | None:
+        """Where another set begins inside of one that ends in the wrong place, or is damaged.
+
+        That is the first one that is sure, or the first one behind the place up to which the set
+        can be read.
+        """
+        begin, behind = at + ELEMENT.size, at + ELEMENT.size + mce.length
+        limit = min(behind, set_starts.reach(at), len(window))
+        sure = self._starts.first_sure(window, base, at + 1, limit, final)
+        if sure_only or mce.length > set_starts.SET_LIMIT or (sure is not None and sure < begin):
+            return sure
+        limit = limit if sure is None else sure
+        first = self._starts.first(window, base, begin, limit, final)
+        if first is None:
+            return sure
+        if behind <= len(window):
+            read = self._read_up_to(window, base, begin, mce, limit)
+            if read is None:
+                return sure
+            first = self._starts.first(window, base, max(read, begin), limit, final)
+        return sure if first is None else first
+
+    def _read_up_to(self, window: U8, base: int, begin: int, mce: Mce, limit: int) -> int | None:
+        """Position of the last record of a set before damage; None if there is none up to `limit`.
+
+        A record may be the last one because its length is wrong.
+        """
+        frames = set_frames(begin, limit, mce)
+        first, count, last, credit = 0, 2, begin, self._charge(base + begin, 0)
+        while first < len(frames) and credit > 0:
+            part = frames[slice(first, first + count)]
+            work = max(int(part.limit[-1] - part.start[0]), LEAST_CHARGE)
+            credit = self._charge(base + begin, work)
+            damaged, last = find_damage(window, part, last, first + count >= len(frames))
+            if damaged:
+                return last
+            first, count = first + count, 2 * count
+        return None if first >= len(frames) else begin
+
+    def _continue(self, window: U8, base: int, framed: Framed, mce: Mce, final: bool) -> bool:
+        """Take frames of a set as far as they are there; False if more bytes are needed first.
+
+        They end where the segment's do. The rest of a set too long to be held comes later.
+        """
+        at, behind = framed.used, framed.used + mce.length
+        stop = min(behind, len(window))
+        if stop < behind and not final:
+            stop = at + (mce.lead + stop - at) // FRAME * FRAME - mce.lead
+            if stop <= at:
+                self._open = mce
+                return False
+        self._make_frames(framed)
+        framed.frames.append(set_frames(at, stop, mce))
+        framed.used = stop
+        self._open = Mce(mce.sample, mce.start + stop - at, mce.end) if stop < behind else None
+        if final and self._open is not None:
+            self._truncated(base + stop, behind - stop, "what is there was landed")
+        return True
+
+    def _incomplete(self, window: U8, base: int, framed: Framed, behind: int) -> None:
+        framed.lost.append((framed.used, len(window)))
+        framed.used = len(window)
+        effect = "the set does not count: its bytes are kept in quarantine"
+        self._truncated(base + len(window), behind - len(window), effect)
+
+    def _truncated(self, offset: int, missing: int, effect: str) -> None:
+        detail = f"{missing} bytes announced by the last control element are missing"
+        self.books.findings.add(Finding(Code.TRUNCATED, offset, detail, effect))
+
+    def _unexplained(self, window: U8, base: int, framed: Framed, final: bool) -> None:
+        """Bytes up to the next record set that no element announces."""
+        at, limit = framed.used, min(set_starts.reach(framed.used), len(window))
+        behind = self._starts.first(window, base, at + 1, limit, final)
+        if behind is None:
+            # What might be the front of an element stays.
+            behind = limit if final and limit == len(window) else limit - BEGIN
+        framed.used = behind
+        if not window[at:behind].any():
+            self.books.filler_bytes += behind - at
+        elif final and behind == len(window) and behind - at < ELEMENT.size:
+            framed.lost.append((at, behind))
+            self._truncated(base + behind, at + ELEMENT.size - behind, "kept in quarantine")
+        else:
+            self._orphans(window, base, framed, at, behind)
+
+    def _orphans(self, window: U8, base: int, framed: Framed, at: int, behind: int) -> None:
+        """Frames that hold records, as far as they follow each other; the rest is lost."""
+        count = readable_frames(window, at, behind) if behind - at >= HEADER_LENGTH else 0
+        if count:
+            self._make_frames(framed)
+            start = at + np.arange(count, dtype=np.int64) * FRAME
+            limit = np.minimum(start + FRAME, behind)
+            framed.frames.append(Frames(start, limit, np.ones(count, np.bool_)))
+            detail = "expected a control element, or a set that one announces"
+            effect = "landed as sample data"
+            self.books.findings.add(Finding(Code.FRAME_ORPHAN, base + at, detail, effect, count))
+            at = int(limit[-1])
+        if at < behind:
+            framed.lost.append((at, behind))
+            detail = f"{behind - at} bytes; expected a control element"
+            finding = Finding(Code.FRAME_LOST, base + at, detail, "kept in quarantine")
+            self.books.findings.add(finding)

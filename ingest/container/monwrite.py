@@ -1,0 +1,254 @@
+"""MONWRITE files: control records, and the frames that they describe.
+
+The data that a control record announces follows in whole frames, in the order of its entries.
+
+A dump may have been cut, with another one behind it: the control record of the other then begins
+anywhere inside a frame of the first. The place where the following frame should begin is inside of
+that control record, so what stands there is no frame. That is the sign to look for one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...schemas.field import HEADER_LENGTH
+from ..codec import I64, U8, Mask
+from ..findings import Code, Finding, Findings
+from .announced_data import AnnouncedData
+from .control_records import AREA, MCE, Mce, find_control, read_control
+from .frame_grid import LOOKAHEAD, FrameGrid
+from .frames import FRAME, Frames, are_headers
+
+
+@dataclass
+class Framed:
+    """What a stretch of the dump is made of.
+
+    `frames`: those with records. `lost`: (first, behind) positions of bytes that nothing explains.
+    `used`: position behind the last byte explained; the rest needs the bytes that follow.
+    """
+
+    frames: list[Frames] = field(default_factory=list)
+    lost: list[tuple[int, int]] = field(default_factory=list)
+    used: int = 0
+
+
+@dataclass
+class Framer:
+    """Splits a dump into frames, window by window; where windows end makes no difference.
+
+    Attributes:
+        control_bytes: bytes of control records that announced something.
+        filler_bytes: bytes between records that belong to none, outside of frames with records.
+    """
+
+    findings: Findings
+    control_bytes: int = 0
+    filler_bytes: int = 0
+    ended: bool = False
+    _trailing: bool = False
+    _announced: deque[AnnouncedData] = field(default_factory=deque)
+    _unannounced: dict[Code, tuple[int, int]] = field(default_factory=dict)
+    """Offset of the first frame, and number of frames, of the stretch without a control record
+    that is being read."""
+    _zeros: int = 0
+    """Frames of zeros at the end of that stretch; if nothing of it follows, they are its end."""
+
+    def frames(self, window: U8, base: int, first: int, final: bool) -> Framed:
+        """Explain `window[first:]`, as far as it goes without the bytes that follow.
+
+        Args:
+            window: bytes of the dump, from offset `base` of the dump on.
+            base: offset of the window's first byte.
+            first: position of the first byte not yet explained.
+            final: nothing follows.
+        """
+        framed, grid = Framed(used=first), FrameGrid(window, first, final)
+        while framed.used < len(window) and (final or framed.used + LOOKAHEAD <= len(window)):
+            at = framed.used
+            if (at - grid.first) % FRAME:
+                grid = FrameGrid(window, at, final)
+            mces = None if self._announced else self._read_control(window, grid, at)
+            if self._announced:
+                if not self._data(grid, base, framed):
+                    break
+            elif mces is not None:
+                self._control(mces, grid, base, framed)
+            else:
+                self._unexplained(grid, base, framed)
+        if final:
+            self._finish(base + len(window), (len(window) - grid.first) % FRAME)
+        return framed
+
+    def _read_control(self, window: U8, grid: FrameGrid, at: int) -> list[Mce] | None:
+        """The entries of the control record that stands at a position; None if there is none.
+
+        Inside of a stretch without control records, only one beyond doubt ends it, or the end of
+        data.
+        """
+        if at + FRAME > len(window):
+            return None
+        mces = read_control(window[at : at + FRAME])
+        if self._unannounced and mces is not None:
+            frame = window[at : at + FRAME]
+            ends = frame.any() and not frame[AREA:].any()
+            return mces if ends or grid.is_control(at) else None
+        return mces
+
+    def _control(self, mces: list[Mce], grid: FrameGrid, base: int, framed: Framed) -> None:
+        at = framed.used
+        self._close_stretch()
+        if self.ended and mces:
+            self._note_trailing(base + at, "another control record")
+        self.ended = not mces
+        self._trailing &= self.ended
+        self._announced.extend(AnnouncedData(mce, mce.length) for mce in mces)
+        behind = at + FRAME
+        if not self._begins(grid, behind, self._announced):
+            behind = find_control(grid.window, at + 1, behind) or behind
+        used = min(AREA + len(mces) * MCE.itemsize, behind - at)
+        self.control_bytes += used
+        self.filler_bytes += behind - at - used
+        framed.used = behind
+        if behind < at + FRAME and mces:
+            self._cut(base + behind, sum(mce.length for mce in mces))
+
+    def _begins(self, grid: FrameGrid, at: int, announced: Sequence[AnnouncedData]) -> bool:
+        """Whether what comes next stands at a position: announced data, or a control record."""
+        window = grid.window
+        if not announced or at + HEADER_LENGTH >= len(window):
+            return (
+                at >= len(window) or grid.is_control(at) or not window[at + AREA : at + FRAME].any()
+            )
+        # What stands in front of event data in its first frame is not known: it may be anything.
+        return grid.is_sound(at)
+
+    def _data(self, grid: FrameGrid, base: int, framed: Framed) -> bool:
+        """Take the frames of the first announced data; False if more bytes are needed first."""
+        window, data, at = grid.window, self._announced[0], framed.used
+        end = at + data.size(window, at)
+        behind = grid.next_control(at, end)
+        stop = min(behind, grid.ready_from(at))
+        if stop < behind and not data.aligned and not grid.final:
+            return False
+        other = self._interruption(grid, at, stop, end)
+        stop = stop if other is None else other
+        frames = data.frames(window, at, stop)
+        framed.frames.append(frames)
+        self.filler_bytes += stop - at - int((frames.limit - frames.start).sum())
+        data.left -= stop - at
+        framed.used = stop
+        if stop == end:
+            self._announced.popleft()
+        if other is not None or stop == behind < end:
+            waiting = list(self._announced)[int(stop < end) :]
+            self._cut(base + stop, end - stop + sum(data.left for data in waiting))
+        return True
+
+    def _interruption(self, grid: FrameGrid, at: int, stop: int, end: int) -> int | None:
+        """Where in `window[at:stop]`, the first announced data, another control record begins."""
+        window, data = grid.window, self._announced[0]
+        if data.aligned:
+            other = grid.interruption(at, stop - FRAME)
+        else:
+            whole = are_headers(window, data.frames(window, at, stop).start).all()
+            other = None if whole else find_control(window, at + 1, stop)
+        if other is not None:
+            return other
+        following = list(self._announced)[1:] if stop == end else [data]
+        if self._begins(grid, stop, following):
+            return None
+        return find_control(window, max(stop - FRAME, at) + 1, stop)
+
+    def _cut(self, offset: int, missing: int) -> None:
+        """Give up the data that is announced and not there: another control record begins."""
+        self._announced.clear()
+        self.findings.add(
+            Finding(
+                Code.CONTROL_CUT,
+                offset,
+                f"{missing} more bytes expected, a control record found",
+                "reading continues with that control record; what is missing is not in the dump",
+            )
+        )
+
+    def _unexplained(self, grid: FrameGrid, base: int, framed: Framed) -> None:
+        """Frames up to the next control record that none describes: orphans, or lost."""
+        window, at = grid.window, framed.used
+        stop = min(grid.next_control(at + FRAME, len(window)), grid.ready_from(at))
+        stop = grid.interruption(at, stop) or stop
+        start = np.arange(at, stop, FRAME, dtype=np.int64)
+        limit = np.minimum(start + FRAME, stop)
+        readable = are_headers(window, start)
+        empty = np.zeros(len(start), np.bool_)
+        for number in np.flatnonzero(~readable).tolist():
+            frame = window[start[number] : limit[number]]
+            empty[number] = not frame.any()
+            if number and not empty[number] and len(frame) == FRAME and not frame[AREA:].any():
+                # An end-of-data record, which is read as one.
+                start, limit, stop = start[:number], limit[:number], int(start[number])
+                readable, empty = readable[:number], empty[:number]
+                break
+        self._take_unexplained(
+            Frames(start, limit, np.ones(len(start), np.bool_)), readable, empty, base, framed
+        )
+        framed.used = stop
+
+    def _take_unexplained(
+        self, frames: Frames, readable: Mask, empty: Mask, base: int, framed: Framed
+    ) -> None:
+        size = frames.limit - frames.start
+        self.filler_bytes += int(size[empty].sum())
+        if empty.all():
+            self._zeros += int((size == FRAME).sum()) if self._unannounced else 0
+            return
+        self._zeros = int(np.argmin(empty[::-1] & (size[::-1] == FRAME)))
+        if self.ended:
+            self._note_trailing(base + int(frames.start[~empty][0]), "expected nothing more")
+        if readable.any():
+            framed.frames.append(frames[readable])
+            self._note_stretch(Code.FRAME_ORPHAN, frames.start[readable] + base)
+        lost = ~readable & ~empty
+        if lost.any():
+            start, limit = frames.start[lost].tolist(), frames.limit[lost].tolist()
+            framed.lost += list(zip(start, limit, strict=True))
+            self._note_stretch(Code.FRAME_LOST, frames.start[lost] + base)
+
+    def _note_stretch(self, code: Code, offsets: I64) -> None:
+        first, count = self._unannounced.get(code, (int(offsets[0]), 0))
+        self._unannounced[code] = first, count + len(offsets)
+
+    def _close_stretch(self) -> None:
+        """Report the frames of a stretch without control records: once, however long it was."""
+        for code, (offset, frames) in self._unannounced.items():
+            effect = "kept in quarantine" if code is Code.FRAME_LOST else "landed as sample data"
+            detail = "expected a control record, or a frame that one describes"
+            self.findings.add(Finding(code, offset, detail, effect, frames))
+        self._unannounced.clear()
+        if self._zeros:
+            # What is blank behind them is the end-of-data record.
+            self.ended = True
+            self.control_bytes += self._zeros * AREA
+            self.filler_bytes -= self._zeros * AREA
+            self._zeros = 0
+
+    def _note_trailing(self, offset: int, detail: str) -> None:
+        """Report once what stands behind an end-of-data record."""
+        if not self._trailing:
+            self.findings.add(Finding(Code.TRAILING_DATA, offset, detail))
+        self._trailing = True
+
+    def _finish(self, size: int, partial: int) -> None:
+        self._close_stretch()
+        left = sum(data.left for data in self._announced)
+        if self._announced or (partial and not self.ended):
+            missing = f"{left} bytes" if left > 0 else f"{FRAME - partial} bytes of the last frame"
+            detail = f"{missing} announced by the last control record are missing"
+            effect = "the interval that was being written is incomplete"
+            self.findings.add(Finding(Code.TRUNCATED, size, detail, effect))
+        elif not self.ended:
+            self.findings.add(Finding(Code.END_MISSING, size, "expected an end-of-data record"))

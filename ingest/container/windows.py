@@ -1,0 +1,286 @@
+"""Reads a dump in bounded windows, each of which ends where an interval does."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..codec import I64, U8, Mask
+from ..findings import Code, Finding, Findings
+from .frames import SYSTEM, Frames
+from .monreader import SetFramer
+from .monwrite import Framed, Framer
+from .recognition import detect_container
+from .record_index import RecordIndex, index_records
+from .source import Container, Source
+
+CHUNK = 16 * 1024 * 1024
+"""Bytes read at a time."""
+HEADROOM = 4 * 1024 * 1024
+"""Bytes kept free in front of them, for samples whose interval goes on; most intervals fit."""
+COPIES, MOST = 4, 16 * 1024 * 1024
+"""What is held is copied at most so often a byte, as long as this much is read at a time."""
+LIMIT = 128 * 1024 * 1024
+"""An interval that has grown to this is cut there: memory stays bounded."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Consecutive bytes of the dump with all their records.
+
+    `base` is the offset of `data[0]` in the dump. `lost`: (first, behind) positions of bytes that
+    nothing explains.
+    """
+
+    data: U8
+    base: int
+    frames: Frames
+    index: RecordIndex
+    lost: list[tuple[int, int]]
+
+    @functools.cached_property
+    def sample(self) -> Mask:
+        """(records,) whether each is sample data; the others are event data."""
+        return self.frames.sample[self.index.frame]
+
+    @functools.cached_property
+    def interval_ends(self) -> I64:
+        """Numbers of the records that close an interval of sample data, ascending."""
+        return self.index.interval_ends(self.frames)
+
+
+def windows(source: Source, framer: Framer) -> Iterator[Window]:
+    """Yields the dump window by window: read, decompressed, hashed, split into frames and records.
+
+    What is wrong with the frames goes to the framer's findings.
+
+    Raises:
+        DumpError: the first bytes are no monitor data.
+    """
+    reading, waiting, final = _Reading(source, framer), _OpenFrames(framer.findings), False
+    while not final:
+        framed, final = reading.more()
+        waiting.add(reading.data, framed)
+        for count in waiting.before_systems():
+            yield waiting.take(reading, count, report_open=False)
+        while (full := waiting.overflow()) is not None:
+            yield waiting.take(reading, full, report_open=True)
+        taken = len(waiting.frames) if final else waiting.closed()
+        yield waiting.take(reading, taken, report_open=final)
+        behind = waiting.begin(framed.used)
+        waiting.move(behind)
+        reading.drop(behind)
+    _report_source(source, framer.findings)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive bytes of the dump, split into frames but not yet into records.
+
+    `base` is the offset of `data[0]` in the dump. Intervals may reach over several stretches.
+    """
+
+    data: U8
+    base: int
+    frames: Frames
+
+
+def stretches(source: Source, framer: Framer) -> Iterator[Stretch]:
+    """Yields the dump as it is read, for consumers that need no whole intervals.
+
+    What is wrong with the frames goes to the framer's findings.
+
+    Raises:
+        DumpError: the first bytes are no monitor data.
+    """
+    reading, final = _Reading(source, framer), False
+    while not final:
+        framed, final = reading.more()
+        yield Stretch(reading.data, reading.base, Frames.joined(framed.frames))
+        reading.drop(framed.used)
+    _report_source(source, framer.findings)
+
+
+def _report_source(source: Source, findings: Findings) -> None:
+    for offset, detail in source.device.troubles if source.device else []:
+        findings.add(Finding(Code.SETS_MISSED, offset, detail))
+    if source.damage:
+        detail = f"{source.compression}: {source.damage}"
+        findings.add(Finding(Code.COMPRESSED_CUT, source.size, detail))
+
+
+class Splits(Protocol):
+    """Splits a dump into frames, window by window."""
+
+    def frames(self, window: U8, base: int, first: int, final: bool) -> Framed:
+        """Explain `window[first:]`, as far as it goes without the bytes that follow."""
+        ...
+
+
+class _Reading:
+    """The bytes of a dump that are not yet done with, and more of them as they are read.
+
+    Attributes:
+        data: the bytes, from offset `base` of the dump on.
+    """
+
+    def __init__(self, source: Source, framer: Framer) -> None:
+        self.data: U8 = np.empty(0, np.uint8)
+        self.base = 0
+        self._source, self._framer = source, framer
+        self._splits: Splits | None = None
+        self._framed = 0
+
+    def more(self) -> tuple[Framed, bool]:
+        """Read on; returns what the bytes not yet framed are made of, as far as it is certain.
+
+        And whether nothing follows.
+
+        Raises:
+            DumpError: the first bytes are no monitor data.
+        """
+        self._read()
+        while (splits := self._recognise()) is None:
+            self._read()
+        framed = splits.frames(self.data, self.base, self._framed, self._source.ended)
+        self._framed = framed.used
+        return framed, self._source.ended
+
+    def drop(self, count: int) -> None:
+        """Drop the first bytes."""
+        self.data, self.base, self._framed = (
+            self.data[count:],
+            self.base + count,
+            self._framed - count,
+        )
+
+    def _recognise(self) -> Splits | None:
+        """What splits the dump into frames; None if more bytes are needed to tell."""
+        if self._splits is None:
+            wrapped: Container | None = self._source.container
+            if wrapped is Container.AUTO and self._source.device:
+                wrapped = Container.MONREADER
+            final = self._source.ended
+            if wrapped is Container.AUTO or (final and not len(self.data)):
+                wrapped = detect_container(self.data, self._source.name, final)
+            if wrapped is not None:
+                framer = self._framer
+                self._splits = SetFramer(framer) if wrapped is Container.MONREADER else framer
+        return self._splits
+
+    def _read(self) -> None:
+        """Append the next bytes; so many that unfinished ones are not copied often."""
+        held, least = self.data, min(len(self.data) // COPIES, MOST)
+        room = np.empty(HEADROOM + CHUNK, np.uint8)
+        got = self._source.readinto(room[HEADROOM:].data)
+        parts = [room[HEADROOM : HEADROOM + got]]
+        while got < least and not self._source.ended:
+            part = np.empty(CHUNK, np.uint8)
+            count = self._source.readinto(part.data)
+            parts.append(part[:count])
+            got += count
+        if len(parts) == 1 and len(held) <= HEADROOM:
+            # The room in front of what was read saves copying that.
+            room[HEADROOM - len(held) : HEADROOM] = held
+            self.data = room[HEADROOM - len(held) : HEADROOM + got]
+        else:
+            self.data = np.concatenate([held, *parts])
+
+
+class _OpenFrames:
+    """Frames and records whose interval has not ended."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.frames = Frames.joined([])
+        self._index = index_records(np.empty(0, np.uint8), self.frames)
+        self._lost: list[tuple[int, int]] = []
+        self._findings = findings
+
+    def add(self, data: U8, framed: Framed) -> None:
+        """Append the frames that follow."""
+        fresh = Frames.joined(framed.frames)
+        self._index = self._index.followed_by(index_records(data, fresh))
+        self.frames = Frames.joined([self.frames, fresh])
+        self._lost += framed.lost
+
+    def closed(self) -> int:
+        """Number of frames up to the last interval end; all where no sample waits for its own."""
+        index = self._index
+        last = np.flatnonzero(self.frames.sample[index.frame])
+        ends = index.interval_ends(self.frames)
+        closed = int(ends[-1]) + 1 if len(ends) else 0
+        if not len(last) or last[-1] < closed:
+            return len(self.frames)
+        return int(index.frame[closed - 1]) + 1 if closed else 0
+
+    def before_systems(self) -> list[int]:
+        """Numbers of frames up to each interval that names a system, but for one that is first.
+
+        Its release decides how bytes are read: a window that held two would depend on the reads.
+        """
+        index, sample = self._index, np.flatnonzero(self.frames.sample)
+        systems = np.unique(index.frame[index.where(*SYSTEM)])
+        ends = np.append(-1, index.frame[index.interval_ends(self.frames)])
+        behind = ends[np.searchsorted(ends, systems) - 1] + 1
+        opens = np.append(sample, len(self.frames))[np.searchsorted(sample, behind)]
+        cuts = np.unique(np.minimum(opens, systems))
+        counts: list[int] = np.diff(cuts[cuts > 0], prepend=0).tolist()
+        return counts
+
+    def overflow(self) -> int | None:
+        """Number of frames up to where an interval reaches `LIMIT` bytes; None if none does."""
+        start, sample = self.frames.start, np.flatnonzero(self.frames.sample)
+        if not len(sample) or start[sample[-1]] - start[sample[0]] < LIMIT:
+            return None
+        ends = np.unique(self._index.frame[self._index.interval_ends(self.frames)])
+        interval = np.searchsorted(ends, sample)
+        first = sample[np.searchsorted(interval, interval)]
+        beyond = sample[start[sample] - start[first] >= LIMIT]
+        return int(beyond[0]) if len(beyond) else None
+
+    def take(self, reading: _Reading, taken: int, *, report_open: bool) -> Window:
+        """A window of the first frames, which are waited for no longer.
+
+        Args:
+            report_open: report the samples among them that no interval end follows.
+        """
+        records = int(np.searchsorted(self._index.frame, taken))
+        whole, self._index = self._index.split(records, taken, 0)
+        frames, self.frames = self.frames[:taken], self.frames[taken:]
+        behind = self.begin(len(reading.data))
+        lost = [part for part in self._lost if part[0] < behind]
+        self._lost = self._lost[len(lost) :]
+        window = Window(reading.data, reading.base, frames, whole, lost)
+        if report_open:
+            _report_open(window, self._findings)
+        return window
+
+    def begin(self, otherwise: int) -> int:
+        """Position of the first frame."""
+        return int(self.frames.start[0]) if len(self.frames) else otherwise
+
+    def move(self, by: int) -> None:
+        """Count positions from one that is `by` bytes further on."""
+        self.frames = self.frames.moved(by)
+        self._index = self._index.split(0, 0, by)[1]
+        self._lost = [(first - by, behind - by) for first, behind in self._lost]
+
+
+def _report_open(window: Window, findings: Findings) -> None:
+    """Report samples of a window that no interval end follows."""
+    ends = window.interval_ends
+    closed = int(ends[-1]) + 1 if len(ends) else 0
+    waiting = closed + np.flatnonzero(window.sample[closed:])
+    if len(waiting):
+        report_open(len(waiting), window.base + int(window.index.start[waiting[0]]), findings)
+
+
+def report_open(samples: int, offset: int, findings: Findings) -> None:
+    """Report samples, the first at `offset`, that no interval end follows."""
+    if samples:
+        detail = "expected an interval-end record (1.11) behind these samples"
+        findings.add(Finding(Code.INTERVAL_OPEN, offset, detail, count=samples))

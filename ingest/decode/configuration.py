@@ -1,0 +1,96 @@
+"""Tracks what configuration records state about the dump: system, release, IPL, interval.
+
+The one place of the reader that names records: their meaning goes beyond their own rows.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...schemas.registry import layout
+from ..codec import I64, U64, tod_to_unix_us
+from ..container.windows import Window
+from .columns import decode
+from .decoded import Decoded
+
+SYSTEM = ("mtrsys", "systmid")
+LEVEL = ("mtrsys", "hcpcpeid")
+IPL = ("mtrsys", "systodst")
+INTERVAL = ("mtrspr", "interval")
+
+UNKNOWN = "UNKNOWN"
+
+
+@dataclass
+class Configuration:
+    """The configuration so far; `system` is the first name read, the others the latest values.
+
+    `release` is the CP level as "4.3.0", or empty. `nominal_at_ends`: length of each interval that
+    ended in the last window.
+    """
+
+    system: str = ""
+    release: str = ""
+    ipl_us: int | None = None
+    nominal_s: int | None = None
+    nominal_at_ends: list[int | None] = field(default_factory=list)
+    _latest: dict[str, tuple[I64, list[int | None]]] = field(default_factory=dict)
+
+    def take(self, decoded: Decoded, records: I64) -> None:
+        """Store the values of configuration records; `records`: their numbers in the window."""
+        name = decoded.layout.name
+        if name == SYSTEM[0]:
+            names = [n for n in decoded.columns[SYSTEM[1]].to_pylist() if n]
+            self.system = self.system or (names[0] if names else "")
+            levels = [release_of(n) for n in decoded.columns[LEVEL[1]].to_pylist()]
+            self.release = next((r for r in reversed(levels) if r), self.release)
+            column = decoded.columns[IPL[1]]
+            clock: U64 = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
+            valid = column.is_valid().to_pylist()
+            pairs = zip(tod_to_unix_us(clock).tolist(), valid, strict=True)
+            self._latest["ipl_us"] = records, [us if is_valid else None for us, is_valid in pairs]
+        if name == INTERVAL[0]:
+            lengths = decoded.columns[INTERVAL[1]].to_pylist()
+            self._latest["nominal_s"] = records, [v if v and v > 0 else None for v in lengths]
+
+    def at(self, ends: I64) -> tuple[list[int | None], list[int | None]]:
+        """Interval length in s and IPL in us since 1970 at each record of `ends`.
+
+        Forgets the window's records afterwards, but for the latest values.
+        """
+        values_at_ends = self._at("nominal_s", ends), self._at("ipl_us", ends)
+        for name, (_, values) in self._latest.items():
+            setattr(self, name, values[-1])
+        self._latest.clear()
+        self.nominal_at_ends = values_at_ends[0]
+        return values_at_ends
+
+    def _at(self, name: str, ends: I64) -> list[int | None]:
+        records, values = self._latest.get(name, (np.empty(0, np.int64), []))
+        before = np.searchsorted(records, ends) - 1
+        last: int | None = getattr(self, name)
+        return [values[b] if b >= 0 else last for b in before]
+
+
+def decode_system(window: Window) -> tuple[Decoded, I64] | None:
+    """The system configuration records of a window and their numbers; None if it has none."""
+    system, index = layout(SYSTEM[0]), window.index
+    numbers = index.where(system.domain, system.record)
+    if not len(numbers):
+        return None
+    starts, lengths = index.start[numbers], index.length[numbers]
+    return decode(system, window.data, starts, lengths), numbers
+
+
+def release_of(level: str | None) -> str:
+    """The release in HCPCPEID, "04030001" being 4.3.0 at service level 1; empty if it says none.
+
+    That the first six digits are version, release and modification is inferred.
+    """
+    digits = re.match(r"[0-9]{6}", level or "")
+    if digits is None or digits[0].startswith("00"):
+        return ""
+    return ".".join(str(int(digits[0][at : at + 2])) for at in (0, 2, 4))

@@ -1,0 +1,239 @@
+"""Turns windows into tables: every record of a dump, decoded or raw, every byte accounted for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from ...schemas.arrow import CODE, ENTRY, QUARANTINE, RAW, arrow_schema
+from ...schemas.layout import Group, Kind, Layout
+from ...schemas.registry import by_record
+from ..codec import I64
+from ..container.monwrite import Framer
+from ..container.source import Source
+from ..container.windows import Window
+from ..findings import Code, Finding, Findings
+from .columns import decode, pieces
+from .configuration import Configuration
+from .decoded import Decoded, Entries
+from .intervals import Stamps, closed_intervals, row_stamps
+from .record_buffer import RecordBuffer, Records
+from .record_findings import RecordFindings
+
+Tables = list[tuple[str, pa.Table]]
+
+
+@dataclass
+class ByteCounts:
+    """Bytes of a dump, by what became of them; the parts must sum up to its size.
+
+    Attributes:
+        size: of the dump, decompressed; counted where it was read.
+        decoded: control records, and records with a layout.
+        raw: records without one, kept as they are.
+        quarantined: not understood, kept as they are.
+        filler: between and behind records, as the format leaves it.
+    """
+
+    size: int = 0
+    decoded: int = 0
+    raw: int = 0
+    quarantined: int = 0
+    filler: int = 0
+
+    @property
+    def missing(self) -> int:
+        """Bytes that no part accounts for; anything but 0 is a bug."""
+        return self.size - self.decoded - self.raw - self.quarantined - self.filler
+
+    def as_dict(self) -> dict[str, int]:
+        """The parts by name."""
+        return asdict(self)
+
+
+@dataclass
+class Reader:
+    """Turns windows into tables and keeps the state that spans windows.
+
+    `release`: CP level that wrote the dump, if it is to be another than the dump states.
+    """
+
+    source: Source
+    release: str = ""
+    findings: Findings = field(default_factory=Findings)
+    configuration: Configuration = field(default_factory=Configuration)
+    bytes: ByteCounts = field(default_factory=ByteCounts)
+    intervals: int = 0
+    first_us: int | None = None
+    last_us: int | None = None
+    first_end_us: int | None = None
+    _buffers: dict[Layout, RecordBuffer] = field(default_factory=dict)
+    _record_findings: RecordFindings = field(default_factory=RecordFindings)
+
+    def __post_init__(self) -> None:
+        # The framer works on another thread, so it has findings of its own until the end.
+        self.framer = Framer(Findings())
+
+    def tables(self, window: Window) -> Tables:
+        """The tables of a window's records, but for those still buffered.
+
+        Rows of one table come in the order of the dump, over all windows.
+        """
+        index, stamps = window.index, row_stamps(window)
+        self._note_span(stamps)
+        tables: Tables = []
+        unknown: list[I64] = []
+        for kind, chosen in sorted(index.by_kind(), key=_configuration_first):
+            layout = by_record().get(kind)
+            if layout is None:
+                unknown.append(chosen)
+                self._record_findings.note_unknown(kind, stamps.offset[chosen])
+                continue
+            records = Records(
+                window.data, index.start[chosen], index.length[chosen], stamps.take(chosen)
+            )
+            self.bytes.decoded += records.size
+            if layout.kind is Kind.CONFIG:
+                tables += self._configured(layout, records, chosen)
+            elif ready := self._buffers.setdefault(layout, RecordBuffer()).add(records):
+                tables += self._decode(layout, ready)
+        if unknown:
+            chosen = np.sort(np.concatenate(unknown))
+            tables.append(("record_raw", _raw_table(window, stamps, chosen)))
+            self.bytes.raw += int(index.length[chosen].sum())
+        tables += self._intervals(window)
+        return tables + self._quarantine(window)
+
+    def rest(self) -> Tables:
+        """The tables of the buffered records, once there are no more windows."""
+        waiting = [(layout, batch.take()) for layout, batch in self._buffers.items()]
+        return [
+            table for layout, ready in waiting if ready for table in self._decode(layout, ready)
+        ]
+
+    def finish(self) -> None:
+        """Check the byte counts, and report the findings that come once a dump."""
+        self.findings.merge(self.framer.findings)
+        self.bytes.size = self.source.size
+        self.bytes.decoded += self.framer.control_bytes
+        self.bytes.filler += self.framer.filler_bytes
+        if self.bytes.missing:
+            raise RuntimeError(f"{self.bytes.missing} bytes of the dump are not accounted for")
+        self._record_findings.finish(self.findings)
+        if not self.configuration.system:
+            self.findings.add(Finding(Code.CONFIG_MISSING, 0, "expected a record 1.4"))
+
+    def _configured(self, layout: Layout, records: Records, numbers: I64) -> Tables:
+        """The tables of configuration records; `numbers`: of the records in their window.
+
+        Where they name another release, what was kept back is decoded by the one before.
+        """
+        decoded = self._columns(layout, records)
+        release = self.configuration.release
+        self.configuration.take(decoded, numbers)
+        tables = self._landed(decoded, records.stamps)
+        if self.release or release in ("", self.configuration.release):
+            return tables
+        named, self.configuration.release = self.configuration.release, release
+        tables += self.rest()
+        self.configuration.release = named
+        return tables
+
+    def _decode(self, layout: Layout, records: Records) -> Tables:
+        return self._landed(self._columns(layout, records), records.stamps)
+
+    def _columns(self, layout: Layout, records: Records) -> Decoded:
+        release = self.release or self.configuration.release
+        return decode(layout, records.data, records.starts, records.lengths, release)
+
+    def _landed(self, decoded: Decoded, stamps: Stamps) -> Tables:
+        """The table of one layout, and those of its groups."""
+        layout = decoded.layout
+        self._record_findings.note(decoded, stamps.offset)
+        if layout.kind is not Kind.SAMPLE:
+            stamps = stamps.without_end()
+        tables = [(layout.name, _table(decoded, stamps, {}))]
+        return tables + self._entries(decoded, stamps, {})
+
+    def _entries(self, outer: Decoded, stamps: Stamps, keys: dict[str, pa.Array]) -> Tables:
+        """The tables of the groups in decoded records, or in entries that have groups.
+
+        `keys`: what the rows of `outer` have from the record around them.
+        """
+        tables: Tables = []
+        keys = {**keys, **{key.name: outer.columns[key.name] for key in outer.layout.keys}}
+        for group, entries in zip(outer.layout.groups, outer.entries, strict=True):
+            layout = entries.decoded.layout
+            self._record_findings.note_cut(layout, stamps.offset[entries.cut])
+            record = pa.array(entries.record)
+            inherited = {name: column.take(record) for name, column in keys.items()}
+            inside = stamps.take(entries.record)
+            parent = {**inherited, ENTRY.name: pa.array(entries.position.astype(np.int32))}
+            if layout.labelled:
+                parent[CODE.name] = _codes(group, entries)
+            table = _table(entries.decoded, inside, parent)
+            if len(table):
+                self._record_findings.note_entries(entries.decoded, inside.offset)
+                tables.append((layout.name, table))
+                tables += self._entries(entries.decoded, inside, inherited)
+        return tables
+
+    def _intervals(self, window: Window) -> Tables:
+        table = closed_intervals(window, self.configuration)
+        if not len(table):
+            return []
+        self.intervals += len(table)
+        if self.first_end_us is None:
+            self.first_end_us = table["interval_end_us"][0].as_py()
+        return [("interval", table)]
+
+    def _quarantine(self, window: Window) -> Tables:
+        """Bytes that are no records: filler where they are zeros or behind a frame's end."""
+        frames, index = window.frames, window.index
+        rest = frames.limit - index.stop
+        bad = list(window.lost)
+        for frame in self._record_findings.broken_frames(window, self.findings):
+            bad.append((int(index.stop[frame]), int(frames.limit[frame])))
+            rest[frame] = 0
+        self.bytes.filler += int(rest.sum())
+        if not bad:
+            return []
+        at, behind_at = (np.array(side, np.int64) for side in zip(*sorted(bad), strict=True))
+        self.bytes.quarantined += int((behind_at - at).sum())
+        columns = [pa.array(at + window.base), pieces(window.data, at, behind_at - at)]
+        return [("quarantine", pa.Table.from_arrays(columns, schema=QUARANTINE))]
+
+    def _note_span(self, stamps: Stamps) -> None:
+        if len(stamps):
+            self.first_us = int(stamps.tod_us[0]) if self.first_us is None else self.first_us
+            self.last_us = int(stamps.tod_us[-1])
+
+
+def _configuration_first(kind: tuple[tuple[int, int], I64]) -> bool:
+    """Sorts what names the release before what is read by it."""
+    layout = by_record().get(kind[0])
+    return layout is None or layout.kind is not Kind.CONFIG
+
+
+def _codes(group: Group, entries: Entries) -> pa.DictionaryArray:
+    """What each entry of a labelled group counts."""
+    codes = pa.array(group.codes, pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(entries.position.astype(np.int32)), codes)
+
+
+def _table(decoded: Decoded, stamps: Stamps, parent: dict[str, pa.Array]) -> pa.Table:
+    arrays = [*stamps.arrays(), *parent.values(), *decoded.columns.values(), decoded.tail]
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(decoded.layout))
+
+
+def _raw_table(window: Window, stamps: Stamps, chosen: I64) -> pa.Table:
+    index = window.index
+    columns = [
+        *stamps.take(chosen).arrays(),
+        pa.array(index.domain[chosen]),
+        pa.array(index.record[chosen]),
+        pieces(window.data, index.start[chosen], index.length[chosen]),
+    ]
+    return pa.Table.from_arrays(columns, schema=RAW)

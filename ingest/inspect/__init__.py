@@ -1,0 +1,1 @@
+"""Inspection of a dump without a store: inventory, record filter, explanation, hexdump."""

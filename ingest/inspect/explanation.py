@@ -1,0 +1,185 @@
+"""Explains one record: every field with its bytes and its value, in the order of the record.
+
+The values are those of the construct parser, which is also what the columns are tested against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...schemas.field import HEADER, HEADER_LENGTH, REST, Field, Type
+from ...schemas.layout import Group, Layout
+from ...schemas.structs import struct
+from ..codec import moment, tod_to_unix_us
+
+TOD_UNITS_PER_S = 4096e6
+HEADER_MEANING = {
+    "mrhdrlen": "bytes of the record",
+    "mrhdrzer": "always 0",
+    "mrhdrdm": "domain",
+    "mrhdrrc": "number of the record",
+    "mrhdrtod": "when the record was made",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One field, bit, entry or stretch of bytes of a record.
+
+    Attributes:
+        offset: of its first byte in the record, header included.
+        raw: its bytes; None where the record ends before it, or its release does not have it.
+        value: as the columns have it; None without one.
+        field: the row of the layout; None for entries and bytes without one.
+        group: name and number of the entries that the line is in, outermost first.
+        note: the value in words, such as the time that a TOD clock shows.
+    """
+
+    name: str
+    offset: int
+    length: int
+    raw: bytes | None
+    value: Any = None
+    field: Field | None = None
+    group: tuple[tuple[str, int], ...] = ()
+    note: str = ""
+    meaning: str = ""
+
+    @property
+    def is_bit(self) -> bool:
+        """Whether the line is about bits of the field above it."""
+        return self.field is not None and self.field.type is Type.BIT
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether the line is the head of a group's entry."""
+        return self.field is None and bool(self.group) and self.name == self.group[-1][0]
+
+    @property
+    def path(self) -> str:
+        """The name with the entries around it: `cpu[1].lcucpuid`."""
+        around = [f"{name}[{number}]" for name, number in self.group]
+        return ".".join(around if self.is_entry else [*around, self.name])
+
+
+def explain(record: bytes, layout: Layout | None, release: str = "") -> list[Line]:
+    """Lists the fields of a record with their values.
+
+    Args:
+        record: as written, header included.
+        layout: of its kind; None if there is none, then all behind the header is one line.
+        release: that wrote it, such as "5.3.0"; it decides where releases differ.
+    """
+    if layout is None:
+        return [*_header(record, _header_values(record)), *_stretch("data", HEADER_LENGTH, record)]
+    values = struct(layout, release).parse(record)
+    lines = [*_header(record, values), *_lines(layout, values, 0, len(record), record, ())]
+    return lines
+
+
+def _header_values(record: bytes) -> dict[str, int]:
+    return {f.name: int.from_bytes(record[f.offset : f.end], "big") for f in HEADER}
+
+
+def _header(record: bytes, values: Mapping[str, Any]) -> Iterator[Line]:
+    for field in HEADER:
+        raw, value = record[field.offset : field.end], values[field.name]
+        meaning, note = HEADER_MEANING[field.name], _note(field, value)
+        yield Line(field.name, field.offset, field.length, raw, value, field, (), note, meaning)
+
+
+def _lines(
+    layout: Layout,
+    values: Mapping[str, Any],
+    base: int,
+    limit: int,
+    record: bytes,
+    group: tuple[tuple[str, int], ...],
+) -> Iterator[Line]:
+    """The fields of a record or entry that reaches from `base` to `limit`, then its groups."""
+    for field in layout.fields:
+        reserved = field.type is Type.RESERVED
+        value = None if reserved else values[field.name]
+        behind = base + field.end_in(limit - base)
+        missing = behind > limit if reserved else value is None
+        raw = None if missing else record[base + field.offset : behind]
+        if reserved and missing:
+            continue
+        at, note = base + field.offset, _note(field, value)
+        yield Line(field.name, at, behind - at, raw, value, field, group, note, field.meaning)
+        if raw is not None:
+            yield from _bits(layout, field, base, record, group)
+    for part in layout.groups:
+        yield from _entries(part, values, base, limit, record, group)
+    tail = values["tail"]
+    if tail:
+        yield from _stretch("tail", limit - len(tail), record[:limit], group)
+
+
+def _bits(
+    layout: Layout, field: Field, base: int, record: bytes, group: tuple[tuple[str, int], ...]
+) -> Iterator[Line]:
+    for bit in layout.bits_of(field):
+        at = base + bit.offset
+        value = bit_value(bit, record[at])
+        yield Line(bit.name, at, 1, record[at : at + 1], value, bit, group, "", bit.meaning)
+
+
+def bit_value(bit: Field, byte: int) -> bool | int:
+    """The value of bits of a byte: a boolean for a single bit, a number for several."""
+    number = (byte & bit.mask) >> bit.shift
+    return bool(number) if bit.is_boolean else number
+
+
+def _entries(
+    part: Group,
+    values: Mapping[str, Any],
+    base: int,
+    limit: int,
+    record: bytes,
+    group: tuple[tuple[str, int], ...],
+) -> Iterator[Line]:
+    """The entries of a group of the record or entry that reaches from `base` to `limit`."""
+    for number, entry in enumerate(values[part.name]):
+        start: int = entry["_base"]
+        behind = min(start + _stride(part, values, limit - base), limit)
+        inside = (*group, (part.name, number))
+        code = part.codes[number] if part.codes else None
+        raw = record[start:behind]
+        yield Line(part.name, start, len(raw), raw, code, None, inside, meaning=part.meaning)
+        yield from _lines(part.entry, entry, start, behind, record, inside)
+
+
+def _stride(part: Group, values: Mapping[str, Any], length: int) -> int:
+    """Bytes of one entry. `length`: of the record; entries may share what is behind their start."""
+
+    def number(operand: int | str) -> int:
+        return operand if isinstance(operand, int) else int(values[operand])
+
+    if part.stride == REST:
+        return (length - number(part.start)) // number(part.count)
+    return number(part.stride)
+
+
+def _stretch(
+    name: str, start: int, record: bytes, group: tuple[tuple[str, int], ...] = ()
+) -> Iterator[Line]:
+    """The bytes of a record from `start` on that no field explains."""
+    raw = record[start:]
+    if raw:
+        meaning = "bytes behind the last field known" if name == "tail" else "no layout is known"
+        yield Line(name, start, len(raw), raw, raw, None, group, "", meaning)
+
+
+def _note(field: Field, value: Any) -> str:
+    """A TOD clock as a time in UTC, a duration in seconds."""
+    if field.type is Type.TOD and value:
+        us = int(tod_to_unix_us(np.array([value], np.uint64))[0])
+        return f"{moment(us):%Y-%m-%d %H:%M:%S.%f} UTC"
+    if field.type is Type.TIMER and value:
+        return f"{value / TOD_UNITS_PER_S:,.6f} s"
+    return ""

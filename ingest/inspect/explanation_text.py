@@ -1,0 +1,170 @@
+"""Renders an explained record: heading, table of its fields, flat rows, JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ...schemas.field import Type
+from ..codec import moment
+from .explanation import Line
+from .record_filter import SelectedRecord
+
+SHOWN = 16
+"""Bytes of a field that a table shows; the hexdump and the other formats have all of them."""
+
+TABLE = pa.schema(
+    [
+        ("field", pa.string()),
+        ("offset", pa.int64()),
+        ("hex", pa.string()),
+        ("bytes", pa.string()),
+        ("value", pa.string()),
+        ("unit", pa.string()),
+        ("meaning", pa.string()),
+    ]
+)
+
+ROWS = pa.schema(
+    [
+        ("dump", pa.string()),
+        ("record_offset", pa.int64()),
+        ("tod", pa.timestamp("us")),
+        ("domain", pa.int64()),
+        ("record", pa.int64()),
+        ("name", pa.string()),
+        ("field", pa.string()),
+        ("offset", pa.int64()),
+        ("length", pa.int64()),
+        ("bytes", pa.string()),
+        ("value", pa.string()),
+        ("note", pa.string()),
+        ("unit", pa.string()),
+        ("role", pa.string()),
+        ("provenance", pa.string()),
+        ("meaning", pa.string()),
+    ]
+)
+
+
+def heading(record: SelectedRecord, dump: str) -> str:
+    """Two lines: which record it is, and where and when it was written."""
+    layout = record.layout
+    number = f"{record.domain}.{record.record}"
+    title = f"  {layout.title}" if layout and layout.title else ""
+    basis = f"{layout.kind}, layout {layout.provenance}" if layout else "no layout known"
+    when = f"{moment(record.tod_us):%Y-%m-%d %H:%M:%S.%f} UTC"
+    return (
+        f"{record.name or 'unknown record'} ({number}){title}\n"
+        f"{when}, offset {record.offset:#x} of {dump}, {len(record.data)} bytes, {basis}\n"
+    )
+
+
+def table(lines: Sequence[Line]) -> pa.Table:
+    """The lines that have bytes, for a reader: bits and entries are indented."""
+    rows = [
+        {
+            "field": "  " * _depth(line) + _name(line),
+            "offset": line.offset,
+            "hex": f"{line.offset:04X}",
+            "bytes": _short(line.raw),
+            "value": _value_text(line),
+            "unit": line.field.unit if line.field else "",
+            "meaning": line.meaning,
+        }
+        for line in lines
+        if line.raw is not None
+    ]
+    return pa.Table.from_pylist(rows, schema=TABLE)
+
+
+def footnote(lines: Sequence[Line]) -> str:
+    """The fields that this record does not have, if there are any."""
+    missing = [line.path for line in lines if line.raw is None]
+    return f"not in this record: {', '.join(missing)}\n" if missing else ""
+
+
+def rows(record: SelectedRecord, lines: Sequence[Line], dump: str) -> pa.Table:
+    """A row for each line, with where the record stands; values as text."""
+    about = {
+        "dump": dump,
+        "record_offset": record.offset,
+        "tod": moment(record.tod_us).replace(tzinfo=None),
+        "domain": record.domain,
+        "record": record.record,
+        "name": record.name or None,
+    }
+    return pa.Table.from_pylist([about | _row(line) for line in lines], schema=ROWS)
+
+
+def document(record: SelectedRecord, lines: Sequence[Line], dump: str) -> dict[str, Any]:
+    """The record for JSON: numbers stay numbers, bytes are hexadecimal."""
+    layout = record.layout
+    return {
+        "schema_version": 1,
+        "dump": dump,
+        "record_offset": record.offset,
+        "tod": moment(record.tod_us).replace(tzinfo=None).isoformat(timespec="microseconds"),
+        "domain": record.domain,
+        "record": record.record,
+        "name": record.name or None,
+        "title": layout.title if layout else None,
+        "layout": str(layout.provenance) if layout else None,
+        "release": record.release or None,
+        "length": len(record.data),
+        "fields": [_row(line) | {"value": _plain(line.value)} for line in lines],
+    }
+
+
+def _row(line: Line) -> dict[str, Any]:
+    column = line.field
+    return {
+        "field": line.path,
+        "offset": line.offset,
+        "length": line.length,
+        "bytes": None if line.raw is None else line.raw.hex(),
+        "value": None if line.value is None else str(_plain(line.value)),
+        "note": line.note or None,
+        "unit": (column.unit or None) if column else None,
+        "role": str(column.role) if column and column.role else None,
+        "provenance": _provenance(line),
+        "meaning": line.meaning or None,
+    }
+
+
+def _provenance(line: Line) -> str | None:
+    """How sure the place is; the header's own is in no layout, and is published."""
+    return str(line.field.provenance) if line.field and line.field.role else None
+
+
+def _plain(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _depth(line: Line) -> int:
+    return len(line.group) + line.is_bit - line.is_entry
+
+
+def _name(line: Line) -> str:
+    return f"{line.name}[{line.group[-1][1]}]" if line.is_entry else line.name
+
+
+def _value_text(line: Line) -> str:
+    """The value for a reader: flags as they are written, times and durations also in words."""
+    value, column = line.value, line.field
+    if value is None or isinstance(value, bytes):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if column and column.type is Type.BITS:
+        return f"X'{value:0{2 * line.length}X}'"
+    return f"{value} = {line.note}" if line.note else str(value)
+
+
+def _short(raw: bytes | None) -> str:
+    if raw is None:
+        return ""
+    more = f" + {len(raw) - SHOWN} more" if len(raw) > SHOWN else ""
+    return raw[:SHOWN].hex(" ", -4).upper() + more

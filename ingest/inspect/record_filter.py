@@ -1,0 +1,315 @@
+"""Selects single records of a dump by kind, offset, time or the value of a field.
+
+Windows are read only while records are taken, so the first record of a large dump comes at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...schemas.errors import CpmonError
+from ...schemas.field import Field, Type
+from ...schemas.layout import Layout
+from ...schemas.lookup import nearest as like_name
+from ...schemas.lookup import unknown
+from ...schemas.registry import by_record, layouts, record_names
+from ..codec import I64, Mask, tod_to_unix_us
+from ..container.monwrite import Framer
+from ..container.source import Source
+from ..container.windows import Window, windows
+from ..decode.columns import decode
+from ..decode.configuration import Configuration, decode_system
+from ..decode.decoded import Decoded
+from ..findings import Findings
+
+Kind = tuple[int, int]
+
+NUMBER = re.compile(r"(\d+)[./](\d+)")
+TRUE, FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
+
+
+@dataclass(frozen=True)
+class SelectedRecord:
+    """One record as it stands in the dump.
+
+    Attributes:
+        data: its bytes, header included.
+        offset: where it starts in the dump, decompressed.
+        tod_us: its time stamp, microseconds since 1970 UTC.
+        release: of the system that wrote it, as far as the dump has said so; "" if not.
+    """
+
+    data: bytes
+    offset: int
+    tod_us: int
+    domain: int
+    record: int
+    release: str = ""
+
+    @property
+    def layout(self) -> Layout | None:
+        """Its layout; None if there is none."""
+        return by_record().get((self.domain, self.record))
+
+    @property
+    def name(self) -> str:
+        """IBM's name of the record in capitals, or nothing."""
+        return record_names().get((self.domain, self.record), "").upper()
+
+
+@dataclass(frozen=True)
+class RecordFilter:
+    """The conditions that a record must meet; by default there is none.
+
+    Attributes:
+        kinds: (domain, record) of each kind.
+        at: an offset in the dump that lies within the record.
+        since_us, until_us: span of the time stamp, microseconds since 1970, both included.
+        where: field or bit -> value, as text; all of them must fit.
+        skip: how many of the records that fit are left out first.
+    """
+
+    kinds: frozenset[Kind] = frozenset()
+    at: int | None = None
+    since_us: int | None = None
+    until_us: int | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
+    skip: int = 0
+
+
+def kind_of(text: str) -> Kind:
+    """(domain, record) of "0.4", "SYTRSP" or "sytrsp".
+
+    Raises:
+        CpmonError: there is no record of that name.
+    """
+    if numbers := NUMBER.fullmatch(text.strip()):
+        return int(numbers[1]), int(numbers[2])
+    names = {name: kind for kind, name in record_names().items()}
+    kind = names.get(text.strip().lower())
+    if kind is None:
+        raise unknown("record", text.upper(), (name.upper() for name in names))
+    return kind
+
+
+def select_records(
+    source: Source, query: RecordFilter, release: str = ""
+) -> Iterator[SelectedRecord]:
+    """Yields the records that match, in the order of the dump, reading only as they are taken.
+
+    Args:
+        release: of the system that wrote the dump, if it is to be another than the dump says.
+
+    Raises:
+        DumpError: it is no monitor data.
+        CpmonError: no record at that offset; a field of `where` that no selected kind has, or a
+            value that it cannot have.
+    """
+    kinds, skip = _kinds_with(query), query.skip
+    configuration = Configuration()
+    for window in windows(source, Framer(Findings())):
+        if (system := decode_system(window)) is not None:
+            configuration.take(*system)
+        written_by = release or configuration.release
+        chosen = _chosen(window, query, kinds, written_by)
+        taken, skip = chosen[skip:], max(skip - len(chosen), 0)
+        for number in taken.tolist():
+            yield _select(window, number, written_by)
+        if _is_last(window, query):
+            return
+
+
+def nearest(source: Source, offset: int) -> tuple[int | None, int | None]:
+    """Offsets of the records before and behind an offset that lies in none."""
+    before: int | None = None
+    for window in windows(source, Framer(Findings())):
+        starts = np.sort(window.index.start) + window.base
+        place = int(np.searchsorted(starts, offset, side="right"))
+        if place:
+            before = int(starts[place - 1])
+        if place < len(starts):
+            return before, int(starts[place])
+    return before, None
+
+
+def _select(window: Window, number: int, release: str) -> SelectedRecord:
+    index = window.index
+    start, length = int(index.start[number]), int(index.length[number])
+    us = int(tod_to_unix_us(index.tod[number : number + 1])[0])
+    return SelectedRecord(
+        window.data[start : start + length].tobytes(),
+        window.base + start,
+        us,
+        int(index.domain[number]),
+        int(index.record[number]),
+        release,
+    )
+
+
+def _is_last(window: Window, query: RecordFilter) -> bool:
+    """Whether no later window can have a record that matches."""
+    limit = window.frames.limit
+    return query.at is not None and len(limit) > 0 and window.base + int(limit[-1]) > query.at
+
+
+def _chosen(window: Window, query: RecordFilter, kinds: frozenset[Kind], release: str) -> I64:
+    """Numbers of the records that match, ascending."""
+    index = window.index
+    mask = np.ones(len(index), np.bool_)
+    if query.at is not None:
+        place = query.at - window.base
+        mask &= (index.start <= place) & (place < index.start + index.length)
+    if query.since_us is not None or query.until_us is not None:
+        tod = tod_to_unix_us(index.tod)
+        mask &= tod >= (np.iinfo(np.int64).min if query.since_us is None else query.since_us)
+        mask &= tod <= (np.iinfo(np.int64).max if query.until_us is None else query.until_us)
+    if not kinds:
+        return np.flatnonzero(mask)
+    parts = [np.empty(0, np.int64)]
+    for kind, numbers in index.by_kind():
+        if kind in kinds:
+            inside = numbers[mask[numbers]]
+            layout = by_record().get(kind)
+            parts.append(_with_values(window, layout, inside, query.where, release))
+    return np.sort(np.concatenate(parts))
+
+
+def _with_values(
+    window: Window,
+    layout: Layout | None,
+    numbers: I64,
+    where: Mapping[str, str],
+    release: str,
+) -> I64:
+    """Those records of one kind whose fields have the values of `where`."""
+    if not where or not len(numbers):
+        return numbers
+    if layout is None:
+        return numbers[:0]
+    index = window.index
+    decoded = decode(layout, window.data, index.start[numbers], index.length[numbers], release)
+    mask = np.ones(len(numbers), np.bool_)
+    for name, value in where.items():
+        mask &= _matches(decoded, name, value, len(numbers))
+    return numbers[mask]
+
+
+def _kinds_with(query: RecordFilter) -> frozenset[Kind]:
+    """The kinds to search; with `where`, those of them that have all its fields.
+
+    Raises:
+        CpmonError: no kind has them.
+    """
+    if not query.where:
+        return query.kinds
+    every = {_kind(layout): layout for layout in layouts()}
+    names = {kind: _names(every[kind]) for kind in every if kind in (query.kinds or every)}
+    for name in query.where:
+        if not any(name in columns for columns in names.values()):
+            raise _unknown_field(name, names)
+    kinds = frozenset(k for k, columns in names.items() if columns >= set(query.where))
+    if not kinds:
+        raise CpmonError("no record has all of these fields", found=", ".join(query.where))
+    return kinds
+
+
+def _unknown_field(name: str, names: Mapping[Kind, frozenset[str]]) -> CpmonError:
+    """Names all fields of a single record, else only the nearest name."""
+    every = sorted({column for columns in names.values() for column in columns})
+    if len(names) == 1:
+        return unknown("field", name, every)
+    like = like_name(name, every)
+    remedy = f"did you mean {like}?" if like else "name the record with --record"
+    return CpmonError(f"no record has a field {name}", found=name, remedy=remedy)
+
+
+def _kind(layout: Layout) -> Kind:
+    return layout.domain, layout.record
+
+
+def _names(layout: Layout) -> frozenset[str]:
+    """Names of the fields and bits of a record and of its entries."""
+    parts = list(layout.tables())
+    return frozenset(f.name for part in parts for f in (*part.columns, *part.bits))
+
+
+def _matches(decoded: Decoded, name: str, value: str, records: int) -> Mask:
+    """(records,) whether a field, a bit, or some entry's has the value."""
+    mask = np.zeros(records, np.bool_)
+    of = decoded.layout
+    for column in of.columns:
+        if column.name == name:
+            mask |= _equal(column, decoded.columns[name], value)
+    for bit in of.bits:
+        if bit.name == name:
+            mask |= _bit_equal(bit, of.field(bit.of), decoded.columns[bit.of], value)
+    for entries in decoded.entries:
+        inside = _matches(entries.decoded, name, value, len(entries.record))
+        mask[entries.record[inside]] = True
+    return mask
+
+
+def _equal(of: Field, column: pa.Array, value: str) -> Mask:
+    if of.is_number:
+        return _mask(pc.equal(column, pa.scalar(_number(of, value), column.type)))
+    if of.is_text:
+        text = pc.utf8_upper(column.cast(pa.string()))
+        return _mask(pc.equal(text, value.strip().upper()))
+    return _mask(pc.equal(column, pa.scalar(_bytes(of, value), pa.binary())))
+
+
+def _bit_equal(bit: Field, flag: Field, column: pa.Array, value: str) -> Mask:
+    """Bits of a flag that landed as a number, or as bytes where it has no machine width."""
+    expected = _bit_value(bit, value)
+    place = bit.offset - flag.offset
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    if flag.is_number:
+        words = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
+        byte = words >> np.uint64(8 * (flag.length - 1 - place)) & np.uint64(0xFF)
+    else:
+        pieces = pc.binary_slice(column.fill_null(b"\0" * flag.length), place, place + 1)
+        byte = np.frombuffer(b"".join(pieces.to_pylist()), np.uint8).astype(np.uint64)
+    return np.asarray(valid & ((byte & np.uint64(bit.mask)) >> np.uint64(bit.shift) == expected))
+
+
+def _mask(equal: pa.Array) -> Mask:
+    return np.asarray(equal.fill_null(False).to_numpy(zero_copy_only=False))
+
+
+def _number(of: Field, value: str) -> int:
+    low, high = 0, 1 << 8 * of.length
+    if of.type is Type.SIGNED:
+        low, high = -high // 2, high // 2
+    try:
+        number = int(value, 0)
+    except ValueError:
+        raise _no_value(of, value, "a number such as 12 or 0x0c") from None
+    if not low <= number < high:
+        raise _no_value(of, value, f"{low} to {high - 1}")
+    return number
+
+
+def _bit_value(bit: Field, value: str) -> int:
+    word = value.strip().lower()
+    if bit.is_boolean and word in TRUE | FALSE:
+        return int(word in TRUE)
+    if not bit.is_boolean and word.isdigit():
+        return int(word)
+    raise _no_value(bit, value, "true or false" if bit.is_boolean else "a number")
+
+
+def _bytes(of: Field, value: str) -> bytes:
+    try:
+        return bytes.fromhex(value)
+    except ValueError:
+        raise _no_value(of, value, "bytes as hexadecimal digits") from None
+
+
+def _no_value(of: Field, value: str, expected: str) -> CpmonError:
+    return CpmonError(f"{of.name} has no such value", expected=expected, found=value)

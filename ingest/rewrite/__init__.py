@@ -1,0 +1,1 @@
+"""Dumps written from dumps: slices and merged dumps as MONWRITE files."""

@@ -1,0 +1,1 @@
+"""Comparison tables, and runs compared with each other."""

@@ -1,0 +1,160 @@
+"""The columns of a comparison table: what each run prints in every row, before ratios and claims.
+
+A measured run prints its figures, a difference of runs the differences of their samples, a change
+by how many percent one run differs from another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from ..reductions.reductions import reduction
+from ..render.printing import Printed, blank, percentage, show
+from .row import Row
+from .samples import Samples, difference, quotient, statistic
+from .spec import Change, Difference, Spec
+
+Values = Mapping[str, Any]
+Column = dict[str, Printed]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a store knows of the runs of a table.
+
+    Attributes:
+        summary: run -> the columns of run_summary that rows need. A run without an entry is
+            not in the store.
+        samples: (run, measure) -> single samples.
+        attributes: run -> what was said about it.
+    """
+
+    summary: Mapping[str, Values]
+    samples: Mapping[tuple[str, str], Samples]
+    attributes: Mapping[str, Values]
+
+    def of(self, run: str, measure: str) -> Samples:
+        """The samples of a run, none if it has none."""
+        return self.samples.get((run, measure), {})
+
+
+def columns(spec: Spec, figures: Figures) -> dict[str, Column]:
+    """Run -> label -> what is printed there; also of runs that others are computed from."""
+    found = {run: _measured(spec, run, figures) for run in spec.measured}
+    found |= {made.run: _difference(spec, made, figures) for made in spec.differences}
+    return found | {made.run: _change(spec, made, found) for made in spec.changes}
+
+
+def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
+    """The samples behind a row of samples, also of a difference of runs; none if there are none.
+
+    A sample that only one of the two runs has is no pair, so then there is no difference at all.
+    """
+    made = next((d for d in spec.differences if d.run == run), None)
+    if made is None:
+        return {n: value * row.scale for n, value in figures.of(run, row.samples).items()}
+    measures = row.quotient or (row.samples,)
+    parts = []
+    for measure in measures:
+        these, those = figures.of(made.of, measure), figures.of(made.less, measure)
+        if these.keys() != those.keys():
+            return {}
+        parts.append(difference(these, those))
+    found = quotient(parts[0], parts[1]) if row.quotient else parts[0]
+    return {n: value * row.scale for n, value in found.items()}
+
+
+def _measured(spec: Spec, run: str, figures: Figures) -> Column:
+    column: Column = {}
+    for row in spec.rows:
+        if run not in figures.summary:
+            cell = blank(f"run {run} is not in the store")
+        elif run in row.texts:
+            cell = Printed(row.texts[run], None)
+        elif row.terms:
+            cell = _computed(row, column)
+        else:
+            cell = _cell(spec, row, run, figures)
+        column[row.label] = _noted(row, run, cell)
+    return column
+
+
+def _cell(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
+    """A cell that does not depend on others."""
+    if row.measure:
+        value = figures.summary[run][row.measure]
+        return show(value, row.form, scale=row.scale, reason=_absence(row))
+    if row.attribute:
+        said = figures.attributes.get(run, {}).get(row.attribute)
+        missing = blank(f"{row.label}: run {run} has no attribute {row.attribute}")
+        return missing if said is None else Printed(str(said), None)
+    if row.total:
+        values = figures.of(run, row.total).values()
+        reason = f"{row.label}: run {run} has no {row.total}"
+        total = sum(values, Decimal(0)) if values else None
+        return show(total, row.form, scale=row.scale, reason=reason)
+    return _statistic(spec, row, run, figures)
+
+
+def _statistic(
+    spec: Spec, row: Row, run: str, figures: Figures, *, padded: bool = False
+) -> Printed:
+    values = list(row_samples(spec, row, run, figures).values())
+    if not values:
+        return blank(f"{row.label}: run {run} has no samples of {row.samples}")
+    return statistic(values, whole=row.whole, padded=padded)
+
+
+def _difference(spec: Spec, made: Difference, figures: Figures) -> Column:
+    """Only samples can be subtracted one by one; other rows are for the runs themselves."""
+    column: Column = {}
+    for row in spec.rows:
+        missing = [run for run in (made.of, made.less) if run not in figures.summary]
+        if made.run in row.texts:
+            cell = Printed(row.texts[made.run], None)
+        elif missing:
+            cell = blank(f"run {missing[0]} is not in the store")
+        elif row.terms:
+            cell = _computed(row, column)
+        elif row.samples:
+            cell = _statistic(spec, row, made.run, figures, padded=True)
+        else:
+            cell = blank(f"{row.label}: {made.run} is a difference of samples")
+        column[row.label] = _noted(row, made.run, cell)
+    return column
+
+
+def _change(spec: Spec, made: Change, found: Mapping[str, Column]) -> Column:
+    column: Column = {}
+    for row in spec.rows:
+        if made.run in row.texts:
+            cell = Printed(row.texts[made.run], None)
+        else:
+            cell = percentage(found[made.of][row.label], found[made.base][row.label])
+        column[row.label] = _noted(row, made.run, cell)
+    return column
+
+
+def _noted(row: Row, run: str, cell: Printed) -> Printed:
+    if run not in row.notes or not cell.text:
+        return cell
+    return Printed(f"{cell.text} ({row.notes[run]})", cell.value)
+
+
+def _computed(row: Row, column: Column) -> Printed:
+    """A sum or difference of values as they were printed above."""
+    total = Decimal(0)
+    for sign, label in row.terms:
+        term = column[label]
+        if term.value is None:
+            return blank(term.reason or f"{label} has no value")
+        total += sign * term.value
+    return show(total, row.form)
+
+
+def _absence(row: Row) -> str:
+    absence = reduction("run_summary").column(row.measure).absence
+    return f"{row.label}: not known {absence}" if absence else f"{row.label}: not known"

@@ -1,0 +1,212 @@
+"""The comparison-table engine: a spec and the runs of a store to printed cells.
+
+Cells are in long form, one printed value each, in the order in which an analyst reads them: group
+by group, within a group run by run. Ratios follow as table `<name>_ratios`, claims last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from ...schemas import CpmonError
+from ..render.printing import blank, ratio
+from .claim import Wording, tested
+from .columns import Column, Figures, Values, columns, row_samples
+from .samples import read_samples
+from .spec import Spec
+from .spec_file import load_spec
+
+CALCULATED = "calc"
+CELLS = pa.schema(
+    [
+        pa.field(name, pa.string())
+        for name in ("table", "run_id", "row_label", "value_as_printed", "source_tag")
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One printed value. `text` is empty where there is none, and `reason` says why."""
+
+    table: str
+    run_id: str
+    row_label: str
+    text: str
+    source: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunHeader:
+    """What stands above a run's column: the run it is compared with, and attributes as text."""
+
+    run_id: str
+    base_run_id: str
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonTable:
+    """A comparison, printed. `cells` are in reading order; blocks are told apart by `table`."""
+
+    spec: Spec
+    runs: tuple[RunHeader, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def ratios_table(self) -> str:
+        """Name of the ratio block."""
+        return f"{self.spec.name}_ratios"
+
+    def block(self, table: str) -> dict[tuple[str, str], Cell]:
+        """The cells of one block by (row label, run id)."""
+        return {(c.row_label, c.run_id): c for c in self.cells if c.table == table}
+
+    def reasons(self) -> tuple[str, ...]:
+        """Why cells are empty, each reason once, in order of appearance."""
+        return tuple(dict.fromkeys(c.reason for c in self.cells if c.reason))
+
+    def to_arrow(self) -> pa.Table:
+        """The cells as the published CSVs have them; an empty cell is NULL."""
+        columns = [
+            [c.table for c in self.cells],
+            [c.run_id for c in self.cells],
+            [c.row_label for c in self.cells],
+            [c.text or None for c in self.cells],
+            [c.source for c in self.cells],
+        ]
+        return pa.table(columns, schema=CELLS)
+
+
+def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> ComparisonTable:
+    """The comparison table of a spec, from the runs of a catalogue.
+
+    Args:
+        con: a connection on which the reductions are views.
+        spec: a spec, the name of a shipped one, or a file.
+
+    Raises:
+        CpmonError: the spec is wrong, no run of it is in the store, or a run is there twice.
+    """
+    spec = spec if isinstance(spec, Spec) else load_spec(spec)
+    figures = _figures(con, spec)
+    bases = _bases(spec, figures)
+    printed = columns(spec, figures)
+    cells = list(_block(spec, spec.name, printed))
+    if spec.ratios:
+        ratios = {run: _ratios(spec, run, bases.get(run, ""), printed) for run in spec.runs}
+        cells += _block(spec, f"{spec.name}_ratios", ratios, CALCULATED)
+    cells += [*_claims(spec, printed, figures), *_steps(spec, printed)]
+    return ComparisonTable(spec, _headers(spec, figures, bases), tuple(cells))
+
+
+def _figures(con: duckdb.DuckDBPyConnection, spec: Spec) -> Figures:
+    """All that the spec needs of its runs."""
+    measures = {measure for row in spec.rows for measure in row.sampled}
+    return Figures(
+        summary=_summary(con, spec),
+        samples=read_samples(con, spec.measured, sorted(measures)),
+        attributes=_attributes(con, spec),
+    )
+
+
+def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
+    """Run id -> the columns of run_summary that the spec needs; runs alone need no reduction."""
+    measures = list(dict.fromkeys(r.measure for r in spec.rows if r.measure))
+    names = ["run_id", "system", "base_run_id", *measures]
+    marks = ", ".join("?" for _ in spec.measured)
+    rows = con.execute(
+        f"SELECT {', '.join(names)} FROM {'run_summary' if measures else 'meta.run'} "
+        f"WHERE run_id IN ({marks})",
+        list(spec.measured),
+    ).fetchall()
+    measured = [dict(zip(names, row, strict=True)) for row in rows]
+    found: dict[str, Values] = {str(values["run_id"]): values for values in measured}
+    if len(found) < len(measured):
+        systems = ", ".join(sorted(f"{v['run_id']} of {v['system']}" for v in measured))
+        raise CpmonError("a run is in the store more than once", found=systems)
+    if not found:
+        known = con.execute("SELECT run_id FROM meta.run ORDER BY run_id").fetchall()
+        raise CpmonError(
+            f"none of the runs of {spec.name} is in the store",
+            expected=", ".join(spec.measured),
+            found=", ".join(str(run) for (run,) in known) or "no run",
+            remedy="ingest their dumps with a run file beside each, or with --run-id",
+        )
+    return found
+
+
+def _attributes(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
+    """Run id -> what is known about it: columns of meta.run, then its free attributes."""
+    marks = ", ".join("?" for _ in spec.measured)
+    found = con.execute(f"SELECT * FROM meta.run WHERE run_id IN ({marks})", list(spec.measured))
+    names = [column[0] for column in found.description or ()]
+    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    return {row["run_id"]: {**(row["attributes"] or {}), **row} for row in rows}
+
+
+def _bases(spec: Spec, figures: Figures) -> dict[str, str]:
+    if spec.bases is not None:
+        return dict(spec.bases)
+    named = {run: values["base_run_id"] for run, values in figures.summary.items()}
+    return {run: str(base) for run, base in named.items() if base}
+
+
+def _ratios(spec: Spec, run: str, base: str, printed: Mapping[str, Column]) -> Column:
+    if base not in printed:
+        reason = f"base run {base} is not in this table" if base else f"run {run} names no base run"
+        return {row.label: blank(reason) for row in spec.rows}
+    return {r.label: ratio(printed[run][r.label], printed[base][r.label]) for r in spec.rows}
+
+
+def _block(
+    spec: Spec, table: str, printed: Mapping[str, Column], source: str | None = None
+) -> Iterator[Cell]:
+    computed = set(spec.runs) - set(spec.measured)
+    for group in spec.groups:
+        for run in spec.runs:
+            for row in group:
+                cell = printed[run][row.label]
+                tag = source or (CALCULATED if run in computed else row.source)
+                yield Cell(table, spec.name_of(run), row.label, cell.text, tag, cell.reason)
+
+
+def _claims(spec: Spec, printed: Mapping[str, Column], figures: Figures) -> Iterator[Cell]:
+    rows = {row.label: row for row in spec.rows}
+    for claim in spec.claims:
+        if claim.wording is Wording.CONFIDENCE:
+            row = rows[claim.row]
+            both = [row_samples(spec, row, run, figures) for run in (claim.run, claim.base)]
+            cell = tested(claim, *both)
+        else:
+            cell = claim.cell(printed[claim.run][claim.row], printed[claim.base][claim.row])
+        runs = f"{spec.name_of(claim.base)}|{spec.name_of(claim.run)}"
+        yield Cell(claim.table, runs, claim.label, cell.text, CALCULATED, cell.reason)
+
+
+def _steps(spec: Spec, printed: Mapping[str, Column]) -> Iterator[Cell]:
+    done: Column = {}
+    for step in spec.steps:
+        cell = done[step.label] = step.cell(printed, done)
+        yield Cell(step.table, step.about, step.label, cell.text, CALCULATED, cell.reason)
+
+
+def _headers(spec: Spec, figures: Figures, bases: Mapping[str, str]) -> tuple[RunHeader, ...]:
+    return tuple(
+        RunHeader(
+            spec.name_of(run),
+            spec.name_of(bases.get(run, "")),
+            {key: _text(figures.attributes.get(run, {}).get(key)) for key in spec.header},
+        )
+        for run in spec.runs
+    )
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,124 @@
+"""Single samples of runs: their mean and deviation, differences sample by sample, the t-test.
+
+All but the test is decimal, so that what is printed can be computed again by hand from the
+samples. The standard deviation divides by N, as in the published tables; the test does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Context, Decimal
+
+import duckdb
+
+from ..render.printing import Printed, exact, fixed, significant
+
+MEASURES = (
+    *("duration_s", "virtual_cpu_cs", "cp_cpu_cs", "total_cpu_cs"),
+    *("virtual_ios", "page_reads", "page_writes", "resident_pages", "working_set_pages"),
+    *("read_kb_per_s", "read_kb", "read_passes", "read_s"),
+    *("write_kb_per_s", "write_kb", "write_passes", "write_s"),
+    *("thrasher_score", "burner_score"),
+)
+"""Measures of the view run_samples."""
+
+SD_DIGITS = 4
+SIGNIFICANT_P = 0.05
+"""A difference that chance alone would show more often than this counts for nothing."""
+
+Samples = Mapping[int, Decimal]
+"""Number of the sample -> its value."""
+
+_WIDE = Context(prec=60)
+
+
+def read_samples(
+    con: duckdb.DuckDBPyConnection, runs: Iterable[str], measures: Iterable[str]
+) -> dict[tuple[str, str], Samples]:
+    """(run, measure) -> its samples; a pair without samples is missing."""
+    wanted = list(runs), list(measures)
+    if not all(wanted):
+        return {}
+    rows = con.execute(
+        "SELECT run_id, measure, sample, value FROM run_samples WHERE value IS NOT NULL "
+        "AND list_contains($1, run_id) AND list_contains($2, measure) ORDER BY ALL",
+        wanted,
+    ).fetchall()
+    found: defaultdict[tuple[str, str], dict[int, Decimal]] = defaultdict(dict)
+    for run, measure, sample, value in rows:
+        found[run, measure][sample] = exact(value)
+    return dict(found)
+
+
+def mean(values: Sequence[Decimal]) -> Decimal:
+    """The mean of at least one value."""
+    return _WIDE.divide(sum(values, Decimal(0)), Decimal(len(values)))
+
+
+def deviation(values: Sequence[Decimal]) -> Decimal:
+    """The standard deviation of at least one value; its divisor is their number."""
+    middle = mean(values)
+    squares = [_WIDE.power(_WIDE.subtract(value, middle), 2) for value in values]
+    return _WIDE.sqrt(mean(squares))
+
+
+def statistic(values: Sequence[Decimal], *, whole: bool = False, padded: bool = False) -> Printed:
+    """N/mean/sd of at least one value: `10/38.9/1.221`. The mean is what arithmetic goes on with.
+
+    Args:
+        values: of the samples.
+        whole: mean and deviation are printed as integers. Else the mean has at most one decimal,
+            and the deviation four significant digits, more if they stand before the point.
+        padded: zeros at the end of the deviation stay (2.410).
+    """
+    middle = fixed(mean(values), 0 if whole else 1)
+    spread = fixed(deviation(values), 0) if whole else significant(deviation(values), SD_DIGITS)
+    sd = f"{spread:f}" if padded else _trimmed(spread)
+    return Printed(f"{len(values)}/{_trimmed(middle)}/{sd}", middle)
+
+
+def difference(these: Samples, less: Samples) -> Samples:
+    """Sample by sample, of two runs that have the same samples."""
+    return {sample: value - less[sample] for sample, value in these.items()}
+
+
+def quotient_of(amount: Decimal, divisor: Decimal) -> Decimal:
+    """Amount over divisor, which is not zero, to 60 digits."""
+    return _WIDE.divide(amount, divisor)
+
+
+def quotient(amounts: Samples, times: Samples) -> Samples:
+    """Sample by sample; a sample without time has none, so it is left out."""
+    return {
+        sample: quotient_of(amount, times[sample])
+        for sample, amount in amounts.items()
+        if sample in times and not times[sample].is_zero()
+    }
+
+
+def confidence(these: Sequence[Decimal], those: Sequence[Decimal]) -> int | None:
+    """The level, in whole percent, at which the means of two times two or more values differ.
+
+    Two-sided t-test by Welch, with variances that divide by N - 1: 100 times (1 - p), cut to an
+    integer and never above 99. None where p is above 5 %: then they do not differ significantly.
+    """
+    if len(set(these)) == len(set(those)) == 1:
+        return 99 if these[0] != those[0] else None
+    from scipy import stats
+
+    a, b = _estimates(these), _estimates(those)
+    p = float(stats.ttest_ind_from_stats(*a, *b, equal_var=False).pvalue)
+    return None if p > SIGNIFICANT_P else min(99, math.floor(100 * (1 - p)))
+
+
+def _estimates(values: Sequence[Decimal]) -> tuple[float, float, int]:
+    """Mean, deviation that divides by N - 1, and N."""
+    count = len(values)
+    return float(mean(values)), float(deviation(values)) * math.sqrt(count / (count - 1)), count
+
+
+def _trimmed(value: Decimal) -> str:
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,184 @@
+"""What a metric is: how it is computed from sums, and how it is printed and documented."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..render.printing import Format, Style
+from .report_shape import HEX, Elapsed, Latest, Level, Mean, ReportColumn, Sums, Total
+
+SHORT = {"pages/s": "/s", "frames/s": "/s", "users": ""}
+"""Units as a report prints them below a heading that names what is counted."""
+
+
+class Kind(StrEnum):
+    """How several rows of a view become one value."""
+
+    KEY = "key"
+    """Not at all: it tells objects or times apart."""
+    RATIO = "ratio"
+    """The sum of the numerator over the sum of the denominator."""
+    TOTAL = "total"
+    """The sum of the numerator."""
+    LEVEL = "level"
+    """The mean of the samples."""
+    ELAPSED = "elapsed"
+    """The sum of seconds; in a mean line the length of an interval."""
+    LATEST = "latest"
+    """The value of the last interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How a comparison of runs shows a metric.
+
+    Attributes:
+        rank: its place among the metrics compared, from 1; 0 if it is not compared.
+        digits: decimals, more where a value would show too little.
+        whole: the value is that of the whole run, the intervals are those of its steady state.
+    """
+
+    rank: int
+    digits: int
+    whole: bool
+
+
+NOT_COMPARED = Compared(0, 0, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One row of `metrics/*.csv`.
+
+    Attributes:
+        name: the column of a view. `views`: the reductions that have it; `*` is every one.
+        numerator, denominator: columns that are summed, of a ratio or a total; of a level the
+            numerator is the column whose mean it is, if that has another name. A column that a
+            view selects by SQL of its own takes them for the samples of a comparison alone.
+        factor: what the quotient or sum is multiplied by, as SQL: `1e3`, `1/4096e6`; or empty.
+        expression: SQL over the columns of the view, where numerator and denominator are not
+            enough; they are then what reports and comparisons sum up. In a summary `f` are its
+            facts and `m` its metrics.
+        unit: of what is printed. Shares are 0..1 in views and printed in %.
+        format: decimals, or a style of `printing.Style`, or hex.
+        width, heading: of the column in reports; bars separate the lines of a heading.
+        label: its name where there is room, as in comparisons; the heading by default.
+        compared: how comparisons of runs show it.
+        since: the first CP level whose records have it; empty if all have.
+        meaning: documentation with range and meaning of NULL; empty where the SQL has it.
+        place: file and line of the row.
+    """
+
+    name: str
+    views: tuple[str, ...]
+    kind: Kind
+    numerator: str
+    denominator: str
+    factor: str
+    expression: str
+    unit: str
+    format: str
+    width: int
+    heading: str
+    label: str
+    compared: Compared
+    since: str
+    meaning: str
+    place: str
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether it is computed from other columns, unless the SQL of a view selects it."""
+        return self.kind is Kind.RATIO or (self.kind is Kind.TOTAL and self.numerator != self.name)
+
+    @property
+    def sampled(self) -> str:
+        """The column that an interval has a sample of: of a ratio over its denominator."""
+        return self.numerator or self.name
+
+    @property
+    def title(self) -> str:
+        """Its name on one line."""
+        return self.label or self.heading.replace("|", " ")
+
+    @property
+    def scale(self) -> int:
+        """What values are multiplied by before they are printed."""
+        return 100 if self.unit == "%" else 1
+
+    @property
+    def multiplier(self) -> float:
+        """The factor as a number."""
+        above, _, below = self.factor.partition("/")
+        return float(above or 1) / float(below or 1)
+
+    @property
+    def mean(self) -> Mean | None:
+        """What several intervals give; None for a key."""
+        match self.kind:
+            case Kind.RATIO:
+                return Sums(self.numerator, self.denominator, self.multiplier)
+            case Kind.TOTAL:
+                return Total(self.numerator, self.multiplier)
+            case Kind.LEVEL:
+                return Level()
+            case Kind.ELAPSED:
+                return Elapsed()
+            case Kind.LATEST:
+                return Latest()
+        return None
+
+    def report_column(
+        self, heading: str | None = None, width: int | None = None, form: str | None = None
+    ) -> ReportColumn:
+        """The metric as a column of a report.
+
+        Args:
+            heading, width, form: instead of its own.
+        """
+        form = form or self.format
+        return ReportColumn(
+            self.name,
+            heading or self.heading,
+            SHORT.get(self.unit, self.unit),
+            width or self.width,
+            print_rule(form),
+            self.scale,
+            self.mean,
+            HEX if form == "hex" else 10,
+        )
+
+    def row_sql(self, prefix: str = "") -> str:
+        """Its expression over the columns of one row.
+
+        Args:
+            prefix: qualifies the columns: `s.`.
+        """
+        value = self._scaled(f"CAST({prefix}{self.numerator} AS DOUBLE)")
+        if not self.denominator:
+            return value
+        return f"{value} / nullif({prefix}{self.denominator}, 0)"
+
+    def aggregate_sql(self) -> str:
+        """Its expression over several rows, without what the numerator is not known of."""
+        if self.kind is Kind.LEVEL:
+            return f"AVG({self.numerator or self.name})"
+        value = self._scaled(f"CAST(SUM({self.numerator}) AS DOUBLE)")
+        if not self.denominator:
+            return value
+        measured = f"CASE WHEN {self.numerator} IS NOT NULL THEN {self.denominator} END"
+        return f"{value} / nullif(SUM({measured}), 0)"
+
+    def _scaled(self, value: str) -> str:
+        above, _, below = self.factor.partition("/")
+        if above not in ("", "1"):
+            value = f"{above} * {value}"
+        return f"{value} / {below}" if below else value
+
+
+def print_rule(form: str) -> Format:
+    """The print rule that a format names: decimals, a style, or hex."""
+    if form.isdigit():
+        return Format(int(form))
+    return Format(0) if form == "hex" else Format(style=Style(form))

@@ -1,0 +1,150 @@
+"""The views that metrics make: of each reduction with metrics the public view over its sums.
+
+A file of `sql/` selects keys, levels and sums. If the reduction has metrics that are computed, the
+file becomes a private view, and a public one over it has, in this order, the keys up to `seconds`,
+the metrics in the order of their rows, and the rest of the columns. A summary has no sums that a
+reader could add up: its metrics are computed over the rows of another view.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ...schemas import CpmonError
+from ...schemas.lookup import unknown
+from .metric import Kind, Metric
+from .registry import metrics_of
+from .select_list import WIDTH, ParsedView, SelectItem, folded
+
+LAST_KEY = "seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A view whose metrics are computed over the rows of another: one line for each key.
+
+    Attributes:
+        rows: the view that is summed up. key: its column that tells the lines apart.
+        where: which of its rows count. name: of the private view with the metrics.
+    """
+
+    rows: str
+    key: str
+    where: str
+    name: str
+
+
+SUMMARIES = {"run_summary": Summary("_run_interval", "run_id", "is_steady", "_run_metrics")}
+
+
+def with_metrics(files: Iterable[ParsedView]) -> list[ParsedView]:
+    """The views of some files, and the views that their metrics make.
+
+    Raises:
+        CpmonError: a metric names a column that its view does not have.
+    """
+    by_name = {view.name: view for view in files}
+    views: list[ParsedView] = []
+    for view in by_name.values():
+        metrics = metrics_of(view.name)
+        columns = [item.name for item in view.items]
+        if not any(m.is_computed and m.name not in columns for m in metrics.values()):
+            views.append(view)
+        elif view.name in SUMMARIES:
+            views += _summed(view, metrics, by_name)
+        else:
+            views += _by_row(view, metrics)
+    return views
+
+
+def _by_row(view: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedView]:
+    """The private view of the sums, and the public one, line by line over it."""
+    sums = replace(view, name=f"_{view.name}", items=_documented(view, metrics))
+    columns = [item.name for item in view.items]
+    keys = _keys(columns)
+    parts = [*keys]
+    for metric in metrics.values():
+        if metric.name in columns:
+            parts += [] if metric.name in keys else [metric.name]
+            continue
+        if not metric.expression:
+            _check(metric, columns)
+        parts.append(_column(metric, metric.expression or metric.row_sql()))
+    shown = {*keys, *metrics}
+    parts += [name for name in columns if name not in shown]
+    yield sums
+    yield view.over(f"{_select(parts)}\nFROM {sums.name}")
+
+
+def _summed(
+    view: ParsedView, metrics: Mapping[str, Metric], views: Mapping[str, ParsedView]
+) -> Iterator[ParsedView]:
+    """The private view of the file, that of the metrics, and the public one that joins them."""
+    summary = SUMMARIES[view.name]
+    own = replace(view, name=f"_{view.name}", items=_documented(view, metrics))
+    columns = [item.name for item in view.items]
+    below = [item.name for item in views[summary.rows].items]
+    parts = [f"f.{name}" for name in _keys(columns)]
+    aggregates = [summary.key]
+    for metric in metrics.values():
+        if metric.name in columns:
+            parts += [] if f"f.{metric.name}" in parts else [f"f.{metric.name}"]
+        elif metric.expression:
+            parts.append(_column(metric, metric.expression))
+        elif metric.kind in (Kind.RATIO, Kind.TOTAL, Kind.LEVEL):
+            _check(metric, below)
+            aggregates.append(_column(metric, metric.aggregate_sql()))
+            parts.append(f"m.{metric.name}")
+    where = f"FROM {summary.rows}\nWHERE {summary.where}\nGROUP BY {summary.key}"
+    yield own
+    yield ParsedView.from_select(
+        summary.name,
+        f"The metrics of {view.name} that follow from the rows of {summary.rows} alone.",
+        f"{_select(aggregates)}\n{where}",
+    )
+    join = f"LEFT JOIN {summary.name} AS m ON m.{summary.key} = f.{summary.key}"
+    yield view.over(f"{_select(parts)}\nFROM {own.name} AS f\n{join}")
+
+
+def _documented(view: ParsedView, metrics: Mapping[str, Metric]) -> tuple[SelectItem, ...]:
+    """The columns; those that are metrics with the meaning of these."""
+    for item in view.items:
+        if item.name in metrics and metrics[item.name].expression:
+            raise CpmonError(
+                "a metric has an expression, but the SQL of its view selects it",
+                place=f"metrics/{metrics[item.name].place}",
+                found=f"{item.name} in {view.name}.sql",
+            )
+    return tuple(
+        replace(item, comment=_comment(metrics[item.name].meaning))
+        if item.name in metrics and metrics[item.name].meaning
+        else item
+        for item in view.items
+    )
+
+
+def _keys(columns: list[str]) -> list[str]:
+    """The columns that lead a view: those up to the elapsed time."""
+    return columns[: columns.index(LAST_KEY) + 1]
+
+
+def _check(metric: Metric, columns: list[str]) -> None:
+    for name in (metric.numerator or metric.name, metric.denominator):
+        if name and name not in columns:
+            what = f"column for the metric {metric.name}"
+            raise unknown(what, name, columns, place=f"metrics/{metric.place}")
+
+
+def _column(metric: Metric, expression: str) -> str:
+    return f"{_comment(metric.meaning)}\n       {folded(f'{expression} AS {metric.name}', 9)}"
+
+
+def _comment(text: str) -> str:
+    lines = textwrap.wrap(text, WIDTH - len("       -- "), break_on_hyphens=False)
+    return "\n       ".join(f"-- {line}" for line in lines)
+
+
+def _select(parts: list[str]) -> str:
+    return "SELECT " + ",\n       ".join(parts)

@@ -1,0 +1,1 @@
+"""Reductions: documented SQL over landed records."""

@@ -1,0 +1,197 @@
+"""The SQL files of `sql/`: parsed as far as documentation and order need it.
+
+One file holds one view: a comment block, `CREATE OR REPLACE VIEW name AS`, and a SELECT in the
+portable subset, whose columns are documented by the comments above them. A column that is selected
+as it is from another reduction inherits its documentation.
+"""
+
+from __future__ import annotations
+
+import functools
+import graphlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from ...schemas import CpmonError
+from ...schemas.lookup import fold, unknown
+from ..metrics.select_list import ParsedView, SelectItem, common_table, select_items, sources
+from ..metrics.views import with_metrics
+from ..reports.rollups import rollup_of
+from .system_settings import settings_view
+
+_VIEW = re.compile(
+    r"\A(?P<doc>(?:--[^\n]*\n)+)"
+    r"CREATE OR REPLACE VIEW (?P<name>\w+) AS\n"
+    r"(?P<select>.*?);?\s*\Z",
+    re.DOTALL,
+)
+
+COMMON = {"system": "System.", "interval_end": "End of the interval, UTC.", "run_id": "Run."}
+"""Documentation of columns that most reductions have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReducedColumn:
+    """A column of a reduction. `doc` says unit, range and what NULL means."""
+
+    name: str
+    doc: str
+
+    @property
+    def absence(self) -> str:
+        """What NULL means, as the doc says it ("without SYTPRP deltas"); empty if never NULL."""
+        _, found, rest = self.doc.partition("NULL ")
+        return rest.strip().rstrip(".") if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """One view: its SQL as written, and what its comments say.
+
+    `sql` creates the view in the current schema; `select` is its query alone, whose output names
+    are those of `columns`. `reads` are the relations it names: `interval.sytprp`, `_interval`.
+    """
+
+    name: str
+    doc: str
+    columns: tuple[ReducedColumn, ...]
+    sql: str
+    select: str
+    reads: tuple[str, ...]
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only other reductions should read it."""
+        return self.name.startswith("_")
+
+    @property
+    def rollup(self) -> str:
+        """The SQL of its roll-ups; empty if it has none."""
+        rollup = rollup_of(self.name)
+        return rollup.definition if rollup else ""
+
+    def column(self, name: str) -> ReducedColumn:
+        """The column of that name.
+
+        Raises:
+            CpmonError: there is none.
+        """
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise unknown("column", name, [c.name for c in self.columns], place=self.name)
+
+
+@functools.cache
+def reductions() -> tuple[Reduction, ...]:
+    """Every shipped reduction with what its metrics make of it, each behind those it reads."""
+    folder = files(__package__) / "sql"
+    parsed = (parse(file) for file in folder.iterdir() if file.name.endswith(".sql"))
+    return ordered([*with_metrics(parsed), settings_view()])
+
+
+def reduction(name: str) -> Reduction:
+    """The reduction of that name.
+
+    Raises:
+        CpmonError: there is none.
+    """
+    for candidate in reductions():
+        if candidate.name == fold(name):
+            return candidate
+    raise unknown("reduction", name, [r.name for r in reductions() if not r.is_private])
+
+
+def parse(file: Traversable) -> ParsedView:
+    """Parse a file.
+
+    Raises:
+        CpmonError: the file has not the shape that the module's docstring describes.
+    """
+    text = file.read_text(encoding="utf-8")
+    match = _VIEW.match(text)
+    if match is None:
+        raise CpmonError(
+            "a reduction is not one documented view",
+            place=file.name,
+            expected="comment lines, CREATE OR REPLACE VIEW name AS, SELECT",
+        )
+    name = match["name"]
+    if f"{name}.sql" != file.name:
+        raise CpmonError(
+            "a reduction's file is not called as its view",
+            place=file.name,
+            expected=f"{name}.sql",
+        )
+    return ParsedView.from_select(name, comment(match["doc"]), match["select"].strip())
+
+
+def comment(block: str) -> str:
+    """Comment lines as one running text; an empty comment line starts a new paragraph."""
+    lines = [line.strip().removeprefix("--").strip() for line in block.strip().splitlines()]
+    paragraphs = "\n".join(lines).split("\n\n")
+    return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def _documented(view: ParsedView, below: Mapping[str, Reduction]) -> Reduction:
+    """The view with the documentation of all columns.
+
+    Args:
+        below: the reductions that it reads, by name.
+
+    Raises:
+        CpmonError: a column has no comment and inherits none.
+    """
+    columns = []
+    for item in view.items:
+        doc = comment(item.comment) or _inherited(item, view.select, below) or COMMON.get(item.name)
+        if not doc or not item.name.isidentifier():
+            raise CpmonError(
+                "a column of a reduction has no comment",
+                place=f"{view.name}.sql",
+                expected="a comment with unit, range and meaning of NULL above every column, "
+                "or a column that another reduction documents",
+                found=item.name,
+            )
+        columns.append(ReducedColumn(item.name, doc))
+    return Reduction(view.name, view.doc, tuple(columns), view.sql, view.select, view.reads)
+
+
+def _inherited(item: SelectItem, select: str, below: Mapping[str, Reduction]) -> str | None:
+    """The documentation of the column that an item of a query selects as it is."""
+    relations = sources(select)
+    of_one = next(iter(relations.values())) if len(relations) == 1 else ""
+    relation = relations.get(item.relation, "") if item.relation else of_one
+    if relation in below:
+        columns = below[relation].columns
+        return next((column.doc for column in columns if column.name == item.column), None)
+    own = common_table(select, relation) if item.column else ""
+    same = next((i for i in select_items(own) if i.name == item.column), None) if own else None
+    return _inherited(same, own, below) if same else None
+
+
+def ordered(views: Iterable[ParsedView]) -> tuple[Reduction, ...]:
+    """The reductions so that each stands behind those it reads; otherwise by name.
+
+    Raises:
+        CpmonError: one reads a view that no file defines, they read each other in a ring, or a
+            column is not documented.
+    """
+    by_name = {view.name: view for view in sorted(views, key=lambda view: view.name)}
+    graph = {view.name: [r for r in view.reads if "." not in r] for view in by_name.values()}
+    for name, reads in graph.items():
+        for read in reads:
+            if read not in by_name:
+                raise unknown("reduction", read, by_name, place=f"{name}.sql")
+    try:
+        order = tuple(graphlib.TopologicalSorter(graph).static_order())
+    except graphlib.CycleError as error:
+        ring = " reads ".join(error.args[1])
+        raise CpmonError("reductions read each other in a ring", found=ring) from None
+    documented: dict[str, Reduction] = {}
+    for name in order:
+        documented[name] = _documented(by_name[name], documented)
+    return tuple(documented.values())

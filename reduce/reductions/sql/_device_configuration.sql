@@ -1,0 +1,86 @@
+-- What is known of a device from configuration records and from varying it on,
+-- and for how long. One row per system, device and record (D1R6, D6R1); a row
+-- is in force from valid_from until the next record of the same device.
+CREATE OR REPLACE VIEW _device_configuration AS
+WITH recorded AS (
+  SELECT system,
+         tod,
+         rdevdev,
+         rdevclas,
+         rdevdvid,
+         calmodln,
+         rdevcuid,
+         rdevcumn,
+         rdevlpm,
+         rdevchps
+  FROM monitor.mtrdev
+  UNION ALL
+  SELECT system,
+         tod,
+         rdevdev,
+         rdevclas,
+         rdevdvid,
+         calmodln,
+         rdevcuid,
+         rdevcumn,
+         rdevlpm,
+         rdevchps
+  FROM monitor.iodvon
+),
+device AS (
+  SELECT system,
+         rdevdev AS device,
+         tod AS valid_from,
+         MAX(CAST(rdevclas AS INTEGER)) AS device_class,
+         MAX(rdevdvid) AS type_number,
+         MAX(CAST(calmodln AS INTEGER)) AS model,
+         MAX(rdevcuid) AS unit_number,
+         MAX(CAST(rdevcumn AS BIGINT)) AS unit_model,
+         MAX(CAST(rdevlpm AS INTEGER)) AS mask,
+         -- In halves: a signed number cannot hold all eight ids.
+         MAX(CAST(rdevchps >> 32 AS BIGINT)) AS first_paths,
+         MAX(CAST(rdevchps & 4294967295 AS BIGINT)) AS last_paths
+  FROM recorded
+  GROUP BY system, rdevdev, tod
+),
+spelled AS (
+  SELECT system,
+         device,
+         valid_from,
+         device_class,
+         type_number || '-' || CAST(model AS VARCHAR) AS device_type,
+         unit_number || '-' || upper(to_hex(unit_model)) AS control_unit,
+         mask,
+         upper(lpad(to_hex(first_paths), 8, '0')
+               || lpad(to_hex(last_paths), 8, '0')) AS ids
+  FROM device
+)
+SELECT system,
+       -- Device number.
+       device,
+       -- Time of the record, UTC.
+       valid_from,
+       -- Time of the next one, UTC; NULL while none has followed.
+       LEAD(valid_from) OVER (
+         PARTITION BY system, device ORDER BY valid_from
+       ) AS valid_until,
+       -- Class code of the device: 4 is an ECKD disk, 2 a network or FCP device
+       -- (believed). NULL when the record has none.
+       device_class,
+       -- Type and model, such as 3390-3. NULL when the record has none.
+       device_type,
+       -- Type and hexadecimal model of the control unit, such as 3990-E9. NULL
+       -- when the record has none.
+       control_unit,
+       -- Ids of the channel paths that the path mask allows, such as 1A 2A;
+       -- empty where it allows none. NULL when the record has none.
+       trim(CASE WHEN mask & 128 > 0 THEN substr(ids, 1, 2) ELSE '' END
+            || CASE WHEN mask & 64 > 0 THEN ' ' || substr(ids, 3, 2) ELSE '' END
+            || CASE WHEN mask & 32 > 0 THEN ' ' || substr(ids, 5, 2) ELSE '' END
+            || CASE WHEN mask & 16 > 0 THEN ' ' || substr(ids, 7, 2) ELSE '' END
+            || CASE WHEN mask & 8 > 0 THEN ' ' || substr(ids, 9, 2) ELSE '' END
+            || CASE WHEN mask & 4 > 0 THEN ' ' || substr(ids, 11, 2) ELSE '' END
+            || CASE WHEN mask & 2 > 0 THEN ' ' || substr(ids, 13, 2) ELSE '' END
+            || CASE WHEN mask & 1 > 0 THEN ' ' || substr(ids, 15, 2) ELSE '' END
+       ) AS paths
+FROM spelled;

@@ -1,0 +1,74 @@
+-- I/Os of each device and interval (D6R3). The channel subsystem may time only
+-- some of the I/Os (SCGCOUNT of SCGSSCH): the times here are those of all, in
+-- proportion. The counts of 16 bits stand in where those of 32 bits are not
+-- kept.
+CREATE OR REPLACE VIEW _device_interval AS
+WITH counted AS (
+  SELECT system,
+         interval_end,
+         rdevdev AS device,
+         MAX(CAST(rdevsid AS BIGINT)) AS subchannel,
+         MAX(rdevser) AS volser,
+         SUM(seconds) AS seconds,
+         TRY_CAST(SUM(greatest(scgssch, scmssch)) AS BIGINT) AS starts,
+         TRY_CAST(SUM(greatest(scgcount, scmcount)) AS BIGINT) AS timed,
+         TRY_CAST(SUM(rdevmcia) AS BIGINT) AS avoided,
+         CAST(SUM(scmfptim) AS DOUBLE) * 128e-6 AS pending,
+         CAST(SUM(scmddtim) AS DOUBLE) * 128e-6 AS disconnect,
+         CAST(SUM(scmcntim) AS DOUBLE) * 128e-6 AS connected,
+         CAST(SUM(scmcqtim) AS DOUBLE) * 128e-6 AS unit_queue,
+         TRY_CAST(SUM(hfctio) AS BIGINT) AS queued_samples,
+         TRY_CAST(SUM(hfrdevct) AS BIGINT) AS queue_samples
+  FROM interval.ioddev
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end, rdevdev
+),
+scaled AS (
+  SELECT system,
+         interval_end,
+         device,
+         subchannel,
+         volser,
+         seconds,
+         starts,
+         avoided,
+         pending,
+         disconnect,
+         connected,
+         unit_queue,
+         queued_samples,
+         queue_samples,
+         CASE WHEN starts = 0 THEN 1e0
+              ELSE CAST(starts AS DOUBLE) / nullif(timed, 0)
+         END AS untimed
+  FROM counted
+)
+SELECT system,
+       interval_end,
+       -- Device number.
+       device,
+       -- Subchannel number.
+       subchannel,
+       -- Volume serial. NULL for a device without one.
+       nullif(trim(volser), '') AS volser,
+       -- Elapsed seconds between its two samples. NULL at a first sample.
+       seconds,
+       -- Start and resume subchannels. NULL at a first sample.
+       starts,
+       -- I/Os that the minidisk cache saved. NULL at a first sample.
+       avoided,
+       -- Function pending, seconds. NULL at a first sample, or if no I/O was
+       -- timed.
+       pending * untimed AS pending_seconds,
+       -- Disconnected, seconds. NULL at a first sample, or if no I/O was timed.
+       disconnect * untimed AS disconnect_seconds,
+       -- Connected, seconds. NULL at a first sample, or if no I/O was timed.
+       connected * untimed AS connect_seconds,
+       -- Queued in the control unit, seconds, part of the times above. NULL at
+       -- a first sample, if no I/O was timed, or if the record ends before it.
+       unit_queue * untimed AS unit_queue_seconds,
+       -- I/Os that high-frequency samples found queued. NULL at a first sample.
+       queued_samples,
+       -- High-frequency samples. NULL at a first sample.
+       queue_samples
+FROM scaled;

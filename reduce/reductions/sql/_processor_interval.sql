@@ -1,0 +1,62 @@
+-- CPU time of each processor and interval as sums, before any division.
+-- Times are in TOD units, 4096 to the microsecond. Two dumps that both hold
+-- the interval give one row: the deltas of the second copy are NULL and add
+-- nothing.
+CREATE OR REPLACE VIEW _processor_interval AS
+WITH sampled AS (
+  SELECT system,
+         interval_end,
+         pfxcpuad AS cpu,
+         MAX(CAST(pfxcputy AS INTEGER)) AS cpu_type,
+         SUM(seconds) AS seconds,
+         TRY_CAST(SUM(pfxutime + pfxtmsys) AS BIGINT) AS busy_tod,
+         TRY_CAST(SUM(pfxprbtm) AS BIGINT) AS emulation_tod,
+         TRY_CAST(SUM(pfxutime - pfxprbtm) AS BIGINT) AS cp_user_tod,
+         TRY_CAST(SUM(pfxtmsys) AS BIGINT) AS cp_system_tod,
+         TRY_CAST(SUM(pfxtotwt) AS BIGINT) AS wait_tod,
+         TRY_CAST(SUM(pfxspint) AS BIGINT) AS spin_tod,
+         TRY_CAST(SUM(pfxspinc) AS BIGINT) AS spins,
+         TRY_CAST(SUM(pfxruncp) AS BIGINT) AS sie_entries,
+         TRY_CAST(SUM(calfstph) AS BIGINT) AS fast_entries
+  FROM interval.sytprp
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end, pfxcpuad
+)
+SELECT s.system,
+       s.interval_end,
+       -- Address of the processor.
+       s.cpu,
+       -- Type code of the processor (SYTPRP_PFXCPUTY). NULL in records of
+       -- releases that do not write it.
+       s.cpu_type,
+       -- Whether it is the master processor. NULL without a configuration
+       -- record.
+       c.is_master,
+       -- Elapsed seconds between its two samples. NULL at a first sample.
+       s.seconds,
+       -- Running: user time and system time, TOD units. NULL at a first sample.
+       s.busy_tod,
+       -- Running a guest under SIE, TOD units. NULL at a first sample.
+       s.emulation_tod,
+       -- CP work charged to users, TOD units. NULL at a first sample.
+       s.cp_user_tod,
+       -- CP work charged to nobody, TOD units. NULL at a first sample.
+       s.cp_system_tod,
+       -- Waiting, TOD units. NULL at a first sample.
+       s.wait_tod,
+       -- Spinning on CP locks, TOD units; part of CP work. NULL at a first
+       -- sample.
+       s.spin_tod,
+       -- Spins on CP locks. NULL at a first sample.
+       s.spins,
+       -- Times that CP ran a user (SYTPRP_PFXRUNCP). NULL at a first sample.
+       s.sie_entries,
+       -- Entries into guests by a fast path (SYTPRP_CALFSTPH). NULL at a first
+       -- sample.
+       s.fast_entries
+FROM sampled AS s
+LEFT JOIN _processor_configuration AS c
+  ON c.system = s.system
+  AND c.cpu = s.cpu
+  AND c.valid_from <= s.interval_end
+  AND (c.valid_until IS NULL OR c.valid_until > s.interval_end);

@@ -1,0 +1,105 @@
+-- What happened to a system and its monitoring, one row each. Two dumps that
+-- both hold a record give one row.
+CREATE OR REPLACE VIEW _system_events AS
+SELECT system,
+       -- When it happened, UTC.
+       tod AS event_at,
+       -- What kind of thing happened.
+       'monitor' AS kind,
+       -- What happened, in words.
+       calcmd AS event_text
+FROM monitor.mtrecm
+WHERE calcmd IS NOT NULL
+UNION
+SELECT system,
+       COALESCE(caltod_at, tod) AS event_at,
+       'monitor' AS kind,
+       calcmd AS event_text
+FROM monitor.mtrscm
+WHERE calcmd IS NOT NULL
+UNION
+SELECT system,
+       tod AS event_at,
+       'data loss' AS kind,
+       CAST(lostrcct AS VARCHAR) || ' event records lost' AS event_text
+FROM monitor.mtrsus
+WHERE lostrcct IS NOT NULL
+UNION
+SELECT system,
+       tod AS event_at,
+       'data loss' AS kind,
+       'recording of events suspended' AS event_text
+FROM monitor.mtrsos
+UNION
+SELECT system,
+       interval_end AS event_at,
+       'gap' AS kind,
+       'no samples for ' || CASE WHEN seconds < 600
+              THEN CAST(CAST(ROUND(seconds) AS BIGINT) AS VARCHAR) || ' s'
+              ELSE CAST(CAST(ROUND(seconds / 60) AS BIGINT) AS VARCHAR)
+                || ' min'
+         END
+         AS event_text
+FROM meta.interval
+WHERE gap AND seconds IS NOT NULL
+UNION
+SELECT system,
+       interval_end AS event_at,
+       'IPL' AS kind,
+       'CP was loaded since the sample before' AS event_text
+FROM meta.interval
+WHERE restart
+UNION
+SELECT system,
+       tod AS event_at,
+       'SET SRM' AS kind,
+       'IABIAS '
+         || CAST(srmbiasi AS VARCHAR) || ' ' || CAST(srmbiasd AS VARCHAR)
+         || ', DSPSLICE '
+         || CAST(
+           CAST(CAST(srmtslic AS DOUBLE) / 4096e3 AS DECIMAL(18, 3)) AS VARCHAR
+         ) || ' ms'
+         || ', LDUBUF ' || CAST(srmp1ldg AS VARCHAR)
+         || ' ' || CAST(srmp2ldg AS VARCHAR)
+         || ' ' || CAST(srmp3ldg AS VARCHAR)
+         || ', STORBUF ' || CAST(srmp1wss AS VARCHAR)
+         || ' ' || CAST(srmp2wss AS VARCHAR)
+         || ' ' || CAST(srmp3wss AS VARCHAR)
+         || ', DSPBUF ' || CAST(srml1dsp AS VARCHAR)
+         || ' ' || CAST(srml2dsp AS VARCHAR)
+         || ' ' || CAST(srml3dsp AS VARCHAR)
+         || ', MAXWSS ' || CAST(srmwssmp AS VARCHAR)
+         || ', XSTORE ' || CAST(srmxpctg AS VARCHAR) AS event_text
+FROM monitor.sclsrm
+WHERE srmbiasi IS NOT NULL
+UNION
+SELECT system,
+       tod AS event_at,
+       'capability' AS kind,
+       'CPU capability ' || CAST(cpucapab AS VARCHAR) AS event_text
+FROM monitor.mtrccc
+WHERE cpucapab IS NOT NULL
+UNION
+SELECT system,
+       tod AS event_at,
+       'storage' AS kind,
+       'standby '
+         || CAST(CAST(ROUND(sysgstby / 1048576e0) AS BIGINT) AS VARCHAR)
+         || ' MB, reserved '
+         || CAST(CAST(ROUND(sysgstrs / 1048576e0) AS BIGINT) AS VARCHAR)
+         || ' MB'
+         AS event_text
+FROM monitor.mtrmcc
+WHERE sysgstby IS NOT NULL
+UNION
+SELECT system,
+       tod AS event_at,
+       'storage' AS kind,
+       'central storage added' AS event_text
+FROM monitor.stoadd
+UNION
+SELECT system,
+       tod AS event_at,
+       'storage' AS kind,
+       'central storage is about to be added or removed' AS event_text
+FROM monitor.storst;

@@ -1,0 +1,101 @@
+-- Share and storage of each user (D1R15, D4R1; share changes of D2R4), one row
+-- per user and time that they hold. A row that says the same as the one before
+-- is left out, so that a user who logs on every day has one row.
+CREATE OR REPLACE VIEW _user_configuration AS
+WITH told AS (
+  SELECT system,
+         vmduser AS userid,
+         tod,
+         CAST(vmdrelsh AS DOUBLE) AS relative_share,
+         CAST(vmdabssh AS DOUBLE) AS absolute_share,
+         CAST(vmdssize AS DOUBLE) AS size_bytes,
+         CAST(ascdefsz AS DOUBLE) AS last_byte
+  FROM monitor.mtrusr
+  UNION ALL
+  SELECT system,
+         vmduser AS userid,
+         tod,
+         CAST(vmdrelsh AS DOUBLE) AS relative_share,
+         CAST(vmdabssh AS DOUBLE) AS absolute_share,
+         CAST(vmdssize AS DOUBLE) AS size_bytes,
+         CAST(ascdefsz AS DOUBLE) AS last_byte
+  FROM monitor.uselon
+  UNION ALL
+  SELECT system,
+         vmduser AS userid,
+         tod,
+         CAST(vmdrelsh AS DOUBLE) AS relative_share,
+         CAST(vmdabssh AS DOUBLE) AS absolute_share,
+         CAST(NULL AS DOUBLE) AS size_bytes,
+         CAST(NULL AS DOUBLE) AS last_byte
+  FROM monitor.sclshr
+),
+once AS (
+  SELECT system,
+         userid,
+         tod,
+         MAX(nullif(relative_share, 0)) AS relative_share,
+         MAX(nullif(absolute_share, 0)) / 65536 AS absolute_share,
+         MAX(CASE WHEN last_byte > 0 THEN (last_byte + 1) / 1048576
+                  ELSE size_bytes / 1048576 END) AS storage_mib
+  FROM told
+  GROUP BY system, userid, tod
+),
+filled AS (
+  SELECT system,
+         userid,
+         tod,
+         relative_share,
+         absolute_share,
+         storage_mib,
+         COUNT(storage_mib) OVER (
+           PARTITION BY system, userid ORDER BY tod
+         ) AS logon
+  FROM once
+),
+known AS (
+  SELECT system,
+         userid,
+         tod,
+         relative_share,
+         absolute_share,
+         MAX(storage_mib) OVER (
+           PARTITION BY system, userid, logon
+         ) AS storage_mib
+  FROM filled
+),
+followed AS (
+  SELECT system,
+         userid,
+         tod,
+         relative_share,
+         absolute_share,
+         storage_mib,
+         LAG(tod) OVER w AS earlier,
+         LAG(relative_share) OVER w AS relative_before,
+         LAG(absolute_share) OVER w AS absolute_before,
+         LAG(storage_mib) OVER w AS storage_before
+  FROM known
+  WINDOW w AS (PARTITION BY system, userid ORDER BY tod)
+)
+SELECT system,
+       -- User id.
+       userid,
+       -- From when on, UTC.
+       tod AS valid_from,
+       -- Until when, UTC. NULL in the latest row of a user.
+       LEAD(tod) OVER (PARTITION BY system, userid ORDER BY tod) AS valid_until,
+       -- Relative share (VMDRELSH). NULL while the share is absolute.
+       relative_share,
+       -- Absolute share of the system (VMDABSSH; X'00010000' is the whole),
+       -- 0..1. NULL while the share is relative.
+       absolute_share,
+       -- Virtual storage, MiB: the size of the primary address space
+       -- (ASCDEFSZ), or VMDSSIZE where the record ends before it. NULL in a row
+       -- that only a share change has made.
+       storage_mib
+FROM followed
+WHERE earlier IS NULL
+  OR COALESCE(relative_share, -1) <> COALESCE(relative_before, -1)
+  OR COALESCE(absolute_share, -1) <> COALESCE(absolute_before, -1)
+  OR COALESCE(storage_mib, -1) <> COALESCE(storage_before, -1);

@@ -1,0 +1,222 @@
+-- Sessions of users, changes of their virtual machines and of what the
+-- scheduler is told about them, one row each. A logon or logoff of all
+-- virtual processors of a user is one. Ends of transactions and moves between
+-- the scheduler's lists are left out: there are too many. Two dumps that both
+-- hold a record give one row.
+CREATE OR REPLACE VIEW _user_events AS
+WITH joined AS (
+  SELECT system,
+         vmduser,
+         vmdcpuad,
+         tod_us,
+         MIN(tod) AS event_at,
+         MAX(CASE WHEN ascdefsz > 0 THEN ascdefsz + 1e0
+                  ELSE vmdssize + 0e0
+             END) / 1048576 AS mib,
+         MAX(CAST(vmdrelsh AS BIGINT)) AS relative_share,
+         MAX(CAST(vmdabssh AS BIGINT)) AS absolute_share
+  FROM monitor.uselon
+  GROUP BY system, vmduser, vmdcpuad, tod_us
+),
+joined_apart AS (
+  -- A user's virtual processors come at once: what lies apart is a session.
+  SELECT system,
+         vmduser,
+         vmdcpuad,
+         tod_us,
+         event_at,
+         mib,
+         relative_share,
+         absolute_share,
+         CASE WHEN tod_us - LAG(tod_us) OVER (
+                PARTITION BY system, vmduser ORDER BY tod_us, vmdcpuad
+              ) <= 1000000 THEN 0 ELSE 1
+         END AS begins
+  FROM joined
+),
+joined_session AS (
+  SELECT system,
+         vmduser,
+         event_at,
+         mib,
+         relative_share,
+         absolute_share,
+         SUM(begins) OVER (
+           PARTITION BY system, vmduser ORDER BY tod_us, vmdcpuad
+           ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+         ) AS session
+  FROM joined_apart
+),
+logon AS (
+  SELECT system,
+         vmduser,
+         MIN(event_at) AS event_at,
+         COUNT(*) AS processors,
+         CAST(ROUND(MAX(mib)) AS BIGINT) AS mib,
+         MAX(relative_share) AS relative_share,
+         MAX(absolute_share) AS absolute_share
+  FROM joined_session
+  GROUP BY system, vmduser, session
+),
+ended AS (
+  SELECT system,
+         vmduser,
+         vmdcpuad,
+         tod_us,
+         MIN(tod) AS event_at,
+         MAX(CAST(vmdttime AS DOUBLE)) / 4096e6 AS cpu_s,
+         MAX(CAST(vmdvtime AS DOUBLE)) / 4096e6 AS virtual_s,
+         MAX(date_part('epoch', tod) - date_part('epoch', caltodon_at))
+           AS session_s
+  FROM monitor.uselof
+  GROUP BY system, vmduser, vmdcpuad, tod_us
+),
+ended_apart AS (
+  SELECT system,
+         vmduser,
+         vmdcpuad,
+         tod_us,
+         event_at,
+         cpu_s,
+         virtual_s,
+         session_s,
+         CASE WHEN tod_us - LAG(tod_us) OVER (
+                PARTITION BY system, vmduser ORDER BY tod_us, vmdcpuad
+              ) <= 1000000 THEN 0 ELSE 1
+         END AS begins
+  FROM ended
+),
+ended_session AS (
+  SELECT system,
+         vmduser,
+         event_at,
+         cpu_s,
+         virtual_s,
+         session_s,
+         SUM(begins) OVER (
+           PARTITION BY system, vmduser ORDER BY tod_us, vmdcpuad
+           ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+         ) AS session
+  FROM ended_apart
+),
+logoff AS (
+  SELECT system,
+         vmduser,
+         MIN(event_at) AS event_at,
+         SUM(cpu_s) AS cpu_s,
+         SUM(virtual_s) AS virtual_s,
+         MAX(session_s) AS session_s
+  FROM ended_session
+  GROUP BY system, vmduser, session
+)
+SELECT system,
+       -- When it happened, UTC.
+       event_at AS event_at,
+       -- What kind of thing happened.
+       'logon' AS kind,
+       -- User.
+       vmduser AS userid,
+       -- What happened, in words.
+       COALESCE('storage ' || CAST(mib AS VARCHAR) || ' MB, ', '')
+         || CASE WHEN absolute_share > 0
+                 THEN 'share absolute ' || CAST(
+                   CAST(absolute_share / 655.36e0 AS DECIMAL(9, 1)) AS VARCHAR
+                 ) || ' %, '
+                 WHEN relative_share > 0
+                 THEN 'share relative '
+         || CAST(relative_share AS VARCHAR) || ', '
+                 ELSE ''
+            END
+         || CAST(processors AS VARCHAR) || ' virtual processor'
+         || CASE WHEN processors = 1 THEN '' ELSE 's' END AS event_text
+FROM logon
+UNION
+SELECT system,
+       event_at AS event_at,
+       'logoff' AS kind,
+       vmduser AS userid,
+       COALESCE(
+         'CPU ' || CAST(CAST(cpu_s AS DECIMAL(18, 2)) AS VARCHAR)
+         || ' s, virtual '
+         || CAST(CAST(virtual_s AS DECIMAL(18, 2)) AS VARCHAR) || ' s',
+         'logged off'
+       ) || COALESCE(
+         ', session of '
+         || CAST(CAST(ROUND(session_s / 60) AS BIGINT) AS VARCHAR) || ' min',
+         ''
+       ) AS event_text
+FROM logoff
+UNION
+SELECT system,
+       tod AS event_at,
+       'virtual processor' AS kind,
+       vmduser AS userid,
+       'processor ' || CAST(vmdcpuad AS VARCHAR) || ' defined' AS event_text
+FROM monitor.usedfc
+UNION
+SELECT system,
+       tod AS event_at,
+       'virtual processor' AS kind,
+       vmduser AS userid,
+       'processor ' || CAST(vmdcpuad AS VARCHAR) || ' detached' AS event_text
+FROM monitor.usedtc
+UNION
+SELECT system,
+       tod AS event_at,
+       'virtual processor' AS kind,
+       vmduser AS userid,
+       'processor ' || CAST(vmdcpuad AS VARCHAR) || ' is now '
+         || CAST(newcpuad AS VARCHAR) AS event_text
+FROM monitor.userdc
+UNION
+SELECT system,
+       tod AS event_at,
+       'guest system' AS kind,
+       vmduser AS userid,
+       concat_ws(
+         ' ', nullif(scptype, ''), nullif(scpname, ''), nullif(callevel, '')
+       ) AS event_text
+FROM monitor.usescp
+UNION
+SELECT system,
+       tod AS event_at,
+       'SET SHARE' AS kind,
+       vmduser AS userid,
+       CASE WHEN vmdabssh > 0
+                 THEN 'share absolute ' || CAST(
+                   CAST(vmdabssh / 655.36e0 AS DECIMAL(9, 1)) AS VARCHAR
+                 ) || ' %'
+                 WHEN vmdrelsh > 0
+                 THEN 'share relative ' || CAST(vmdrelsh AS VARCHAR)
+                 ELSE 'share changed'
+            END AS event_text
+FROM monitor.sclshr
+UNION
+SELECT system,
+       tod AS event_at,
+       'SET QUICKDSP' AS kind,
+       vmduser AS userid,
+       CASE WHEN vmdqdspu THEN 'quick dispatch on'
+            WHEN NOT vmdqdspu THEN 'quick dispatch off'
+            ELSE 'quick dispatch set'
+       END AS event_text
+FROM monitor.sclsqd
+UNION
+SELECT system,
+       tod AS event_at,
+       'SET IOPRIORITY' AS kind,
+       vmduser AS userid,
+       'I/O priority ' || CAST(newrqlo AS VARCHAR) || ' to '
+         || CAST(newrqhi AS VARCHAR) AS event_text
+FROM monitor.scliop
+WHERE newrqlo IS NOT NULL
+UNION
+SELECT system,
+       tod AS event_at,
+       'CPU affinity' AS kind,
+       vmduser AS userid,
+       CASE WHEN vmdafsup THEN 'asked for but suppressed'
+            WHEN vmdcpuaf THEN 'on'
+            ELSE 'off'
+       END AS event_text
+FROM monitor.sclsca;

@@ -1,0 +1,12 @@
+-- Expanded-storage paging of a system, one row per interval (D0R5).
+CREATE OR REPLACE VIEW _xstor_totals AS
+SELECT system,
+       interval_end,
+       -- Elapsed seconds T, mean over the processors. NULL at a first sample.
+       AVG(seconds) AS seconds,
+       -- Pages moved into and out of expanded storage. NULL at a first sample.
+       TRY_CAST(SUM(xstor_pages) AS BIGINT) AS xstor_pages,
+       -- Pages migrated out of expanded storage. NULL at a first sample.
+       TRY_CAST(SUM(migrated_pages) AS BIGINT) AS migrated_pages
+FROM _xstor_interval
+GROUP BY system, interval_end;

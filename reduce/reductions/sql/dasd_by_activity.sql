@@ -1,0 +1,56 @@
+-- I/Os and service times of disks, one row per system, interval and device.
+-- Devices that configuration records call network or FCP devices are left out.
+-- The columns from starts on are the sums behind the others: over a longer
+-- span, divide the sum of one by the sum of the other.
+CREATE OR REPLACE VIEW dasd_by_activity AS
+SELECT d.system,
+       d.interval_end,
+       d.device,
+       -- Volume serial. NULL for a device without a label.
+       d.volser,
+       -- Type and model, such as 3390-3. NULL while MTRDEV and IODVON records
+       -- do not say.
+       c.device_type,
+       -- Type and hexadecimal model of the control unit, such as 3990-6. NULL
+       -- while MTRDEV and IODVON records do not say.
+       c.control_unit,
+       -- Ids of the channel paths, such as 1A 2A. NULL while MTRDEV and IODVON
+       -- records do not say.
+       c.paths,
+       d.subchannel,
+       -- Elapsed seconds T of the device. NULL at a first sample.
+       d.seconds,
+       -- Start and resume subchannels. NULL without an IODDEV delta.
+       d.starts,
+       -- I/Os that the minidisk cache saved. NULL without an IODDEV delta.
+       d.avoided,
+       -- Function pending, seconds. NULL without timed I/Os.
+       d.pending_seconds,
+       -- Disconnected, seconds. NULL without timed I/Os.
+       d.disconnect_seconds,
+       -- Connected, seconds. NULL without timed I/Os.
+       d.connect_seconds,
+       -- Pending, disconnected and connected, seconds. NULL without timed I/Os.
+       d.pending_seconds + d.disconnect_seconds + d.connect_seconds
+         AS busy_seconds,
+       -- Queued in the control unit, seconds, part of these. NULL without timed
+       -- I/Os, and where IODDEV records end before SCMCQTIM.
+       d.unit_queue_seconds,
+       -- Busy and queued, seconds of I/Os. NULL without timed I/Os and
+       -- high-frequency samples.
+       d.pending_seconds + d.disconnect_seconds + d.connect_seconds
+         + CAST(d.queued_samples AS DOUBLE) / nullif(d.queue_samples, 0)
+         * d.seconds
+         AS response_seconds,
+       -- I/Os that high-frequency samples found queued. NULL without an IODDEV
+       -- delta.
+       d.queued_samples,
+       -- High-frequency samples. NULL without an IODDEV delta.
+       d.queue_samples
+FROM _device_interval AS d
+LEFT JOIN _device_configuration AS c
+  ON c.system = d.system
+  AND c.device = d.device
+  AND c.valid_from <= d.interval_end
+  AND (c.valid_until IS NULL OR c.valid_until > d.interval_end)
+WHERE c.device_class IS NULL OR c.device_class <> 2;

@@ -1,0 +1,76 @@
+-- I/Os and service times of the disks behind each control unit, one row per
+-- system, interval and control unit. No record names control units: devices
+-- whose control units have the same type, channel paths and subsystem id are
+-- taken to share one. Times are means over the I/Os, so devices count by their
+-- rates. The columns from starts on are the sums behind the others: over a
+-- longer span, divide the sum of one by the sum of the other.
+CREATE OR REPLACE VIEW dasd_by_control_unit AS
+WITH cached AS (
+  SELECT system,
+         interval_end,
+         rdevsid AS subchannel,
+         MAX(CAST(nullif(ssid, 0) AS BIGINT)) AS ssid
+  FROM monitor.iodcad
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end, rdevsid
+),
+unit AS (
+  SELECT d.system,
+         d.interval_end,
+         d.control_unit,
+         k.ssid,
+         d.paths,
+         AVG(d.seconds) AS seconds,
+         COUNT(d.device) AS devices,
+         TRY_CAST(SUM(d.starts) AS BIGINT) AS starts,
+         SUM(d.pending_seconds) AS pending_seconds,
+         SUM(d.disconnect_seconds) AS disconnect_seconds,
+         SUM(d.connect_seconds) AS connect_seconds,
+         SUM(d.busy_seconds) AS busy_seconds,
+         SUM(d.unit_queue_seconds) AS unit_queue_seconds,
+         TRY_CAST(SUM(CASE WHEN d.busy_seconds IS NOT NULL THEN d.starts END)
+              AS BIGINT) AS timed_starts,
+         SUM(CASE WHEN d.busy_seconds IS NOT NULL THEN d.seconds END)
+           AS device_seconds
+  FROM _dasd_by_activity AS d
+  LEFT JOIN cached AS k
+    ON k.system = d.system
+    AND k.interval_end = d.interval_end
+    AND k.subchannel = d.subchannel
+  GROUP BY d.system, d.interval_end, d.control_unit, k.ssid, d.paths
+)
+SELECT system,
+       interval_end,
+       -- Type and hexadecimal model, such as 3990-6. NULL while MTRDEV and
+       -- IODVON records do not say.
+       control_unit,
+       -- Subsystem id, four hexadecimal digits. NULL without IODCAD records:
+       -- the control unit has no cache, or monitoring of I/O was off.
+       upper(lpad(to_hex(ssid), 4, '0')) AS subsystem,
+       -- Ids of the channel paths, such as 1A 2A. NULL while MTRDEV and IODVON
+       -- records do not say.
+       paths,
+       -- Elapsed seconds T, mean over the devices. NULL at a first sample.
+       seconds,
+       -- Devices, 1 or more.
+       devices,
+       -- Start and resume subchannels. NULL without IODDEV deltas.
+       starts,
+       -- Start and resume subchannels of the devices whose I/Os were timed.
+       -- NULL without IODDEV deltas.
+       timed_starts,
+       -- Function pending, seconds. NULL without timed I/Os.
+       pending_seconds,
+       -- Disconnected, seconds. NULL without timed I/Os.
+       disconnect_seconds,
+       -- Connected, seconds. NULL without timed I/Os.
+       connect_seconds,
+       -- Pending, disconnected and connected, seconds. NULL without timed I/Os.
+       busy_seconds,
+       -- Queued in the control unit, seconds. NULL without timed I/Os, and
+       -- where IODDEV records end before SCMCQTIM.
+       unit_queue_seconds,
+       -- Elapsed seconds summed over the devices, less those whose I/Os were
+       -- not timed. NULL without IODDEV deltas.
+       device_seconds
+FROM unit;

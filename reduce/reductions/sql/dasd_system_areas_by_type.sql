@@ -1,0 +1,70 @@
+-- Volumes with page or spool space, one row per system, interval and volume
+-- (D3R4). A volume that has both is an area of its own type, since the record
+-- counts slots in use, I/Os and times for the volume as a whole. The columns
+-- from slots on are the sums behind the others: over a longer span, divide the
+-- sum of one by the sum of the other.
+CREATE OR REPLACE VIEW dasd_system_areas_by_type AS
+WITH area AS (
+  SELECT system,
+         interval_end,
+         rdevdev AS device,
+         MAX(calvser) AS volser,
+         SUM(seconds) AS seconds,
+         MAX(CAST(calpage AS BIGINT)) AS page_slots,
+         MAX(CAST(calspool AS BIGINT)) AS spool_slots,
+         MAX(CAST(cpvalocd AS BIGINT)) AS used_slots,
+         MAX(CAST(expmload AS DOUBLE)) / 1000 AS mload_ms,
+         MAX(CAST(expdevst AS DOUBLE)) / 1000 AS service_ms,
+         MAX(CAST(expcurqc AS BIGINT)) AS queue_length,
+         TRY_CAST(SUM(expctprd) AS BIGINT) AS page_reads,
+         TRY_CAST(SUM(expctpwr) AS BIGINT) AS page_writes,
+         TRY_CAST(SUM(expctsrd) AS BIGINT) AS spool_reads,
+         TRY_CAST(SUM(expctswr) AS BIGINT) AS spool_writes,
+         TRY_CAST(SUM(expctprd + expctpwr + expctsrd + expctswr) AS BIGINT)
+           AS pages,
+         TRY_CAST(SUM(expctacp) AS BIGINT) AS blocks
+  FROM interval.stoasp
+  WHERE interval_end IS NOT NULL
+    AND (calpage > 0 OR calspool > 0)
+  GROUP BY system, interval_end, rdevdev
+)
+SELECT system,
+       interval_end,
+       -- PAGE, SPOOL or PAGE+SPOOL.
+       CASE WHEN page_slots > 0 AND spool_slots > 0 THEN 'PAGE+SPOOL'
+            WHEN page_slots > 0 THEN 'PAGE'
+            ELSE 'SPOOL'
+       END AS area_type,
+       -- Device number.
+       device,
+       -- Volume serial. NULL for a device without a label.
+       nullif(trim(volser), '') AS volser,
+       -- Elapsed seconds T of the volume's record. NULL at a first sample.
+       seconds,
+       -- MLOAD, milliseconds per page (unit believed). NULL without EXPMLOAD in
+       -- STOASP records.
+       mload_ms,
+       -- Service time of the device, milliseconds (unit believed). NULL without
+       -- EXPDEVST in STOASP records.
+       service_ms,
+       -- Requests queued at the sample, 0 or more (believed). NULL without
+       -- EXPCURQC in STOASP records.
+       queue_length,
+       -- Page and spool slots of the volume, 4 KB each.
+       coalesce(page_slots, 0) + coalesce(spool_slots, 0) AS slots,
+       -- Slots in use. NULL without CPVALOCD in STOASP records.
+       used_slots,
+       -- Pages read for paging. NULL without a STOASP delta.
+       page_reads,
+       -- Pages written for paging. NULL without a STOASP delta.
+       page_writes,
+       -- Pages read for spooling. NULL without a STOASP delta.
+       spool_reads,
+       -- Pages written for spooling. NULL without a STOASP delta.
+       spool_writes,
+       -- Pages, all four together. NULL without a STOASP delta.
+       pages,
+       -- Channel programs that moved them (believed). NULL without a STOASP
+       -- delta.
+       blocks
+FROM area;

@@ -1,0 +1,100 @@
+-- DIAGNOSEs by code, one row per system, interval and code that the system has
+-- ever used (D5R12). DIAGNOSE X'44' also has a fast path, on which CP does not
+-- count it with the others: row '44 fast', from CP 5.2.0 on.
+CREATE OR REPLACE VIEW diagnoses_by_time AS
+WITH used AS (
+  -- Most of the 193 codes are never used: without them there is little to do.
+  SELECT system, entry
+  FROM monitor.prcdia_diagnose
+  WHERE diagnoses > 0
+  GROUP BY system, entry
+),
+counted AS (
+  SELECT d.system,
+         d.dump,
+         d.interval_end,
+         d.pfxcpuad,
+         d.entry,
+         d.code,
+         CAST(d.diagnoses AS BIGINT) AS diagnoses
+  FROM monitor.prcdia_diagnose AS d
+  JOIN used AS u
+    ON u.system = d.system
+    AND u.entry = d.entry
+  WHERE d.interval_end IS NOT NULL
+),
+sampled AS (
+  -- The record of a processor, and where the one before is: there are far fewer
+  -- of them than of counters.
+  SELECT system,
+         dump,
+         interval_end,
+         pfxcpuad,
+         seconds,
+         LAG(dump) OVER (
+           PARTITION BY system, pfxcpuad
+           ORDER BY interval_end, dump
+         ) AS dump_before,
+         LAG(interval_end) OVER (
+           PARTITION BY system, pfxcpuad
+           ORDER BY interval_end, dump
+         ) AS end_before
+  FROM interval.prcdia
+),
+grown AS (
+  -- That the sample before is the one directly before, the record itself says;
+  -- its counters have 32 bits.
+  SELECT s.system,
+         s.interval_end,
+         d.code,
+         s.seconds,
+         CASE WHEN s.seconds IS NULL THEN NULL
+              WHEN d.diagnoses >= b.diagnoses THEN d.diagnoses - b.diagnoses
+              ELSE d.diagnoses + 4294967296 - b.diagnoses
+         END AS diagnoses
+  FROM sampled AS s
+  JOIN counted AS d
+    ON d.system = s.system
+    AND d.dump = s.dump
+    AND d.interval_end = s.interval_end
+    AND d.pfxcpuad = s.pfxcpuad
+  LEFT JOIN counted AS b
+    ON b.system = s.system
+    AND b.dump = s.dump_before
+    AND b.interval_end = s.end_before
+    AND b.pfxcpuad = s.pfxcpuad
+    AND b.entry = d.entry
+),
+coded AS (
+  SELECT system,
+         interval_end,
+         code,
+         AVG(seconds) AS seconds,
+         TRY_CAST(SUM(diagnoses) AS BIGINT) AS diagnoses
+  FROM grown
+  GROUP BY system, interval_end, code
+  UNION ALL
+  SELECT p.system,
+         p.interval_end,
+         '44 fast' AS code,
+         p.seconds,
+         p.fast_entries AS diagnoses
+  FROM _processor_totals AS p
+  JOIN _system_configuration AS c
+    ON c.system = p.system
+    AND c.valid_from <= p.interval_end
+    AND (c.valid_until IS NULL OR c.valid_until > p.interval_end)
+  WHERE c.cp_level >= '0502'
+    -- A level that does not begin with digits says nothing.
+    AND c.cp_level < ':'
+)
+SELECT system,
+       interval_end,
+       -- Code in hexadecimal; user for those that the installation defined; 44
+       -- fast for what is told of the fast path of 44.
+       code,
+       -- Elapsed seconds T, mean over the processors. NULL at a first sample.
+       seconds,
+       -- Uses. NULL without a delta of PRCDIA or SYTPRP.
+       diagnoses
+FROM coded;

@@ -1,0 +1,48 @@
+-- In which states the high-frequency samples found each user, one row per
+-- system, interval and user, over all virtual processors (D4R4, USEINT). Shares
+-- of states in a queue are of the samples that found the user in the dispatch
+-- or eligible list; active and dormant are of all samples. The columns from
+-- in_queue_samples on are the sums behind them.
+CREATE OR REPLACE VIEW user_states_by_time AS
+SELECT system,
+       interval_end,
+       -- User id.
+       vmduser AS userid,
+       -- Elapsed seconds T of the user. NULL at a first sample.
+       MAX(seconds) AS seconds,
+       -- Samples of all virtual processors: in a queue (HFQUCT) or dormant
+       -- (HFDORM). NULL without USEINT deltas.
+       TRY_CAST(SUM(hfquct + hfdorm) AS BIGINT) AS samples,
+       -- Samples in a queue (HFQUCT). NULL without USEINT deltas.
+       TRY_CAST(SUM(hfquct) AS BIGINT) AS in_queue_samples,
+       -- Samples running (HFCPURN). NULL without USEINT deltas.
+       TRY_CAST(SUM(hfcpurn) AS BIGINT) AS running_samples,
+       -- Samples waiting for a CPU (HFCPUWT). NULL without USEINT deltas.
+       TRY_CAST(SUM(hfcpuwt) AS BIGINT) AS cpu_wait_samples,
+       -- Samples waiting for a page (HFWTPAG). NULL without USEINT deltas.
+       TRY_CAST(SUM(hfwtpag) AS BIGINT) AS page_wait_samples,
+       -- Samples waiting for I/O (HFIOWT). NULL without USEINT deltas.
+       TRY_CAST(SUM(hfiowt) AS BIGINT) AS io_wait_samples,
+       -- Samples waiting for simulation (HFSIMWT). NULL without USEINT deltas.
+       TRY_CAST(SUM(hfsimwt) AS BIGINT) AS simulation_wait_samples,
+       -- Samples waiting for the console function (HFCFWT). NULL without USEINT
+       -- deltas.
+       TRY_CAST(SUM(hfcfwt) AS BIGINT) AS console_wait_samples,
+       -- Samples waiting for a service machine (HFTSVM, HFESVM). NULL without
+       -- USEINT deltas.
+       TRY_CAST(SUM(hftsvm + hfesvm) AS BIGINT) AS svm_wait_samples,
+       -- Samples loading (HFLOAD). NULL without USEINT deltas.
+       TRY_CAST(SUM(hfload) AS BIGINT) AS loading_samples,
+       -- Samples in the eligible list (HFELIG0 to 3). NULL without USEINT
+       -- deltas.
+       TRY_CAST(SUM(hfelig0 + hfelig1 + hfelig2 + hfelig3) AS BIGINT)
+         AS eligible_samples,
+       -- Samples in test idle (HFTIDL). NULL without USEINT deltas.
+       TRY_CAST(SUM(hftidl) AS BIGINT) AS idle_samples,
+       -- Samples in another state (HFOTHR). NULL without USEINT deltas.
+       TRY_CAST(SUM(hfothr) AS BIGINT) AS other_samples,
+       -- Samples dormant (HFDORM). NULL without USEINT deltas.
+       TRY_CAST(SUM(hfdorm) AS BIGINT) AS dormant_samples
+FROM interval.useint
+WHERE interval_end IS NOT NULL
+GROUP BY system, interval_end, vmduser;

@@ -1,0 +1,1 @@
+"""Reports: reductions laid out for a reader, by interval or rolled up."""

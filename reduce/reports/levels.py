@@ -1,0 +1,136 @@
+"""Which level of kept results covers the span of a report: intervals, or the finest roll-ups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import duckdb
+
+from ...schemas import CpmonError
+from ...store.catalogue.kept_views import DAY
+from ...store.dumps.lateness import INSIDE, LATE
+from ..metrics.report_shape import Lines, Report
+from .report_sql import Source, Span
+from .rollups import LEVELS, hours, rollup_of
+
+_COVERED = f"""
+WITH day AS (
+  SELECT DISTINCT {DAY} AS day
+  FROM meta.interval WHERE {{where}}),
+kept AS (
+  SELECT d.day, list(r.level) FILTER (WHERE r.level IS NOT NULL) AS levels
+  FROM day AS d
+  LEFT JOIN meta.reduced AS r ON r.reduction = ? AND r.system = ?
+    AND d.day BETWEEN r.first_day AND r.last_day
+  GROUP BY d.day)
+SELECT day, levels FROM kept ORDER BY day
+"""
+
+_COARSE = """
+SELECT 1 FROM meta.reduced AS r
+WHERE r.reduction = $reduction AND r.system = $system AND r.level <> 'interval'
+  AND r.last_day >= $first AND r.first_day <= $last
+  AND NOT EXISTS (
+    SELECT 1 FROM meta.reduced AS i
+    WHERE i.reduction = r.reduction AND i.system = r.system AND i.level = 'interval'
+      AND i.first_day <= greatest(r.first_day, $first)
+      AND i.last_day >= least(r.last_day, $last))
+LIMIT 1
+"""
+
+_NAMES = {"15m": "15 minutes", "hour": "an hour", "day": "a day"}
+
+
+def source_of(
+    con: duckdb.DuckDBPyConnection, wanted: Report, span: Span
+) -> tuple[Source, tuple[str, ...]]:
+    """Where a report reads, and what is to be said about it.
+
+    Raises:
+        CpmonError: the intervals are no longer kept and no roll-up can stand for them.
+    """
+    fine = Source(wanted.reduction)
+    if wanted.lines is Lines.ROW or rollup_of(wanted.reduction) is None:
+        return fine, ()
+    if not _has_rollups(con, wanted.reduction):
+        return fine, ()
+    if not _lacks_intervals(con, wanted, span):
+        return fine, ()
+    where, values = replace(span, shift=None, objects=()).where()
+    rows = con.execute(
+        _COVERED.format(where=where), [*values, wanted.reduction, span.system]
+    ).fetchall()
+    levels: dict[date, set[str]] = {day: set(found or ()) for day, found in rows}
+    coarse = [day for day, found in levels.items() if found and "interval" not in found]
+    if not coarse:
+        return fine, ()
+    level = next((name for name in LEVELS if all(name in levels[day] for day in coarse)), "")
+    if not level:
+        return fine, (f"{_days(coarse)} left out: no one level of roll-ups covers them.",)
+    _check_shift(con, wanted, span, level)
+    shift = span.shift
+    source = Source(
+        f'rollup."{wanted.reduction}"',
+        level,
+        shift.name if shift else "",
+        hours(shift) if shift else "",
+    )
+    notes = [
+        f"The intervals of {_days(coarse)} are no longer kept: this rests on roll-ups, each of"
+        f" {_NAMES[level]}."
+    ]
+    absent = [day for day, found in levels.items() if level not in found]
+    if absent:
+        notes.append(f"{_days(absent)} left out: not rolled up yet (cpmon reduce does it).")
+    return source, tuple(notes)
+
+
+def is_kept(con: duckdb.DuckDBPyConnection, system: str) -> bool:
+    """Whether something is kept of a system; it tells that it is there without a look at dumps."""
+    there = "SELECT 1 FROM duckdb_views() WHERE schema_name = 'meta' AND view_name = 'reduced'"
+    if not con.execute(there).fetchall():
+        return False
+    kept = "SELECT 1 FROM meta.reduced WHERE system = ? LIMIT 1"
+    return bool(con.execute(kept, [system]).fetchall())
+
+
+def _lacks_intervals(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> bool:
+    """Whether days may be kept in roll-ups only; told by what is kept, however long the span is."""
+    first = (span.since - LATE).date() if span.since else date.min
+    last = (span.until - INSIDE).date() if span.until else date.max
+    names = {"reduction": wanted.reduction, "system": span.system}
+    found = con.execute(_COARSE, {**names, "first": first, "last": last}).fetchall()
+    return bool(found)
+
+
+def _has_rollups(con: duckdb.DuckDBPyConnection, name: str) -> bool:
+    found = con.execute(
+        "SELECT 1 FROM duckdb_views() WHERE schema_name = 'rollup' AND view_name = ?", [name]
+    ).fetchall()
+    return bool(found)
+
+
+def _check_shift(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span, level: str) -> None:
+    """Roll-ups know the shifts that were set when they were made."""
+    if span.shift is None:
+        return
+    rows: list[Any] = con.execute(
+        f'SELECT DISTINCT shift, hours FROM rollup."{wanted.reduction}"'
+        " WHERE system = ? AND level = ? AND shift <> '' ORDER BY ALL",
+        [span.system, level],
+    ).fetchall()
+    if (span.shift.name, hours(span.shift)) not in rows:
+        raise CpmonError(
+            f"the intervals are no longer kept, and not rolled up by shift {span.shift.name}",
+            expected=hours(span.shift),
+            found="; ".join(f"{name}: {said}" for name, said in rows) or "no shift",
+            remedy="leave --shift out, or ask for days whose intervals are kept",
+        )
+
+
+def _days(days: list[date]) -> str:
+    if len(days) == 1:
+        return f"{days[0]}"
+    return f"{len(days)} days from {days[0]} to {days[-1]}"

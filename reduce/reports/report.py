@@ -1,0 +1,348 @@
+"""Reports: a reduction, the columns a reader sees of it, and a mean line that is no mean of means.
+
+A report is data (`reports.toml`); this module narrows its reduction to a run, a span, a shift or an
+object, and tells what it covers and what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import duckdb
+import pyarrow as pa
+
+from ...config import Settings
+from ...config.shifts import find_zone
+from ...schemas import CpmonError
+from ...schemas.lookup import fold, unknown
+from ..metrics.report_shape import Lines, Report
+from ..reductions.provenance import inferred_records
+from ..reductions.reductions import reduction
+from .levels import is_kept, source_of
+from .report_set import END, REPORTS
+from .report_sql import TIME, Source, Span, lines_sql, mean_sql
+
+__all__ = ["ReportResult", "find_report", "report", "report_names"]
+
+FEWEST_SECONDS = 60
+"""The shortest span that --by can ask for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportResult:
+    """A report over one system and span.
+
+    Attributes:
+        report: what was asked for, with the columns as printed.
+        system: the system it is about; `run_id` the run, if one was named.
+        starts, ends: begin of the first and end of the last interval, UTC.
+        intervals: how many intervals are covered.
+        lines: what the lines are.
+        table: one row a line, columns of the reduction, unrounded and unscaled.
+        mean: column -> value over the whole span, by sums or as a mean level; None if not known.
+        notes: what is missing, and what rests on an inference.
+        zone: in which times are printed. said: how the report was narrowed, in words.
+    """
+
+    report: Report
+    system: str
+    run_id: str | None
+    starts: datetime
+    ends: datetime
+    intervals: int
+    lines: Lines
+    table: pa.Table
+    mean: dict[str, float | None]
+    notes: tuple[str, ...]
+    zone: ZoneInfo
+    said: tuple[str, ...] = ()
+
+
+def report_names() -> list[str]:
+    """Names of all reports."""
+    return sorted(REPORTS)
+
+
+def find_report(name: str) -> Report:
+    """The report of that name, in any case, with dashes or underscores.
+
+    Raises:
+        CpmonError: there is none; the nearest is suggested.
+    """
+    found = {fold(known): r for known, r in REPORTS.items()}.get(fold(name))
+    if found is None:
+        raise unknown("report", name, REPORTS)
+    return found
+
+
+def report(  # noqa: PLR0913 - each is an option of the command
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    *,
+    run: str | None = None,
+    system: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    objects: Mapping[str, Any] | None = None,
+    by: timedelta | None = None,
+    top: int | None = None,
+    shift: str | None = None,
+    zone: str | None = None,
+    settings: Settings | None = None,
+) -> ReportResult:
+    """A report over one system.
+
+    Args:
+        con: a connection on which the reductions are views.
+        name: one of `report_names()`.
+        run: limits to the system and window of a run.
+        system: needed when the store holds several and no run is named.
+        since, until: limits to intervals that end behind `since` and not behind `until`;
+            times without zone are UTC.
+        objects: follows one: {"device": 0x1234}, {"user": "LINUX001"}, {"cpu": 0}.
+        by: a line covers the intervals of such a span, which begins on the hour; lines of a
+            report of objects are then times, and one object must be followed.
+        top: only so many objects.
+        shift: limits to intervals in the hours of a shift of the settings.
+        zone: time zone of the printed times; the settings' by default.
+
+    Raises:
+        CpmonError: an unknown name, something that the report cannot do, or nothing to report.
+    """
+    wanted, asked = find_report(name), settings or Settings()
+    span = _span(con, run, system)
+    narrowed = replace(
+        span,
+        since=max(filter(None, (span.since, _utc(since))), default=None),
+        until=min(filter(None, (span.until, _utc(until))), default=None),
+        shift=asked.shift(shift) if shift else None,
+        objects=_followed(wanted, objects or {}),
+    )
+    _check_lines(wanted, narrowed, by, top)
+    return _read(con, wanted, narrowed, by, top, find_zone(zone or asked.zone(span.system)))
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    """A time as the catalogue has it: UTC without zone."""
+    if time is None or time.tzinfo is None:
+        return time
+    return time.astimezone(UTC).replace(tzinfo=None)
+
+
+def _followed(wanted: Report, objects: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """The only value of each column that tells objects apart."""
+    for option in objects:
+        if option not in wanted.follows:
+            able = [r.name for r in REPORTS.values() if option in r.follows]
+            raise CpmonError(
+                f"{wanted.name} has no line per {_NOUNS[option]}",
+                remedy=f"leave the {_NOUNS[option]} out, or ask for one of {', '.join(able)}",
+            )
+    return tuple((wanted.follows[option], value) for option, value in objects.items())
+
+
+_NOUNS = {"cpu": "processor", "user": "user", "device": "device"}
+
+
+def _check_lines(wanted: Report, span: Span, by: timedelta | None, top: int | None) -> None:
+    if by is not None and by.total_seconds() < FEWEST_SECONDS:
+        raise CpmonError(
+            "a line cannot cover less than a minute", expected="1m or more", found=str(by)
+        )
+    if by is not None and wanted.lines is Lines.ROW:
+        raise CpmonError(f"{wanted.name} has no lines by time", remedy="leave --by out")
+    if by is not None and wanted.lines is Lines.OBJECT and not _is_one(wanted, span):
+        options = " or ".join(f"--{option}" for option in wanted.follows)
+        raise CpmonError(
+            f"{wanted.name} has a line per object; over time it can follow one",
+            expected=f"{options} beside --by" if options else "no --by",
+            remedy=f"name it with {options}" if options else "leave --by out",
+        )
+    if top is not None and wanted.lines is Lines.TIME:
+        raise CpmonError(f"{wanted.name} has lines by time", remedy="leave --top out")
+
+
+def _is_one(wanted: Report, span: Span) -> bool:
+    """Whether one object is followed."""
+    return bool(span.objects) and {column for column, _ in span.objects} <= set(wanted.keys)
+
+
+def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -> Span:
+    if run is not None:
+        rows = con.execute("SELECT run_id, system, since, until FROM meta.run").fetchall()
+        known = {str(run_id): (measured, since, until) for run_id, measured, since, until in rows}
+        if run not in known:
+            raise unknown("run", run, known)
+        measured, since, until = known[run]
+        if system not in (None, measured):
+            raise CpmonError(
+                f"run {run} was not measured on that system",
+                expected=measured,
+                found=system,
+                remedy="leave --system out: a run names its system",
+            )
+        return Span(measured, run, since, until)
+    if system is not None and is_kept(con, system):
+        return Span(system)
+    found = con.execute("SELECT DISTINCT system FROM meta.interval ORDER BY system").fetchall()
+    systems = [str(name) for (name,) in found]
+    if system is None:
+        if len(systems) != 1:
+            raise CpmonError(
+                "the store holds several systems" if systems else "no interval is in the store",
+                expected="one system",
+                found=", ".join(systems) or "none",
+                remedy="name one with --system" if systems else "ingest a dump first",
+            )
+        return Span(systems[0])
+    if system not in systems:
+        raise unknown("system", system, systems)
+    return Span(system)
+
+
+def _read(
+    con: duckdb.DuckDBPyConnection,
+    wanted: Report,
+    span: Span,
+    by: timedelta | None,
+    top: int | None,
+    zone: ZoneInfo,
+) -> ReportResult:
+    over_time = wanted.lines is Lines.TIME or _is_one(wanted, span) or wanted.keys == ()
+    shown = _shown(wanted, over_time)
+    source, said = source_of(con, wanted, span)
+    sql, values = lines_sql(shown, span, by=by, over_time=over_time, top=top, source=source)
+    table = con.sql(sql, params=values).to_arrow_table()
+    if not table.num_rows:
+        raise _nothing(con, wanted, span, said)
+    starts, ends, intervals, mean = _over_all(con, shown, source, span, over_time)
+    return ReportResult(
+        report=shown,
+        system=span.system,
+        run_id=span.run_id,
+        starts=starts,
+        ends=ends,
+        intervals=intervals,
+        lines=Lines.TIME if over_time and wanted.lines is not Lines.ROW else wanted.lines,
+        table=table,
+        mean=mean,
+        notes=(
+            *said,
+            *([] if source.is_rolled else _unmeasured(con, wanted, span)),
+            *_missing(shown, table),
+            *_inferred(wanted),
+            *wanted.notes,
+        ),
+        zone=zone,
+        said=_said(span, by, top, table),
+    )
+
+
+def _shown(wanted: Report, over_time: bool) -> Report:
+    """The report with or without the column of times, as its lines are times or objects."""
+    if wanted.lines is Lines.ROW:
+        return wanted
+    columns = tuple(c for c in wanted.columns if c.name != TIME or over_time)
+    if over_time and columns[0].name != TIME:
+        columns = (END, *columns)
+    return replace(wanted, columns=columns)
+
+
+def _over_all(
+    con: duckdb.DuckDBPyConnection, shown: Report, source: Source, span: Span, over_time: bool
+) -> tuple[datetime, datetime, int, dict[str, float | None]]:
+    """Begin and end of what is covered, intervals; values of the mean line."""
+    where, values = source.where(span)
+    averaged = [c for c in shown.columns if c.mean is not None] if over_time else []
+    expressions = [mean_sql(column, rolled=source.is_rolled) for column in averaged]
+    measured = "" if shown.lines is Lines.ROW or source.is_rolled else " AND seconds IS NOT NULL"
+    covered = ", ".join([*source.covered(timed=shown.lines is not Lines.ROW), *expressions])
+    ((first, last, intervals, seconds, *means),) = con.execute(
+        f"SELECT {covered} FROM {source.relation} WHERE {where}{measured}", values
+    ).fetchall()
+    if source.is_rolled:  # objects that came later cover fewer intervals of a span than others
+        ((intervals,),) = con.execute(
+            f"SELECT CAST(sum(most) AS BIGINT) FROM (SELECT max(intervals) AS most"
+            f" FROM {source.relation} WHERE {where} GROUP BY {TIME})",
+            values,
+        ).fetchall()
+    names = [column.name for column in averaged]
+    found = dict(zip(names, means, strict=True))
+    numbers = {name: value for name, value in found.items() if not isinstance(value, str)}
+    return first - timedelta(seconds=seconds or 0), last, intervals, numbers
+
+
+def _said(span: Span, by: timedelta | None, top: int | None, table: pa.Table) -> tuple[str, ...]:
+    """How the report was narrowed, in words."""
+    found = [f"{column} {value}" for column, value in span.objects]
+    if span.shift is not None:
+        found.append(f"shift {span.shift.name}")
+    if by is not None:
+        found.append(f"by {int(by.total_seconds()) // 60} min")
+    if top is not None and table.num_rows == top:
+        found.append(f"the first {top}")
+    return tuple(found)
+
+
+def _nothing(
+    con: duckdb.DuckDBPyConnection, wanted: Report, span: Span, said: tuple[str, ...]
+) -> CpmonError:
+    whose = " ".join(f"{column} {value}" for column, value in span.objects)
+    where, values = replace(span, since=None, until=None, shift=None).where()
+    measured = " AND seconds IS NOT NULL" if wanted.lines is not Lines.ROW else ""
+    ((count, first, last),) = con.execute(
+        f"SELECT count(DISTINCT {TIME}), min({TIME}), max({TIME})"
+        f" FROM {wanted.reduction} WHERE {where}{measured}",
+        values,
+    ).fetchall()
+    return CpmonError(
+        f"no measured interval of {whose or f'system {span.system}'} is in that span",
+        expected=f"intervals that end from {first} to {last} UTC" if count else None,
+        found=f"{count} measured intervals of it in all",
+        effect=" ".join(("there is nothing to report; a first sample alone has no rates", *said)),
+    )
+
+
+def _unmeasured(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> list[str]:
+    if wanted.lines is Lines.ROW:
+        return []
+    where, values = span.where()
+    # Of many objects one may begin later than the others: that leaves no interval out.
+    ((count,),) = con.execute(
+        f"SELECT count(*) FROM (SELECT {TIME} FROM {wanted.reduction}"
+        f" WHERE {where} GROUP BY {TIME} HAVING count(seconds) = 0)",
+        values,
+    ).fetchall()
+    if not count:
+        return []
+    noun = "interval" if count == 1 else "intervals"
+    return [f"{count} {noun} left out: a first sample, or behind a gap, has no rates."]
+
+
+def _missing(wanted: Report, table: pa.Table) -> list[str]:
+    """One note for every reason why columns are empty, naming the columns."""
+    notes: dict[str, list[str]] = {}
+    for column in wanted.columns:
+        nulls = table.column(column.name).null_count
+        absence = reduction(wanted.reduction).column(column.name).absence
+        if nulls and absence:
+            share = "" if nulls == table.num_rows else f" in {nulls} of {table.num_rows} lines"
+            notes.setdefault(f"not known{share} {absence}", []).append(column.heading)
+    return [f"{', '.join(headings)}: {reason}." for reason, headings in notes.items()]
+
+
+def _inferred(wanted: Report) -> list[str]:
+    """A note on the layouts whose fields nobody has published."""
+    found = inferred_records(wanted.reduction)
+    if not found:
+        return []
+    noun = "The layout of" if len(found) == 1 else "The layouts of"
+    return [f"{noun} {', '.join(found)}, on which this rests, {_is(found)} inferred."]
+
+
+def _is(found: tuple[str, ...]) -> str:
+    return "is" if len(found) == 1 else "are"

@@ -1,0 +1,101 @@
+"""The reports of `reports.toml`: metrics of a reduction, in the order of a reader."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+
+from ...config import Document, Table
+from ...config.values import Names, Text, converter
+from ...schemas import CpmonError
+from ..metrics import metric_of
+from ..metrics.metric import print_rule
+from ..metrics.report_shape import Lines, Report, ReportColumn
+
+FILE = "reports.toml"
+
+
+class ColumnKeys(Table, frozen=True):
+    """A column that is printed in another way than its metric says."""
+
+    metric: Text
+    heading: Text | None = None
+    width: int | None = None
+    format: Text | None = None
+
+
+class ReportKeys(Table, frozen=True):
+    """A report."""
+
+    name: Text
+    title: Text
+    group: Text
+    reduction: Text
+    columns: list[str | ColumnKeys]
+    lines: Lines = Lines.TIME
+    keys: Names = Names()
+    follows: dict[str, Text] = msgspec.field(default_factory=dict)
+    sort: str = ""
+    notes: list[Text] = msgspec.field(default_factory=list)
+
+
+class ReportsKeys(Table, frozen=True):
+    """The file."""
+
+    report: list[ReportKeys]
+
+
+def read_reports(text: str) -> dict[str, Report]:
+    """Name -> report of all that a file defines, in its order.
+
+    Raises:
+        CpmonError: an entry has an unknown key, a wrong value, or names no metric of its reduction.
+    """
+    document = Document(text, FILE, "the reports")
+    reports: dict[str, Report] = {}
+    for number, entry in enumerate(document.read(ReportsKeys, converter(Path())).report):
+        place = document.place(f"report[{number}]")
+        if entry.name in reports:
+            raise CpmonError("two reports have one name", place=place, found=entry.name)
+        reports[entry.name] = Report(
+            name=entry.name,
+            title=entry.title,
+            reduction=entry.reduction,
+            columns=tuple(_column(entry.reduction, column, place) for column in entry.columns),
+            lines=entry.lines,
+            keys=tuple(entry.keys),
+            follows=entry.follows,
+            sort=entry.sort,
+            notes=tuple(entry.notes),
+            group=entry.group,
+        )
+    return reports
+
+
+def _column(reduction: str, column: str | ColumnKeys, place: str) -> ReportColumn:
+    keys = column if isinstance(column, ColumnKeys) else ColumnKeys(Text(column))
+    metric = metric_of(reduction, keys.metric, place)
+    if not (metric.heading or keys.heading):
+        raise CpmonError(
+            f"the metric {metric.name} has no heading",
+            place=place,
+            expected=f"a heading here, or in metrics/{metric.place}",
+        )
+    try:
+        print_rule(keys.format or metric.format)
+    except ValueError:
+        raise CpmonError(
+            f"the column {metric.name} has a format that means nothing",
+            place=place,
+            expected="decimals, kept, thousands or hex",
+            found=keys.format,
+        ) from None
+    return metric.report_column(keys.heading, keys.width, keys.format)
+
+
+REPORTS = read_reports((files(__package__) / FILE).read_text(encoding="utf-8"))
+"""Every report by its name."""
+END = metric_of("", "interval_end").report_column()
+"""The column of the ends of intervals."""

@@ -1,0 +1,215 @@
+"""The SQL of a report: its lines and its mean line, from the sums behind a reduction's columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from ...config.shifts import Shift
+from ...store.dumps.lateness import LATE, inside
+from ..metrics.report_shape import Elapsed, Latest, Level, Lines, Report, ReportColumn, Sums, Total
+from .shifts import shift_condition
+
+TIME = "interval_end"
+"""The column of every reduction that has the end of an interval, UTC."""
+BEFORE = LATE + timedelta(milliseconds=1)
+"""Of a span that roll-ups are asked for, the first of them begins that much earlier at most: its
+begin is the end of an interval, perhaps a late one, and is computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a report reads: a reduction, or the roll-ups of it at one level.
+
+    Attributes:
+        relation: its name.
+        level: of the roll-ups, else empty.
+        shift, hours: which of the roll-ups.
+    """
+
+    relation: str
+    level: str = ""
+    shift: str = ""
+    hours: str = ""
+
+    @property
+    def is_rolled(self) -> bool:
+        """Whether a row covers more than an interval."""
+        return bool(self.level)
+
+    def where(self, span: Span) -> tuple[str, list[Any]]:
+        """The condition on its rows as SQL, and the values of its marks."""
+        if not self.is_rolled:
+            return span.where()
+        text, values = replace(span, since=None, until=None, shift=None).where()
+        wanted = {
+            "level = ?": self.level,
+            "shift = ?": self.shift,
+            "hours = ?": self.hours,
+            "begins > ?": span.since and span.since - BEFORE,
+            "ends <= ?": span.until,
+        }
+        given = {text: value for text, value in wanted.items() if value is not None}
+        return " AND ".join([text, *given]), [*values, *given.values()]
+
+    def covered(self, *, timed: bool) -> tuple[str, str, str, str]:
+        """Expressions: begin or end of the first interval, end of the last, number, first length.
+
+        Args:
+            timed: the rows have a length.
+        """
+        if self.is_rolled:
+            return "min(begins)", "max(ends)", "NULL", "NULL"
+        length = f"arg_min(seconds, {TIME})" if timed else "NULL"
+        return f"min({TIME})", f"max({TIME})", f"count(DISTINCT {TIME})", length
+
+
+def sum_of(column: str) -> str:
+    """The column of a roll-up that has the sum of one."""
+    return f"{column}_sum"
+
+
+def count_of(column: str) -> str:
+    """The column of a roll-up that says of how many intervals one is known."""
+    return f"{column}_n"
+
+
+def time_of(over: str, under: str) -> str:
+    """The column of a roll-up that has the sum of one where another is known."""
+    return f"{under}_of_{over}"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Which rows of a reduction are meant; `until` is inside, `since` is not.
+
+    Attributes:
+        system: the only one; `run_id`: the run that names the span.
+        since, until: UTC without zone.
+        shift: only intervals that end in its hours.
+        objects: column -> the only value.
+    """
+
+    system: str
+    run_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    shift: Shift | None = None
+    objects: tuple[tuple[str, Any], ...] = ()
+
+    def where(self) -> tuple[str, list[Any]]:
+        """The condition as SQL, and the values of its marks."""
+        wanted = {
+            "system = ?": self.system,
+            f"{TIME} > ?": self.since,
+            f"{TIME} <= ?": self.until,
+            **{f"{column} = ?": value for column, value in self.objects},
+        }
+        given = {text: value for text, value in wanted.items() if value is not None}
+        texts, values = list(given), list(given.values())
+        if self.shift is not None:
+            text, more = shift_condition(self.shift, TIME)
+            texts.append(text)
+            values += more
+        return " AND ".join(texts), values
+
+
+def lines_sql(
+    report: Report,
+    span: Span,
+    *,
+    by: timedelta | None,
+    over_time: bool,
+    top: int | None,
+    source: Source | None = None,
+) -> tuple[str, list[Any]]:
+    """SELECT of a report's lines, and the values of its marks.
+
+    Args:
+        by: several intervals make one line: as many as end within this length.
+        over_time: lines are times, else objects.
+        top: only so many objects, the greatest.
+        source: where it reads; the reduction itself by default.
+    """
+    source = source or Source(report.reduction)
+    where, values = source.where(span)
+    if report.lines is Lines.ROW:
+        names = ", ".join(column.name for column in report.columns)
+        limit = f" LIMIT {top}" if top else ""
+        by_time = ", ".join((TIME, *report.keys))
+        return (
+            f"SELECT {names} FROM {source.relation} WHERE {where} ORDER BY {by_time}{limit}",
+            values,
+        )
+    end = bucket(by)
+    groups = ([end] if over_time else []) + list(report.keys)
+    shown = [_shown(column, report, end, rolled=source.is_rolled) for column in report.columns]
+    order = [TIME, *report.keys] if over_time else [f"{report.sort} DESC NULLS LAST", *report.keys]
+    limit = f" LIMIT {top}" if top else ""
+    return (
+        f"SELECT {', '.join(shown)} FROM {source.relation} WHERE {where} AND seconds IS NOT NULL"
+        f" GROUP BY {', '.join(groups)} ORDER BY {', '.join(order)}{limit}",
+        values,
+    )
+
+
+def mean_sql(column: ReportColumn, *, rolled: bool = False) -> str:
+    """The expression of a column over all rows of a span."""
+    match column.mean:
+        case Elapsed():
+            return "sum(seconds) / sum(intervals)" if rolled else f"avg({column.name})"
+        case _:
+            return line_sql(column, rolled=rolled)
+
+
+def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
+    """The expression of a column over the rows of one line."""
+    if rolled:
+        return _rolled_sql(column)
+    match column.mean:
+        case Sums(over, under, factor):
+            # Records of an older release may lack the counter: their time is not its time.
+            divisor = f"sum({under}) FILTER (WHERE {over} IS NOT NULL)"
+            return f"sum({over}) * {factor!r} / nullif({divisor}, 0)"
+        case Total(of, factor):
+            return f"sum({of}) * {factor!r}"
+        case Level():
+            return f"avg({column.name})"
+        case Elapsed():
+            return f"sum({column.name})"
+        case Latest():
+            return f"arg_max({column.name}, {TIME})"
+    return column.name
+
+
+def _rolled_sql(column: ReportColumn) -> str:
+    """The same over the rows of a roll-up, which have the sums."""
+    match column.mean:
+        case Sums(over, under, factor):
+            return f"sum({sum_of(over)}) * {factor!r} / nullif(sum({time_of(over, under)}), 0)"
+        case Total(of, factor):
+            return f"sum({sum_of(of)}) * {factor!r}"
+        case Level():
+            return f"sum({sum_of(column.name)}) / nullif(sum({count_of(column.name)}), 0)"
+        case Elapsed():
+            return "sum(seconds)"
+        case Latest():
+            return f"arg_max({column.name}, {TIME})"
+    return column.name
+
+
+def _shown(column: ReportColumn, report: Report, end: str, *, rolled: bool) -> str:
+    if column.name == TIME:
+        return f"{end} AS {TIME}"
+    if column.name in report.keys:
+        return column.name
+    return f"{line_sql(column, rolled=rolled)} AS {column.name}"
+
+
+def bucket(by: timedelta | None) -> str:
+    """The end of the line that an interval belongs to: on the hour, counted from midnight UTC."""
+    if by is None:
+        return TIME
+    span = f"to_seconds({int(by.total_seconds())})"
+    return f"time_bucket({span}, {inside(TIME)}) + {span}"

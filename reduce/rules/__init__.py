@@ -1,0 +1,1 @@
+"""Rules of exceptions, and where they are met."""

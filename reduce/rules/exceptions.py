@@ -1,0 +1,289 @@
+"""Exceptions: episodes in which a figure was beyond the limit of a rule, and what was not known.
+
+Rules are data (`shipped.toml`, the settings of a site, a file); this module asks a
+store by each of them. Figures that are missing are no exceptions, and are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from ...config import Settings
+from ...config.shifts import Shift
+from ...schemas import CpmonError
+from ...schemas.lookup import unknown
+from ...store.catalogue.span_samples import SpanSamples
+from ...store.sandbox.guard import guarded
+from ...store.sandbox.sandbox import run
+from .rule import Rule, Severity
+from .rule_file import load_rules
+from .rule_samples import in_turn
+from .rule_sql import SQL_NEEDS, Scope, episodes_sql, values_sql
+from .scopes import scope_of
+
+__all__ = [
+    "SCHEMA",
+    "Exceptions",
+    "Scope",
+    "exceptions",
+    "exceptions_of",
+    "load_rules",
+    "scope_of",
+]
+
+SCHEMA = pa.schema(
+    [
+        ("severity", pa.string()),
+        ("rule", pa.string()),
+        ("area", pa.string()),
+        ("title", pa.string()),
+        ("system", pa.string()),
+        ("object", pa.string()),
+        ("first_interval", pa.timestamp("us")),
+        ("last_interval", pa.timestamp("us")),
+        ("intervals", pa.int64()),
+        ("minutes", pa.float64()),
+        ("value", pa.float64()),
+        ("worst_interval", pa.timestamp("us")),
+        ("comparison", pa.string()),
+        ("limit", pa.float64()),
+        ("unit", pa.string()),
+        ("dump", pa.string()),
+        ("record_offset", pa.int64()),
+    ]
+)
+"""An episode a row. `value` is the worst of it, in `unit`, met at the end of `worst_interval`;
+`dump` and `record_offset` are the place of the record that it comes from, NULL where a rule has
+no such record. Interval ends are UTC. `limit` is NULL where meeting the rule needs none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exceptions:
+    """What the rules found in a scope.
+
+    Attributes:
+        table: episodes as `SCHEMA`: the worst severity first, then by time.
+        rules: those that were looked at.
+        unseen: those that had no value to look at, with the systems whose records are missing.
+        scope: what was asked for. run_id: the run that named it.
+        first, last: ends of the first and last interval in it, UTC; None if it has none.
+        intervals: how many there are, of all systems.
+    """
+
+    table: pa.Table
+    rules: tuple[Rule, ...]
+    unseen: tuple[tuple[Rule, tuple[str, ...]], ...]
+    scope: Scope
+    run_id: str | None
+    first: datetime | None
+    last: datetime | None
+    intervals: int
+
+    @property
+    def worst(self) -> Severity | None:
+        """The gravest severity met, or None."""
+        found = set(self.table.column("severity").unique().to_pylist())
+        return max(map(Severity, found), key=lambda severity: severity.rank, default=None)
+
+
+def exceptions(
+    con: duckdb.DuckDBPyConnection,
+    rules: Sequence[Rule] | None = None,
+    *,
+    run: str | None = None,
+    system: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    severity: Severity = Severity.INFO,
+    settings: Settings | None = None,
+) -> Exceptions:
+    """The exceptions of a store.
+
+    Args:
+        con: a connection on which the reductions are views.
+        rules: what to look for; by default the shipped ones and those of the settings.
+        run: limits to the system and window of a run.
+        system: limits to one; all systems otherwise.
+        since, until: limits to intervals that end behind `since` and not behind `until`;
+            times without zone are UTC.
+        severity: rules below it are not looked at.
+        settings: has the shifts that rules name.
+
+    Raises:
+        CpmonError: an unknown name, SQL of a rule that fails, or no interval in the scope.
+    """
+    asked = settings or Settings()
+    known = load_rules(asked) if rules is None else rules
+    wanted = tuple(rule for rule in known if rule.severity.rank >= severity.rank)
+    scope = scope_of(con, run, system, since, until)
+    return exceptions_of(con, wanted, scope, asked, run=run)
+
+
+def exceptions_of(
+    con: duckdb.DuckDBPyConnection,
+    rules: Sequence[Rule],
+    scope: Scope,
+    settings: Settings,
+    *,
+    run: str | None = None,
+    samples: SpanSamples | None = None,
+) -> Exceptions:
+    """The exceptions of a scope.
+
+    Args:
+        run: the run that named the scope.
+        samples: of `con`, where they may be narrowed for rules that look at no others; they are
+            left so.
+
+    Raises:
+        CpmonError: as `exceptions`.
+    """
+    first, last, intervals = _covered(con, scope)
+    shifts = {rule.id: _shift(rule, settings) for rule in rules}
+    by_rule: dict[str, tuple[pa.Table, frozenset[str]]] = {}
+    for rule in in_turn(rules, scope, samples):
+        by_rule[rule.id] = _episodes(con, rule, scope, shifts[rule.id])
+    found = [by_rule[rule.id] for rule in rules]
+    systems = _systems(con, scope)
+    missing = [tuple(name for name in systems if name not in seen) for _, seen in found]
+    pairs = zip(rules, missing, strict=True)
+    # Where every row is an exception, no row is good news.
+    unseen = tuple((rule, names) for rule, names in pairs if names and rule.limit is not None)
+    table = pa.concat_tables([SCHEMA.empty_table(), *(episodes for episodes, _ in found)])
+    return Exceptions(_sorted(table), tuple(rules), unseen, scope, run, first, last, intervals)
+
+
+def _covered(
+    con: duckdb.DuckDBPyConnection, scope: Scope
+) -> tuple[datetime | None, datetime | None, int]:
+    """First and last interval end of a scope, and how many there are."""
+    counted = "SELECT min(interval_end), max(interval_end), count(DISTINCT (system, interval_end))"
+    where, values = scope.where()
+    sql = f"{counted} FROM meta.interval WHERE {where}"
+    ((first, last, intervals),) = con.execute(sql, values).fetchall()
+    if intervals:
+        return first, last, intervals
+    ((first, last, known),) = con.execute(f"{counted} FROM meta.interval").fetchall()
+    # A dump without any interval may have findings all the same.
+    if not known and con.execute("SELECT 1 FROM meta.dump").fetchone():
+        return None, None, 0
+    raise CpmonError(
+        "no interval is in that span" if known else "no interval is in the store",
+        expected=f"intervals that end from {first} to {last} UTC" if known else None,
+        effect="there is nothing to look at",
+        remedy=None if known else "ingest a dump first",
+    )
+
+
+def _systems(con: duckdb.DuckDBPyConnection, scope: Scope) -> list[str]:
+    """The systems that have an interval in a scope."""
+    where, values = scope.where()
+    sql = f"SELECT DISTINCT system FROM meta.interval WHERE {where} ORDER BY system"
+    return [str(name) for (name,) in con.execute(sql, values).fetchall()]
+
+
+def _shift(rule: Rule, settings: Settings) -> Shift | None:
+    if rule.shift and rule.shift not in settings.shifts:
+        raise unknown("shift", rule.shift, settings.shifts, place=rule.place("shift"))
+    return settings.shift(rule.shift) if rule.shift else None
+
+
+def _episodes(
+    con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope, shift: Shift | None
+) -> tuple[pa.Table, frozenset[str]]:
+    """The episodes of a rule as `SCHEMA`, and the systems of which it had values."""
+    where, values = scope.where(shift)
+    try:
+        rule = _guarded(con, rule) if rule.sql else rule
+        columns = _columns(con, rule) if rule.sql else []
+        system = _only_system(con, rule) if rule.sql and "system" not in columns else None
+        sql = episodes_sql(rule, values_sql(rule, columns, system), where)
+        found = run(con, lambda: con.sql(sql, params=values).to_arrow_table())
+    except duckdb.Error as error:
+        key = "sql" if rule.sql else "reduction"
+        raise _failed(rule, key, str(error).partition("\n\nLINE")[0]) from None
+    seen = frozenset(found.column("seen")[0].as_py() or ())
+    constant = {
+        "severity": str(rule.severity),
+        "rule": rule.id,
+        "area": rule.area,
+        "title": rule.title,
+        "comparison": str(rule.comparison) if rule.limit is not None else None,
+        "limit": rule.limit,
+        "unit": rule.unit,
+    }
+    met = found.filter(found.column("system").is_valid())
+    table = pa.table(
+        [
+            pa.repeat(pa.scalar(constant[f.name], f.type), met.num_rows)
+            if f.name in constant
+            else met.column(f.name).cast(f.type)
+            for f in SCHEMA
+        ],
+        schema=SCHEMA,
+    )
+    return table, seen
+
+
+def _guarded(con: duckdb.DuckDBPyConnection, rule: Rule) -> Rule:
+    """A rule with the SQL that runs for its own.
+
+    Raises:
+        CpmonError: it is no single query that only reads.
+    """
+    try:
+        return replace(rule, sql=guarded(con, rule.sql, explain=False))
+    except CpmonError as error:
+        raise _failed(rule, "sql", f"{error.problem}; found {error.found}") from None
+
+
+def _columns(con: duckdb.DuckDBPyConnection, rule: Rule) -> list[str]:
+    """The columns that the SQL of a rule yields.
+
+    Raises:
+        CpmonError: a column is missing.
+    """
+    columns = run(con, lambda: con.sql(f"SELECT * FROM ({rule.sql}) LIMIT 0").columns)
+    for needed in SQL_NEEDS:
+        if needed not in columns:
+            raise unknown("column", needed, columns, place=rule.place("sql"))
+    return columns
+
+
+def _only_system(con: duckdb.DuckDBPyConnection, rule: Rule) -> str | None:
+    """The system whose values an SQL without that column yields: the only one of the store."""
+    rows = con.execute("SELECT DISTINCT system FROM meta.interval").fetchall()
+    if len(rows) > 1:
+        raise rule.wrong(
+            "sql",
+            "a column system beside interval_end, object and value",
+            "none, and several systems in the store",
+            "the SQL of a rule does not say which system a value is of",
+        )
+    return str(rows[0][0]) if rows else None
+
+
+def _failed(rule: Rule, key: str, found: str) -> CpmonError:
+    return CpmonError(
+        f"rule {rule.id} cannot be looked at",
+        place=rule.place(key),
+        expected=f"a SELECT of {', '.join(SQL_NEEDS)}" if rule.sql else None,
+        found=found,
+        effect="no rule was looked at any further",
+        remedy=f"correct it, or switch it off: enabled = false in [exceptions.{rule.id}]",
+    )
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    """The worst severity first, then by time."""
+    ranks: Any = [Severity(value).rank for value in table.column("severity").to_pylist()]
+    ranked = table.append_column("rank", pa.array(ranks, pa.int64()))
+    order = [("rank", "descending"), ("first_interval", "ascending")]
+    order += [(key, "ascending") for key in ("rule", "system", "object")]
+    return ranked.sort_by(order).drop_columns(["rank"])

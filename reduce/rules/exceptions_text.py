@@ -1,0 +1,169 @@
+"""Exceptions as a reader sees them: the worst first, then what they mean and what is unknown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from ...schemas.errors import CpmonError
+from ...schemas.printable import printable
+from ..render.render import render
+from .exceptions import Exceptions
+from .rule import Comparison, Rule
+from .rule_provenance import inferred_behind
+
+_TIME = "%Y-%m-%d %H:%M:%S"
+_WIDTH = 100
+_IDENTITY = 12
+"""Characters of a dump's identity, as `cpmon ingest` prints it."""
+
+
+def render_exceptions(found: Exceptions, format: str = "text", zone: str = "UTC") -> bytes:
+    """Exceptions as text, or their episodes in any format of `render`, times in UTC.
+
+    Args:
+        zone: in which times are printed as text.
+
+    Raises:
+        CpmonError: there is no such format.
+    """
+    if format in ("text", "table"):
+        return printable(_text(found, ZoneInfo(zone))).encode()
+    return render(found.table, format, title="Exceptions")
+
+
+def render_rules(rules: Iterable[Rule], format: str = "table") -> bytes:
+    """The rules, a line each: what they look for, and where they were written.
+
+    Raises:
+        CpmonError: there is no such format, or no rule.
+    """
+    rows = [
+        {
+            "rule": rule.id,
+            "severity": str(rule.severity),
+            "area": rule.area,
+            "limit": limit_of(rule),
+            "minutes": rule.for_minutes,
+            "shift": rule.shift,
+            "title": rule.title,
+            "written_in": ", ".join(rule.files),
+        }
+        for rule in rules
+    ]
+    if not rows:
+        raise CpmonError(
+            "no rule is switched on", remedy="look for enabled = false in the settings"
+        )
+    return render(pa.Table.from_pylist(rows), "table" if format == "text" else format)
+
+
+def limit_of(rule: Rule) -> str:
+    """The limit of a rule in words: above 90 %."""
+    if rule.limit is None:
+        return "any"
+    return f"{rule.comparison} {_number(rule.limit)} {rule.unit}".rstrip()
+
+
+def _text(found: Exceptions, zone: ZoneInfo) -> str:
+    lines = [*_heading(found, zone), ""]
+    if found.table.num_rows:
+        shown = pa.table(_columns(found, zone))
+        lines += [render(shown, "table").decode().rstrip(), ""]
+    else:
+        lines.append("No exceptions.")
+    notes = [*_meanings(found), *_unseen(found)]
+    for note in notes:
+        lines += textwrap.wrap(note, _WIDTH, initial_indent="* ", subsequent_indent="  ")
+    return "\n".join(lines) + "\n"
+
+
+def _heading(found: Exceptions, zone: ZoneInfo) -> list[str]:
+    count = found.table.num_rows
+    head = f"Exceptions: {count:,} by {len(found.rules)} rules"
+    where = f"System {found.scope.system}" if found.scope.system else "All systems"
+    run = f", run {found.run_id}" if found.run_id else ""
+    if found.first is None or found.last is None:
+        return [head, f"{where}{run}, no interval"]
+    noun = "interval" if found.intervals == 1 else "intervals"
+    first, last = (_clock(time, zone) for time in (found.first, found.last))
+    span = f"{first} to {last} {zone.key}, {found.intervals:,} {noun}"
+    return [head, f"{where}{run}, {span}"]
+
+
+def _columns(found: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
+    rows = found.table.to_pylist()
+    columns: dict[str, list[Any]] = {
+        "Severity": [row["severity"] for row in rows],
+        "Rule": [row["rule"] for row in rows],
+        "System": [row["system"] for row in rows],
+        "Object": [row["object"] for row in rows],
+        "First": [_clock(row["first_interval"], zone) for row in rows],
+        "Last": [_clock(row["last_interval"], zone) for row in rows],
+        "Intervals": [row["intervals"] for row in rows],
+        "Worst": [f"{_number(row['value'])} {row['unit']}".rstrip() for row in rows],
+        "Limit": [_limit(row) for row in rows],
+        "At": [_clock(row["worst_interval"], zone) for row in rows],
+        "Dump": [(row["dump"] or "")[:_IDENTITY] for row in rows],
+        "Offset": [_hex(row["record_offset"]) for row in rows],
+    }
+    if found.scope.system:
+        del columns["System"]
+    return columns
+
+
+def _meanings(found: Exceptions) -> list[str]:
+    """What the rules that were met say, with how long it must last, and what they rest on."""
+    ids = set(found.table.column("rule").to_pylist())
+    met = [rule for rule in found.rules if rule.id in ids]
+    notes: list[str] = []
+    for rule in met:
+        lasting = f" for {_number(rule.for_minutes)} minutes" if rule.for_minutes else ""
+        shift = f", shift {rule.shift}" if rule.shift else ""
+        limit = f" ({limit_of(rule)}{lasting}{shift})" if rule.limit is not None else ""
+        notes.append(f"{rule.id}: {rule.title}{limit}.")
+    records = inferred_behind(met)
+    if records:
+        whose, are = ("layout", "is") if len(records) == 1 else ("layouts", "are")
+        said = f"The {whose} of {', '.join(records)}, on which this rests, {are} inferred."
+        notes.append(said)
+    return notes
+
+
+def _unseen(found: Exceptions) -> list[str]:
+    """Which rules could not be looked at, so that nothing found is not taken for good news."""
+    notes = []
+    for rule, systems in found.unseen:
+        of = "" if found.scope.system else f" of {', '.join(systems)}"
+        notes.append(
+            f"{rule.id}: not known, since the store has no figures for it{of} in this span."
+        )
+    return notes
+
+
+def _limit(row: dict[str, Any]) -> str:
+    if row["limit"] is None:
+        return ""
+    return f"{Comparison(row['comparison']).sign} {_number(row['limit'])}"
+
+
+def _number(value: float) -> str:
+    """Up to one decimal from 10 on, three significant digits below."""
+    if abs(value) < 10:
+        return f"{value:.3g}"
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+def _clock(time: datetime, zone: ZoneInfo) -> str:
+    """A time to the nearest second."""
+    rounded = (time + timedelta(milliseconds=500)).replace(tzinfo=UTC)
+    return rounded.astimezone(zone).strftime(_TIME)
+
+
+def _hex(offset: int | None) -> str:
+    return "" if offset is None else f"{offset:#x}"

@@ -1,0 +1,172 @@
+"""A rule of exceptions: which figure is looked at, and from where on it is worth a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ...config.rules import Layer
+from ...schemas import CpmonError
+from ...schemas.lookup import unknown
+from ...schemas.registry import tables
+from ..reductions.reductions import reductions
+
+KEY = re.compile(r"\{(\w+)(:04X)?\}")
+"""A key of the object in its name: {cpu}, or {device:04X} for four hexadecimal digits."""
+
+
+KIND = "exceptions"
+"""The table of a file that holds such rules."""
+
+
+def place_of(rule: str, sources: Mapping[str, Layer], key: str) -> str:
+    """Where a key of a rule stands; one that is not written, where the rule begins."""
+    path = ".".join(filter(None, (KIND, rule, key)))
+    layer = sources.get(key.partition(".")[0]) or next(iter(sources.values()), None)
+    return layer.place(path) if layer else path
+
+
+class Severity(StrEnum):
+    """How bad it is that a rule is met, the least first."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order."""
+        return list(Severity).index(self)
+
+
+class Comparison(StrEnum):
+    """On which side of its limit a value is an exception."""
+
+    ABOVE = "above"
+    BELOW = "below"
+
+    @property
+    def sign(self) -> str:
+        """As SQL and readers write it."""
+        return ">" if self is Comparison.ABOVE else "<"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule.
+
+    A value comes from column `metric` of `reduction` (over column `per`, if there is one), or from
+    `sql`, a SELECT with the columns system, interval_end, object, value and, where it knows the
+    place, dump and record_offset.
+
+    Attributes:
+        id: its name; a rule read later replaces one of the same id.
+        title: what it means that the rule is met. area: what part of the system it is about.
+        scale: what a value is multiplied by, before the limit is looked at. unit: of the product.
+        limit: None where every row of `sql` is an exception.
+        for_minutes: how long, in intervals in a row, the value must be beyond the limit.
+        shift: of the settings, which alone is looked at.
+        object_name: of the object, with its key columns in braces.
+        least: column -> least value: intervals with less of it are not looked at.
+        record: table of the record in which a value is looked up; `record_keys`: its columns and
+            those of the reduction that they equal.
+        sources: key -> where it was written.
+    """
+
+    id: str
+    title: str
+    severity: Severity
+    area: str
+    reduction: str = ""
+    metric: str = ""
+    per: str = ""
+    sql: str = ""
+    scale: float = 1.0
+    unit: str = ""
+    comparison: Comparison = Comparison.ABOVE
+    limit: float | None = None
+    for_minutes: float = 0.0
+    shift: str = ""
+    object_name: str = ""
+    least: Mapping[str, float] = field(default_factory=dict)
+    record: str = ""
+    record_keys: Mapping[str, str] = field(default_factory=dict)
+    enabled: bool = True
+    sources: Mapping[str, Layer] = field(default_factory=dict, compare=False)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that tell objects apart, as they stand in the object's name."""
+        return tuple(dict.fromkeys(name for name, _ in KEY.findall(self.object_name)))
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that say something of it."""
+        return tuple(dict.fromkeys(layer.file for layer in self.sources.values()))
+
+    def place(self, key: str = "") -> str:
+        """Where a key was written, for messages."""
+        return place_of(self.id, self.sources, key)
+
+    def wrong(self, key: str, allowed: str, found: object, problem: str = "") -> CpmonError:
+        """The error for the value of a key."""
+        return CpmonError(
+            problem or "a rule has a value that means nothing",
+            place=self.place(key),
+            expected=allowed,
+            found=str(found) or "nothing",
+        )
+
+    def check(self) -> None:
+        """Check that what the rule names exists and that its parts go together.
+
+        Raises:
+            CpmonError: they do not.
+        """
+        if bool(self.sql) == bool(self.reduction):
+            found = "both" if self.sql else "neither"
+            raise self.wrong(
+                "", "either reduction and metric, or sql", found, "a rule has one source"
+            )
+        if self.limit is None and not self.sql:
+            raise self.wrong("limit", "a number", "nothing")
+        if self.record:
+            self._check_record()
+        if self.reduction:
+            self._check_reduction()
+        else:
+            self._check_sql()
+
+    def _check_reduction(self) -> None:
+        known = {r.name: r for r in reductions()}
+        if self.reduction not in known:
+            raise unknown("reduction", self.reduction, known, place=self.place("reduction"))
+        columns = [column.name for column in known[self.reduction].columns]
+        if not {"system", "interval_end"} <= set(columns):
+            raise self.wrong("reduction", "one with lines by time", self.reduction)
+        if not self.metric:
+            raise self.wrong("metric", f"a column of {self.reduction}", "nothing")
+        used = {"metric": [self.metric], "per": [self.per] if self.per else []}
+        used |= {"object": list(self.keys), "least": list(self.least)}
+        used |= {"record_keys": list(self.record_keys.values())}
+        for key, names in used.items():
+            for name in names:
+                if name not in columns:
+                    raise unknown("column", name, columns, place=self.place(key))
+
+    def _check_sql(self) -> None:
+        given = {"metric": self.metric, "per": self.per, "object": self.object_name}
+        given |= {"least": str(self.least or ""), "record_keys": str(self.record_keys or "")}
+        for key, value in given.items():
+            if value:
+                raise self.wrong(key, "nothing: the sql says it", value)
+
+    def _check_record(self) -> None:
+        if self.record not in tables():
+            raise unknown("table", self.record, tables(), place=self.place("record"))
+        columns = [f.name for f in tables()[self.record].columns]
+        for name in self.record_keys:
+            if name not in columns:
+                raise unknown("column", name, columns, place=self.place("record_keys"))

@@ -1,0 +1,53 @@
+"""Which samples the rules of exceptions look at: most need those of their scope and no others.
+
+A reduction by time is the same whatever lies beyond its span and the interval before, and so is
+what the shipped rules ask. The SQL of a site may look back as far as it likes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...store.catalogue.span_samples import SpanSamples
+from ...store.results.stamps import Basis, bases, code_of
+from ..reductions.reductions import reductions
+from .rule import Rule
+from .rule_file import SHIPPED
+from .rule_sql import Scope
+
+
+def in_turn(rules: Sequence[Rule], scope: Scope, samples: SpanSamples | None) -> Iterator[Rule]:
+    """All rules, those that may look at all samples first; each may be asked when it comes.
+
+    Args:
+        samples: are narrowed to the scope before the others come; they stay so.
+    """
+    if samples is None or scope.system is None or scope.since is None or scope.until is None:
+        yield from rules
+        return
+    by_name = {basis.name: basis for basis in bases(reductions())}
+    near = [rule for rule in rules if _is_near(rule, by_name)]
+    if len(near) < len(rules):
+        samples.all()
+        yield from (rule for rule in rules if rule not in near)
+    samples.near(scope.system, scope.since, scope.until, _tables(near, by_name))
+    yield from near
+
+
+def _is_near(rule: Rule, by_name: dict[str, Basis]) -> bool:
+    """Whether its values in a scope rest on samples of the scope and of the interval before."""
+    if rule.sql:
+        return "sql" in rule.sources and rule.sources["sql"].file == SHIPPED
+    return rule.reduction in by_name and by_name[rule.reduction].by_time
+
+
+def _tables(rules: Iterable[Rule], by_name: dict[str, Basis]) -> set[str]:
+    """The tables of records that rules read."""
+    read: set[str] = set()
+    for rule in rules:
+        read |= set(re.findall(r"\b(?:interval|monitor)\.(\w+)", code_of(rule.sql)))
+        read.add(rule.record)
+        if rule.reduction:
+            read |= {name.rpartition(".")[2] for name in by_name[rule.reduction].tables()}
+    return read

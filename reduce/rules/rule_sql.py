@@ -1,0 +1,162 @@
+"""The SQL of a rule: its values, and the episodes in which they are beyond the limit.
+
+Values beyond the limit in intervals that follow each other directly make one episode: their
+numbers among all intervals less their numbers among those beyond the limit are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ...config.shifts import Shift
+from ...store.views.views import name, text
+from ..reports.report_sql import TIME
+from ..reports.shifts import shift_condition
+from .rule import KEY, Comparison, Rule
+
+ENOUGH = 0.99
+"""Share of a rule's minutes that is as good as all of them: no interval is exactly a minute."""
+
+SQL_NEEDS = ("interval_end", "object", "value")
+PLACE = ("dump", "record_offset")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is looked at; `until` is inside, `since` is not.
+
+    Attributes:
+        system: the only one, or all of the store.
+        since, until: UTC without zone.
+    """
+
+    system: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def where(self, shift: Shift | None = None) -> tuple[str, list[Any]]:
+        """The condition as SQL, and the values of its marks."""
+        wanted = {
+            "system = ?": self.system,
+            f"{TIME} > ?": self.since,
+            f"{TIME} <= ?": self.until,
+        }
+        given = {said: value for said, value in wanted.items() if value is not None}
+        texts, values = list(given), list(given.values())
+        if shift is not None:
+            said, more = shift_condition(shift, TIME)
+            texts.append(said)
+            values += more
+        return " AND ".join(texts) or "true", values
+
+
+def values_sql(rule: Rule, columns: list[str], system: str | None) -> str:
+    """SELECT of all values of a rule: system, interval_end, object, value, dump, record_offset, ...
+
+    Keys of the record come behind as k0, k1, in the order of `record_keys`.
+
+    Args:
+        columns: those of `rule.sql`.
+        system: the one whose values they are where the SQL has no column of that name.
+    """
+    if rule.sql:
+        known = {"system": text(system or ""), "dump": "NULL", "record_offset": "NULL"}
+        shown = [n if n in columns else f"{known[n]} AS {n}" for n in ("system", *PLACE)]
+        return (
+            f"SELECT {', '.join(shown)}, interval_end, CAST(object AS VARCHAR) AS object,"
+            f" CAST(value AS DOUBLE) * {rule.scale!r} AS value FROM ({rule.sql})"
+        )
+    divisor = f" / nullif({name(rule.per)}, 0)" if rule.per else ""
+    keys = "".join(f", {name(c)} AS k{n}" for n, c in enumerate(rule.record_keys.values()))
+    least = "".join(f" AND {name(c)} >= {value!r}" for c, value in rule.least.items())
+    return (
+        "SELECT system, NULL AS dump, NULL AS record_offset, interval_end,"
+        f" {_object(rule)} AS object,"
+        f" CAST({name(rule.metric)} AS DOUBLE){divisor} * {rule.scale!r} AS value{keys}"
+        f" FROM {name(rule.reduction)} WHERE true{least}"
+    )
+
+
+def episodes_sql(rule: Rule, values: str, where: str) -> str:
+    """SELECT of the systems whose values were looked at and, beside it, the episodes.
+
+    Args:
+        values: `values_sql`. where: the scope; both marks and text of it stand once.
+    """
+    beyond = f"value {rule.comparison.sign} {rule.limit!r}" if rule.limit is not None else "true"
+    worst = "value" if rule.comparison is Comparison.BELOW else "value DESC"
+    order = f"ORDER BY {worst}, {TIME}, dump, record_offset"
+    keys = [f"k{n}" for n in range(len(rule.record_keys))]
+    first = "".join(f", first({key} {order}) AS {key}" for key in keys)
+    return f"""
+      WITH looked AS MATERIALIZED (
+        SELECT * FROM ({values}
+        ) WHERE isfinite(value) AND object IS NOT NULL AND {where}),
+      {_CLOCK},
+      beyond AS (
+        SELECT system, object, {TIME}, first(value {order}) AS value,
+          first(dump {order}) AS dump, first(record_offset {order}) AS record_offset{first}
+        FROM looked WHERE {beyond} GROUP BY system, object, {TIME}),
+      numbered AS (
+        SELECT b.*, coalesce(c.seconds, 0) AS seconds, coalesce(
+            c.n - row_number() OVER (
+              PARTITION BY b.system, b.object, c.n IS NULL ORDER BY b.{TIME}),
+            -epoch_us(b.{TIME})) AS island
+        FROM beyond AS b LEFT JOIN clock AS c
+          ON c.system = b.system AND c.{TIME} = b.{TIME}),
+      episode AS (
+        SELECT row_number() OVER () AS id, system, object, min({TIME}) AS first_interval,
+          max({TIME}) AS last_interval, count(*) AS intervals, sum(seconds) / 60 AS minutes,
+          first(value {order}) AS value, first({TIME} {order}) AS worst_interval,
+          first(dump {order}) AS dump, first(record_offset {order}) AS record_offset{first}
+        FROM numbered GROUP BY system, object, island
+        HAVING sum(seconds) >= {rule.for_minutes * 60 * ENOUGH!r}),
+      {_placed(rule, keys)}
+      SELECT l.seen, e.system, e.object, e.first_interval, e.last_interval, e.intervals,
+        e.minutes, e.value, e.worst_interval, coalesce(e.dump, p.place.dump) AS dump,
+        coalesce(e.record_offset, p.place.record_offset) AS record_offset
+      FROM (SELECT list(DISTINCT system) AS seen FROM looked) AS l
+      LEFT JOIN episode AS e ON true
+      LEFT JOIN placed AS p ON p.id = e.id"""
+
+
+_CLOCK = f"""closed AS (
+        SELECT system, {TIME}, max(CASE WHEN previous_end IS NOT NULL THEN seconds END) AS seconds
+        FROM meta.interval GROUP BY system, {TIME}),
+      clock AS (
+        SELECT system, {TIME}, seconds,
+          row_number() OVER w + count(*) FILTER (WHERE seconds IS NULL) OVER w AS n
+        FROM closed WINDOW w AS (PARTITION BY system ORDER BY {TIME}))"""
+"""The intervals of each system, numbered; behind a gap or restart a number is left out."""
+
+
+def _object(rule: Rule) -> str:
+    """The name of the object as SQL."""
+    parts, at = [], 0
+    for match in KEY.finditer(rule.object_name):
+        column = name(match[1])
+        shown = f"printf('%04X', CAST({column} AS BIGINT))" if match[2] else column
+        parts += [text(rule.object_name[at : match.start()]), shown]
+        at = match.end()
+    # A key without a value leaves its place empty, as concat does.
+    return f"trim(concat({', '.join([*parts, text(rule.object_name[at:])])}))"
+
+
+def _placed(rule: Rule, keys: list[str]) -> str:
+    """Dump and offset of the record behind the worst value of each episode."""
+    if not rule.record:
+        return (
+            "placed AS (SELECT 0 AS id, CAST(NULL AS STRUCT(dump VARCHAR, record_offset BIGINT))"
+            " AS place WHERE false)"
+        )
+    same = "".join(
+        f" AND r.{name(column)} = e.{key}"
+        for column, key in zip(rule.record_keys, keys, strict=True)
+    )
+    return f"""placed AS (
+        SELECT e.id, min({{'dump': r.dump, 'record_offset': r.record_offset}}) AS place
+        FROM episode AS e JOIN monitor.{name(rule.record)} AS r
+          ON r.system = e.system AND r.{TIME} = e.worst_interval{same}
+        GROUP BY e.id)"""

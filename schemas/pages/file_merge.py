@@ -1,0 +1,83 @@
+"""The merge of a page into one layout file: spans of releases, and contradictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..layout import release_key
+from ..loader import Row
+from ..writer import COLUMNS
+from .merge_result import MergeResult
+from .page import BitRow, PageRow
+
+BASE = "5.3.0"
+"""The release whose layouts are shipped in full: fields that an older page lacks came later."""
+
+
+@dataclass(frozen=True)
+class ReleaseContext:
+    """The releases from which `since` and `until` of a row follow.
+
+    `now`: of the page; `base`: of the layout before the merge; `releases`: all, sorted; `lengths`:
+    (release, bytes) of the record as published.
+    """
+
+    now: str
+    base: str
+    releases: tuple[str, ...]
+    lengths: tuple[tuple[str, int], ...]
+
+    @property
+    def is_older(self) -> bool:
+        """Whether the page is of a release before the layout's."""
+        return release_key(self.now) < release_key(self.base)
+
+    def before(self, release: str) -> str:
+        """The release before one."""
+        return max(
+            (r for r in self.releases if release_key(r) < release_key(release)), key=release_key
+        )
+
+    def after(self, release: str) -> str:
+        """The release after one."""
+        return min(
+            (r for r in self.releases if release_key(r) > release_key(release)), key=release_key
+        )
+
+    def since(self, end: int) -> str:
+        """The first release whose record is long enough for a field that ends at `end`."""
+        long_enough = [r for r, length in self.lengths if length >= end]
+        return min([*long_enough, self.now], key=release_key)
+
+
+class FileMerge:
+    """The merge of one layout file, which adds what it did to `merged`."""
+
+    def __init__(self, merged: MergeResult, name: str, context: ReleaseContext) -> None:
+        self.merged, self.name, self.context = merged, name, context
+
+    def widen(self, row: Row) -> None:
+        """Extend the span of a field to the page's release, which has it."""
+        now, name = self.context.now, f"{self.name}.{row['name']}"
+        if row["since"] and release_key(now) < release_key(row["since"]):
+            self.merged.changed.append(f"{name}: since {now}, was {row['since']}")
+            row["since"] = now
+        if row["until"] and release_key(now) > release_key(row["until"]):
+            self.merged.changed.append(f"{name}: until nothing, was {row['until']}")
+            row["until"] = ""
+
+    def narrow(self, row: Row) -> None:
+        """Start the span of a field after the page's release, which lacks it."""
+        row["since"] = self.context.after(self.context.now)
+        self.merged.changed.append(
+            f"{self.name}.{row['name']}: since {row['since']}, not in {self.context.now}"
+        )
+
+    def contradict(self, row: PageRow | BitRow, problem: str, expected: str) -> None:
+        """Record that a row of the page contradicts the layout."""
+        self.merged.contradict(row, f"{self.name}: {problem}", expected)
+
+
+def marked(row: Row) -> Row:
+    """A copy of a row with all columns and a mark that is set once the page has it."""
+    return {column: row.get(column, "") for column in COLUMNS} | {"_seen": ""}

@@ -1,0 +1,43 @@
+"""The result of merging a page: layout files, notes and contradictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..loader import Row
+from .page import BitRow, Page, PageRow
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A row of the page that the layout contradicts; `line` and `text` are the page's."""
+
+    line: int
+    text: str
+    problem: str
+    expected: str
+
+
+@dataclass
+class MergeResult:
+    """The layout files of a page's record after the merge, and notes about it.
+
+    With `contradictions` nothing may be written. `doubts` are fields whose role is a guess;
+    `changed` lists changes to fields of the layout.
+    """
+
+    page: Page
+    files: dict[str, list[Row]] = field(default_factory=dict)
+    record: Row = field(default_factory=dict)
+    lengths: list[Row] = field(default_factory=list)
+    confirmed: int = 0
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    contradictions: list[Contradiction] = field(default_factory=list)
+
+    def contradict(self, row: PageRow | BitRow, problem: str, expected: str) -> None:
+        """Record that a row of the page contradicts the layout."""
+        text = " ".join(row.text.split())
+        self.contradictions.append(Contradiction(row.line, text, problem, expected))

@@ -1,0 +1,1 @@
+"""The DuckDB catalogue of a store."""

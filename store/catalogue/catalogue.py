@@ -1,0 +1,301 @@
+"""The DuckDB catalogue of a store: views and comments over its files, rebuilt when they change.
+
+Parquet is the truth. `catalog.duckdb` holds no data: only views that find new dumps by
+themselves, so it is made again only when a table appears for the first time, when layouts or
+reductions change, or when the store was moved; and then by what differs from another one. It is
+replaced by a rename, since DuckDB allows one writer or many readers.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+
+from ...schemas.arrow import schemas
+from ...schemas.errors import StoreError
+from ...schemas.registry import fingerprint
+from ..dumps.disk import make_private
+from ..dumps.store import Store
+from ..results.reduced import Kept, kept
+from ..results.stamps import bases
+from ..runs.classes import classes_text
+from ..sandbox.sandbox import Limits, seal
+from ..views.dictionary import COLUMNS, create_sql
+from ..views.entries import Entry, bring_up, different_views, stamp_of, view
+from ..views.meta import meta_views
+from ..views.relations import macros
+from ..views.sources import sources
+from ..views.template import FILE, QUIET, keep_as_template, load, save, template
+from ..views.view import View
+from ..views.views import LANDED, interval_views, landed_rows, monitor_view
+from .kept_views import SCHEMA as ROLLUP
+from .kept_views import coverage, reduction_entries, rollup_entries
+
+SCHEMAS = ("monitor", "interval", "meta", ROLLUP, LANDED)
+OWN_TEXT = (
+    *("catalogue/catalogue.py", "catalogue/kept_views.py", "dumps/lateness.py"),
+    *("views/views.py", "views/meta.py", "views/sources.py", "views/dictionary.py"),
+    *("views/entries.py", "runs/classes.py", "runs/companions/tables.py"),
+)
+FEW = 5
+"""So many views of a store's own catalogue are made anew rather than looking for, or keeping, a
+better template: a view takes 10 to 40 ms, reading a template 100, and writing one as well."""
+
+
+def connect(
+    store: Store, views: Sequence[View] = (), limits: Limits | None = None
+) -> duckdb.DuckDBPyConnection:
+    """A read-only connection to a store that can reach nothing outside of it.
+
+    Args:
+        views: reductions, in the order in which they build on each other.
+        limits: what queries may use; those of DuckDB by default.
+
+    Raises:
+        StoreError: the catalogue cannot be built.
+        CpmonError: a limit means nothing.
+    """
+    plan = _plan(store, views)
+    file = store.root / FILE
+    connection = _opened(file, plan.stamp)
+    if connection is None:
+        built = _written(store, plan)
+        connection = _opened(file, plan.stamp)
+        if connection is None:  # not written, or this process still has the one before open
+            return _sealed(built, store, limits)
+        built.close()
+    return _sealed(connection, store, limits)
+
+
+def make_ready(store: Store, views: Sequence[View]) -> None:
+    """Make the catalogue of a store, unless it is up to date, so that the next reader finds it.
+
+    Raises:
+        StoreError: the catalogue cannot be built.
+    """
+    plan = _plan(store, views)
+    (_opened(store.root / FILE, plan.stamp) or _written(store, plan)).close()
+
+
+def live_catalogue(
+    store: Store, views: Sequence[View] = (), *, shut: bool = False
+) -> duckdb.DuckDBPyConnection:
+    """A catalogue in memory in which nothing kept is read; its owner may change it.
+
+    Args:
+        shut: what dumps brought shows no rows until the owner lets it, as `sources` has it; nobody
+            looks for the files.
+
+    Raises:
+        StoreError: the catalogue cannot be built.
+    """
+    plan = _plan(store, views, live=True)
+    return _build(store, plan, live=True, shut=shut)
+
+
+def readers_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyConnection:
+    """What `connect` reads as a catalogue in memory; its owner may change it.
+
+    Raises:
+        StoreError: the catalogue cannot be built.
+    """
+    return _build(store, _plan(store, views))
+
+
+def rebuild(store: Store, views: Sequence[View]) -> int:
+    """Make the catalogue of a store again, from nothing; returns the number of its views.
+
+    Raises:
+        StoreError: the catalogue cannot be built.
+    """
+    store.clean()
+    for file in filter(None, (store.root / FILE, template())):
+        file.unlink(missing_ok=True)
+    with connect(store, views) as connection:
+        counted = connection.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal")
+        return int(counted.fetchall()[0][0])
+
+
+def _sealed(
+    connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits | None
+) -> duckdb.DuckDBPyConnection:
+    seal(connection, store, limits or Limits())
+    return connection
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What goes into a catalogue, and a stamp that changes whenever it would come out differently.
+
+    `reduced`: what is kept of each reduction, as far as it is up to date.
+    """
+
+    present: set[str]
+    views: Sequence[View]
+    reduced: dict[str, Kept]
+    stamp: str
+
+
+def _plan(store: Store, views: Sequence[View], *, live: bool = False) -> _Plan:
+    present, reduced = store.tables(), {} if live else kept(store, views)
+    said = [str(store.root.absolute()), fingerprint(), duckdb.__version__, *sorted(present)]
+    said += [view.sql for view in views] + [found.said for found in reduced.values()]
+    said += [str(any(store.runs.glob("*.json"))), classes_text(store), _own_text()]
+    stamp = hashlib.blake2b("\0".join(said).encode(), digest_size=16).hexdigest()
+    return _Plan(present, views, reduced, stamp)
+
+
+def _own_text() -> str:
+    """The code that makes the views: another version of it makes other views."""
+    own = files(__package__.rpartition(".")[0])
+    return "".join((own / f).read_text(encoding="utf-8") for f in OWN_TEXT)
+
+
+def _opened(file: Path, stamp: str) -> duckdb.DuckDBPyConnection | None:
+    """A connection to a catalogue, if it is there and up to date."""
+    if not file.exists():
+        return None
+    try:
+        connection = duckdb.connect(file, read_only=True, config=dict(QUIET))
+    except duckdb.Error:
+        return None
+    if stamp_of(connection) == stamp:
+        return connection
+    connection.close()
+    return None
+
+
+def _written(store: Store, plan: _Plan) -> duckdb.DuckDBPyConnection:
+    """A catalogue in memory, written to the store."""
+    built = _build(store, plan)
+    # A disk that cannot be written serves readers all the same.
+    with suppress(OSError, StoreError):
+        store.clean()
+        make_private(store.staging)
+        save(built, store.root / FILE, store.staging)
+    return built
+
+
+def _build(
+    store: Store, plan: _Plan, *, live: bool = False, shut: bool = False
+) -> duckdb.DuckDBPyConnection:
+    """A catalogue in memory, made from one at hand if that is of any use, else from nothing.
+
+    Args:
+        live: nothing kept is read, so the store's own catalogue is not the nearest.
+        shut: as `sources` has it.
+    """
+    entries = [*sources(store, plan.present, shut=shut), *_views(store, plan)]
+    own, last = store.root / FILE, template()
+    failed: duckdb.Error | None = None
+    for connection, file in _bases([last, own] if live else [own, last], entries):
+        # The next new store begins with the template: it should have nothing to make anew.
+        most = FEW if file == own else 0
+        try:
+            return _built(connection, entries, plan.stamp, most)
+        except duckdb.Error as error:
+            connection.close()
+            failed = error
+    raise StoreError(
+        "the catalogue cannot be built", place=str(store.root), found=str(failed)
+    ) from failed
+
+
+def _bases(
+    files: Sequence[Path | None], entries: Sequence[Entry]
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path | None]]:
+    """Databases in memory to make a catalogue from, and their files, the best first.
+
+    A file is read only when those before it hold too little. The last database is empty.
+    """
+    far: list[tuple[int, duckdb.DuckDBPyConnection, Path | None]] = []
+    for connection, file in _at_hand(files):
+        different = different_views(connection, entries)
+        if different <= FEW:
+            yield connection, file
+        else:
+            far.append((different, connection, file))
+    far.sort(key=lambda found: found[0])
+    yield from ((connection, file) for _, connection, file in far)
+    yield duckdb.connect(":memory:", config=dict(QUIET)), None
+
+
+def _at_hand(
+    files: Sequence[Path | None],
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path | None]]:
+    for file in files:
+        connection = _loaded(file) if file else None
+        if connection is not None:
+            yield connection, file
+
+
+def _loaded(file: Path) -> duckdb.DuckDBPyConnection | None:
+    """A database in memory with all that a catalogue holds; None if it cannot be read."""
+    if not file.exists():
+        return None
+    connection = duckdb.connect(":memory:", config=dict(QUIET))
+    try:
+        load(connection, file)
+        different_views(connection, ())  # of another version its register cannot be read
+    except duckdb.Error:
+        connection.close()
+        return None
+    return connection
+
+
+def _built(
+    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str, most: int
+) -> duckdb.DuckDBPyConnection:
+    """A database in memory, brought up to be the catalogue.
+
+    It is kept as the template if more than `most` views had to be made.
+    """
+    made = _change(connection, entries, stamp)
+    if sum(entry.kind == "VIEW" for entry in made) > most:
+        keep_as_template(connection)
+    return connection
+
+
+def _change(
+    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str
+) -> list[Entry]:
+    """Bring a database up; returns what had to be made."""
+    # A comment takes 0.2 ms without the optimizer and on one thread, 0.3 ms with them.
+    connection.execute("PRAGMA disable_optimizer; SET threads = 1; BEGIN")
+    for schema in SCHEMAS:
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    connection.execute(macros())
+    made = bring_up(connection, entries, stamp)
+    connection.execute("COMMIT; PRAGMA enable_optimizer; RESET threads")
+    return made
+
+
+def _views(store: Store, plan: _Plan) -> Iterator[Entry]:
+    """What a reader finds, each behind what it reads."""
+    yield from _of_layouts(fingerprint())
+    named = {reduction.name: reduction for reduction in plan.views}
+    for basis in bases(plan.views):
+        found = plan.reduced.get(basis.name)
+        yield from reduction_entries(named[basis.name], named[basis.kept], found)
+    yield from rollup_entries(store, plan.reduced)
+    yield from coverage(plan.reduced)
+
+
+@functools.lru_cache(maxsize=2)
+def _of_layouts(_fingerprint: str) -> tuple[Entry, ...]:
+    """What is the same in every store that is read by these layouts: a tenth of a second."""
+    landed = [
+        monitor_view(table, schema, landed_rows(table)) for table, schema in schemas().items()
+    ]
+    said = {column: doc for column, (_, doc) in COLUMNS.items()}
+    return (
+        *map(view, (*meta_views(), *landed, *interval_views())),
+        Entry("TABLE", "meta.dictionary", create_sql(), "Every field of every layout.", said),
+    )

@@ -1,0 +1,171 @@
+"""What the catalogue shows of kept results: reductions read instead of computed, and roll-ups."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..dumps.lateness import inside
+from ..dumps.store import Store
+from ..results.reduced import LEVELS, ByDay, Day, Kept, docs_path
+from ..views.entries import Entry, replacing
+from ..views.views import LANDED, landed_rows, name, sql_type, text
+
+if TYPE_CHECKING:
+    from ..views.view import View
+
+SCHEMA = "rollup"
+COVERAGE = "meta.reduced"
+DAY = f"CAST({inside('interval_end')} AS DATE)"
+"""The day that an interval counts to."""
+
+_COVERED = {
+    "reduction": ("VARCHAR", "Reduction by time that has kept results."),
+    "system": ("VARCHAR", "System that they are of."),
+    "level": ("VARCHAR", f"What a row covers: {', '.join(LEVELS)}."),
+    "first_day": ("DATE", "The first of days in a row that are kept, UTC."),
+    "last_day": ("DATE", "The last of them."),
+    "days": ("BIGINT", "How many of them hold intervals."),
+}
+
+
+def reduction_entries(reduction: View, rows: View, found: Kept | None) -> Iterator[Entry]:
+    """The view of a reduction: over what is kept of it where that is up to date, else live.
+
+    A macro says which, so that the view and its comments stay when more is kept.
+
+    Args:
+        rows: what is kept: the reduction itself, or one that it shows line by line.
+    """
+    said = {column.name: column.doc for column in reduction.columns}
+    create = reduction.sql
+    if not reduction.name.startswith("_"):
+        live = name(rows.name)
+        if rows is reduction:
+            live = f"{LANDED}.{name(f'live_{reduction.name}')}"
+            computed = f"CREATE VIEW {live} AS {reduction.select}"
+            yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", said)
+        kept = landed_rows(f"kept_{reduction.name}")
+        columns = ", ".join(name(column.name) for column in rows.columns)
+        source = live if found is None else _rows(found, live)
+        macro = f"CREATE MACRO {kept} AS TABLE SELECT {columns} FROM {source}"
+        yield Entry("MACRO TABLE", kept.removesuffix("()"), macro)
+        shown = "SELECT *" if rows is reduction else reduction.select.rpartition("\nFROM ")[0]
+        create = f"CREATE VIEW {name(reduction.name)} AS {shown} FROM {kept}"
+    yield Entry("VIEW", name(reduction.name), create, reduction.doc, said)
+
+
+def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]:
+    """`rollup.X` for every reduction that has roll-ups, of all levels."""
+    for reduction, found in sorted(reduced.items()):
+        files = found.rollups
+        if not files:
+            continue
+        schema = pq.read_schema(max(files, key=lambda file: (file.stat().st_mtime_ns, file)))
+        docs = _docs(docs_path(store, reduction))
+        said = {column: docs.get(column, "Meaning not known.") for column in schema.names}
+        columns = ", ".join(map(name, said))
+        said = {"level": "Length of what a row covers: 15m, hour, day.", **said}
+        rows = landed_rows(f"{SCHEMA}_{reduction}")
+        yield _rolled(rows, files, schema, union=not found.is_uniform)
+        create = f"CREATE VIEW {SCHEMA}.{name(reduction)} AS SELECT level, {columns} FROM {rows}"
+        title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
+        yield Entry("VIEW", f"{SCHEMA}.{name(reduction)}", create, title, said)
+
+
+def _rolled(rows: str, files: Sequence[Path], schema: pa.Schema, *, union: bool) -> Entry:
+    """The macro of the files of roll-ups: to make a view over them all would have to be opened."""
+    places = {"level": "VARCHAR", "system": "VARCHAR"}
+    typed = {column.name: sql_type(column.type) for column in schema} | places
+    none = ", ".join(f"CAST(NULL AS {kind}) AS {name(column)}" for column, kind in typed.items())
+    create = f"CREATE MACRO {rows} AS TABLE SELECT * FROM"
+    return Entry(
+        "MACRO TABLE",
+        rows.removesuffix("()"),
+        f"{create} {_parquet(files, hive=True, union=union)}",
+        stand_in=replacing(f"{create} (SELECT {none} WHERE false)"),
+    )
+
+
+def _docs(file: Path) -> dict[str, str]:
+    """What columns say; nothing where nobody wrote it."""
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def coverage(reduced: Mapping[str, Kept]) -> Iterator[Entry]:
+    """`meta.reduced`: which days are kept at which level. Its rows are those of a macro as well."""
+    found = [
+        f"({text(reduction)}, {text(system)}, {text(level)}, '{first}', '{last}', {days})"
+        for reduction, of_days in sorted(reduced.items())
+        if of_days.days is not None
+        for level in LEVELS
+        for system, first, last, days in ranges(of_days.days, level)
+    ]
+    casts = ", ".join(f"CAST({n} AS {kind}) AS {n}" for n, (kind, _) in _COVERED.items())
+    values = f"(VALUES {', '.join(found) or _NONE}) AS kept({', '.join(_COVERED)})"
+    rows, none = landed_rows("reduced"), "" if found else " WHERE false"
+    create = f"CREATE MACRO {rows} AS TABLE SELECT {casts} FROM {values}{none}"
+    yield Entry("MACRO TABLE", rows.removesuffix("()"), create)
+    said = {column: doc for column, (_, doc) in _COVERED.items()}
+    shown = f"CREATE VIEW {COVERAGE} AS SELECT * FROM {rows}"
+    yield Entry("VIEW", COVERAGE, shown, "Days of which results of reductions are kept.", said)
+
+
+_NONE = f"({', '.join('NULL' for _ in _COVERED)})"
+
+
+def ranges(state: ByDay, level: str) -> list[tuple[str, date, date, int]]:
+    """System, first day, last day and number of days that are kept without one missing between."""
+    found: list[tuple[str, date, date, int]] = []
+    is_open = False
+    there = state.of_level(level)
+    for system, day in sorted(state.expected.keys() | state.pieces.keys()):
+        if (system, day) not in there:
+            is_open = False
+        elif is_open and found[-1][0] == system:
+            found[-1] = (system, found[-1][1], day, found[-1][3] + 1)
+        else:
+            found.append((system, day, day, 1))
+            is_open = True
+    return found
+
+
+def _rows(found: Kept, live: str) -> str:
+    """The rows of a reduction, of which some or all are kept. `live`: the view that computes it."""
+    if found.is_open and not found.closed:
+        return live
+    if found.tells_columns:
+        return _parquet(found.files, union=not found.is_uniform)
+    # The live view also tells the columns: results of another version may lack some.
+    condition = f"NOT {_is_one_of(found.closed)}" if found.is_open else "false"
+    rows = f"SELECT * FROM {live} WHERE {condition}"
+    if found.files:
+        rows += f" UNION ALL BY NAME SELECT * FROM {_parquet(found.files, union=True)}"
+    return f"({rows})"
+
+
+def _is_one_of(days: Sequence[Day]) -> str:
+    """A condition on system and interval end."""
+    listed = ", ".join(f"({text(system)}, DATE '{day}')" for system, day in days)
+    return f"((system, {DAY}) IN ({listed}))"
+
+
+def _parquet(files: Sequence[Path], *, hive: bool = False, union: bool = False) -> str:
+    """A relation over files.
+
+    Args:
+        hive: the level is in their path.
+        union: columns may differ, so that all files are opened to see, and not only the first.
+    """
+    listed = ", ".join(text(str(file.absolute())) for file in files)
+    types = ", hive_types = {'level': VARCHAR, 'system': VARCHAR}" if hive else ""
+    return f"read_parquet([{listed}], union_by_name = {union}, hive_partitioning = {hive}{types})"

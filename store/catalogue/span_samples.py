@@ -1,0 +1,88 @@
+"""The samples of a span: all that some questions need, however many more are in a store.
+
+Each question to a table of samples opens its files, of all days that are kept and of all systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+
+from ...schemas.layout import Kind
+from ...schemas.registry import record_of, tables
+from ..dumps.store import Store
+from ..views.sources import shown, shown_by_all
+
+_DUMPS = """
+WITH before AS (
+  SELECT max(interval_end) AS last_end FROM meta.interval
+  WHERE system = $1 AND interval_end <= $2)
+SELECT dump FROM meta.interval
+WHERE system = $1 AND interval_end <= $3
+  AND (interval_end > $2 OR interval_end = (SELECT last_end FROM before))
+UNION
+SELECT dump FROM meta.dump
+WHERE system = $1 AND greatest(first_tod, last_tod) >= $2 AND least(first_tod, last_tod) <= $3"""
+"""Dumps with intervals of a span, with the last interval before it, or with records of its time."""
+
+
+class SpanSamples:
+    """What a connection shows of tables of samples, while its owner asks about spans.
+
+    All else is seen as before: configuration, events, intervals, findings and kept results.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, store: Store) -> None:
+        """Nothing changes yet.
+
+        Args:
+            connection: to a catalogue in memory, as `gathered` makes it.
+        """
+        self._connection, self._store = connection, store
+        self._narrow: set[str] = set()
+
+    def __enter__(self) -> SpanSamples:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Show all samples again."""
+        self.all()
+
+    def near(self, system: str, since: datetime, until: datetime, wanted: Collection[str]) -> None:
+        """Show the samples of a span and those of the interval before it, at least.
+
+        Args:
+            since, until: of the span, UTC without zone. wanted: tables; those that are no samples
+                are left as they are.
+        """
+        layouts = tables()
+        samples = {t for t in wanted if t in layouts and record_of(layouts[t]).kind is Kind.SAMPLE}
+        self.all(self._narrow - samples)
+        dumps, landed = self._dumps(system, since, until), self._store.folders.tables()
+        near = {table: [f for f in landed.get(table, ()) if _name(f) in dumps] for table in samples}
+        self._show({t: [f"{Path(f).absolute()}/{t}.parquet" for f in near[t]] for t in samples})
+        self._narrow |= samples
+
+    def all(self, some: Collection[str] | None = None) -> None:
+        """Show all samples again, of some tables or of all."""
+        wanted = self._narrow if some is None else self._narrow & set(some)
+        for create in shown_by_all(self._store, sorted(wanted)):
+            self._connection.execute(create)
+        self._narrow = self._narrow - wanted
+
+    def _show(self, files: Mapping[str, Sequence[str]]) -> None:
+        for create in shown(self._store, files):
+            self._connection.execute(create)
+
+    def _dumps(self, system: str, since: datetime, until: datetime) -> set[str]:
+        rows = self._connection.execute(_DUMPS, [system, since, until]).fetchall()
+        return {str(dump) for (dump,) in rows}
+
+
+def _name(folder: str) -> str:
+    """Identity of the dump in a folder."""
+    return folder.rpartition("=")[2]

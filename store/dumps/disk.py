@@ -1,0 +1,117 @@
+"""Durable writes, and errors of a disk with their remedies."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...schemas.atomic import replacing
+from ...schemas.errors import StoreError
+
+if TYPE_CHECKING:
+    import duckdb
+
+_AGAIN = "then do the same again; what was half-written is removed by the next ingest"
+_KNOWN = {
+    errno.ENOSPC: ("the disk of the store is full", f"make room (cpmon store prune), {_AGAIN}"),
+    errno.EDQUOT: ("the quota of the store's disk is used up", f"have it raised, {_AGAIN}"),
+    errno.EFBIG: (
+        "a file of the store would be larger than this process may write",
+        f"raise the limit (ulimit -f), {_AGAIN}",
+    ),
+    errno.EROFS: (
+        "the disk of the store is read-only",
+        "mount it for writing, or name another store with --store; it can be read as it is",
+    ),
+    errno.EACCES: (
+        "the store may not be written",
+        "let its owner ingest, or have the rights to its folders changed",
+    ),
+    errno.EPERM: (
+        "the store may not be written",
+        "let its owner ingest, or have the rights to its folders changed",
+    ),
+    errno.EIO: (
+        "the disk of the store fails",
+        "look into the system's log; have the disk repaired, then do the same again",
+    ),
+}
+
+
+def disk_error(error: duckdb.IOException) -> OSError:
+    """What DuckDB reports of a disk, as the error that Python itself would have raised."""
+    message = str(error)
+    number = next((number for number in _KNOWN if os.strerror(number) in message), None)
+    return OSError(message) if number is None else OSError(number, message)
+
+
+@contextmanager
+def writing(root: Path) -> Iterator[None]:
+    """Turn what a disk refuses into a StoreError; other errors pass.
+
+    Raises:
+        StoreError: the disk is full, read-only, failing, or not ours.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _KNOWN:
+            raise
+        problem, remedy = _KNOWN[error.errno]
+        raise StoreError(
+            problem,
+            place=str(error.filename or root),
+            found=error.strerror,
+            effect="nothing was changed; what had landed before is as it was",
+            remedy=remedy,
+        ) from error
+
+
+def replace_durably(path: Path, text: str) -> None:
+    """Write a small file so that a reader sees the old or the new one, after a crash as well.
+
+    Raises:
+        StoreError: the disk refuses it.
+    """
+    with writing(path.parent):
+        with replacing(path) as part:
+            write_durably(part, text)
+        sync_folder(path.parent)
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, unless it exists, that only those may read who may write to it.
+
+    Raises:
+        OSError: the disk refuses it.
+    """
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        return
+    mode = folder.stat().st_mode
+    for others in (0o070, 0o007):
+        if not mode & others & 0o022:
+            mode &= ~others
+    folder.chmod(mode & 0o7777)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Write a small file; it is on the disk when this returns."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())

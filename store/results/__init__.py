@@ -1,0 +1,1 @@
+"""Materialized results of reductions: computed, versioned, retained."""

@@ -1,0 +1,252 @@
+"""An in-memory DuckDB database that computes reductions over the dumps of one unit of work.
+
+Every reduction is plain SQL over `interval`, `monitor` and `meta`. What several of the reductions
+to compute read is materialized once, as a temporary table, until its last reader is done.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+
+from ...schemas.errors import CpmonError
+from ..dumps.disk import disk_error
+from ..dumps.store import Store
+from ..sandbox.sandbox import Limits, limit
+from ..views.landed_views import LandedViews
+from ..views.relations import landed_view, views_below
+from ..views.view import View
+from ..views.views import landed_rows, name, text
+from .stamps import code_of
+from .units import Unit
+
+MEMORY = "600MB"
+"""What DuckDB may use where the settings name no limit; the process needs 200 MB beside it."""
+FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 2000"
+"""How results are written. Dictionaries of more values than this save few bytes: most are rates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Rows to compute: those of a reduction that meet a condition, in SQL."""
+
+    relation: str
+    where: str = "true"
+
+
+Reader = Result | str
+"""A computation: of a result, or of another relation that is materialized."""
+
+
+class ReductionDatabase:
+    """Computes reductions over the dumps of one unit after another.
+
+    Attributes:
+        connection: to the database.
+    """
+
+    def __init__(
+        self, store: Store, views: Sequence[View], scratch: Path, limits: Limits | None = None
+    ) -> None:
+        """Create the database.
+
+        Args:
+            views: all reductions, each behind those that it reads.
+            scratch: a folder for what does not fit into memory.
+            limits: what DuckDB may use.
+
+        Raises:
+            CpmonError: a limit means nothing to DuckDB.
+        """
+        self._landed = LandedViews(store)
+        self.connection: duckdb.DuckDBPyConnection = self._landed.connection
+        self.connection.execute(
+            f"SET temp_directory = {text(str(scratch))}; SET TimeZone = 'UTC';"
+            " SET preserve_insertion_order = false"
+        )
+        limits = limits or Limits()
+        limit(self.connection, Limits(limits.memory or MEMORY, limits.threads))
+        self._views = {view.name: view for view in views}
+        self._readers: dict[str, set[Reader]] = {}
+        self._materialized: set[str] = set()
+
+    def restrict_to_unit(self, unit: Unit, results: Iterable[Result]) -> None:
+        """Let reductions see a unit and the last interval before it, to compute some results."""
+        folders = [dump.folder for dump in unit.dependencies]
+        self._landed.materialize_intervals(folders)
+        ((previous,),) = self.connection.execute(
+            f"SELECT max(interval_end) FROM {landed_rows('interval')} WHERE interval_end <= ?",
+            [unit.first],
+        ).fetchall()
+        samples = _between(previous or unit.first, unit.last)
+        self._landed.restrict(samples, [dump.folder for dump in unit.dumps], folders)
+        self._plan(results)
+
+    def restrict_to_runs(self, results: Iterable[Result]) -> None:
+        """Let reductions see the samples of runs, and all that is no sample."""
+        self._landed.materialize_intervals(None)
+        self._landed.create(["meta.run"])
+        spans = self.connection.execute(
+            "SELECT r.system, coalesce(max(i.interval_end), r.since), r.until FROM meta.run AS r"
+            f" LEFT JOIN {landed_rows('interval')} AS i"
+            " ON i.system = r.system AND i.interval_end <= r.since"
+            " GROUP BY r.system, r.since, r.until"
+        ).fetchall()
+        samples = [f"(system = {text(s)} AND {_between(*span)})" for s, *span in sorted(set(spans))]
+        self._landed.restrict(f"({' OR '.join(samples) or 'false'})", None, None)
+        self._plan(results)
+
+    def unrestrict(self, results: Iterable[Result]) -> None:
+        """Let reductions see all dumps."""
+        self._landed.materialize_intervals(None)
+        self._landed.restrict("true", None, None)
+        self._plan(results)
+
+    def write(self, result: Result, path: Path) -> int:
+        """Compute a result, one of those announced, and write its rows; returns their number.
+
+        The rows are ordered by system, interval and object.
+
+        Raises:
+            OSError: the disk refuses them.
+            CpmonError: the memory limit is too small.
+        """
+        self._prepare(result.relation)
+        view = self._views[result.relation]
+        query = f"{self._with(view.name)} FROM {name(view.name)} WHERE {result.where}"
+        count = self.write_query(f"{query} ORDER BY {_order(view)}", path)
+        self._release(result)
+        return count
+
+    def write_query(self, query: str, path: Path) -> int:
+        """Write the rows of a query to a durable file; returns their number.
+
+        Raises:
+            OSError: the disk refuses them.
+            CpmonError: the memory limit is too small.
+        """
+        ((count,),) = self.execute(f"COPY ({query}) TO {text(str(path))} ({FORMAT})").fetchall()
+        with path.open("rb") as written:
+            os.fsync(written.fileno())
+        return int(count)
+
+    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """Run a statement.
+
+        Raises:
+            OSError: the disk refuses what does not fit into memory.
+            CpmonError: the memory limit is too small.
+        """
+        try:
+            return self.connection.execute(sql)
+        except duckdb.IOException as error:
+            raise disk_error(error) from error
+        except duckdb.OutOfMemoryException as error:
+            raise CpmonError(
+                "the memory limit is too small for a reduction",
+                found=str(error).split("\n", maxsplit=1)[0],
+                effect="results that were complete are kept",
+                remedy="raise memory_limit in the settings",
+            ) from error
+
+    def _plan(self, results: Iterable[Result]) -> None:
+        for relation in sorted(self._materialized):
+            self._drop(relation)
+        self._readers = shared(self._views, results)
+
+    def _prepare(self, relation: str) -> None:
+        """Create the views that a relation reads, and materialize those that are shared."""
+        if relation in self._materialized:
+            return
+        view = self._views.get(relation)
+        for below in view.reads if view else ():
+            self._prepare(below)
+        if relation in self._readers:
+            self._materialize(relation)
+        elif view is None:
+            self._landed.create([relation])
+
+    def _materialize(self, relation: str) -> None:
+        if relation in self._views:
+            query = f"{self._with(relation)} FROM {name(relation)}"
+            self.execute(f"CREATE TEMP TABLE {name(relation)} AS {query}")
+        else:
+            self._landed.drop(relation)
+            self._landed.create(views_below(relation))
+            columns = ", ".join(map(name, self._columns(relation)))
+            select = landed_view(relation).select
+            self.execute(f"CREATE TABLE {relation} AS SELECT {columns} FROM ({select})")
+        self._materialized.add(relation)
+        self._release(relation)
+
+    def _release(self, reader: Reader) -> None:
+        """Drop what was materialized for a reader that is done, where it was the last one."""
+        for relation, readers in self._readers.items():
+            readers.discard(reader)
+            if not readers and relation in self._materialized:
+                self._drop(relation)
+
+    def _drop(self, relation: str) -> None:
+        self._materialized.remove(relation)
+        quoted = name(relation) if relation in self._views else relation
+        self.connection.execute(f"DROP TABLE {quoted}")
+
+    def _columns(self, relation: str) -> list[str]:
+        """The columns of a landed view that some reader names."""
+        texts = [code_of(view.select) for view in self._views.values() if relation in view.reads]
+        words = {word for code in texts for word in re.findall(r"\w+", code)}
+        return [column for column in landed_view(relation).columns if column in words]
+
+    def _with(self, relation: str) -> str:
+        """The clause that defines a reduction, and those that it reads and are no tables.
+
+        Views would be bound when they are created, and once more by each that reads them.
+        """
+        below: set[str] = set()
+        rest = [relation]
+        while rest:
+            reader = rest.pop()
+            if reader in self._views and reader not in self._materialized | below:
+                below.add(reader)
+                rest += self._views[reader].reads
+        defined = [f"{name(n)} AS ({view.select})" for n, view in self._views.items() if n in below]
+        return f"WITH {', '.join(defined)}" if defined else ""
+
+
+def shared(views: Mapping[str, View], results: Iterable[Result]) -> dict[str, set[Reader]]:
+    """What to materialize: deltas and reductions that several computations read -> which.
+
+    Args:
+        views: all reductions by name, each behind those that it reads.
+    """
+    readers: defaultdict[str, set[Reader]] = defaultdict(set)
+    for result in results:
+        readers[result.relation].add(result)
+    for relation, view in reversed([*views.items()]):
+        if readers[relation]:
+            reader = {relation} if len(readers[relation]) > 1 else readers[relation]
+            for below in view.reads:
+                readers[below] |= reader
+    return {
+        relation: computations
+        for relation, computations in readers.items()
+        if len(computations) > 1 and (relation in views or relation.startswith("interval."))
+    }
+
+
+def _order(view: View) -> str:
+    """Its columns that tell rows apart: those before the first figure, or all."""
+    columns = [column.name for column in view.columns]
+    keys = columns[: columns.index("seconds")] if "seconds" in columns else []
+    return ", ".join(map(name, keys)) or "ALL"
+
+
+def _between(begin: datetime, end: datetime) -> str:
+    return f"interval_end >= TIMESTAMP '{begin}' AND interval_end <= TIMESTAMP '{end}'"

@@ -1,0 +1,252 @@
+"""How long results and samples are kept, and what a prune removes: never what nothing stands for.
+
+Results of a level go when the next coarser one is there. The samples of a dump go when every
+reduction by time has kept results of all its days and no run needs it; what the dump is, its
+intervals, findings and configuration, and the events that reductions show stay, so that it is
+still known here and its neighbours are reduced as before.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from urllib.parse import unquote
+
+from ...schemas.errors import CpmonError
+from ...schemas.layout import Kind
+from ...schemas.lookup import unknown
+from ...schemas.registry import record_of, tables
+from ..dumps.cleanup import replace_and_remove
+from ..dumps.days import PRUNED, Held, held
+from ..dumps.disk import writing
+from ..dumps.store import Store
+from ..views.view import View
+from .reduced import INTERVAL, LEVELS, ByDay, Day, by_day, stamped
+from .stamps import Basis, bases
+
+FOREVER = "forever"
+_UNITS = {"d": 1, "w": 7, "y": 366}
+_STAYS = ("interval.parquet", "finding.parquet", "dump.json", PRUNED)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """For how many days results of a level and samples are kept; None is forever."""
+
+    levels: Mapping[str, int | None] = field(default_factory=dict)
+    raw: int | None = None
+
+
+@dataclass(slots=True)
+class Prune:
+    """What a prune removes.
+
+    Attributes:
+        results: files of reductions, by level.
+        samples: dump -> its tables that go.
+        stays: dumps that are old enough, with the reason why their samples stay.
+    """
+
+    results: dict[str, list[Path]] = field(default_factory=dict)
+    samples: dict[str, list[Path]] = field(default_factory=dict)
+    stays: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def files(self) -> list[Path]:
+        """All that goes."""
+        return [
+            file for files in (*self.results.values(), *self.samples.values()) for file in files
+        ]
+
+    @property
+    def bytes(self) -> int:
+        """Size of all that goes."""
+        return sum(file.stat().st_size for file in self.files)
+
+
+def retention(said: Mapping[str, str], place: Callable[[str], str]) -> Retention:
+    """How long what is kept, from texts: {"interval": "30d", "raw": "90d", "day": "forever"}.
+
+    Args:
+        place: dotted key of the settings -> where it stands, for messages.
+
+    Raises:
+        CpmonError: a level or length is wrong, or a level goes before a finer one.
+    """
+    for level in said:
+        if level not in (*LEVELS, "raw"):
+            raise unknown("level", level, (*LEVELS, "raw"), place=place(f"retention.{level}"))
+    days = {level: _days(text, place(f"retention.{level}")) for level, text in said.items()}
+    lengths = [(level, days.get(level)) for level in LEVELS]
+    for (fine, shorter), (coarse, longer) in itertools.pairwise(lengths):
+        if longer is not None and (shorter is None or shorter > longer):
+            raise CpmonError(
+                f"level {coarse} would go before level {fine}, which is finer",
+                place=place(f"retention.{coarse}"),
+                expected=f"{coarse} to be kept as long as {fine}, or longer",
+                found=f"{fine} {said.get(fine, FOREVER)}, {coarse} {said[coarse]}",
+                effect="nothing was removed",
+            )
+    return Retention({level: days.get(level) for level in LEVELS}, days.get("raw"))
+
+
+def plan(store: Store, views: Sequence[View], wanted: Retention, today: date) -> Prune:
+    """What is to be removed.
+
+    Args:
+        views: all reductions. today: from which ages are counted, UTC.
+    """
+    dumps, found = held(store), Prune()
+    by_time = [basis for basis in bases(views) if basis.by_time and basis.public]
+    stamps = stamped(dumps)
+    states = [by_day(store, basis, stamps) for basis in by_time]
+    for state in states:
+        for level, path in _results(state, wanted, today):
+            found.results.setdefault(level, []).append(path)
+    if wanted.raw is not None:
+        before = today - timedelta(days=wanted.raw)
+        shown = _shown_events(bases(views))
+        going = _going(store, dumps, states, before, found.stays)
+        for one in going:
+            found.samples[one.dump] = _samples(one, shown)
+        for one in (dump for dump in dumps if dump.pruned):  # killed before intents
+            if left := _samples(one, shown):
+                found.samples[one.dump] = left
+    return found
+
+
+def prune(store: Store, found: Prune) -> None:
+    """Remove it, though this process be killed: the next one that writes to the store finishes it.
+
+    A dump says that it was pruned before the first of its tables goes.
+
+    Raises:
+        StoreError: the disk refuses it, or a file is outside of the store, behind a link.
+    """
+    now = json.dumps({"pruned_at": datetime.now(UTC).isoformat(timespec="seconds")})
+    marks = {files[0].parent / PRUNED: now for files in found.samples.values() if files}
+    if found.files:
+        with writing(store.root):
+            replace_and_remove(store.root, marks, found.files)
+
+
+def _days(text: str, place: str) -> int | None:
+    """A length as days."""
+    if text == FOREVER:
+        return None
+    match = re.fullmatch(r"([1-9]\d{0,4})([dwy])", text)
+    if match is None:
+        raise CpmonError(
+            "a length of time cannot be read",
+            place=place,
+            expected="days, weeks or years as 30d, 8w, 5y; or forever",
+            found=text,
+            effect="nothing was removed",
+        )
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _results(state: ByDay, wanted: Retention, today: date) -> list[tuple[str, Path]]:
+    """Level and file of what a coarser level stands for, or of the coarsest that is too old."""
+    found = []
+    for (_, day), pieces in sorted(state.pieces.items()):
+        for level, coarser in zip(LEVELS, (*LEVELS[1:], None), strict=True):
+            most = wanted.levels.get(level)
+            old = most is not None and day < today - timedelta(days=most)
+            stands = coarser in pieces if coarser else INTERVAL not in pieces
+            if old and level in pieces and stands:
+                found.append((level, pieces[level].path))
+    return found
+
+
+def _going(
+    store: Store,
+    dumps: Sequence[Held],
+    states: Sequence[ByDay],
+    before: date,
+    stays: dict[str, str],
+) -> list[Held]:
+    """Dumps whose samples may go; of the others that are old enough, `stays` gets the reason."""
+    runs = _spans_of_runs(store)
+    going = []
+    for one in dumps:
+        last = max(one.days, default=one.begins)
+        if one.pruned or last >= before:
+            continue
+        unreduced = [
+            (day, state.name)
+            for day in one.days
+            for state in states
+            if (one.system, day) not in state.pieces
+        ]
+        run = next((name for name, *span in runs if _needs(span, one, last)), None)
+        if not one.days:
+            stays[one.dump] = "it closes no interval, so nothing was reduced from it"
+        elif unreduced:
+            day, name = unreduced[0]
+            stays[one.dump] = f"{name} has no result of {day}: cpmon reduce first"
+        elif run is not None:
+            stays[one.dump] = f"run {run} is measured on its days"
+        else:
+            going.append(one)
+    return _without_company(going, dumps, stays)
+
+
+def _without_company(going: list[Held], dumps: Sequence[Held], stays: dict[str, str]) -> list[Held]:
+    """Those that share no day with a dump that stays: a day is there as a whole or not at all."""
+    while True:
+        names = {one.dump for one in going}
+        staying: set[Day] = {
+            (one.system, day)
+            for one in dumps
+            if one.dump not in names and not one.pruned
+            for day in one.days
+        }
+        kept_back = [one for one in going if staying & {(one.system, day) for day in one.days}]
+        if not kept_back:
+            return going
+        for one in kept_back:
+            stays[one.dump] = "another dump, which stays, holds intervals of the same day"
+        going = [one for one in going if one.dump not in stays]
+
+
+def _needs(span: Sequence[str], one: Held, last: date) -> bool:
+    system, since, until = span
+    return system == one.system and since <= f"{last}T24" and until >= str(one.begins)
+
+
+def _spans_of_runs(store: Store) -> list[tuple[str, str, str, str]]:
+    """Name, system, begin and end of every run; times as ISO 8601, UTC."""
+    found = []
+    for file in sorted(store.runs.glob("*.json")):
+        said = json.loads(file.read_text(encoding="utf-8"))
+        since, until = (str(said[key]).replace(" ", "T") for key in ("since", "until"))
+        found.append((str(said["run_id"]), unquote(str(said["system"])), since, until))
+    return found
+
+
+def _shown_events(all_bases: Sequence[Basis]) -> set[str]:
+    """Tables that results which are not kept by day are made of."""
+    return {
+        table.partition(".")[2]
+        for basis in all_bases
+        if basis.public and not basis.by_time and not basis.of_runs
+        for table in basis.tables()
+    }
+
+
+def _samples(one: Held, shown: set[str]) -> list[Path]:
+    """The tables of a dump that go."""
+    layouts, going = tables(), []
+    for file in sorted(one.folder.iterdir()):
+        layout = layouts.get(file.stem)
+        kind = record_of(layout).kind if layout else None
+        stays = kind is Kind.CONFIG or (kind is Kind.EVENT and file.stem in shown)
+        if file.name not in _STAYS and not stays:
+            going.append(file)
+    return going

@@ -1,0 +1,211 @@
+"""What a kept result was made from, as a stamp: it changes with anything that could change it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ...schemas.registry import fingerprint
+from ..dumps.days import Held, days_of
+from ..dumps.lateness import day_condition
+from ..dumps.store import Store
+from ..runs.classes import classes_text
+from ..runs.companions import TABLES
+from ..views.relations import definitions
+
+if TYPE_CHECKING:
+    from ..views.view import View
+
+BY_TIME = {"system", "interval_end", "seconds"}
+"""A reduction with these columns has rows of intervals: it is kept day by day."""
+_OF_RUNS = {"meta.run", *(f"meta.{kind}" for kind in TABLES)}
+_LINE_BY_LINE = re.compile(r"select (?:(?!\b(?:from|over|distinct)\b).)+\nfrom (_\w+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The SQL that a reduction rests on, itself included.
+
+    Attributes:
+        by_time: each of its days rests on the dumps that begin up to that day, and on no run.
+        of_runs: it reads runs, and of samples those of runs.
+        public: readers may know it.
+        kept: the reduction whose rows are kept: itself, or a private one by time that it shows
+            line by line, so that rates of rows at hand need no room.
+        names: of all reductions that it reads, and its own; in the order of the views.
+        sql: their texts.
+        reads: the relations of other schemas that these read: {"interval.useact", ...}.
+        rollup: the SQL of its roll-ups; empty if it has none.
+    """
+
+    name: str
+    by_time: bool
+    of_runs: bool
+    public: bool
+    kept: str
+    names: tuple[str, ...]
+    sql: tuple[str, ...]
+    reads: frozenset[str]
+    rollup: str
+
+    def tables(self) -> frozenset[str]:
+        """The relations of other schemas that it reads: {"interval.useact", ...}."""
+        return self.reads
+
+
+def bases(views: Sequence[View]) -> list[Basis]:
+    """What each reduction rests on."""
+    return list(_bases(tuple(_Lineage.of(view) for view in views)))
+
+
+def definition(store: Store, basis: Basis) -> str:
+    """The version of a reduction: a digest of all SQL that computes its results.
+
+    That is its own, of all reductions below it, of the views over landed tables that they read
+    (so that of deltas), of the macros in them, of the day that an interval counts to, and of its
+    roll-ups. The layouts of the rows and the classes of users, where it reads them, count as well.
+    """
+    said = [fingerprint(), day_condition(date.min + timedelta(days=1)), basis.rollup, *basis.sql]
+    said += definitions(basis.tables())
+    if "meta.user_class" in basis.tables():
+        said.append(classes_text(store))
+    return _digest(said)
+
+
+def whole(store: Store, basis: Basis, dumps: Sequence[Held]) -> str:
+    """The stamp of a result that rests on all dumps and runs."""
+    said = [definition(store, basis), *(one.dump for one in dumps)]
+    said += [run.read_text(encoding="utf-8") for run in sorted(store.runs.glob("*.json"))]
+    return _digest(said)
+
+
+def basis_of(dumps: Sequence[Held], first: date, last: date) -> list[Held]:
+    """The dumps of a system that its intervals of some days rest on.
+
+    Those from the last day before them on which configuration was written: what was so before it
+    holds no longer. Where nothing says how long an interval should be, the usual length is that
+    of all.
+
+    Args:
+        dumps: of the system, by begin.
+    """
+    if not is_anchored(dumps):
+        return list(dumps)
+    known = [one for one in dumps if one.begins <= last]
+    before = (one.begins for one in reversed(known) if one.begins < first and _is_configured(one))
+    since = next(before, date.min)
+    return [one for one in known if max((one.begins, *one.days)) >= since]
+
+
+def is_anchored(dumps: Sequence[Held]) -> bool:
+    """Whether the first interval of all says how long it should be, so that one before each does.
+
+    Args:
+        dumps: of one system.
+    """
+    if all(one.nominal for one in dumps):
+        return True
+    first = min(day for one in dumps for day in one.days)
+    return _is_told_first(tuple(one.folder for one in dumps if first in one.days))
+
+
+@functools.lru_cache(maxsize=64)
+def _is_told_first(folders: tuple[Path, ...]) -> bool:
+    """Whether the first interval of some dumps, whose content never changes, says its length."""
+    files = [folder / "interval.parquet" for folder in folders]
+    rows = pa.concat_tables(pq.ParquetFile(f).read(["interval_end", "nominal_s"]) for f in files)
+    ends = rows.column("interval_end")
+    of_first = rows.filter(pc.equal(ends, pc.min(ends))).column("nominal_s")
+    return bool(of_first.null_count < len(of_first))
+
+
+def _is_configured(one: Held) -> bool:
+    return one.nominal and (one.folder / "mtrsys.parquet").exists()
+
+
+def days_stamps(dumps: Sequence[Held]) -> dict[date, str]:
+    """Day -> stamp of the dumps of one system that it rests on.
+
+    Args:
+        dumps: of the system, by begin.
+    """
+    if not is_anchored(dumps):
+        of_all = _digest([one.dump for one in dumps])
+        return dict.fromkeys(days_of(dumps), of_all)
+    found, grown, rest = {}, hashlib.blake2b(digest_size=8), list(dumps)
+    for day in days_of(dumps):
+        while rest and rest[0].begins <= day:
+            grown.update(f"{rest.pop(0).dump}\0".encode())
+        found[day] = grown.hexdigest()
+    return found
+
+
+def joined(*stamps: str) -> str:
+    """One stamp of several."""
+    return _digest(stamps)
+
+
+class _Lineage(NamedTuple):
+    """What decides the lineage of a reduction."""
+
+    name: str
+    select: str
+    reads: tuple[str, ...]
+    columns: frozenset[str]
+    rollup: str
+
+    @classmethod
+    def of(cls, view: View) -> _Lineage:
+        """That of a reduction."""
+        columns = frozenset(column.name for column in view.columns)
+        return cls(view.name, view.select, tuple(view.reads), columns, view.rollup)
+
+
+@functools.lru_cache(maxsize=8)
+def _bases(views: tuple[_Lineage, ...]) -> tuple[Basis, ...]:
+    by_name = {view.name: view for view in views}
+    below: dict[str, frozenset[str]] = {}
+    for view in views:  # each behind those that it reads
+        below[view.name] = frozenset({view.name}.union(*(below.get(n, ()) for n in view.reads)))
+    found = []
+    for view in views:
+        names = tuple(name for name in by_name if name in below[view.name])
+        relations = {relation for name in names for relation in by_name[name].reads}
+        reads = frozenset(relation for relation in relations if "." in relation)
+        of_runs = bool(reads & _OF_RUNS)
+        by_time = view.columns >= BY_TIME and not of_runs
+        below_it = _LINE_BY_LINE.fullmatch(code_of(view.select).strip())
+        is_kept = by_time and below_it and by_name[below_it[1]].columns >= BY_TIME
+        found.append(
+            Basis(
+                view.name,
+                by_time,
+                of_runs,
+                not view.name.startswith("_"),
+                below_it[1] if is_kept and below_it else view.name,
+                names,
+                tuple(by_name[name].select for name in names),
+                reads,
+                view.rollup,
+            )
+        )
+    return tuple(found)
+
+
+def code_of(sql: str) -> str:
+    """The SQL without comments, in lower case."""
+    return re.sub(r"--[^\n]*", "", sql).lower()
+
+
+def _digest(said: Sequence[str]) -> str:
+    return hashlib.blake2b("\0".join(said).encode(), digest_size=8).hexdigest()

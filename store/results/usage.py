@@ -1,0 +1,72 @@
+"""What a store holds: sizes, and spans by level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from ..dumps.days import Held, days_of, held
+from ..dumps.store import Store
+from ..views.template import FILE
+from ..views.view import View
+from .reduced import LEVELS, by_day, stamped
+from .stamps import bases
+
+
+def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
+    """A row for the dumps and each level of results of every system, then what is of no system.
+
+    Keys: what, system, first_day, last_day, days, files, bytes, note.
+    """
+    dumps = held(store)
+    by_time = [basis for basis in bases(views) if basis.by_time and basis.public]
+    stamps = stamped(dumps)
+    states = [by_day(store, basis, stamps) for basis in by_time]
+    rows, outdated = [], [path for state in states for path in state.outdated]
+    for system in dict.fromkeys(one.system for one in dumps):
+        of_system = [one for one in dumps if one.system == system]
+        rows.append(_dumps(system, of_system))
+        for level in LEVELS:
+            pieces = [
+                (day, piece.path)
+                for state in states
+                for (of, day), piece in state.of_level(level).items()
+                if of == system
+            ]
+            full = sum(
+                all((system, day) in state.of_level(level) for state in states)
+                for day in days_of(of_system)
+            )
+            note = f"all reductions: {full} days" if level == LEVELS[0] else ""
+            rows.append(_row(level, system, {d for d, _ in pieces}, [p for _, p in pieces], note))
+    other = [path for path in (store.root / "reduced").glob("*.parquet") if path.is_file()]
+    rows.append(_row("not by day", "", (), other, "one file a reduction"))
+    rows.append(_row("outdated", "", (), outdated, "cpmon reduce replaces them" * bool(outdated)))
+    rows.append(_row("runs", "", (), list(store.runs.glob("*.json"))))
+    rows.append(_row("catalogue", "", (), [f for f in [store.root / FILE] if f.exists()]))
+    return rows
+
+
+def _dumps(system: str, dumps: Sequence[Held]) -> dict[str, Any]:
+    files = [file for one in dumps for file in one.folder.iterdir()]
+    pruned = sum(one.pruned for one in dumps)
+    note = f"{len(dumps)} dumps" + (f", samples of {pruned} pruned" if pruned else "")
+    return _row("dumps", system, days_of(dumps), files, note)
+
+
+def _row(
+    what: str, system: str, days: Iterable[date], files: Sequence[Path], note: str = ""
+) -> dict[str, Any]:
+    known = sorted(days)
+    return {
+        "what": what,
+        "system": system,
+        "first_day": known[0] if known else None,
+        "last_day": known[-1] if known else None,
+        "days": len(known) if known else None,
+        "files": len(files),
+        "bytes": sum(file.stat().st_size for file in files),
+        "note": note,
+    }

@@ -1,0 +1,1 @@
+"""Runs: what was measured, with their companion figures and user classes."""

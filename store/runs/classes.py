@@ -1,0 +1,166 @@
+"""User classes: which users belong together, by patterns of their user ids.
+
+`classes.txt` in a store is a text file in the manner of UCLASS files:
+
+  # class  user ids: * stands for any characters, ? for one
+  WEB      LXWEB* LXFR*
+  STAFF    STAFF??? ANNA
+  WEB      OLDWEB
+
+The first pattern that matches decides, in the order of the file. A user that none matches is of
+class OTHER. Upper or lower case is all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...schemas.errors import CpmonError
+from ..dumps.disk import replace_durably
+from ..dumps.store import Store
+
+FILE = "classes.txt"
+OTHER = "OTHER"
+LONGEST = 8
+"""Characters of a user id."""
+
+RULE = {
+    "position": ("BIGINT", "Place among the rules, from 1; the lowest that matches decides."),
+    "class": ("VARCHAR", "Class of the users that it matches."),
+    "pattern": ("VARCHAR", "User ids, with * and ?."),
+    "like_pattern": ("VARCHAR", "The same for LIKE, with ^ before what would be a wildcard."),
+}
+"""Columns of a rule as the catalogue has it, with type and meaning."""
+
+_LIKE = str.maketrans({"*": "%", "?": "_", "%": "^%", "_": "^_", "^": "^^"})
+_USERID = re.compile(r"[A-Z0-9@#$_\-:.?*+]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRule:
+    """One pattern. `line` is that of the file, counted from 1."""
+
+    position: int
+    name: str
+    pattern: str
+    line: int
+
+    @property
+    def like(self) -> str:
+        """The pattern for LIKE ... ESCAPE '^'."""
+        return self.pattern.translate(_LIKE)
+
+    def matches(self, userid: str) -> bool:
+        """Whether a user id, in capitals, is one of those that are meant."""
+        parts = (re.escape(part).replace(r"\?", ".") for part in self.pattern.split("*"))
+        return re.fullmatch(".*".join(parts), userid) is not None
+
+
+def classes_text(store: Store) -> str:
+    """The file of a store as it is; empty if there is none.
+
+    Raises:
+        CpmonError: it cannot be read.
+    """
+    file = store.root / FILE
+    return read_text(file) if file.exists() else ""
+
+
+def read_text(file: Path) -> str:
+    """A file of classes as text.
+
+    Raises:
+        CpmonError: it cannot be read, or is no UTF-8.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CpmonError("the classes cannot be read", place=str(file), found=str(error)) from None
+
+
+def class_rules(store: Store) -> tuple[ClassRule, ...]:
+    """The rules of a store, none if it has no classes.
+
+    Raises:
+        CpmonError: the file cannot be read, or a line of it is wrong.
+    """
+    return parse_classes(classes_text(store), str(store.root / FILE))
+
+
+def parse_classes(text: str, place: str) -> tuple[ClassRule, ...]:
+    """The rules of a file.
+
+    Args:
+        text: the file; `place` names it in errors.
+
+    Raises:
+        CpmonError: a class without users, or what can be no user id.
+    """
+    found: list[ClassRule] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        # "#" may be part of a user id: a comment begins the line or stands behind a blank.
+        words = re.sub(r"(^|\s)#(\s.*|$)|^#.*", "", line).upper().split()
+        if not words:
+            continue
+        name, *patterns = words
+        if not patterns:
+            raise CpmonError(
+                f"class {name} has no users",
+                place=f"{place}, line {number}",
+                expected="CLASS PATTERN [PATTERN...]",
+                found=line.strip(),
+            )
+        for pattern in patterns:
+            _check(pattern, f"{place}, line {number}")
+            found.append(ClassRule(len(found) + 1, name, pattern, number))
+    return tuple(found)
+
+
+def deciding_rule(rules: Sequence[ClassRule], userid: str) -> ClassRule | None:
+    """The rule that says which class a user is of; None for class OTHER."""
+    return next((rule for rule in rules if rule.matches(userid.upper())), None)
+
+
+def save_classes(store: Store, text: str, place: str) -> tuple[ClassRule, ...]:
+    """Replace the classes of a store; what was reduced with the ones before is outdated.
+
+    Args:
+        text: the new file, kept as it is. place: names it in errors.
+
+    Returns:
+        Its rules.
+
+    Raises:
+        CpmonError: a line is wrong; then nothing is replaced.
+    """
+    rules = parse_classes(text, place)
+    store.clean()
+    replace_durably(store.root / FILE, text)
+    return rules
+
+
+def take_classes(store: Store, file: Path) -> bool:
+    """Let the classes of a store be those of a file; False if they are so already.
+
+    Raises:
+        CpmonError: the file cannot be read, or a line is wrong; then nothing is replaced.
+    """
+    text = read_text(file)
+    if text == classes_text(store):
+        return False
+    save_classes(store, text, str(file))
+    return True
+
+
+def _check(pattern: str, place: str) -> None:
+    if len(pattern.replace("*", "")) > LONGEST or not _USERID.fullmatch(pattern):
+        raise CpmonError(
+            "a pattern matches no user id",
+            place=place,
+            expected=f"at most {LONGEST} letters, digits and @#$_-:.+, with * and ? as wildcards",
+            found=pattern,
+            effect="no class was changed",
+        )

@@ -1,0 +1,184 @@
+"""Runs: named measurements, with a time window, attributes and companion figures.
+
+A run is one JSON file in the store's folder `runs`, so that it and its companion figures are
+replaced together. It is made from `X.run.toml` beside a dump, or from the command line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from ...config import Document, Table
+from ...config.values import Moment, converter
+from ...schemas.errors import CpmonError
+from ..dumps.disk import replace_durably
+from ..dumps.store import Store
+from .companions import COMPANIONS, TABLES, Figures
+
+LONGEST = 240
+"""Bytes of a run's name as part of a path."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A named measurement of one system.
+
+    `since` and `until` bound it (UTC; a sample belongs to it when its time stamp is later than
+    `since` and not later than `until`). `steady_since` and `steady_until` bound its steady state
+    in the same way; None where that begins or ends with the run. `companions` has the rows of each
+    companion's table.
+    """
+
+    run_id: str
+    system: str
+    since: datetime
+    until: datetime
+    base_run_id: str = ""
+    attributes: dict[str, str] = field(default_factory=dict)
+    companions: dict[str, Figures] = field(default_factory=dict)
+    steady_since: datetime | None = None
+    steady_until: datetime | None = None
+
+    def text(self) -> str:
+        """The run as it is stored: JSON, with stable order."""
+        return json.dumps(
+            {
+                "run_id": self.run_id,
+                "system": self.system,
+                "since": _iso(self.since),
+                "until": _iso(self.until),
+                "steady_since": self.steady_since and _iso(self.steady_since),
+                "steady_until": self.steady_until and _iso(self.steady_until),
+                "base_run_id": self.base_run_id or None,
+                "attributes": self.attributes,
+                **{name: self.companions.get(name, []) for name in TABLES},
+            },
+            indent=1,
+        )
+
+
+def run_file(dump: Path) -> Path | None:
+    """The run file beside a dump: `X.run.toml` for `X.mon`, `X.mon.gz` or `X.mon.zst`."""
+    name = dump.name
+    for suffix in (".gz", ".zst", ".mon"):
+        name = name.removesuffix(suffix)
+    beside = dump.with_name(f"{name}.run.toml")
+    return beside if beside.exists() else None
+
+
+CompanionFiles: Any = msgspec.defstruct(
+    "CompanionFiles",
+    [(name, str | None, None) for name in COMPANIONS],
+    bases=(Table,),
+    module=__name__,
+    frozen=True,
+)
+"""Files of companions, relative to the run file."""
+
+
+class RunTable(Table, frozen=True):
+    """A run file."""
+
+    run_id: str | int
+    system: str | int | None = None
+    base_run_id: str | int = ""
+    since: Moment | None = None
+    until: Moment | None = None
+    steady_since: Moment | None = None
+    steady_until: Moment | None = None
+    attributes: dict[str, Any] = msgspec.field(default_factory=dict)
+    companions: CompanionFiles = CompanionFiles()
+
+
+def read_run(file: Path, system: str, since: datetime, until: datetime) -> Run:
+    """A run file, with the dump's system and span where the file does not set them.
+
+    Raises:
+        CpmonError: the file or a companion cannot be read, or the file has a mistake.
+    """
+    document = Document.load(file, "the run file")
+    table = document.read(RunTable, converter(Path()))
+    run = Run(
+        run_id=str(table.run_id),
+        system=system if table.system is None else str(table.system),
+        since=table.since or since,
+        until=table.until or until,
+        steady_since=table.steady_since,
+        steady_until=table.steady_until,
+        base_run_id=str(table.base_run_id),
+        attributes={key: str(value) for key, value in table.attributes.items()},
+        companions=_figures(document.values.get("companions", {}), file.parent),
+    )
+    _check_steady(run, document)
+    return run
+
+
+def save_run(store: Store, run: Run) -> bool:
+    """Put a run into the store; False if it was there exactly so."""
+    file = run_path(store, run.run_id)
+    text = run.text()
+    if file.exists() and file.read_text(encoding="utf-8") == text:
+        return False
+    store.clean()
+    store.runs.mkdir(exist_ok=True)
+    replace_durably(file, text)
+    return True
+
+
+def run_path(store: Store, run_id: str) -> Path:
+    """Where a run of that name is kept; any text is a safe name.
+
+    Raises:
+        CpmonError: it is too long for one, or no text.
+    """
+    try:
+        name = quote(run_id, safe="").replace(".", "%2E")
+    except UnicodeEncodeError:
+        name = ""
+    if not 0 < len(name) <= LONGEST:
+        raise CpmonError(
+            "a run has a name that no file can have",
+            expected=f"a text of 1 to {LONGEST} bytes, of which most characters take three or more",
+            found=repr(run_id[:80]),
+            effect="the run is not defined",
+            remedy="give it another run_id",
+        )
+    return store.runs / f"{name}.json"
+
+
+def _figures(files: Mapping[str, str], folder: Path) -> dict[str, Figures]:
+    """The rows of every table, in the order of the files; tools that report alike share one."""
+    figures: dict[str, Figures] = {}
+    for kind, name in files.items():
+        companion = COMPANIONS[kind]
+        figures.setdefault(companion.table, []).extend(companion.read(folder / name))
+    return figures
+
+
+def _check_steady(run: Run, document: Document) -> None:
+    """A steady state outside of its run would mix rates of one time with totals of another."""
+    if not (run.steady_since or run.steady_until):
+        return
+    since, until = run.steady_since or run.since, run.steady_until or run.until
+    if not run.since <= since < until <= run.until:
+        raise CpmonError(
+            f"{Path(document.file).name} has a steady state that is no part of its run",
+            place=document.place("steady_since" if run.steady_since else "steady_until"),
+            expected=f"steady_since and steady_until from {_iso(run.since)} to {_iso(run.until)}",
+            found=f"{_iso(since)} to {_iso(until)}",
+            effect="the run is not defined; its dump has landed",
+            remedy="correct the times, or leave them out: then the whole run is steady",
+        )
+
+
+def _iso(moment: datetime) -> str:
+    """Naive UTC with microseconds, as DuckDB reads a TIMESTAMP."""
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")

@@ -1,0 +1,1 @@
+"""SQL of users: checked by the guard, run in the sandbox."""

@@ -1,0 +1,222 @@
+"""The guard of SQL that people write: one query that only reads, or nothing is run.
+
+What runs is what was checked. DuckDB parses the text into a tree, every node of the tree must be
+one that reads, and the SQL that runs is written by DuckDB from that tree; the text of the user
+never runs. EXPLAIN, which DuckDB cannot serialize, is put in front again by the guard.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any
+
+import duckdb
+
+from ...schemas.errors import CpmonError
+from ..views.views import text
+
+_QUERIES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
+_RELATIONS = {
+    *("BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY"),
+    *("PIVOT", "SHOW_REF"),
+}
+_EXPRESSIONS = {
+    *("BETWEEN", "CASE", "CAST", "COLLATE", "COLUMN_REF", "COMPARISON", "CONJUNCTION"),
+    *("CONSTANT", "DEFAULT", "FUNCTION", "LAMBDA", "LAMBDA_REF", "OPERATOR", "PARAMETER"),
+    *("POSITIONAL_REFERENCE", "STAR", "SUBQUERY", "TYPE", "WINDOW"),
+}
+_TABLE_FUNCTIONS = {
+    *("range", "generate_series", "repeat", "repeat_row", "unnest", "summary", "query_table"),
+    *("histogram", "histogram_values", "json_each", "json_tree", "glob", "seq_scan"),
+    *("read_parquet", "parquet_scan", "read_csv", "read_csv_auto", "sniff_csv"),
+    *("read_json", "read_json_auto", "read_json_objects", "read_json_objects_auto"),
+    *("read_ndjson", "read_ndjson_auto", "read_ndjson_objects", "read_text", "read_blob"),
+    *("parquet_metadata", "parquet_file_metadata", "parquet_full_metadata", "parquet_schema"),
+    *("parquet_kv_metadata", "parquet_bloom_probe"),
+    *("duckdb_columns", "duckdb_constraints", "duckdb_databases", "duckdb_functions"),
+    *("duckdb_indexes", "duckdb_keywords", "duckdb_memory", "duckdb_optimizers"),
+    *("duckdb_schemas", "duckdb_settings", "duckdb_tables", "duckdb_types", "duckdb_views"),
+    *("duckdb_dependencies", "duckdb_extensions", "duckdb_temporary_files"),
+    *("pragma_collations", "pragma_database_size", "pragma_platform", "pragma_show"),
+    *("pragma_storage_info", "pragma_table_info", "pragma_version", "pragma_user_agent"),
+    *("icu_calendar_names", "pg_timezone_names", "test_all_types", "test_vector_types"),
+}
+"""DuckDB's own functions in FROM that only read; the sandbox says which files they may read."""
+
+_REFUSED_FUNCTIONS = {
+    *("nextval", "setval", "write_log", "setseed", "getenv", "json_serialize_plan"),
+}
+"""Functions that change state, show the environment or plan another text, wherever called."""
+
+_FORMATS = {"default", "text", "json", "html", "graphviz", "yaml", "mermaid"}
+"""What EXPLAIN can print."""
+
+_NUL = "a NUL character in the SQL"
+_ANALYZE = ("ANALYZE", "ANALYSE")
+
+
+def guarded(connection: duckdb.DuckDBPyConnection, sql: str, *, explain: bool = True) -> str:
+    """The SQL to run for that of a user; it can stand in parentheses unless it is an EXPLAIN.
+
+    Args:
+        explain: whether EXPLAIN is allowed; not where the SQL becomes a part of another query.
+
+    Raises:
+        CpmonError: it does not parse, has a part that could write, or several statements.
+    """
+    try:
+        statements = connection.extract_statements(sql)
+    except (duckdb.Error, UnicodeError) as error:
+        raise CpmonError(f"the SQL cannot be read: {error}") from None
+    kinds = [_kind(statement) for statement in statements]
+    allowed = ("SELECT", "EXPLAIN") if explain else ("SELECT",)
+    refused = [kind for kind in kinds if kind not in allowed]
+    if refused or not kinds:
+        raise _refused(refused[0] if refused else "nothing")
+    if len(kinds) > 1:
+        raise CpmonError(
+            "one query at a time",
+            found=f"{len(kinds)} statements",
+            effect="none of them was run",
+            remedy="ask them one by one, or put them together with WITH or UNION ALL",
+        )
+    if kinds == ["SELECT"]:
+        return _rewritten(connection, sql)
+    prefix, query = _explained(statements[0].query)
+    return prefix + _rewritten(connection, query, explained=True)
+
+
+def _kind(statement: duckdb.Statement) -> str:
+    """What kind of statement it is; DuckDB has kinds that its Python module has no name for."""
+    try:
+        return statement.type.name
+    except ValueError:
+        return "a statement of another kind"
+
+
+def _explained(statement: str) -> tuple[str, str]:
+    """An EXPLAIN of our own, and the query that the user's EXPLAIN is about.
+
+    Whatever this takes for the query is parsed and checked before it runs.
+    """
+    data = statement.encode()
+    tokens = [at for at, kind in duckdb.tokenize(statement) if kind != duckdb.token_type.comment]
+    ends = {at for at, _ in duckdb.tokenize(statement)} | {len(data)}
+
+    def word(number: int) -> str:
+        """A token in capitals; empty behind the last one."""
+        if number >= len(tokens):
+            return ""
+        end = min(end for end in ends if end > tokens[number])
+        return data[tokens[number] : end].decode().strip().upper()
+
+    at, analyze, form = 1, False, ""
+    if word(at) in _ANALYZE:
+        analyze, at = True, at + 1
+    if word(at) == "(" and word(at + 1) in (*_ANALYZE, "FORMAT"):
+        at += 1
+        while word(at) not in (")", ""):
+            analyze = analyze or word(at) in _ANALYZE
+            if word(at) == "FORMAT":
+                at += 1
+                form = word(at).strip("'\"").lower()
+                if form not in _FORMATS:
+                    raise _refused(f"EXPLAIN with the format {form}")
+            at += 1
+        at += 1
+    options = ["ANALYZE"] * analyze + [f"FORMAT {form}"] * bool(form)
+    rest = data[tokens[at] :].decode() if at < len(tokens) else ""
+    return f"EXPLAIN ({', '.join(options)}) " if options else "EXPLAIN ", rest
+
+
+def _rewritten(
+    connection: duckdb.DuckDBPyConnection, query: str, *, explained: bool = False
+) -> str:
+    """The query that DuckDB writes from the tree of a query, after a look at every node.
+
+    A tree that DuckDB does not write back exactly (VALUES in a WITH, a list comprehension with IF)
+    is run as it is; only its EXPLAIN, which shows no rows, takes what DuckDB writes.
+    """
+    tree, checked = _checked(connection, query, explained=explained)
+    ((written,),) = connection.execute("SELECT json_deserialize_sql(?)", [tree]).fetchall()
+    try:
+        again = _checked(connection, written, explained=explained)[1]
+    except CpmonError:
+        again = None
+    if again == checked or (explained and again is not None):
+        return str(written)
+    return f"SELECT * FROM json_execute_serialized_sql({text(tree)})"
+
+
+def _checked(
+    connection: duckdb.DuckDBPyConnection, query: str, *, explained: bool
+) -> tuple[str, Any]:
+    """The tree of a query as DuckDB serializes it, and as Python has it without places in the text.
+
+    Raises:
+        CpmonError: a node of it does not read.
+    """
+    ((tree,),) = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
+    parts: list[dict[str, Any]] = []
+
+    def part(found: dict[str, Any]) -> dict[str, Any]:
+        parts.append(found)
+        return {key: value for key, value in found.items() if not key.startswith("query_location")}
+
+    try:
+        parsed = json.loads(tree, object_hook=part)
+    except RecursionError:
+        raise _refused("a query that is nested too deeply") from None
+    if parsed["error"] or len(parsed["statements"]) != 1:
+        raise _refused("EXPLAIN of no query" if explained else "a query that cannot be looked into")
+    for found in parts:
+        _check(found)
+        if any(isinstance(value, str) and "\0" in value for value in found.values()):
+            raise _refused(_NUL)
+    return tree, parsed
+
+
+def _check(part: dict[str, Any]) -> None:
+    """Refuse a node that does not read."""
+    kind, expression = part.get("type"), part.get("class")
+    called = part.get("function_name")
+    if expression is not None and expression not in _EXPRESSIONS:
+        raise _refused(f"{expression} in a query")
+    if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _QUERIES:
+        raise _refused(f"{kind.removesuffix('_QUERY_NODE').replace('_', ' ')} in a query")
+    if expression is None and {"alias", "sample"} <= part.keys() and kind not in _RELATIONS:
+        raise _refused(f"{kind} in a query")
+    if isinstance(called, str) and called.lower() in _REFUSED_FUNCTIONS:
+        raise _refused(f"the function {called}")
+    function = part.get("function") if kind == "TABLE_FUNCTION" else None
+    if isinstance(function, dict):
+        name = str(function.get("function_name")).lower()
+        if name not in _TABLE_FUNCTIONS and name in _own_functions():
+            raise _refused(f"the function {name}")
+
+
+@functools.cache
+def _own_functions() -> frozenset[str]:
+    """Names of the functions in FROM that DuckDB brings; others are macros of the catalogue."""
+    with duckdb.connect(":memory:") as connection:
+        rows = connection.execute(
+            "SELECT DISTINCT lower(function_name) FROM duckdb_functions()"
+            " WHERE internal AND function_type IN ('table', 'table_macro', 'pragma')"
+        ).fetchall()
+    return frozenset(name for (name,) in rows)
+
+
+def _refused(found: str) -> CpmonError:
+    remedy = "to keep a result, write it with -o FILE (in the shell: .output FILE)"
+    if found == "MULTI":
+        found, remedy = "PIVOT without its values", "name the values: PIVOT t ON a IN (1, 2)"
+    if found == _NUL:
+        remedy = "write it as chr(0)"
+    return CpmonError(
+        "only queries are allowed",
+        expected="SELECT, WITH, FROM, DESCRIBE, SHOW or EXPLAIN",
+        found=found,
+        effect="nothing was run",
+        remedy=remedy,
+    )

@@ -1,0 +1,1 @@
+"""The views over landed tables, and where their rows come from."""

@@ -1,0 +1,39 @@
+-- Growth of a counter between two samples, in the counter's own unit.
+--
+-- NULL at the first sample and where either value is missing. A counter of 32
+-- or 16 bits that fell has wrapped: the missing 2^bits is added. A counter of
+-- 64 bits never wraps; where it fell the system or user started again: NULL.
+-- So is a delta of 2^53 and more, which nothing reaches within an interval (of
+-- TOD units, 25 days): then a bit of one of the two values is wrong.
+--
+--   now_value  previous     bits  delta
+--          40        10       32     30
+--          10  4294967290     32     16
+--           5        40       64   NULL
+CREATE OR REPLACE MACRO counter_delta(now_value, previous, bits) AS
+CASE
+  WHEN now_value >= previous
+    THEN CASE WHEN now_value - previous < 9007199254740992
+              THEN TRY_CAST(now_value - previous AS BIGINT)
+         END
+  WHEN bits < 64
+    THEN TRY_CAST(
+      CAST(now_value AS HUGEINT) + (CAST(1 AS HUGEINT) << bits) - previous
+      AS BIGINT
+    )
+END;
+
+-- Growth of a running time that is kept as a counter running downwards.
+--
+-- The same rules, seen in a mirror: what is less than before has grown.
+CREATE OR REPLACE MACRO countdown_delta(now_value, previous, bits) AS
+  counter_delta(previous, now_value, bits);
+
+-- Seconds of a time in TOD units, of which a microsecond has 4096.
+CREATE OR REPLACE MACRO tod_seconds(units) AS units / 4096e6;
+
+-- UTC time of a TOD clock value; NULL for a clock that was never set.
+CREATE OR REPLACE MACRO tod_timestamp(clock) AS
+  make_timestamp(
+    CAST(nullif(clock, 0) // 4096 AS BIGINT) - 2208988800000000
+  );

@@ -1,0 +1,232 @@
+"""The SQL of the views over landed tables, made from the layouts.
+
+`monitor.X` shows a table as it landed. `interval.X` shows the same rows with every counter as
+its growth since the sample before; that is decided here, once, for all records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ...schemas.arrow import arrow_schema, outer_keys, owner_keys
+from ...schemas.field import WIDEST, Field, Role, Type
+from ...schemas.layout import Kind, Layout
+from ...schemas.registry import record_of
+from ...schemas.registry import tables as layout_tables
+
+PLACE = {
+    "system": "System that the monitor data is from.",
+    "dump": "Identity of the dump that the row landed with; joins meta.dump.",
+}
+LANDED = "_landed"
+"""The schema of what the views read: one macro a table, which knows the files."""
+
+SECONDS = "Seconds since the sample before; NULL, like every growth, where there is none to compare"
+
+
+@dataclass(frozen=True)
+class Documented:
+    """A view: its name with schema, its SELECT, what it is, and what each column says."""
+
+    name: str
+    select: str
+    title: str
+    columns: dict[str, str]
+
+
+def name(identifier: str) -> str:
+    """An identifier, quoted: some of IBM's names are words of SQL."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A string literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def landed_rows(table: str) -> str:
+    """The macro that stands for the rows of a landed table, whatever store they are in."""
+    return f"{LANDED}.{name(table)}()"
+
+
+def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
+    """`monitor.<table>`: the rows as they landed.
+
+    Unsigned numbers that count or measure are shown as BIGINT, which is safe to subtract, and as
+    NULL beyond what their field can be; beside every TOD clock stands its time in UTC, and beside
+    flags their named bits. Bits are taken out here, not when a dump lands, so that a name learned
+    later also holds for what has landed before.
+    """
+    columns, docs = list(PLACE), dict(PLACE)
+    layout = layout_tables().get(table)
+    bits = _bits(layout)
+    limits = {f.name: f.limit for f in layout.columns} if layout else {}
+    for column in schema:
+        said = describe(column)
+        columns.append(_readable(column, limits.get(column.name)))
+        docs[column.name] = said
+        for field, bit in bits.get(column.name, ()):
+            columns.append(f"{_bit(field, bit)} AS {name(bit.name)}")
+            docs[bit.name] = _describe_bit(bit)
+        if _meta(column, "type") == Type.TOD:
+            columns.append(f"tod_timestamp({name(column.name)}) AS {name(column.name + '_at')}")
+            docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
+    title = (schema.metadata or {}).get(b"title", b"").decode()
+    provenance = (schema.metadata or {}).get(b"provenance", b"").decode()
+    said = f"{title}. Layout: {provenance}." if provenance else f"{title}."
+    return Documented(f"monitor.{table}", f"SELECT {', '.join(columns)} FROM {source}", said, docs)
+
+
+def interval_views() -> Iterable[Documented]:
+    """`interval.<table>` for every table of sample records."""
+    for layout in layout_tables().values():
+        if record_of(layout).kind is Kind.SAMPLE and layout.columns:
+            yield interval_view(layout)
+
+
+def interval_view(layout: Layout) -> Documented:
+    """`interval.<table>`: counters as their growth since the sample before.
+
+    A growth exists only if the same key was sampled at the end of the interval directly before
+    (`meta.interval.previous_end`, which is NULL behind a gap or a restart), and no 64-bit counter
+    of the row ran backwards: a user who logged off and on again starts anew. Where a key has
+    several rows in an interval (two dumps hold it, or a frame repeats), they are ordered by dump
+    and offset: the first has the delta, from the last row of the interval before.
+    """
+    keys = ["system", *map(name, owner_keys(layout))]
+    counters = [f for f in layout.columns if f.is_cumulative and f.is_number]
+    lags = "".join(f", lag(r.{name(f.name)}) OVER w AS {_before(f)}" for f in counters)
+    fell = " OR ".join(_fell(f) for f in counters if f.length == WIDEST) or "false"
+    columns = ["system", "dump", "tod", "tod_us", "interval_end", "record_offset"]
+    columns.append("CASE WHEN _steady THEN (tod_us - _tod_us) / 1e6 END AS seconds")
+    docs = {**PLACE, **_row_docs(layout), "seconds": SECONDS + "."}
+    if layout.parent:
+        columns += [name(key.name) for key in outer_keys(layout)] + ["entry"]
+        columns += ["code"] * layout.labelled
+    growing = {f.name for f in counters}
+    for field in layout.columns:
+        grows = field.name in growing
+        columns.append(_delta(field) if grows else name(field.name))
+        docs[field.name] = describe(arrow_schema(layout).field(field.name), grows)
+        for bit in layout.bits_of(field):
+            columns.append(name(bit.name))
+            docs[bit.name] = _describe_bit(bit)
+    partition = ", ".join(f"r.{key}" for key in keys)
+    select = f"""
+      WITH sampled AS (
+        SELECT r.*, i.previous_end, lag(r.interval_end) OVER w AS _end,
+          lag(r.tod_us) OVER w AS _tod_us{lags}
+        FROM monitor.{name(layout.name)} AS r
+        JOIN meta.interval AS i USING (system, dump, interval_end)
+        WINDOW w AS (
+          PARTITION BY {partition} ORDER BY r.interval_end, r.dump, r.record_offset)),
+      judged AS (
+        SELECT *, coalesce(_end = previous_end AND NOT ({fell}), false) AS _steady FROM sampled)
+      SELECT {", ".join(columns)} FROM judged"""
+    said = f"{layout.title}: counters as growth since the sample before."
+    return Documented(f"interval.{layout.name}", select, said, docs)
+
+
+def describe(column: pa.Field, growth: bool = False) -> str:
+    """What a column says: meaning, unit, whether it is a growth, and how sure its place is."""
+    said = {key.decode(): value.decode() for key, value in (column.metadata or {}).items()}
+    parts = [said.get("meaning", "").rstrip(".") or "Meaning not known"]
+    unit, role, provenance = (said.get(key, "") for key in ("unit", "role", "provenance"))
+    if growth:
+        parts.append(f"growth since the sample before, in {unit or 'its unit'}")
+    elif unit:
+        parts.append(f"in {unit}")
+    if role in (Role.COUNTER, Role.COUNTDOWN) and not growth:
+        parts.append("since IPL or logon" if role == Role.COUNTER else "running downwards")
+    if provenance:
+        parts.append(f"place {provenance}")
+    return "; ".join(parts) + "."
+
+
+def sql_type(kind: pa.DataType) -> str:
+    """DuckDB's name of an Arrow type that tables and results are written in."""
+    if pa.types.is_boolean(kind):
+        return "BOOLEAN"
+    if pa.types.is_date(kind):
+        return "DATE"
+    if pa.types.is_decimal(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if pa.types.is_dictionary(kind) or pa.types.is_string(kind):
+        return "VARCHAR"
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMP"
+    if pa.types.is_binary(kind):
+        return "BLOB"
+    if pa.types.is_floating(kind):
+        return "DOUBLE"
+    sign = "U" if pa.types.is_unsigned_integer(kind) else ""
+    return sign + {8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT"}[kind.bit_width]
+
+
+def _meta(column: pa.Field, key: str) -> str:
+    found: bytes = (column.metadata or {}).get(key.encode(), b"")
+    return found.decode()
+
+
+def _readable(column: pa.Field, limit: int | None) -> str:
+    """Unsigned numbers as BIGINT, where they fit: subtracting unsigned ones raises on a fall.
+
+    `limit`: the largest possible value. Dumps landed by earlier versions have larger ones.
+    """
+    if not pa.types.is_unsigned_integer(column.type):
+        return name(column.name)
+    if column.type.bit_width < 8 * WIDEST:
+        return f"CAST({name(column.name)} AS BIGINT) AS {name(column.name)}"
+    if limit is None:
+        return name(column.name)
+    number = f"CAST({name(column.name)} AS BIGINT)"
+    return f"CASE WHEN {name(column.name)} <= {limit} THEN {number} END AS {name(column.name)}"
+
+
+def _bits(layout: Layout | None) -> dict[str, list[tuple[Field, Field]]]:
+    """Name of a field -> the field with each of its named bits."""
+    found: dict[str, list[tuple[Field, Field]]] = {}
+    fields = {f.name: f for f in layout.columns} if layout else {}
+    for bit in layout.bits if layout else ():
+        if bit.of in fields:
+            found.setdefault(bit.of, []).append((fields[bit.of], bit))
+    return found
+
+
+def _bit(field: Field, bit: Field) -> str:
+    """The expression of a bit of a field, or of several: a boolean, or a small number."""
+    byte = f"(CAST({name(field.name)} AS UBIGINT) >> {8 * (field.end - bit.end)})"
+    if not field.is_number:  # opaque bytes: as a number, of the byte alone
+        digits = f"substr(hex({name(field.name)}), {2 * (bit.offset - field.offset) + 1}, 2)"
+        byte = f"CAST('0x' || {digits} AS UTINYINT)"
+    found = f"(({byte} & {bit.mask}) >> {bit.shift})"
+    return f"({found} = 1)" if bit.is_boolean else f"CAST({found} AS BIGINT)"
+
+
+def _describe_bit(bit: Field) -> str:
+    said = bit.meaning or "Meaning not known"
+    return f"{said}; X'{bit.code.upper()}' of {bit.of}; place {bit.provenance}."
+
+
+def _before(field: Field) -> str:
+    return name(f"_before_{field.name}")
+
+
+def _fell(field: Field) -> str:
+    sign = ">" if field.role is Role.COUNTDOWN else "<"
+    return f"coalesce({name(field.name)} {sign} {_before(field)}, false)"
+
+
+def _delta(field: Field) -> str:
+    macro = "countdown_delta" if field.role is Role.COUNTDOWN else "counter_delta"
+    column, bits = name(field.name), 8 * field.length
+    return f"CASE WHEN _steady THEN {macro}({column}, {_before(field)}, {bits}) END AS {column}"
+
+
+def _row_docs(layout: Layout) -> dict[str, str]:
+    schema = arrow_schema(layout)
+    wanted = [f for f in schema if f.name not in {c.name for c in layout.columns}]
+    return {f.name: describe(f) for f in wanted if f.name != "tail"}

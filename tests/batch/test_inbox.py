@@ -1,0 +1,83 @@
+"""Which files of an inbox are complete."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cpmon.batch.inbox import Candidate, Completeness, candidates, completeness, observe
+from cpmon.batch.plan import Inbox
+from tests.batch.fleet import hourly
+
+NOW = 1_800_000_000.0
+WHOLE = hourly("ALPHA", 0, 0).data
+
+
+def candidate(path: Path, data: bytes, age: float) -> Candidate:
+    path.write_bytes(data)
+    os.utime(path, (NOW - age, NOW - age))
+    (found,) = candidates(Inbox(path.parent, settle=600.0), (), {})
+    return found
+
+
+def test_a_file_that_was_left_alone_for_long_is_complete(tmp_path: Path):
+    found = candidate(tmp_path / "a.mon", WHOLE[:5000], 601)
+    assert completeness(found, None, NOW) is Completeness.SETTLED
+
+
+def test_a_young_file_is_complete_if_it_ends_with_an_end_of_data_record(tmp_path: Path):
+    assert completeness(candidate(tmp_path / "a.mon", WHOLE, 5), None, NOW) is Completeness.ENDED
+
+
+@pytest.mark.parametrize(
+    "data",
+    [WHOLE[:-4096], WHOLE[:-4096] + bytes(4096), WHOLE + b"x", b"", WHOLE[:100]],
+    ids=["no end", "zeros", "not whole frames", "empty", "short"],
+)
+def test_a_young_file_without_such_an_end_waits(tmp_path: Path, data: bytes):
+    assert completeness(candidate(tmp_path / "a.mon", data, 5), None, NOW) is Completeness.YOUNG
+
+
+def test_a_file_that_differs_from_the_last_look_waits_however_old_it_is(tmp_path: Path):
+    found = candidate(tmp_path / "a.mon", WHOLE, 9000)
+    before = (found.size - 4096, found.mtime_ns, NOW - 60)
+    assert completeness(found, before, NOW) is Completeness.GROWING
+    assert observe(found, before, NOW) == (found.size, found.mtime_ns, NOW)
+
+
+def test_a_file_from_the_future_is_complete_once_it_was_seen_unchanged_for_long(tmp_path: Path):
+    found = candidate(tmp_path / "a.mon", WHOLE[:5000], -86_400)
+    first = observe(found, None, NOW)
+    assert completeness(found, None, NOW) is Completeness.YOUNG
+    assert completeness(found, first, NOW + 599) is Completeness.YOUNG
+    assert observe(found, first, NOW + 599) == first
+    assert completeness(found, first, NOW + 600) is Completeness.SETTLED
+
+
+def test_a_clock_that_is_set_back_keeps_no_file_waiting(tmp_path: Path):
+    found = candidate(tmp_path / "a.mon", WHOLE[:5000], -5)
+    previous = (found.size, found.mtime_ns, NOW + 90_000)
+    assert completeness(found, previous, NOW) is Completeness.SETTLED
+
+
+def test_only_files_of_the_patterns_are_looked_at(tmp_path: Path):
+    for name in ("a.mon", "b.txt", ".c.mon", "d.mon.gz", "e.run.toml"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "f.mon").write_bytes(b"x")
+    (tmp_path / "pipe.mon").unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "pipe.mon")
+    flat = {c.path.name for c in candidates(Inbox(tmp_path), (), {})}
+    assert flat == {"a.mon", "d.mon.gz"}
+    deep = {c.path.name for c in candidates(Inbox(tmp_path, recursive=True), (), {})}
+    assert deep == {"a.mon", "d.mon.gz", "f.mon"}
+    inside = candidates(Inbox(tmp_path, recursive=True), (tmp_path / "sub",), {})
+    assert {c.path.name for c in inside} == flat
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path):
+    unreadable: dict[Path, str] = {}
+    assert list(candidates(Inbox(tmp_path / "gone"), (), unreadable)) == []
+    assert unreadable == {tmp_path / "gone": "No such file or directory"}

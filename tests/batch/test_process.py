@@ -1,0 +1,93 @@
+"""A batch that stays: files as they come, and an end as soon as it is told to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pytest
+
+from cpmon.batch.process import StopSignal
+from cpmon.reduce.render.render import render
+from tests.batch.fleet import hourly
+from tests.batch.site import Site
+
+SETTINGS = """
+[batch]
+watch = "1s"
+exceptions = false
+validate = false
+[[output]]
+report = "PROCESSORS_BY_TIME"
+path = "out/{date}.csv"
+format = "csv"
+"""
+PATIENCE_S = 120
+
+
+@contextmanager
+def watching(site: Site) -> Iterator[subprocess.Popen[str]]:
+    """`cpmon batch run --watch`; ended with the block if it is still there."""
+    words = ["-m", "cpmon", "batch", "run", "--watch", "--config", str(site.config)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, *words], stdout=pipe, stderr=pipe, text=True) as process:
+        too_late = threading.Timer(PATIENCE_S, process.kill)
+        too_late.start()
+        try:
+            yield process
+        finally:
+            too_late.cancel()
+            process.kill()
+
+
+def wait_for(process: subprocess.Popen[str], said: str) -> str:
+    """Read the log until it says something; what came until then."""
+    lines = []
+    assert process.stderr is not None
+    for line in process.stderr:
+        lines.append(line)
+        if said in line:
+            return "".join(lines)
+    raise AssertionError(f"it never said {said!r}: {''.join(lines)}")
+
+
+@pytest.mark.slow
+def test_files_are_landed_as_they_come_and_ctrl_c_ends_it_at_once(site: Site):
+    first, second = hourly("ALPHA", 0, 0), hourly("ALPHA", 0, 30)
+    site.configure(SETTINGS)
+    site.put(first.name, first.data)
+    with watching(site) as process:
+        wait_for(process, " ended ")
+        assert (site.folder / "out" / f"{first.begin.date()}.csv").exists()
+        site.put(second.name, second.data)
+        assert second.name in wait_for(process, " ended ")
+        told = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 0
+        assert time.monotonic() - told < 5
+        assert wait_for(process, "stopped")
+    assert [run["landed"] for run in site.history] == [1, 1]  # an idle look is not remembered
+
+
+def test_what_writes_csv_does_not_keep_the_signal_for_itself():
+    stop = StopSignal()
+    with stop.on_signals():
+        assert render(pa.table({"a": [1]}), "csv") == b"a\n1\n"
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        assert stop.wait(10)
+
+
+def test_a_second_signal_does_not_wait_for_the_end_of_a_step():
+    stop = StopSignal()
+    with stop.on_signals():
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,226 @@
+"""Every command that changes several files, with a site for it; and what a site looks like."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from cpmon.cli.main import run
+from cpmon.schemas.site import shipped
+from tests.faults.conftest import dump_of
+from tests.pages import Line, draft
+
+DAY = 720
+"""Dumps of faults/conftest that are so far apart are of different days."""
+BY_TIME, OF_RUNS = "processors_by_time", "run_summary"
+TIMES = {
+    *("landed_at", "pruned_at", "started", "ended", "seconds", "last_success", "run", "lag"),
+    *("steps", "looks", "pid", "landed", "known", "counts", "files", "trouble", "pruned"),
+}
+"""What differs from run to run of a command that does the same."""
+UNIQUE = ("history.jsonl", "catalog.duckdb", ".lock", "summary.txt", ".reason.txt", "first.txt")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line of a site, and how the site is made for it.
+
+    `reads`: it makes the catalogue if that is missing; the next that writes cleans up after it.
+    """
+
+    prepare: Callable[[Path], None]
+    words: tuple[str, ...]
+    reads: bool = False
+
+
+def cpmon(*words: str | Path) -> None:
+    status = run([str(word) for word in words])
+    assert int(status) in (0, 3, 5), words
+
+
+def put(folder: Path, *numbers: int, name: str = "dumps") -> list[Path]:
+    """Dumps that were complete an hour ago."""
+    (folder / name).mkdir(exist_ok=True, parents=True)
+    files = [folder / name / f"{number}.mon" for number in numbers]
+    for file, number in zip(files, numbers, strict=True):
+        file.write_bytes(dump_of(number))
+        os.utime(file, (time.time() - 3600,) * 2)
+    return files
+
+
+def landed(folder: Path, *numbers: int) -> Path:
+    store = folder / "store"
+    cpmon("ingest", *put(folder, *numbers), "--store", store)
+    return store
+
+
+def nothing(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+
+
+def dumps(folder: Path) -> None:
+    """A store with a dump, another dump with a run file beside it."""
+    landed(folder, 0)
+    put(folder, 1)
+    (folder / "dumps" / "1.run.toml").write_text('run_id = "R1"\n', encoding="utf-8")
+
+
+def outdated(folder: Path) -> None:
+    """Results, and a dump of the same day that makes them outdated."""
+    dumps(folder)
+    cpmon("reduce", BY_TIME, OF_RUNS, "--store", folder / "store")
+    cpmon("ingest", folder / "dumps" / "1.mon", "--store", folder / "store")
+
+
+def old(folder: Path) -> None:
+    """Three days, reduced."""
+    cpmon("reduce", "--store", landed(folder, 0, DAY, 2 * DAY))
+
+
+def asked(folder: Path) -> None:
+    store = landed(folder, 0)
+    cpmon("runs", "--store", store, "-o", folder / "runs.txt")
+    (folder / "classes.txt").write_text("WEB U1*\n", encoding="utf-8")
+
+
+def page(folder: Path) -> None:
+    """A record of a later release with a field more: its layout and two lists change."""
+    made = draft(shipped(), "sytrsp", "5.4.0")
+    made.lines[-1:] = [Line(72, "Unsigned", 4, "SYTRSP_NEWER", "New things")]
+    made.lines[0].length = 76
+    folder.mkdir(exist_ok=True)
+    (folder / "page.html").write_text(made.html(), encoding="utf-8")
+
+
+def inbox(folder: Path) -> None:
+    """A batch with all that it can do: landing, quarantine, retention, outputs."""
+    landed(folder, 0)
+    put(folder, DAY, name="inbox")
+    bad = folder / "inbox" / "bad.mon"
+    bad.write_bytes(b"no dump at all")
+    os.utime(bad, (time.time() - 3600,) * 2)
+    (folder / "cpmon.toml").write_text(BATCH, encoding="utf-8")
+    cpmon("batch", "run", "--config", folder / "cpmon.toml", "-q", "-o", folder / "first.txt")
+    put(folder, 2 * DAY, name="inbox")
+    bad.write_bytes(b"again no dump")
+    os.utime(bad, (time.time() - 3600,) * 2)
+
+
+BATCH = """
+store = "store"
+[[inbox]]
+folder = "inbox"
+[batch]
+quarantine = "bad"
+summary = "out/summary.txt"
+metrics = "out/cpmon.prom"
+[retention]
+interval = "1d"
+raw = "1d"
+[[output]]
+report = "SYSTEM_SUMMARY2_BY_TIME"
+path = "out/{date}-{system}.txt"
+"""
+
+SITE = "{site}"
+STORE = ("--store", f"{SITE}/store")
+COMMANDS = {
+    "ingest": Command(dumps, ("ingest", f"{SITE}/dumps/1.mon", *STORE)),
+    "reduce": Command(outdated, ("reduce", BY_TIME, OF_RUNS, *STORE)),
+    "store prune": Command(
+        old,
+        (
+            *("store", "prune", *STORE, "--keep", "interval=1d,15m=2d", "--raw", "1d"),
+            *("--as-of", "2001-12-20"),
+        ),
+    ),
+    "store rebuild": Command(asked, ("store", "rebuild", *STORE)),
+    "runs": Command(
+        asked,
+        (
+            *("runs", *STORE, "--define", "R", "--system", "VMFAULT", "-o", f"{SITE}/runs.txt"),
+            *("--since", "2001-12-18T10:00", "--until", "2001-12-18T11:00"),
+        ),
+    ),
+    "classes set": Command(asked, ("classes", "set", f"{SITE}/classes.txt", *STORE)),
+    "query": Command(
+        asked, ("query", "SELECT 1 AS a", *STORE, "-o", f"{SITE}/runs.txt"), reads=True
+    ),
+    "report": Command(asked, ("report", "--html", *STORE, "-o", f"{SITE}/pages"), reads=True),
+    "schema import": Command(
+        page,
+        ("schema", "import", f"{SITE}/page.html", "--into", f"{SITE}/own"),
+    ),
+    "generate": Command(
+        nothing,
+        ("generate", "timer", "--run", "2600P", "--intervals", "1", "-o", f"{SITE}/dumps"),
+    ),
+    "slice": Command(dumps, ("slice", f"{SITE}/dumps/1.mon", "-o", f"{SITE}/cut.mon.gz")),
+    "batch run": Command(inbox, ("batch", "run", "--config", f"{SITE}/cpmon.toml", "-q")),
+    "batch install": Command(
+        inbox,
+        ("batch", "install", "--systemd", "--config", f"{SITE}/cpmon.toml", "-o", f"{SITE}/units"),
+    ),
+}
+"""Commands that write more than one file, or remove any."""
+COMPOSED = {"demo": ("generate", "ingest", "reduce", "report")}
+"""Commands that do what others do, one after the other."""
+LIKE = {
+    "query": (
+        "list",
+        "show",
+        "check",
+        "exceptions",
+        "validate",
+        "compare",
+        "shell",
+        "batch status",
+        "store info",
+        "schema list",
+        "schema show",
+        "schema dictionary",
+        "classes show",
+        "classes of",
+        "config show",
+        "config check",
+    ),
+    "slice": ("merge", "damage"),
+}
+"""A command -> others that write as it does: at most the catalogue, and one file by one rename."""
+
+
+def snapshot(site: Path) -> dict[str, Any]:
+    """Each file and folder, with what must be the same however often a command was run."""
+    found: dict[str, Any] = {}
+    for path in sorted(site.rglob("*")):
+        name = str(path.relative_to(site))
+        found[name] = "folder" if path.is_dir() else _content(path)
+    return found
+
+
+def _content(path: Path) -> Any:
+    if path.name.endswith(UNIQUE):
+        return "a file"
+    if path.suffix == ".parquet":
+        rows = pq.ParquetFile(path).read().to_pydict()
+        return repr({name: values for name, values in rows.items() if name not in TIMES})
+    if path.suffix == ".json":
+        return _without_times(json.loads(path.read_text(encoding="utf-8")))
+    if path.suffix == ".prom":
+        return re.sub(r"[^\n]*(time|seconds|success|run|cpmon_files)[^\n]*", "", path.read_text())
+    return hashlib.blake2b(path.read_bytes()).hexdigest()
+
+
+def _without_times(said: Any) -> Any:
+    if isinstance(said, dict):
+        return {key: _without_times(value) for key, value in said.items() if key not in TIMES}
+    return said

@@ -1,0 +1,96 @@
+"""A command killed at any step, and run again, leaves what it leaves when nobody kills it."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from cpmon.cli.main import COMMANDS as TOP
+from cpmon.cli.main import Commands
+from cpmon.store import Store
+from tests.faults.commands import COMMANDS, COMPOSED, LIKE, SITE, snapshot
+from tests.faults.conftest import Victim
+
+LATE = 1_000_000
+FEW, SOME, MANY = 3, 4, 24
+"""Steps at which a command is killed: in the quick tests, in the slow ones, and there those of
+commands that remove or rename more than once and can be had for little."""
+QUICK = ("ingest", "store prune", "schema import")
+
+
+class Killing:
+    """A command in a site that is made anew for each kill."""
+
+    def __init__(self, name: str, folder: Path, victim: Victim) -> None:
+        self.made, self.site, self.victim = folder / "made", folder / "site", victim
+        COMMANDS[name].prepare(self.made)
+        self.reads = COMMANDS[name].reads
+        self.words = [word.replace(SITE, str(self.site)) for word in COMMANDS[name].words]
+        self._renew()
+        status, said = victim.command(self.words, LATE)
+        assert status in (0, 3, 5), said
+        self.steps = int(said.split()[-1])
+        self.expected = snapshot(self.site)
+
+    def killed(self, step: int) -> dict[str, Any]:
+        """The site after a kill and the same command once more."""
+        self._renew()
+        status, said = self.victim.command(self.words, step)
+        assert status == -signal.SIGKILL, said
+        status, said = self.victim.command(self.words, LATE)
+        assert status in (0, 3, 5), said
+        if self.reads:
+            Store(self.site / "store").clean()
+        return snapshot(self.site)
+
+    def _renew(self) -> None:
+        shutil.rmtree(self.site, ignore_errors=True)
+        shutil.copytree(self.made, self.site)
+
+
+def spread(steps: int, most: int) -> list[int]:
+    """Some of the steps, from the first to the last."""
+    return sorted({1 + place * (steps - 1) // (most - 1) for place in range(most)})
+
+
+def check(name: str, folder: Path, victim: Victim, most: int) -> None:
+    killing = Killing(name, folder, victim)
+    assert killing.steps > 1
+    for step in spread(killing.steps, most):
+        assert killing.killed(step) == killing.expected, f"killed before step {step}"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_killed_command_is_completed_by_the_next(name: str, tmp_path: Path, victim: Victim):
+    check(name, tmp_path, victim, FEW)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_killed_at_many_steps_is_completed(name: str, tmp_path: Path, victim: Victim):
+    check(name, tmp_path, victim, MANY if name in QUICK else SOME)
+
+
+def leaves(command: click.Command, name: str = "") -> Iterator[str]:
+    """Names of all commands below one."""
+    if not isinstance(command, click.Group):
+        yield name
+        return
+    context = click.Context(command)
+    for below in command.list_commands(context):
+        found = command.get_command(context, below)
+        assert found is not None
+        yield from leaves(found, f"{name} {below}".strip())
+
+
+def test_every_command_is_in_the_table_of_kills():
+    alike = {name for others in LIKE.values() for name in others}
+    named = [*COMMANDS, *COMPOSED, *alike]
+    assert sorted(named) == sorted(set(leaves(Commands("cpmon")))) and TOP
+    assert {*LIKE, *(part for parts in COMPOSED.values() for part in parts)} <= COMMANDS.keys()

@@ -1,0 +1,266 @@
+"""A dump checked in passes: what ingest finds, then the values; every finding once, and located."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+import pytest
+
+from cpmon.ingest import Code
+from cpmon.ingest.checks.consistency import BOUNDS, ELAPSED, Bound
+from cpmon.ingest.checks.passes import PASS_OF, Checked, Pass, check_dump, pass_of
+from cpmon.ingest.container.source import Source
+from cpmon.schemas import Role, layout
+from tests.dumps import FRAME, control, dump, fields, frame, interval, interval_end, samples
+from tests.scenarios import SCENARIOS, Scenario
+
+SPAN = fields("mtrspr", interval=60)
+IPL = 0xB6BB2112BB20597C
+CONFIG = fields("mtrsys", systmid="VMTEST", systodst=IPL) + SPAN
+TOP = (1 << 32) - 1
+
+
+def check(data: bytes) -> Checked:
+    return check_dump(Source(io.BytesIO(data), "test.mon"))
+
+
+def told(checked: Checked) -> dict[Code, int]:
+    return dict(checked.findings.counts)
+
+
+def detail(checked: Checked, code: Code) -> str:
+    (finding,) = [f for f in checked.findings.kept if f.code is code]
+    return finding.detail
+
+
+def cpu(at: float, number: int = 1, **counters: int) -> bytes:
+    return fields("sytrsp", at, pfxcpuad=number, **counters)
+
+
+def minutes(*sets: Iterable[bytes]) -> bytes:
+    """A set each minute, the first with the configuration."""
+    first, *others = [b"".join(records) for records in sets]
+    return dump(
+        interval(60, CONFIG, first),
+        *(interval(60 * n, records) for n, records in enumerate(others, start=2)),
+    )
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_a_check_finds_what_an_ingest_finds(scenario: Scenario):
+    checked = check(scenario.data)
+    known = {code for code in told(checked) if code.name not in VALUES}
+    assert known == scenario.findings
+    assert checked.bytes.missing == 0 and checked.bytes.size == len(scenario.data)
+
+
+VALUES = {
+    "TOD_BACK", "TOD_DISORDER", "INTERVAL_GAP", "COUNTER_FELL", "OWNER_RESTARTED", "SUM_OPEN"
+}  # fmt: skip
+
+
+def test_counters_that_grow_or_wrap_are_no_finding():
+    data = minutes(
+        [cpu(60, 1, plsstlfr=5, plsprqdf=TOP - 3)],
+        [cpu(120, 1, plsstlfr=5, plsprqdf=7)],
+        [cpu(180, 1, plsstlfr=9, plsprqdf=8)],
+    )
+    assert told(check(data)) == {}
+
+
+def test_a_counter_that_falls_alone_is_named_with_its_owner_and_place():
+    data = minutes(
+        [cpu(60, 1, plsstlfr=900, plsprqdf=5, plsshrrd=5), cpu(60, 2)],
+        [cpu(120, 1, plsstlfr=800, plsprqdf=6, plsshrrd=6), cpu(120, 2)],
+        [cpu(180, 1, plsstlfr=700, plsprqdf=7, plsshrrd=7), cpu(180, 2)],
+    )
+    checked = check(data)
+    assert told(checked) == {Code.COUNTER_FELL: 2}
+    assert detail(checked, Code.COUNTER_FELL) == "sytrsp.plsstlfr: 800 after 900, pfxcpuad=1"
+    (finding,) = checked.findings.kept
+    assert finding.offset == 3 * FRAME
+
+
+def test_an_owner_whose_counters_fall_together_has_started_again():
+    def user(at: float, time: int, reads: int) -> bytes:
+        return fields("useact", at, vmduser="LINUX01", vmdttime=time, calcppgr=reads)
+
+    data = minutes([user(60, 4096, 50)], [user(120, 10, 2)], [user(180, 4000, 60)])
+    checked = check(data)
+    assert told(checked) == {Code.OWNER_RESTARTED: 1}
+    assert detail(checked, Code.OWNER_RESTARTED) == "useact: vmduser=LINUX01, vmdcpuad=0"
+
+
+def test_counters_may_fall_behind_a_restart_of_cp():
+    before = fields("mtrsys", systmid="VMTEST", systodst=IPL)
+    again, after = (
+        fields("mtrsys", 100, systmid="VMTEST", systodst=ipl) for ipl in (IPL, IPL + (90 << 32))
+    )
+    first = cpu(60, 1, plsstlfr=900, plsprqdf=5, plsshrrd=5)
+    second = cpu(120, 1, plsstlfr=800, plsprqdf=6, plsshrrd=6)
+    same, restarted = (
+        dump(interval(60, before, SPAN, first), interval(120, config, second))
+        for config in (again, after)
+    )
+    assert told(check(same)) == {Code.COUNTER_FELL: 1}
+    assert told(check(restarted)) == {}
+
+
+def test_a_countdown_runs_backwards_when_it_grows():
+    def processor(at: float, left: int) -> bytes:
+        return fields("sytprp", at, pfxprbtm=left, pfxutime=int(at) << 20, pfxspinc=int(at))
+
+    falling = minutes([processor(60, 9 << 40)], [processor(120, (9 << 40) - 5)])
+    growing = minutes([processor(60, 9 << 40)], [processor(120, (9 << 40) + 5)])
+    assert told(check(falling)) == {}
+    assert "sytprp.pfxprbtm" in detail(check(growing), Code.COUNTER_FELL)
+
+
+def test_owners_are_compared_across_a_sample_without_them_only_if_they_stay():
+    """Processor 2 is gone for a minute and comes back with less: nobody asks."""
+    data = minutes(
+        [cpu(60, 1, plsstlfr=1), cpu(60, 2, plsstlfr=900, plsprqdf=4)],
+        [cpu(120, 1, plsstlfr=2)],
+        [cpu(180, 1, plsstlfr=3), cpu(180, 2, plsstlfr=1, plsprqdf=9)],
+    )
+    assert told(check(data)) == {}
+
+
+def test_owners_that_cannot_be_told_apart_are_not_compared():
+    data = minutes(
+        [cpu(60, 1, plsstlfr=1, plsprqdf=9), cpu(60, 1, plsstlfr=900, plsprqdf=1)],
+        [cpu(120, 1, plsstlfr=2, plsprqdf=9), cpu(120, 1, plsstlfr=901, plsprqdf=2)],
+    )
+    assert told(check(data)) == {}
+
+
+def test_sets_out_of_order_and_sets_that_come_twice_are_found():
+    one, two = (interval(60 * n, cpu(60 * n)) for n in (1, 2))
+    start = interval(0, CONFIG, cpu(0))
+    swapped, twice = check(dump(start, two, one)), check(dump(start, one, one))
+    assert told(swapped) == {Code.TOD_BACK: 1, Code.INTERVAL_GAP: 1}
+    assert told(twice) == {Code.TOD_BACK: 1}
+    assert detail(twice, Code.TOD_BACK) == (
+        "interval ends 2001-12-18 10:01:00.000000 UTC after 2001-12-18 10:01:00.000000 UTC"
+    )
+
+
+def test_a_frame_of_samples_behind_its_interval_end_is_out_of_order():
+    first, last = frame(cpu(59, 1)), frame(cpu(59, 2), interval_end(60))
+    later = samples(frame(cpu(119, 1), interval_end(120)))
+    checked = check(dump(interval(0, CONFIG), samples(last, first), later))
+    assert told(checked) == {Code.TOD_DISORDER: 1}
+    assert checked.findings.kept[0].offset == 4 * FRAME
+
+
+def test_records_of_a_set_out_of_order_are_worth_a_word():
+    data = dump(interval(60, CONFIG, cpu(50, 1), cpu(40, 2), cpu(45, 3)))
+    checked = check(data)
+    assert told(checked) == {Code.TOD_DISORDER: 1}
+    assert checked.findings.kept[0].offset == FRAME + len(CONFIG) + len(cpu(50))
+
+
+def test_samples_and_events_are_not_held_against_each_other():
+    event = fields("mtrepr", 30)
+    start = 0x80000
+    head = control(("E", start, start + len(event) - 1))
+    data = dump(interval(60, CONFIG, cpu(60)), head + frame(event), interval(120, cpu(120)))
+    assert told(check(data)) == {}
+
+
+def test_missing_intervals_are_found_by_the_length_that_was_set():
+    data = dump(interval(60, CONFIG, cpu(60)), interval(240, cpu(240)), interval(300, cpu(300)))
+    checked = check(data)
+    assert told(checked) == {Code.INTERVAL_GAP: 1}
+    assert detail(checked, Code.INTERVAL_GAP) == (
+        "expected 60 s, found 180 s before 2001-12-18 10:04:00.000000 UTC"
+    )
+
+
+@pytest.mark.parametrize("bound", [b for b in BOUNDS if not b.growth], ids=str)
+def test_parts_that_are_more_than_their_whole_are_found(bound: Bound):
+    def row(part: int) -> bytes:
+        values = {name: part if name == bound.parts[0] else 0 for name in bound.parts}
+        return fields(bound.table, 60, **values, **{bound.whole: 1000})
+
+    assert told(check(minutes([row(1005)]))) == {}
+    broken = check(minutes([row(1100)]))
+    assert told(broken) == {Code.SUM_OPEN: 1}
+    assert detail(broken, Code.SUM_OPEN) == f"{bound}: found 1,100, at most 1,000"
+
+
+@pytest.mark.parametrize(("busy_s", "found"), [(60, 0), (61.5, 1)])
+def test_a_processor_is_not_busy_longer_than_time_passes(busy_s: float, found: int):
+    def processor(at: float, busy: float) -> bytes:
+        units = round(busy * 4096e6)
+        return fields("sytprp", at, pfxutime=units, pfxprbtm=1 << 60, pfxtmsys=1 << 60)
+
+    data = minutes([processor(60, 5)], [processor(120, 5 + busy_s)])
+    assert told(check(data)).get(Code.SUM_OPEN, 0) == found
+
+
+def test_more_users_than_are_logged_on_are_found():
+    def minute(at: float, users: int, known: int) -> list[bytes]:
+        rows = [fields("useact", at, vmduser=f"U{n}", vmdcpuad=0) for n in range(users)]
+        second = fields("useact", at, vmduser="U0", vmdcpuad=1)
+        return [fields("sytusr", at, sysusrs=known), *rows, second]
+
+    assert told(check(minutes(minute(60, 5, 5)))) == {}
+    broken = check(minutes(minute(60, 5, 5), minute(120, 9, 5)))
+    assert told(broken) == {Code.SUM_OPEN: 1}
+    assert "found 9, at most 5" in detail(broken, Code.SUM_OPEN)
+
+
+def test_more_resident_pages_than_storage_are_found():
+    storage = fields("mtrmem", rsagstor=100 * 4096)
+    users = [fields("useact", 60, vmduser=f"U{n}", vmdctpvr=60) for n in range(2)]
+    logged_on = fields("sytusr", 60, sysusrs=2)
+    broken = check(dump(interval(60, CONFIG, storage, logged_on, *users)))
+    assert "found 120, at most 100" in detail(broken, Code.SUM_OPEN)
+
+
+def test_a_whole_that_the_record_does_not_have_is_not_asked_for():
+    short = fields("sytusr", 60, length=24, sysusrs=1)
+    assert told(check(minutes([short]))) == {}
+
+
+def test_bounds_name_fields_that_are_there_and_growth_is_of_counters():
+    for bound in BOUNDS:
+        names = [*bound.parts, bound.whole]
+        roles = [layout(bound.table).field(name).role for name in names if name != ELAPSED]
+        assert all((role in (Role.COUNTER, Role.COUNTDOWN)) for role in roles) or not bound.growth
+
+
+def test_every_pass_tells_what_it_looked_at():
+    data = minutes([cpu(60)], [cpu(120)])
+    checked = check(data)
+    assert checked.looked_at == {
+        Pass.FILE: len(data), Pass.CONTROL: 2, Pass.HEADERS: 6, Pass.VALUES: 8
+    }  # fmt: skip
+    document = checked.document()
+    assert [p["pass"] for p in document["passes"]] == list(Pass)
+    assert sum(document["bytes"].values()) == 2 * len(data)
+
+
+def test_every_code_belongs_to_a_pass():
+    assert {pass_of(code) for code in Code} == set(Pass)
+    assert set(PASS_OF) <= set(Code)
+
+
+def test_findings_do_not_depend_on_where_windows_end(monkeypatch: pytest.MonkeyPatch):
+    from cpmon.ingest.container import windows
+
+    data = minutes(
+        *([cpu(60 * n, 1, plsstlfr=100 - n, plsprqdf=n, plsshrrd=n)] for n in range(1, 9))
+    )
+    whole = check(data)
+    monkeypatch.setattr(windows, "CHUNK", 2 * FRAME)
+    pieces = check(data)
+    assert told(whole) == told(pieces) == {Code.COUNTER_FELL: 7}
+    assert whole.findings.kept == pieces.findings.kept
+
+
+def test_a_dump_without_end_is_checked_too():
+    data = samples(frame(CONFIG, cpu(60), interval_end(60)))
+    assert told(check(data)) == {Code.END_MISSING: 1}

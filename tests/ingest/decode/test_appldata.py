@@ -1,0 +1,139 @@
+"""Application data records: Linux's blocks as tables, other products' blocks as they are."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpmon.ingest import Code, ingest
+from cpmon.store import Store
+from cpmon.store.catalogue.catalogue import connect
+from tests.dumps import dump, fields, interval, tod
+
+CONFIG = fields("mtrsys", systmid="VMTEST", hcpcpeid="05030000")
+AT = 52
+KERNEL = "LINUXKRNL".encode("cp037")
+RELEASES = "260100".encode("cp037")
+MEMORY = [3, 5, 0, 7, 0, 512_000, 40_000, 0, 0, 9_000, 81_000, 128_000, 127_000, 6_500, 7_100, 12]
+
+
+def product(block: int) -> bytes:
+    return KERNEL + bytes([block]) + RELEASES
+
+
+def application(said: bytes, block: bytes, at: float = 60) -> bytes:
+    record = fields("aplsdt", at, caldatof=AT, caldatln=len(block), userid="LINUX01", mdgprod=said)
+    record = bytearray(record[:AT].ljust(AT, b"\0") + block)
+    record[:2] = len(record).to_bytes(2, "big")
+    return bytes(record)
+
+
+def head(at: float = 59, counts: tuple[int, int] = (8, 8)) -> bytes:
+    return struct.pack(">QII", tod(at), *counts)
+
+
+def memory(*values: int, counts: tuple[int, int] = (8, 8)) -> bytes:
+    return application(product(1), head(counts=counts) + struct.pack(f">{len(values)}Q", *values))
+
+
+def system(size: int, *ticks: tuple[int, ...]) -> bytes:
+    fixed = (len(ticks), size, 52, 2, 180, 2048, 1024, 512, 1)
+    cpus = b"".join(struct.pack(f">{len(t)}I", *t).ljust(size, b"\0") for t in ticks)
+    return application(product(2), head() + struct.pack(">9I", *fixed) + cpus)
+
+
+def land(path: Path, store: Store, *records: bytes) -> Any:
+    file = path / "linux.mon"
+    file.write_bytes(dump(interval(60, CONFIG, *records)))
+    return ingest(file, store)
+
+
+def rows(store: Store, sql: str) -> list[Any]:
+    return connect(store).execute(sql).fetchall()
+
+
+def test_a_memory_block_is_a_table_with_the_guest_as_its_key(tmp_path: Path, store: Store):
+    landed = land(tmp_path, store, memory(*MEMORY))
+
+    assert not landed.findings.counts
+    found = rows(
+        store,
+        "SELECT userid, product, timestamp_at, totalram, freeswap, pgmajfault "
+        "FROM monitor.aplsdt_memory",
+    )
+    assert [(r[0], r[1], *r[3:]) for r in found] == [("LINUX01", "LINUXKR", 512_000, 127_000, 12)]
+    assert found[0][2].isoformat() == "2001-12-18T10:00:59"
+
+
+def test_an_older_kernel_writes_a_shorter_block(tmp_path: Path, store: Store):
+    land(tmp_path, store, memory(*MEMORY[:-3]))
+
+    assert rows(store, "SELECT freeswap, pgalloc, pgmajfault FROM monitor.aplsdt_memory") == [
+        (127_000, None, None)
+    ]
+
+
+def test_a_system_block_has_a_row_for_each_processor(tmp_path: Path, store: Store):
+    land(tmp_path, store, system(36, (10, 0, 5, 85, 1, 2, 3, 4, 0), (20, 1, 6, 73, 0, 0, 0, 9, 1)))
+
+    assert rows(store, "SELECT nr_cpus, nr_threads, avenrun_1 / 2048 FROM monitor.aplsdt_os") == [
+        (2, 180, 1.0)
+    ]
+    assert rows(
+        store,
+        "SELECT userid, entry, per_cpu_user, per_cpu_idle, per_cpu_steal, cpu_id "
+        "FROM monitor.aplsdt_os_cpu",
+    ) == [("LINUX01", 0, 10, 85, 4, 0), ("LINUX01", 1, 20, 73, 9, 1)]
+
+
+def test_an_older_kernel_says_less_of_each_processor(tmp_path: Path, store: Store):
+    land(tmp_path, store, system(16, (10, 0, 5, 85)))
+
+    assert rows(
+        store, "SELECT per_cpu_idle, per_cpu_irq, per_cpu_steal FROM monitor.aplsdt_os_cpu"
+    ) == [(85, None, None)]
+
+
+def test_a_network_block_is_a_table(tmp_path: Path, store: Store):
+    block = head() + struct.pack(">II9Q", 2, 0, 100, 90, 64_000, 5_000, 1, 2, 3, 4, 5)
+    land(tmp_path, store, application(product(3), block))
+
+    assert rows(
+        store, "SELECT nr_interfaces, rx_packets, tx_bytes, collisions FROM monitor.aplsdt_net"
+    ) == [(2, 100, 5_000, 5)]
+
+
+def test_a_block_that_was_being_written_is_a_finding_and_lands(tmp_path: Path, store: Store):
+    landed = land(tmp_path, store, memory(*MEMORY, counts=(9, 8)))
+
+    assert landed.findings.counts == {Code.BLOCK_TORN: 1}
+    assert rows(
+        store, "SELECT sync_count_1, sync_count_2, totalram FROM monitor.aplsdt_memory"
+    ) == [(9, 8, 512_000)]
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [(b"LNXAPPL\1\0\0" + b"\0" * 6, "LNXAPPL"), ("PRODUCT".encode("cp037") + bytes(9), "PRODUCT")],
+)
+def test_a_block_of_another_product_stays_raw(tmp_path: Path, store: Store, said: bytes, name: str):
+    landed = land(tmp_path, store, application(said, b"\1\2\3\4"))
+
+    assert not landed.findings.counts
+    assert rows(store, "SELECT product, data FROM monitor.aplsdt_data") == [(name, b"\1\2\3\4")]
+    assert rows(store, "SELECT count(*) FROM monitor.aplsdt_memory") == [(0,)]
+
+
+def test_counters_of_a_guest_are_growths_between_its_samples(tmp_path: Path, store: Store):
+    first, second = system(16, (10, 0, 5, 85)), system(16, (40, 0, 9, 120))
+    file = tmp_path / "linux.mon"
+    file.write_bytes(dump(interval(60, CONFIG, first), interval(120, second)))
+    ingest(file, store)
+
+    found = rows(
+        store, "SELECT per_cpu_user, per_cpu_idle FROM interval.aplsdt_os_cpu ORDER BY interval_end"
+    )
+    assert found == [(None, None), (30, 35)]

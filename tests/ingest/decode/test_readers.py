@@ -1,0 +1,108 @@
+"""Every scenario through every reader: plain, gzip, zstd, a pipe, and the inventory."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cpmon.ingest import Landed, ingest
+from cpmon.ingest.container.source import Source
+from cpmon.ingest.inspect.inventory import take_inventory
+from cpmon.store import Store
+from tests.scenarios import SCENARIOS, Scenario
+
+
+def zstd(data: bytes) -> bytes:
+    return pa.compress(data, codec="zstd", asbytes=True)
+
+
+WRITERS = {"plain": bytes, "gzip": gzip.compress, "zstd": zstd, "pipe": bytes}
+
+
+Land = Callable[[Scenario], tuple[Landed, Path]]
+"""Lands a scenario through one reader; what that said, and the dump's folder."""
+
+
+@pytest.fixture(scope="module")
+def once(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[Scenario, str], tuple[Landed, Path]]:
+    """Lands each scenario once through each reader, into a store of its own."""
+
+    @functools.cache
+    def land(name: str, writer: str) -> tuple[Landed, Path]:
+        (scenario,) = (s for s in SCENARIOS if s.name == name)
+        folder = tmp_path_factory.mktemp("landed")
+        store, file = Store(folder / "store", create=True), folder / "dump.mon"
+        stored = WRITERS[writer](scenario.data)
+        file.write_bytes(stored)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stored)))
+            result = ingest("-" if writer == "pipe" else file, store)
+        found = store.find(result.dump)
+        assert found is not None
+        return result, found
+
+    return lambda scenario, writer: land(scenario.name, writer)
+
+
+@pytest.fixture(params=WRITERS)
+def landed(
+    request: pytest.FixtureRequest, once: Callable[[Scenario, str], tuple[Landed, Path]]
+) -> Land:
+    return lambda scenario: once(scenario, request.param)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_a_dump_lands_as_expected(scenario: Scenario, landed: Land):
+    result, folder = landed(scenario)
+
+    for name, columns in scenario.tables.items():
+        table = pq.ParquetFile(folder / f"{name}.parquet").read()
+        assert {c: table[c].to_pylist() for c in columns} == columns
+    assert set(result.findings.counts) == scenario.findings
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_every_byte_is_accounted_for(scenario: Scenario, landed: Land):
+    parts = dict(landed(scenario)[0].about["bytes"])
+
+    assert parts.pop("size") == len(scenario.data)
+    assert sum(parts.values()) == len(scenario.data)
+    lost = {f.name for f in scenario.findings if f.severity == "data_loss"}
+    assert bool(parts["quarantined"]) == bool(lost) or "TRUNCATED" in {
+        f.name for f in scenario.findings
+    }
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_what_is_quarantined_is_kept_byte_by_byte(scenario: Scenario, landed: Land):
+    result, folder = landed(scenario)
+    if result.about["bytes"]["quarantined"] == 0:
+        assert not (folder / "quarantine.parquet").exists()
+        return
+    kept = pq.ParquetFile(folder / "quarantine.parquet").read()
+    for at, data in zip(kept["record_offset"].to_pylist(), kept["data"].to_pylist(), strict=True):
+        assert scenario.data[at : at + len(data)] == data
+    assert sum(len(d) for d in kept["data"].to_pylist()) == result.about["bytes"]["quarantined"]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_the_inventory_counts_what_lands(scenario: Scenario, landed: Land):
+    about = landed(scenario)[0].about
+    found = take_inventory(Source(io.BytesIO(scenario.data), scenario.name))
+
+    rows = {
+        n: r for n, r in about["rows"].items() if n not in ("interval", "finding", "quarantine")
+    }
+    whole = {n: r for n, r in rows.items() if "_" not in n or n == "record_raw"}
+    assert sum(count for count, _ in found.records.values()) == sum(whole.values())
+    assert len(found.ends_us) == about["intervals"]
+    assert found.size == about["bytes"]["size"]

@@ -1,0 +1,154 @@
+"""Deltas of `interval.X` against a plain Python computation of the same, with ties and gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpmon.schemas.registry import layout
+from cpmon.store.views.meta import INTERVAL
+from cpmon.store.views.relations import landed_view, macros
+from cpmon.store.views.views import sql_type
+
+BEGIN = datetime(2001, 11, 13)  # noqa: DTZ001  (the store has UTC without zone)
+ENDS = 6
+COUNTERS = {"pfxruncp": 32, "pfxspint": 64}
+"""Bits of two counters of SYTPRP."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A row of SYTPRP: which dump, where in it, at which interval end, of which processor."""
+
+    dump: str
+    offset: int
+    end: int
+    cpu: int | None
+    short: int | None
+    long: int
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.dump, self.offset
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> list[Sample]:
+    """Some rows, each at a place of its own; keys and intervals repeat, and one key is NULL."""
+    places = draw(st.sets(st.tuples(st.sampled_from("ab"), st.integers(0, 50)), max_size=14))
+    number = st.one_of(st.none(), st.integers(0, 3), st.just(2**32 - 1))
+    return [
+        Sample(
+            *place,
+            end=draw(st.integers(0, ENDS - 1)),
+            cpu=draw(st.sampled_from([None, 0, 1])),
+            short=draw(number),
+            long=draw(st.integers(0, 9)),
+        )
+        for place in sorted(places)
+    ]
+
+
+def moment(end: int) -> datetime:
+    return BEGIN + timedelta(minutes=end)
+
+
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    """`interval.sytprp` over tables that tests fill, and a gap before the fourth interval."""
+    con = duckdb.connect()
+    con.execute(f"CREATE SCHEMA monitor; CREATE SCHEMA interval; CREATE SCHEMA meta; {macros()}")
+    columns = ", ".join(f'"{c}" BIGINT' for c in _columns("monitor.sytprp"))
+    con.execute(f"CREATE TABLE monitor.sytprp ({columns})")
+    for column, kind in {
+        "system": "VARCHAR",
+        "dump": "VARCHAR",
+        "interval_end": "TIMESTAMP",
+    }.items():
+        con.execute(f"ALTER TABLE monitor.sytprp ALTER {column} TYPE {kind} USING NULL")
+    for column in ("pfxspint", "pfxutime", "pfxtotwt", "pfxprbtm", "pfxtmsys"):
+        con.execute(f"ALTER TABLE monitor.sytprp ALTER {column} TYPE UBIGINT")
+    con.execute(
+        "CREATE TABLE meta.interval (system VARCHAR, dump VARCHAR, interval_end TIMESTAMP,"
+        " previous_end TIMESTAMP)"
+    )
+    for dump in "ab":
+        for end in range(ENDS):
+            previous = moment(end - 1) if end not in (0, 3) else None
+            row = ["S", dump, moment(end), previous]
+            con.execute("INSERT INTO meta.interval VALUES (?, ?, ?, ?)", row)
+    view = landed_view("interval.sytprp")
+    con.execute(f"CREATE VIEW {view.name} AS {view.select}")
+    return con
+
+
+def _columns(relation: str) -> list[str]:
+    return [*landed_view(relation).columns]
+
+
+def shown(rows: Sequence[Sample]) -> dict[tuple[str, int], tuple[object, ...]]:
+    """Place -> seconds and deltas, as the view has them."""
+    con = database()
+    con.execute("DELETE FROM monitor.sytprp")
+    for row in rows:
+        con.execute(
+            "INSERT INTO monitor.sytprp"
+            " (system, dump, record_offset, interval_end, tod_us, pfxcpuad, pfxruncp, pfxspint)"
+            " VALUES ('S', ?, ?, ?, ?, ?, ?, ?)",
+            [*row.place, moment(row.end), row.end * 60_000_000, row.cpu, row.short, row.long],
+        )
+    found = con.sql(
+        "SELECT dump, record_offset, seconds, pfxruncp, pfxspint FROM interval.sytprp"
+    ).fetchall()
+    return {(dump, offset): tuple(figures) for dump, offset, *figures in found}
+
+
+def computed(rows: Sequence[Sample]) -> Iterator[tuple[tuple[str, int], tuple[object, ...]]]:
+    """The same by the rules: the first row of a key in an interval follows the last before."""
+    for row in rows:
+        first = min(r.place for r in rows if (r.cpu, r.end) == (row.cpu, row.end))
+        before = [r for r in rows if r.cpu == row.cpu and r.end == row.end - 1]
+        steady = row.place == first and before and row.end not in (0, 3)
+        last = max(before, key=lambda r: r.place) if steady else None
+        if last is None or row.long < last.long:
+            yield row.place, (None, None, None)
+            continue
+        delta = None
+        if row.short is not None and last.short is not None:
+            delta = (row.short - last.short) % 2**32
+        yield row.place, (60.0, delta, row.long - last.long)
+
+
+@given(samples())
+def test_deltas_are_those_of_a_plain_computation(rows: list[Sample]):
+    assert shown(rows) == dict(computed(rows))
+
+
+def test_where_a_frame_repeats_the_first_copy_has_the_delta():
+    rows = [
+        Sample("a", 0, 1, 0, 10, 10),
+        Sample("a", 5, 2, 0, 30, 30),
+        Sample("a", 9, 2, 0, 30, 30),
+        Sample("a", 12, 4, 0, 50, 50),
+    ]
+    assert shown(rows) == {
+        ("a", 0): (None, None, None),
+        ("a", 5): (60.0, 20, 20),
+        ("a", 9): (None, None, None),
+        ("a", 12): (None, None, None),
+    }
+
+
+@pytest.mark.parametrize("column", COUNTERS)
+def test_the_counters_of_these_tests_are_as_wide_as_they_assume(column: str):
+    (field,) = (f for f in layout("sytprp").columns if f.name == column)
+    assert field.is_cumulative
+    assert 8 * field.length == COUNTERS[column]
+    assert sql_type(INTERVAL.field("interval_end").type) == "TIMESTAMP"

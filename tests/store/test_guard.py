@@ -1,0 +1,108 @@
+"""The guard of SQL: what runs is written from the tree that was checked, never the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from cpmon.queries.queries import queries
+from cpmon.reduce import reductions
+from cpmon.schemas import CpmonError
+from cpmon.store.sandbox.guard import guarded
+
+
+@pytest.fixture
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as con:
+        yield con
+
+
+@pytest.mark.parametrize(
+    ("sql", "runs"),
+    [
+        ("/* a /* b */ c */ select 1 -- d", "SELECT 1"),
+        ("from range(3)", 'SELECT * FROM "range"(3)'),
+        ("explain select 1", "EXPLAIN SELECT 1"),
+        ("/* /* */ */ EXPLAIN -- a\n ANALYZE /* ( */ select 'é'", "EXPLAIN (ANALYZE) SELECT 'é'"),
+        ("explain (format JSON, analyze) select 1", "EXPLAIN (ANALYZE, FORMAT json) SELECT 1"),
+        ("explain analyze (format 'yaml') (select 1)", "EXPLAIN (ANALYZE, FORMAT yaml) SELECT 1"),
+        ("explain\u00a0(select\u20031)", "EXPLAIN SELECT 1"),
+        ("explain with \"(\" as (select $$ ;'$$) from \"(\"",
+         "EXPLAIN WITH \"(\" AS (SELECT ' ;''') SELECT * FROM \"(\""),
+    ],
+)  # fmt: skip
+def test_what_runs_is_written_from_the_tree(
+    connection: duckdb.DuckDBPyConnection, sql: str, runs: str
+):
+    assert guarded(connection, sql) == runs
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 'a' || chr(0) || 'b' AS x",
+        "VALUES (1, 'a'), (2, 'b') ORDER BY 1 DESC",
+        "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 5) FROM t",
+        "SELECT [x * 2 FOR x IN [1, 2, 3] IF x > 1], 'ab' NOT ILIKE 'x' ESCAPE '$'",
+        "SELECT 1 + 2, upper('a'), DATE '2020-01-01' + 5, [1, 2][1], {'a': 1}.a",
+        "FROM (PIVOT range(3) AS t ON range IN (1, 2) USING count(*))",
+        "SELECT count(*) FILTER (range > 1) OVER (ORDER BY range DESC) FROM range(4)",
+        "DESCRIBE SELECT 1 AS a",
+        "SUMMARIZE SELECT 1 AS a",
+        "SHOW TABLES",
+        "SHOW ALL TABLES",
+        "SHOW DATABASES",
+        "DESCRIBE",
+    ],
+)
+def test_the_answer_is_that_of_the_text(connection: duckdb.DuckDBPyConnection, sql: str):
+    runs = connection.sql(guarded(connection, sql))
+    meant = connection.sql(sql)
+    assert runs.columns == meant.columns
+    assert runs.types == meant.types
+    assert runs.fetchall() == meant.fetchall()
+
+
+@pytest.mark.parametrize("sql", ["EXPLAIN VALUES (1)", "EXPLAIN SELECT [a FOR a IN [1] IF a = 1]"])
+def test_a_query_that_is_not_written_back_exactly_can_be_explained(
+    connection: duckdb.DuckDBPyConnection, sql: str
+):
+    assert connection.sql(guarded(connection, sql)).columns == ["explain_key", "explain_value"]
+
+
+def test_shipped_sql_is_written_back(connection: duckdb.DuckDBPyConnection):
+    """A parameter cannot be given to a tree that DuckDB does not write back exactly."""
+    shipped = [query.sql for query in queries()]
+    shipped += [view.select for view in reductions()]
+    other = [sql for sql in shipped if "json_execute_serialized_sql" in guarded(connection, sql)]
+    assert len(shipped) > 30 and len(other) <= 1
+    assert not any("$" in sql for sql in other)
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("/* a /* b */ EXPLAIN SELECT 1 -- */ EXPLAIN ANALYZE COPY (SELECT 42) TO 'x'",
+         "EXPLAIN of no query"),
+        ("EXPLAIN SELECT 1) COPY (", None),
+        ("EXPLAIN (FORMAT json) COPY (SELECT 1) TO 'x'", "EXPLAIN of no query"),
+        ("EXPLAIN (FORMAT 'x) COPY (SELECT 1) TO ') SELECT 1", "EXPLAIN with the format x) copy"),
+        ("SELECT 'a\0b'", "a NUL character"),
+        ('SELECT 1 AS "a\0b"', "a NUL character"),
+        ("SELECT " + "abs(" * 600 + "1" + ")" * 600, None),
+    ],
+)  # fmt: skip
+def test_what_does_not_read_is_refused(
+    connection: duckdb.DuckDBPyConnection, sql: str, found: str | None
+):
+    with pytest.raises(CpmonError) as caught:
+        connection.sql(guarded(connection, sql)).fetchall()
+    assert found is None or str(caught.value.found).startswith(found)
+
+
+def test_an_explain_is_no_part_of_another_query(connection: duckdb.DuckDBPyConnection):
+    assert guarded(connection, "SELECT 1", explain=False) == "SELECT 1"
+    with pytest.raises(CpmonError):
+        guarded(connection, "EXPLAIN SELECT 1", explain=False)

@@ -1,0 +1,133 @@
+"""A kept result is shown only as long as everything that computed it is as it was."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cpmon.config import Settings
+from cpmon.ingest import ingest
+from cpmon.reduce import reductions
+from cpmon.reduce.metrics.report_shape import Sums
+from cpmon.reduce.reports import reducing, rollups
+from cpmon.reduce.reports.report_set import REPORTS
+from cpmon.store import Store, connect
+from cpmon.store.catalogue import catalogue
+from cpmon.store.dumps import lateness
+from cpmon.store.results.reduced import kept
+from cpmon.store.views import relations, views
+from tests.dumps import dump, fields, interval
+
+NAME = "processors_by_time"
+TOD_MINUTE = 60 * 4_096_000_000
+
+Change = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.fixture
+def landed(store: Store, tmp_path: Path) -> Store:
+    """Three minutes of a processor that works half of the time, user time alone."""
+    config = fields("mtrsys", systmid="VMTEST") + fields("mtrspr", interval=60)
+    samples = [
+        fields("sytprp", 60 * n, pfxcpuad=0, pfxutime=n * TOD_MINUTE // 2) for n in range(1, 4)
+    ]
+    file = tmp_path / "a.mon"
+    file.write_bytes(
+        dump(interval(0, config), *(interval(60 * n + 60, s) for n, s in enumerate(samples)))
+    )
+    ingest(file, store)
+    return store
+
+
+def shown(store: Store) -> tuple[list[float], list[float]]:
+    """Utilization by interval and by day, as a reader finds them; none where none are kept."""
+    with connect(store, reductions()) as con:
+        fine = con.sql(
+            f"SELECT total_util FROM {NAME} WHERE total_util IS NOT NULL ORDER BY interval_end"
+        ).fetchall()
+        has_rollups = con.sql(
+            f"SELECT 1 FROM duckdb_views() WHERE schema_name = 'rollup' AND view_name = '{NAME}'"
+        ).fetchall()
+        day = f"SELECT total_util FROM rollup.{NAME} WHERE level = 'day'"
+        coarse = con.sql(day).fetchall() if has_rollups else []
+    return [v for (v,) in fine], [v for (v,) in coarse]
+
+
+def forget() -> None:
+    """What this process remembers of definitions, as another version of cpmon would not."""
+    relations._landed_view.cache_clear()
+    catalogue._of_layouts.cache_clear()
+    reductions.cache_clear()
+
+
+def twice(patch: pytest.MonkeyPatch) -> None:
+    """Deltas that are twice as great."""
+    exact = views._delta
+    patch.setattr(views, "_delta", lambda field: exact(field).replace("THEN ", "THEN 2 * ", 1))
+
+
+def macro(patch: pytest.MonkeyPatch) -> None:
+    """Another macro of deltas, that no reduction names."""
+    exact = relations.macros()
+    patch.setattr(relations, "macros", lambda: exact.replace("previous AS BIGINT", "0 AS BIGINT"))
+
+
+def grace(patch: pytest.MonkeyPatch) -> None:
+    """A longer grace period for late interval ends."""
+    patch.setattr(lateness, "LATE", timedelta(seconds=2))
+
+
+def rolled(patch: pytest.MonkeyPatch) -> None:
+    """Roll-ups with another percentile."""
+    patch.setattr(rollups, "HIGH", 0.5)
+
+
+def metric(patch: pytest.MonkeyPatch) -> None:
+    """Another factor of a metric that reports show."""
+    report = next(r for r in REPORTS.values() if r.reduction == NAME)
+    columns = tuple(
+        dataclasses.replace(c, mean=dataclasses.replace(c.mean, factor=2 * c.mean.factor))
+        if isinstance(c.mean, Sums)
+        else c
+        for c in report.columns
+    )
+    patch.setitem(REPORTS, report.name, dataclasses.replace(report, columns=columns))
+
+
+def test_results_of_a_wrong_definition_of_deltas_are_computed_again(
+    landed: Store, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as patch:
+        twice(patch)
+        forget()
+        reducing.reduce(landed, [NAME], Settings())
+        assert shown(landed) == ([1.0, 1.0], [1.0])
+    forget()
+    assert shown(landed) == ([0.5, 0.5], []), "computed live, as nothing that is kept counts"
+
+    (done,) = reducing.reduce(landed, [NAME], Settings())
+
+    assert done.days == 1
+    assert shown(landed) == ([0.5, 0.5], [0.5])
+    (again,) = reducing.reduce(landed, [NAME], Settings())
+    assert str(again) == f"{NAME}: up to date"
+
+
+@pytest.mark.parametrize("change", [twice, macro, grace, rolled, metric])
+def test_whatever_computes_a_result_is_part_of_its_version(
+    change: Change, landed: Store, monkeypatch: pytest.MonkeyPatch
+):
+    reducing.reduce(landed, [NAME], Settings())
+    assert NAME in kept(landed, reductions())
+    with monkeypatch.context() as patch:
+        change(patch)
+        forget()
+        assert NAME not in kept(landed, reductions())
+        (done,) = reducing.reduce(landed, [NAME], Settings())
+        assert done.days == 1
+    forget()
+    assert NAME not in kept(landed, reductions())

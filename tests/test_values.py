@@ -1,0 +1,83 @@
+"""No value of any field ends a reduction, report, comparison, exception, validation or page."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from cpmon.cli.main import Status
+from cpmon.schemas import layouts
+from tests import values
+from tests.values import (
+    ENDS,
+    RUNS,
+    VALUES,
+    Choice,
+    Place,
+    climbing,
+    constant,
+    faults,
+    mixed,
+    places,
+)
+
+
+def check(choose: Choice, folder: Path, *, every: bool = True) -> None:
+    """All commands work; else the field is named that they fail for."""
+    found = faults(choose, folder, every=every)
+    if found:
+        names = {place.name for name in RUNS for place in places(values.whole(name))}
+        field = values.culprit(names, lambda some: fails(choose, some, every=every))
+        pytest.fail("\n".join([f"because of {field or 'several fields'}:", *found]))
+
+
+def fails(choose: Choice, names: Collection[str], *, every: bool) -> bool:
+    """Whether a command fails where only these fields are set."""
+
+    def of_these(place: Place) -> int | None:
+        return choose(place) if place.name in names else None
+
+    with tempfile.TemporaryDirectory() as folder:
+        return bool(faults(of_these, Path(folder), every=every))
+
+
+def test_every_field_of_every_layout_is_set():
+    tables = (table for layout in layouts() for table in layout.tables())
+    fields = {f"{table.name}.{field.name}" for table in tables for field in table.columns}
+    assert {p.name for name in RUNS for p in places(values.whole(name))} == fields
+
+
+def test_the_field_that_fails_is_found_by_halving():
+    names = [f"t.{number}" for number in range(100)]
+    assert values.culprit(names, lambda some: "t.37" in some) == "t.37"
+    assert values.culprit(names, lambda some: {"t.1", "t.99"} <= {*some}) == ""
+
+
+def test_values_by_chance_end_no_command(tmp_path: Path):
+    check(mixed(1, structure=False), tmp_path, every=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", VALUES)
+def test_no_value_of_all_figures_at_once_ends_a_command(value: str, tmp_path: Path):
+    check(constant(VALUES[value]), tmp_path, every=False)
+
+
+@pytest.mark.slow
+def test_the_highest_levels_and_deltas_end_no_command(tmp_path: Path):
+    check(climbing, tmp_path)
+
+
+@pytest.mark.slow
+def test_values_by_chance_end_no_report_rule_or_page(tmp_path: Path):
+    check(mixed(2, structure=False), tmp_path)
+
+
+@pytest.mark.slow
+def test_keys_lengths_and_counts_by_chance_end_no_command_with_a_failure_of_cpmon(tmp_path: Path):
+    """A run or system may be gone then, which is a usage error of the command that names it."""
+    choose = mixed(3, structure=True)
+    assert faults(choose, tmp_path, every=False, ends={*ENDS, Status.USAGE}) == []
