@@ -10,7 +10,6 @@ from ..model.measurement import TOD_PER_US
 from ..model.partitions import Partitions
 from ..model.scheduler import allocate_shares
 from ..model.services import Activity, entry_of
-from ..model.storage import Moved
 from ..model.system import Model
 from ..numeric import F64, I64, around_one, capped, floor_int, partition
 from .sample import Sample, per_sample
@@ -64,24 +63,16 @@ _COLLECTED_US = 900
 
 _SPREAD = 0.06
 
+_STOLEN = 0.03
+"""Share of the dispatches for which a processor took the work from another one's queue."""
+
+_STOLEN_PLACES = 64
+
+_OTHERS_IO_PER_S = 150
+"""I/Os that another partition starts in a second of processor time."""
+
 _PER_TRANSFER = 2
 """A message takes an instruction (or DIAGNOSE X'68') to send and one to receive."""
-
-
-@per_sample
-def pages_moved(sample: Sample) -> Moved:
-    """Pages moved in the interval, by processor."""
-    rng = sample.model.measurement.rng(f"paging in interval {sample.interval}")
-    return sample.model.flows.at(sample.interval, sample.times.cp, rng)
-
-
-@per_sample
-def frames_taken(sample: Sample) -> tuple[I64, I64]:
-    """(processors,) frames taken from the available lists below and above 2 GB."""
-    paging = pages_moved(sample)
-    share = sample.model.levels.sizes.users_above_share(sample.model.measurement.storage)
-    above = floor_int(paging.stolen * share)
-    return paging.stolen - above + paging.moved_below_2g, above
 
 
 @per_sample
@@ -94,6 +85,15 @@ def processor_activity(sample: Sample) -> Activity:
 def io_starts(sample: Sample) -> I64:
     """(processors,) I/Os started in the interval."""
     return partition(int(volume_work(sample).starts.sum()), sample.times.cp)
+
+
+def stolen_work(sample: Sample) -> I64:
+    """(processors, places of PLSSTLCT) how often each took work from the queue of another one."""
+    dispatches = processor_activity(sample).dispatches
+    count = len(dispatches)
+    sources = np.where(np.eye(count) > 0, 0.0, np.maximum(sample.times.cp, 1.0))
+    totals = floor_int(dispatches * _STOLEN) * (count > 1)
+    return np.pad(partition(totals, sources), ((0, 0), (0, _STOLEN_PLACES - count)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +160,13 @@ class Locks:
     shared: I64
     shared_time: I64
 
-    def of_lock(self, name: str) -> tuple[int, int]:
-        """Spins on one lock, and their time."""
-        at = LOCK_NAMES.index(name)
-        spins, times = self.exclusive + self.shared, self.exclusive_time + self.shared_time
-        return int(spins[at]), int(times[at])
+    def spins_of(self, name: str) -> int:
+        """Spins on one lock."""
+        return int((self.exclusive + self.shared)[LOCK_NAMES.index(name)])
+
+    def time_of(self, name: str) -> int:
+        """Time spent in them."""
+        return int((self.exclusive_time + self.shared_time)[LOCK_NAMES.index(name)])
 
 
 @per_sample
@@ -260,3 +262,18 @@ def _management_us(lpars: Partitions, active: int, span: int) -> I64:
     weights = 1.0 + 1.0 / np.arange(1, lpars.physical + 1)
     caps = np.full(lpars.physical, span, dtype=np.int64)
     return capped(min(wanted, max(total - active, 0)), weights, caps)
+
+
+@per_sample
+def io_work(sample: Sample) -> I64:
+    """(I/O processors,) I/Os that each started in the interval, for all partitions.
+
+    The partitions beside this one start as many as they use the processors.
+    """
+    lpars, total = sample.model.partitions, int(volume_work(sample).starts.sum())
+    if lpars.names:
+        used = dispatch_times(sample).effective
+        others = int(used.sum()) - int(used[lpars.processors(lpars.own)].sum())
+        total += round(others / 1e6 * _OTHERS_IO_PER_S)
+    count = 1 + sample.model.measurement.machine.physical_processors // 8
+    return partition(total, 1.0 / np.arange(2, count + 2))

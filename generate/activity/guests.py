@@ -6,11 +6,11 @@ storage.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model.linux import BUSY, Linux
+from ..model.linux import BUSY
 from ..model.measurement import TOD_PER_S
 from ..model.scheduler import allocate_shares
 from ..numeric import F64, I64, U64, floor_int
@@ -27,7 +27,7 @@ BLOCK_EVERY = 10 * TOD_PER_S
 """A guest writes its blocks anew every so often."""
 
 _LOAD_UNITS = 2048
-_KIB_PER_DISK_IO = 16
+KIB_PER_DISK_IO = 16
 _DISK_READ_SHARE = 0.6
 _READS_PER_FAULT = 12
 _PAGES_PER_CPU_S, _FAULTS_PER_CPU_S = 6000, 2500
@@ -38,51 +38,47 @@ _PACKET_BYTES = np.array([420.0, 610.0])
 _SWAP_CHURN_PER_S = 0.002
 
 
+class Written(NamedTuple):
+    """When guests wrote their blocks, TOD, and how often they had by then: (guests,)."""
+
+    tod: U64
+    times: I64
+
+
 @per_sample
-def blocks_written(sample: Sample) -> tuple[U64, I64]:
-    """(guests,) when each wrote its blocks, TOD, and how often it had by then."""
+def blocks_written(sample: Sample) -> Written:
+    """The blocks that a sample finds."""
     model, linux = sample.model, sample.model.linux
     tod = np.uint64(model.clock.end(sample.number)) - linux.lag.astype(np.uint64)
     logon = model.logon_tod(sample.number)[linux.owner]
     since = tod.astype(np.int64) - logon.astype(np.int64)
-    return tod, np.maximum(since // BLOCK_EVERY, 1)
+    return Written(tod, np.maximum(since // BLOCK_EVERY, 1))
 
 
-def memory_values(sample: Sample) -> Values:
+def memory_work(sample: Sample) -> Values:
     """(guests,) memory, KiB, and what moved between memory and disks in the interval.
 
     Pages that CP holds for a guest are those that it has touched.
     """
     linux, held, owner = sample.model.linux, holdings(sample), sample.model.linux.owner
     pages = (held.resident_below + held.resident_above + held.expanded + held.slots)[owner]
-    used = np.minimum(4 * pages, linux.memory * 31 // 32)
-    in_swap = _in_swap(linux)
+    # What does not fit into memory is in swap.
+    in_swap = np.clip(linux.wanted - linux.memory * 9 // 10, 0, linux.swap * 9 // 10)
     ios = usage(sample).disk_ios[owner]
     reads = floor_int(ios * _DISK_READ_SHARE)
     churn = in_swap // 4 * _SWAP_CHURN_PER_S * sample.seconds * sample.active[owner]
     swapped = floor_int(churn)
     cpu = _virtual_cpu_s(sample)[owner]
     return {
-        "totalram": linux.memory,
-        "freeram": linux.memory - used,
-        "bufferram": used // 24,
-        "cached": np.floor(used * linux.cached),
-        "totalswap": linux.swap,
-        "freeswap": linux.swap - in_swap,
-        "pgpgin": reads * _KIB_PER_DISK_IO + 4 * swapped,
-        "pgpgout": (ios - reads) * _KIB_PER_DISK_IO + 4 * swapped,
-        "pswpin": swapped,
-        "pswpout": swapped,
-        "pgalloc": reads * _KIB_PER_DISK_IO // 4 + swapped + np.rint(cpu * _PAGES_PER_CPU_S),
-        "pgfault": swapped + np.rint(cpu * _FAULTS_PER_CPU_S),
-        "pgmajfault": swapped + reads // _READS_PER_FAULT,
+        "used": np.minimum(4 * pages, linux.memory * 31 // 32),
+        "in_swap": in_swap,
+        "reads": reads,
+        "writes": ios - reads,
+        "swapped": swapped,
+        "allocated": reads * KIB_PER_DISK_IO // 4 + swapped + np.rint(cpu * _PAGES_PER_CPU_S),
+        "faults": swapped + np.rint(cpu * _FAULTS_PER_CPU_S),
+        "major_faults": swapped + reads // _READS_PER_FAULT,
     }
-
-
-def _in_swap(linux: Linux) -> I64:
-    """(guests,) KiB that do not fit into memory."""
-    in_swap: I64 = np.clip(linux.wanted - linux.memory * 9 // 10, 0, linux.swap * 9 // 10)
-    return in_swap
 
 
 def _virtual_cpu_s(sample: Sample) -> F64:
@@ -91,18 +87,11 @@ def _virtual_cpu_s(sample: Sample) -> F64:
     return np.bincount(users.owner, weights=virtual, minlength=len(users.base)) / TOD_PER_S
 
 
-def network_values(sample: Sample) -> Values:
-    """(guests,) packets and bytes that went through the guest's interfaces."""
+def network_work(sample: Sample) -> Values:
+    """(2, guests) packets and bytes received and sent through the guests' interfaces."""
     linux = sample.model.linux
-    received, sent = packets = virtual_ios(sample).network[linux.owner] * _PACKETS[:, None]
-    sizes = _PACKET_BYTES[:, None] * linux.packet
-    bytes_in, bytes_out = np.rint(packets * sizes)
-    return {
-        "rx_packets": received,
-        "tx_packets": sent,
-        "rx_bytes": bytes_in,
-        "tx_bytes": bytes_out,
-    }
+    packets = virtual_ios(sample).network[linux.owner] * _PACKETS[:, None]
+    return {"packets": packets, "bytes": np.rint(packets * (_PACKET_BYTES[:, None] * linux.packet))}
 
 
 def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> Values:
@@ -134,7 +123,7 @@ def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> Values:
 
 
 def run_queue(sample: Sample, chosen: I64) -> Values:
-    """(chosen,) threads of each guest at the sample, and its load averages."""
+    """(chosen,) threads of each guest at the sample; (3, chosen) its load averages, 1/2048."""
     linux, states = sample.model.linux, processor_states(sample)
     at = linux.virtual_processors(chosen)
     rng = sample.model.measurement.rng(f"{at.shape[1]} queues of linux at sample {sample.number}")
@@ -143,14 +132,11 @@ def run_queue(sample: Sample, chosen: I64) -> Values:
     by_chance = rng.random((3, len(chosen)))
     group = sample.model.users.group[linux.owner[chosen]]
     loads = (runnable + waiting) * linux.averages[:, sample.interval, group]
-    one, five, fifteen = np.rint(loads * _LOAD_UNITS)
     # The thread that collects the data runs while it does so.
     running = 1 + floor_int(runnable + by_chance[0])
     return {
-        "nr_running": running,
-        "nr_threads": linux.threads[chosen] + running + np.floor(6 * by_chance[1]),
-        "nr_iowait": np.floor(waiting + by_chance[2]),
-        "avenrun_1": one,
-        "avenrun_5": five,
-        "avenrun_15": fifteen,
+        "running": running,
+        "threads": linux.threads[chosen] + running + np.floor(6 * by_chance[1]),
+        "waiting": np.floor(waiting + by_chance[2]),
+        "loads": np.rint(loads * _LOAD_UNITS),
     }

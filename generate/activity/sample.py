@@ -41,11 +41,6 @@ class Sample:
         return self.model.population.at(self.number)
 
     @cached_property
-    def everybody(self) -> bool:
-        """Whether all users are logged on at the sample."""
-        return bool(self.present.all())
-
-    @cached_property
     def _at_ends(self) -> tuple[Bool, Bool]:
         """(users,) who is logged on where the interval begins, and where it ends."""
         population, k = self.model.population, self.interval
@@ -75,14 +70,15 @@ class Sample:
         return self.model.processors.at(self.interval)
 
     @cached_property
-    def all_online(self) -> bool:
-        """Whether all processors were online in the interval."""
-        return bool(self.times.online.all())
-
-    @cached_property
     def volumes_online(self) -> Bool:
         """(volumes,) which were online in the interval."""
         return self.model.volumes.online(self.interval)
+
+    @cached_property
+    def volumes_before(self) -> Bool:
+        """(volumes,) which were online in the interval before that of this sample."""
+        model = self.model
+        return model.volumes.online(model.timeline.interval_of(max(self.number - 1, 0)))
 
     @property
     def varied(self) -> bool:

@@ -29,11 +29,9 @@ class States:
     eligible: F64
     dormant: F64
 
-    def counts(self, rng: np.random.Generator, samples: int) -> dict[str, I64]:
-        """How many of some samples find each virtual processor in each state."""
-        names = self.__dataclass_fields__
-        shares = np.stack([getattr(self, name) for name in names])
-        return dict(zip(names, allocate_shares(rng, shares, samples), strict=True))
+
+_SHORT, _LONG = np.array([0.6, 0.3, 0.1]), np.array([0.0, 0.0, 1.0])
+"""Classes in the dispatch list: of users who come and go, of those who stay most of the time."""
 
 
 @per_sample
@@ -61,6 +59,23 @@ def processor_states(sample: Sample) -> States:
     io, page, simulation, console = (wait * fit for wait in waits)
     idle = np.maximum(left - waiting * fit, 0.0)
     return States(running, cpu_wait, io, page, simulation, console, idle, eligible, 1.0 - listed)
+
+
+@per_sample
+def state_counts(sample: Sample) -> tuple[dict[str, I64], I64]:
+    """High-frequency samples of the interval, by what they found virtual processors in.
+
+    Returns:
+        (virtual processors,) by state; (3, virtual processors) by class in the dispatch list.
+    """
+    states, samples = processor_states(sample), sample.high_frequency_samples
+    names = states.__dataclass_fields__
+    rng = sample.model.measurement.rng(f"states in interval {sample.interval}")
+    every = np.stack([getattr(states, name) for name in names])
+    counts = dict(zip(names, allocate_shares(rng, every, samples), strict=True))
+    shares: F64 = np.where(states.dormant < 0.5, _LONG[:, None], _SHORT[:, None])
+    dispatched = samples - counts["eligible"] - counts["dormant"]
+    return counts, allocate_shares(rng, shares, dispatched)
 
 
 def _group_shares(sample: Sample, running: F64) -> F64:

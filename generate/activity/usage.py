@@ -10,7 +10,7 @@ from ..model.services import entry_of
 from ..numeric import F64, I64, Bool, capped, floor_int, partition, skewed
 from .dispatching import messages_sent
 from .sample import Sample, per_sample
-from .volume_work import user_ios, volume_work
+from .volume_work import spool_ios, user_ios
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,17 +174,38 @@ class Traffic:
 def user_traffic(sample: Sample) -> Traffic:
     """Sums are those of the system; who sends and spools most follows from the groups."""
     users, mixes, messages = sample.model.users, sample.model.mixes, messages_sent(sample)
-    spool = volume_work(sample).starts[sample.model.volumes.is_spool]
-    reads = int((spool // 2).sum())
-    totals = [
-        int(messages.iucv.sum()),
-        int(messages.vmcf.sum()),
-        reads,
-        int(spool.sum()) - reads,
-    ]
+    totals = [int(messages.iucv.sum()), int(messages.vmcf.sum()), *spool_ios(sample)]
     load = sample.model.demand.load[sample.interval]
     iucv = mixes.instructions[:, entry_of("prcins", "IUCV")] * load
     vmcf = mixes.diagnoses[:, entry_of("prcdia", "68")] * load
     spooling = virtual_ios(sample).unit_record + 0.01
     weights = np.stack([iucv[users.group], vmcf[users.group], spooling, spooling])
     return Traffic(*partition(np.array(totals), weights * sample.active))
+
+
+@per_sample
+def dispatch_classes(sample: Sample) -> dict[str, I64]:
+    """(3,) users in the dispatch list by class, and pages of their working sets.
+
+    The busier a user, the longer he stays in the list, and the higher is his class.
+    """
+    held = holdings(sample)
+    count = int(held.in_list.sum())
+    classes = np.full(count, 2, dtype=np.int64)
+    if count <= int(sample.model.lists.logged_on[sample.number]) // 2:
+        order = np.argsort(sample.model.users.demand[held.in_list], kind="stable")
+        classes[order[: count * 6 // 10]] = 0
+        classes[order[count * 6 // 10 : count * 9 // 10]] = 1
+    pages = np.bincount(classes, weights=held.working_set[held.in_list], minlength=3)
+    return {"users": np.bincount(classes, minlength=3), "pages": pages.astype(np.int64)}
+
+
+def session_ages(sample: Sample) -> F64:
+    """(virtual processors,) intervals since logon, at the first sample after an IPL."""
+    model = sample.model
+    span = int(model.timeline.tod[sample.interval])
+    since = (np.uint64(model.clock.end(sample.number)) - model.logon_tod(sample.number)).astype(
+        np.int64
+    )
+    ages: F64 = np.maximum(since / span, 0.0)
+    return ages[model.users.owner]

@@ -13,6 +13,9 @@ from .sample import Sample, per_sample
 
 PATHS = 256
 
+AT_ONCE = 51
+"""Numbers of paths, 0 to 50, for which SYTCPC counts the samples that find so many busy."""
+
 _NEVER_FULLER = 0.98
 """A volume that would be busier answers later, and fewer I/Os are started."""
 
@@ -200,3 +203,49 @@ def cache_work(sample: Sample) -> MinidiskCache:
     size = model.levels.sizes.cache_below + model.levels.sizes.cache_above
     deleted = misses * _PAGES_OF_A_TRACK if size else 0
     return MinidiskCache(hits + misses, hits, deleted, deleted // _PAGES_OF_A_STEAL)
+
+
+def spool_ios(sample: Sample) -> tuple[int, int]:
+    """Reads and writes of the spool volumes in the interval."""
+    spool = volume_work(sample).starts[sample.model.volumes.is_spool]
+    reads = int((spool // 2).sum())
+    return reads, int(spool.sum()) - reads
+
+
+def pages_of_a_block(sample: Sample) -> float:
+    """Mean over the I/Os of the interval on page volumes; over the volumes where there are none."""
+    volumes, work = sample.model.volumes, volume_work(sample)
+    if not volumes.is_page.any():
+        return 1.0
+    pages: F64 = (work.reads + work.writes)[volumes.is_page].astype(np.float64)
+    sizes = volumes.pages_per_io[volumes.is_page]
+    return float(pages.sum() / (pages / sizes).sum()) if pages.any() else float(sizes.mean())
+
+
+def minidisk_links(sample: Sample) -> I64:
+    """(volumes,) links to minidisks: those of each user who is logged on are on one volume."""
+    volumes = sample.model.volumes
+    others = np.flatnonzero(~volumes.is_cp)
+    links = np.zeros(len(volumes.devices), dtype=np.int64)
+    if len(others):
+        homes = np.flatnonzero(sample.present) % len(others)
+        links[others] = np.bincount(homes, minlength=len(others))
+    return links
+
+
+@per_sample
+def path_samples(sample: Sample) -> tuple[I64, I64]:
+    """High-frequency samples of the interval that found channel paths busy.
+
+    Returns:
+        (256,) how many found each path busy; (51,) how many found so many busy at once.
+    """
+    count = sample.high_frequency_samples
+    busy = np.rint(path_use(sample) * count).astype(np.int64)
+    used = busy[busy > 0]
+    rng = sample.model.measurement.rng(f"channel paths in interval {sample.interval}")
+    order = np.argsort(rng.random((count, len(used))), axis=0, kind="stable")
+    is_busy = np.zeros(order.shape, dtype=np.bool_)
+    np.put_along_axis(is_busy, order, np.arange(count)[:, None] < used, axis=0)
+    at_once = np.minimum(is_busy.sum(axis=1), AT_ONCE - 1)
+    return busy, np.bincount(at_once, minlength=AT_ONCE)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from ...schemas import Layout, LayoutError, Role, Type, layout
 from ..numeric import F64, I64, U8, U64, Bool, floor_int
-from ..records.definition import Counts, EventBatch, Values
+from ..records.events import EventBatch
+from ..records.table import Counts, Values
 from .encoding import TIME, Encoding, Place
 from .frames import Block
 

@@ -6,7 +6,6 @@ A label of a group (`plsdgx44` of PRCDIA) is the one entry that it names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from ...schemas import HEADER, Field, Group, Layout, LayoutError, Type, release_key
 from ...schemas.field import REST
 from ..numeric import U8
-from ..records.definition import Counts
+from ..records.table import Counts, named_rows
 from .frames import LARGEST_RECORD
 
 BLANK = b"\x40"
@@ -85,7 +84,7 @@ class Encoding:
         self._entries, self._sizes = dict(entries or {}), dict(sizes or {})
         self._requested = tuple(self._entries)
         self._located: dict[str, int] = {}
-        rows = list(_walk(layout))
+        rows = list(named_rows(layout))
         self._named = {name: row for name, row in rows if isinstance(row, Field)}
         self._groups = {name: row for name, row in rows if isinstance(row, Group)}
         self.length = self._lay(layout.at(release), "", 0, layout.written_at(release))
@@ -232,14 +231,3 @@ def _written_length(entry: Layout, release: str) -> int:
     rows: list[Field | Group] = [*entry.fields, *entry.groups]
     there = [row for row in rows if not row.since or release_key(row.since) <= now]
     return max((r.fixed_end if isinstance(r, Group) else r.end for r in there), default=0)
-
-
-def _walk(table: Layout, prefix: str = "") -> Iterator[tuple[str, Field | Group]]:
-    """Every field, label and group of a layout, by name."""
-    for field in table.columns:
-        yield prefix + field.name, field
-    for group in table.groups:
-        yield prefix + group.name, group
-        for label in group.labels:
-            yield prefix + label.name, label
-        yield from _walk(group.entry, f"{prefix}{group.name}.")

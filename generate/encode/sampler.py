@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from ...schemas import layout
+from ...schemas import Kind, layout
 from ..activity.sample import Sample
 from ..model.system import Model
 from ..numeric import I64, U64, Bool
-from ..records.d01_monitor import configuration, monitor_commands, sample_commands, start_events
-from ..records.d04_user import SessionProgress
-from ..records.definition import EventBatch, SampleRecord, Values
 from ..records.events import (
-    SAMPLE_RECORDS,
     SESSIONS,
+    EventBatch,
+    SessionProgress,
     interval_events,
+    monitor_commands,
     records_sessions,
     rows_in_progress,
+    start_events,
 )
+from ..records.table import Counts, Record, Values, records
 from .encoder import Encoder, encode_events
 from .frames import Block
+
+_CONFIGURATION = (
+    *("mtrsys", "mtrprp", "mtrdev", "mtrmem", "mtrpag"),
+    *("mtrspr", "mtrusr", "mtrsch", "mtrxsg"),
+)
+"""Records of the configuration in CP's order; MTRSCM follows."""
 
 _BEFORE_CONFIGURATION = 50
 """Records' time between the start of monitoring and the first configuration record."""
@@ -33,12 +42,16 @@ class _Writer:
     """One record type, its encoder, and what was sampled last.
 
     Attributes:
+        given: what tells the type from others of that record.
+        entries: number of entries of each group.
         stamps: (rows,) TOD of each in the last sample, where the type depends on it.
         present: (rows,) which had a record in the last sample.
         sampled: whether the records are written; if not, they are encoded for the events only.
     """
 
-    record: SampleRecord
+    record: Record
+    given: dict[str, Any]
+    entries: Counts
     encoder: Encoder
     stamps: U64
     present: Bool
@@ -46,7 +59,7 @@ class _Writer:
 
     def rows(self, sample: Sample) -> tuple[Bool, int]:
         """Which rows have a record in a sample, and how many that are."""
-        present = self.record.present(sample)
+        present = self.record.present(self.record.scope(sample, **self.given))
         if present is None:
             return self.all_rows, self.encoder.rows
         return present, int(present.sum())
@@ -106,23 +119,28 @@ class Sampler:
         self._epoch = int(model.timeline.epoch[number])
         ended = np.uint64(model.clock.end(number) - int(model.timeline.tod[sample.interval]))
         self._writers = []
-        for record in SAMPLE_RECORDS:
-            sampled = record.key[0] in model.measurement.sampled
+        for record in records().values():
             for_events = record.name in SESSIONS and records_sessions(model)
-            rows = record.rows(model) if sampled or for_events else 0
-            if rows:
-                encoder = Encoder(
-                    layout(record.name),
-                    rows,
-                    self._release,
-                    record.fixed(model),
-                    record.ages(model, number),
-                    record.wrapping if self._epoch == 0 else "",
-                    entries=record.entries(model),
-                )
-                absent = np.zeros(rows, dtype=np.bool_)
-                stamps = np.full(rows, ended)
-                self._writers.append(_Writer(record, encoder, stamps, absent, sampled))
+            sampled = record.layout.domain in model.measurement.sampled
+            if record.layout.kind is Kind.SAMPLE and (sampled or for_events):
+                for given in record.variants(sample):
+                    scope = record.scope(sample, **given)
+                    rows = record.rows(scope)
+                    if rows:
+                        entries = record.entries(scope)
+                        encoder = Encoder(
+                            record.layout,
+                            rows,
+                            self._release,
+                            record.fixed(scope),
+                            record.ages(scope),
+                            record.wrapping if self._epoch == 0 else "",
+                            entries=entries,
+                        )
+                        absent, stamps = np.zeros(rows, dtype=np.bool_), np.full(rows, ended)
+                        self._writers.append(
+                            _Writer(record, given, entries, encoder, stamps, absent, sampled)
+                        )
 
     def _block(
         self, writer: _Writer, sample: Sample, tods: U64, present: Bool
@@ -132,13 +150,13 @@ class Sampler:
         Counters start with the growth of an interval of nominal length.
         """
         record, encoder = writer.record, writer.encoder
-        restarted = record.restarted(sample)
+        scope = record.scope(sample, **writer.given)
+        restarted = record.restarted(scope)
         if restarted is not None:
             encoder.restart(restarted)
-        elapsed = np.zeros(0, dtype=np.int64)
         if record.timed:
-            elapsed = self._elapsed(writer, sample, tods, present)
-        values = record.values(sample, elapsed)
+            scope["elapsed"] = self._elapsed(writer, sample, tods, present)
+        values = record.sampled(scope)
         progress = None
         if record.name in SESSIONS and not self.model.timeline.starts(sample.number):
             rows = rows_in_progress(sample, record.name, writer.present, present)
@@ -158,7 +176,7 @@ class Sampler:
             if encoder.is_counter(name):
                 shape = (encoder.rows, *begun[name].shape[1:])
                 growth[name] = np.broadcast_to(np.asarray(values[name]), shape)[rows]
-        return SessionProgress(rows, writer.record.entries(self.model), begun, growth)
+        return SessionProgress(rows, writer.entries, begun, growth)
 
     def _elapsed(self, writer: _Writer, sample: Sample, tods: U64, present: Bool) -> I64:
         """(rows,) TOD units since each was sampled last; at first the interval's nominal length."""
@@ -173,15 +191,29 @@ class Sampler:
     def _configuration(self, sample: Sample, sampled: int) -> tuple[list[Block], list[EventBatch]]:
         """The configuration records, before so many sampled ones, and the events of the start."""
         model, number = self.model, sample.number
-        parts = [(*part, dict[str, int]()) for part in configuration(sample) if part[1]]
-        expected = len(sample_commands(monitor_commands(model, number, 0)))
-        left = sampled + expected + sum(rows for _, rows, _, _ in parts)
+        encoders = [each for name in _CONFIGURATION for each in self._whole(sample, name)]
+        left = (
+            sampled
+            + len(monitor_commands(model, number, 0))
+            + sum(encoder.rows for encoder in encoders)
+        )
         tod = int(model.clock.records(number, left + _BEFORE_CONFIGURATION, 1)[0])
         commands = monitor_commands(model, number, tod)
+        for command in commands:
+            values = {"caltod": command.tod, **command.values}
+            encoders.append(
+                Encoder(layout("mtrscm"), 1, self._release, values, sizes=command.sizes)
+            )
         blocks = []
-        for name, rows, values, sizes in [*parts, *sample_commands(commands)]:
-            encoder = Encoder(layout(name), rows, self._release, values, sizes=sizes)
-            tods = model.clock.records(number, left, rows)
+        for encoder in encoders:
+            tods = model.clock.records(number, left, encoder.rows)
             blocks.append(Block(encoder.layout.domain, encoder.encode(tods, {}), tods))
-            left -= rows
-        return blocks, start_events(model, tod, commands)
+            left -= encoder.rows
+        return blocks, start_events(sample, tod, commands)
+
+    def _whole(self, sample: Sample, name: str) -> Iterator[Encoder]:
+        """The encoder of a configuration record, where the system has one."""
+        record = records()[name]
+        rows = record.rows(record.scope(sample))
+        if rows:
+            yield Encoder(record.layout, rows, self._release, record.values(sample))

@@ -23,6 +23,7 @@ class Linux:
     Attributes:
         owner: (guests,) index of the user.
         processors: (guests,) virtual processors.
+        by_processors: places of the guests with as many of them, fewest first.
         memory, swap, wanted: (guests,) KiB that the kernel has, can swap, and would like to have.
         modes: (5, guests) shares of the busy time, in the order of `BUSY`.
         cached, packet: (guests,) share of the used memory that caches files; size of packets, as a
@@ -52,14 +53,8 @@ class Linux:
         self.threads = 55 + floor_int(60 * rng.random(n))
         self.lag = floor_int((0.1 + 0.9 * rng.random(n)) * TOD_PER_S)
         self.averages = _averages(demand.load, timeline.seconds)
-        self._by_count = {
-            count: np.flatnonzero(self.processors == count)
-            for count in set(self.processors.tolist())
-        }
-
-    def having(self, processors: int) -> I64:
-        """Places of the guests with so many virtual processors."""
-        return self._by_count.get(processors, np.zeros(0, dtype=np.int64))
+        counts = sorted(set(self.processors.tolist()))
+        self.by_processors = [np.flatnonzero(self.processors == count) for count in counts]
 
     def virtual_processors(self, chosen: I64) -> I64:
         """(chosen, processors) index of each one's virtual processors.

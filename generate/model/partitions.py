@@ -42,6 +42,7 @@ class Partitions:
         self.wanted = [row[6] / 100 for row in rows]
         self.own = self.numbers.index(own) if rows else 0
         self.physical = machine.physical_processors
+        self._machine = machine
 
     @property
     def shared(self) -> int:
@@ -54,6 +55,43 @@ class Partitions:
         """Weight of all partitions that share processors."""
         pairs = zip(self.weights, self.dedicated, strict=True)
         return sum(weight for weight, alone in pairs if not alone)
+
+    @property
+    def own_number(self) -> int:
+        """Number of this system's partition, 0 in basic mode."""
+        return self._machine.partition_number if self.names else 0
+
+    @property
+    def own_name(self) -> str:
+        """Name of this system's partition."""
+        return self._machine.partition if self.names else ""
+
+    @property
+    def own_dedicated(self) -> int:
+        """Dedicated processors of this system's partition."""
+        return self._machine.processors if self.names and self._machine.dedicated else 0
+
+    @property
+    def own_shared(self) -> int:
+        """Shared processors of this system's partition."""
+        return self._machine.processors if self.names and not self._machine.dedicated else 0
+
+    @property
+    def characteristics(self) -> int:
+        """CPUCHAR: whether this system's processors are dedicated, shared, capped."""
+        if not self.names:
+            return 0
+        return 0x80 if self._machine.dedicated else 0x40 | 0x20 * self._machine.capped
+
+    @property
+    def adjustment(self) -> int:
+        """LPARCAF: share of the machine that this system is granted, 1/1000."""
+        if not self.names:
+            return 0
+        granted = self.limit(self.own)
+        if not self._machine.dedicated:
+            granted = min(granted, self.shared * self._machine.weight / self.shared_weight)
+        return round(1000 * granted / self.physical)
 
     def limit(self, place: int) -> float:
         """Physical processors that a partition may use at most: all that it has, or its weight's.

@@ -16,6 +16,12 @@ _WAITS = (
     *("io_wait_share", "page_wait_share", "simulation_wait_share", "console_wait_share"),
     "dispatched_share",
 )
+_MODES = {"ESA": 0x40, "XA": 0x20, "XC": 0x08, "Z": 0x44}
+"""CALMODE: architecture of the virtual machine; Z is an ESA one that has entered z/Architecture."""
+
+_SERVICE_MACHINE = 0x80
+"""USELON_CALSTAT of a service machine."""
+
 _IOS = ("console_ios_per_s", "unit_record_ios_per_s", "network_ios_per_s")
 
 
@@ -133,6 +139,7 @@ class Users:
         demand, size: (users,) share of the work and of the pages, in relation to the others.
         restless: (users,) deviation of the demand from interval to interval.
         processors, share: (users,) virtual processors; relative share.
+        modes, status, storage: (users,) CALMODE and CALSTAT; bytes of virtual storage.
         owner, address: (virtual processors,) index of the user of each; its address.
         base: (users,) index of each one's first virtual processor.
         waits: (5, virtual processors) shares of their groups: of the time that each waits for
@@ -156,6 +163,9 @@ class Users:
         self.restless = self._figures("interval_sigma")[0]
         self.processors = self.each([g.virtual_processors for g in self.groups])
         self.share = self.each([g.share for g in self.groups])
+        self.modes = self.each([_MODES[g.architecture] for g in self.groups])
+        self.status = self.each([_SERVICE_MACHINE * (g.guest == "server") for g in self.groups])
+        self.storage = self.each([g.storage_mib << 20 for g in self.groups])
         self.base = np.cumsum(self.processors) - self.processors
         self.owner = np.repeat(np.arange(len(self.names)), self.processors)
         self.address = np.arange(len(self.owner)) - self.base[self.owner]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 
 from ..numeric import F64, I64, Bool, around_one, partition
 from .demand import Demand
@@ -22,6 +25,8 @@ class Volumes:
         serials: (volumes,) the group's prefix and a number, six characters.
         devices, cylinders, pages_per_cylinder, slots: (volumes,) device number, size, pages.
         is_page, is_spool, is_cp: (volumes,) whether CP pages there, spools there, does either.
+        device_types, device_models, unit_types, unit_models: (volumes,) as RDEV has them: two
+            bytes of digits, and a number.
         control_units, unit: (volumes,) number of the control unit of each; its place among them.
         paths, path_count: (volumes,) 8 channel path ids; how many of them are used.
         path_ids: (volumes, 8) the same one by one, 0 where there is no further one.
@@ -59,6 +64,8 @@ class Volumes:
         shifts = np.arange(MOST_PATHS - 1, -1, -1, dtype=np.uint64) * np.uint64(8)
         self.path_ids: I64 = (self.paths[:, None] >> shifts & np.uint64(0xFF)).astype(np.int64)
         self.path_masks: I64 = ((self.path_ids > 0) * (0x80 >> np.arange(MOST_PATHS))).sum(axis=1)
+        self.device_types, self.device_models = self._types([g.device_type for g in groups], 10)
+        self.unit_types, self.unit_models = self._types([g.control_unit_type for g in groups], 16)
         self.hit_share = self._real([g.cache_hit_share for g in groups])
         self.cylinders = self._whole([g.cylinders for g in groups])
         self.pages_per_cylinder = self._whole([g.pages_per_cylinder for g in groups])
@@ -101,6 +108,12 @@ class Volumes:
         """(volumes,) spool slots in use."""
         used: I64 = self.slots * self.is_spool * 3 // 10
         return used
+
+    def _types(self, of_groups: Sequence[str], base: int) -> tuple[npt.NDArray[np.void], I64]:
+        """(volumes,) types as two bytes of digits, and models, which are numbers to a base."""
+        pairs = [text.split("-") for text in of_groups]
+        types = np.array([bytes.fromhex(number) for number, _ in pairs], dtype="V2")
+        return types[self.group], self._whole([int(model, base) for _, model in pairs])
 
     def _whole(self, of_groups: list[int] | list[bool]) -> I64:
         return np.array(of_groups, dtype=np.int64)[self.group]

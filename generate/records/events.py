@@ -1,33 +1,98 @@
-"""The catalogue of sample records, and the events of an interval."""
+"""Events of an interval: sessions, transactions, MONITOR commands, what is varied on and off."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
+from ...schemas import layout
 from ..activity.sample import Sample
+from ..activity.transactions import ending_times
+from ..model.measurement import TOD_PER_S
 from ..model.system import Model
-from ..numeric import I64, Bool
-from . import d00_scheduler, d00_system, d03_storage, d04_user, d05_processor, d06_io, d10_appldata
-from .definition import EventBatch, SampleRecord
+from ..numeric import F64, I64, U64, Bool, floor_int
+from .table import Counts, Values, named_rows, records
 
-_MODULES = (
-    d00_system,
-    d00_scheduler,
-    d03_storage,
-    d04_user,
-    d05_processor,
-    d06_io,
-    d10_appldata,
-)
-
-
-SAMPLE_RECORDS: tuple[SampleRecord, ...] = tuple(
-    sorted((r for module in _MODULES for r in module.RECORDS), key=lambda record: record.key)
-)
-"""The sample records of a system in the order in which CP writes them: by domain and number."""
+RECORD_TIME = 1_400
+"""TOD units from one of several records that are written at once to the next."""
 
 SESSIONS = ("useact", "useint", "aplsdt")
 """Sample records that records at the end of sessions and transactions repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """Event records of one type.
+
+    Attributes:
+        name: of the layout.
+        tods: (records,) time stamps, in any order.
+        values: one or (records,) each, as they are written: totals of counters too.
+        entries: number of entries of each group.
+        sizes: bytes of what has no length of its own.
+    """
+
+    name: str
+    tods: U64
+    values: Values = field(default_factory=dict)
+    entries: Counts = field(default_factory=dict)
+    sizes: Counts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionProgress:
+    """Rows of a sample record in the course of an interval, for the records at a session's end.
+
+    Attributes:
+        rows: (rows,) which they are, ascending.
+        counts: number of entries of each group that the records have.
+        begun: (rows,) or (rows, entries) by field: the values at the interval's beginning.
+        growth: the same of counters: what they grow by during the interval.
+    """
+
+    rows: I64
+    counts: Counts
+    begun: Mapping[str, npt.NDArray[Any]]
+    growth: Mapping[str, npt.NDArray[Any]]
+
+    def at(self, places: I64, share: F64, target: str) -> dict[str, npt.NDArray[Any]]:
+        """The fields that another record type has too, at some moments of the interval.
+
+        Levels are those of its beginning.
+
+        Args:
+            places: (events,) indices into the rows.
+            share: (events,) how much of the growth has happened.
+            target: layout of the other record type.
+        """
+        # A second reading of bytes has no value of its own.
+        fields = {name for name, row in named_rows(layout(target)) if not getattr(row, "of", "")}
+        values = {}
+        for name in self.begun.keys() & fields:
+            values[name] = self.begun[name][places]
+            if name in self.growth:
+                growth = self.growth[name][places]
+                part = share.reshape(-1, *[1] * (growth.ndim - 1))
+                values[name] = values[name] + floor_int(growth * part)
+        return values
+
+    def batch(self, name: str, tods: U64, rows: I64, share: F64, sample: Sample) -> EventBatch:
+        """Events of some of the rows.
+
+        Args:
+            rows: (events,) row of each.
+        """
+        totals = self.at(np.searchsorted(self.rows, rows), share, name)
+        session = records()[name].values(sample, rows=rows)
+        return EventBatch(name, tods, {**totals, **session})
+
+
+Progress = Mapping[str, Sequence[SessionProgress]]
+"""Of the session records, by name; types that share a name one after the other."""
 
 
 def records_sessions(model: Model) -> bool:
@@ -45,29 +110,139 @@ def rows_in_progress(sample: Sample, name: str, before: Bool, now: Bool) -> I64:
     ending = model.transactions.count[sample.interval] > 0 and "transaction" in events
     if ending and name != "aplsdt":
         return np.flatnonzero(before)
-    if before is now:  # the mask of all rows, both times
-        return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(before & ~now)
 
 
-def interval_events(sample: Sample, progress: d04_user.Progress) -> list[EventBatch]:
-    """What happened in the interval before a sample.
-
-    Args:
-        progress: of the session records.
-    """
+def interval_events(sample: Sample, progress: Progress) -> list[EventBatch]:
+    """What happened in the interval before a sample."""
     events = sample.model.measurement.scenario.monitor.events
     if sample.model.timeline.starts(sample.number):
         return []
     batches: list[EventBatch] = []
     if "transaction" in events and "useact" in progress:
-        batches += d04_user.transaction_ends(sample, progress)
+        batches += _transaction_ends(sample, progress)
     if "user" in events:
-        batches += d04_user.logons(sample)
+        rows = np.flatnonzero(sample.arriving[sample.model.users.owner])
+        tods = consecutive_tods(sample.model.change_tod(sample.interval), len(rows))
+        batches.append(EventBatch("uselon", tods, records()["uselon"].values(sample, rows=rows)))
         if "useact" in progress:
-            batches += d04_user.logoffs(sample, progress)
-    if "processor" in events:
-        batches += d05_processor.processor_events(sample)
-    if "io" in events:
-        batches += d06_io.device_events(sample)
+            batches += _logoffs(sample, progress)
+    if sample.varied and "processor" in events:
+        before = Sample(sample.model, sample.number - 1).times.online
+        batches += _varied(sample, "prcvof", "prcvon", before, sample.times.online)
+    if sample.varied and "io" in events:
+        before = sample.volumes_before
+        batches += _varied(sample, "iodvof", "iodvon", before, sample.volumes_online)
     return batches
+
+
+def consecutive_tods(first: int, count: int) -> U64:
+    """(count,) TOD of records that are written at once."""
+    tods: U64 = np.uint64(first) + np.arange(count, dtype=np.uint64) * np.uint64(RECORD_TIME)
+    return tods
+
+
+def _varied(sample: Sample, off: str, on: str, before: Bool, now: Bool) -> list[EventBatch]:
+    """Events of the processors or devices that were varied off and on in the interval."""
+    tod, batches = sample.model.change_tod(sample.interval), []
+    for name, changed in ((off, before & ~now), (on, now & ~before)):
+        chosen = np.flatnonzero(changed)
+        values = records()[name].values(sample, chosen=chosen)
+        batches.append(EventBatch(name, consecutive_tods(tod, len(chosen)), values))
+    return batches
+
+
+def _logoffs(sample: Sample, progress: Progress) -> list[EventBatch]:
+    """What is written of those who logged off in the interval before a sample.
+
+    Their last application data (APLEDT); then for each virtual processor the activity and the
+    states of its last transaction (USEATE, USEITE), and the totals of the session (USELOF).
+    """
+    leaving = sample.leaving
+    if not leaving.any():
+        return []
+    tod = sample.model.change_tod(sample.interval)
+    rows = np.flatnonzero(leaving[sample.model.users.owner])
+    tods, whole = consecutive_tods(tod, len(rows)), np.ones(len(rows))
+    batches = []
+    for ended in progress.get("aplsdt", ()):
+        count = len(ended.rows)
+        values = ended.at(np.arange(count), np.zeros(count), "apledt")
+        last = consecutive_tods(tod - count * RECORD_TIME, count)
+        batches.append(EventBatch("apledt", last, values, ended.counts))
+    for name, source in (("useate", "useact"), ("useite", "useint"), ("uselof", "useact")):
+        batches += [
+            each.batch(name, tods, rows, whole, sample) for each in progress.get(source, ())
+        ]
+    return batches
+
+
+def _transaction_ends(sample: Sample, progress: Progress) -> list[EventBatch]:
+    """USETRE, USEATE and USEITE of every transaction that ended in the interval."""
+    ends = ending_times(sample)
+    if not len(ends.user):
+        return []
+    rows = sample.model.users.base[ends.user]
+    times = records()["usetre"].values(sample, rows=rows, ends=ends)
+    batches = [EventBatch("usetre", ends.tod, times)]
+    for name, source in (("useate", "useact"), ("useite", "useint")):
+        for each in progress.get(source, ()):
+            batches.append(each.batch(name, ends.tod, rows, ends.share, sample))
+    return batches
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A MONITOR command; one without EVENT or SAMPLE in it is about both."""
+
+    tod: int
+    text: str
+
+    @property
+    def values(self) -> Values:
+        """The fields that MTRECM and MTRSCM share."""
+        return {"calbyct": len(self.text), "calcmd": self.text}
+
+    @property
+    def sizes(self) -> Counts:
+        """Length of the text, which ends the record."""
+        return {"calcmd": len(self.text)}
+
+
+def monitor_commands(model: Model, number: int, started: int) -> list[Command]:
+    """The commands before a sample with which monitoring begins, in order of time.
+
+    Args:
+        started: TOD at which monitoring started.
+    """
+    if model.timeline.starts(number):
+        return [Command(started, "MONITOR START")]
+    interval = model.timeline.interval_of(number)
+    commands = []
+    for disturbance in model.measurement.disturbances:
+        if disturbance.interval != interval:
+            continue
+        if disturbance.kind == "interval" and disturbance.interval_s is not None:
+            text = f"MONITOR SAMPLE INTERVAL {disturbance.interval_s} SEC"
+            commands.append(Command(model.change_tod(interval), text))
+        elif disturbance.kind == "restart":
+            commands.append(Command(started - TOD_PER_S, "MONITOR STOP"))
+            commands.append(Command(started, "MONITOR START"))
+    return sorted(commands, key=lambda command: command.tod)
+
+
+def start_events(sample: Sample, tod: int, commands: Iterable[Command]) -> list[EventBatch]:
+    """The events where monitoring starts: the commands (MTRECM) and the event profile (MTREPR)."""
+    events = sample.model.measurement.scenario.monitor.events
+    recorded = [
+        EventBatch(
+            "mtrecm",
+            np.array([command.tod], dtype=np.uint64),
+            command.values,
+            sizes=command.sizes,
+        )
+        for command in commands
+        if "monitor" in events and not command.text.startswith("MONITOR SAMPLE")
+    ]
+    profile = records()["mtrepr"].values(sample)
+    return [*recorded, EventBatch("mtrepr", np.array([tod], dtype=np.uint64), profile)]

@@ -1,0 +1,104 @@
+"""Pages that moved in one interval and frames at a sample, by processor, list and size of block."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..model.storage import Moved
+from ..numeric import I64, floor_int
+from .sample import Sample, per_sample
+
+_SPREAD = 3
+"""Blocks are at most so many pages larger or smaller than most of them."""
+
+_MOST_EMPTY = 20
+"""Times a second that a list is found empty at most."""
+
+
+@per_sample
+def pages_moved(sample: Sample) -> Moved:
+    """Pages moved in the interval, by processor."""
+    rng = sample.model.measurement.rng(f"paging in interval {sample.interval}")
+    return sample.model.flows.at(sample.interval, sample.times.cp, rng)
+
+
+@per_sample
+def frames_taken(sample: Sample) -> tuple[I64, I64]:
+    """(processors,) frames taken from the available lists below and above 2 GB."""
+    paging = pages_moved(sample)
+    share = sample.model.levels.sizes.users_above_share(sample.model.measurement.storage)
+    above = floor_int(paging.stolen * share)
+    return paging.stolen - above + paging.moved_below_2g, above
+
+
+def available_frames(sample: Sample) -> tuple[int, int]:
+    """Frames on the available lists below and above 2 GB."""
+    levels, n = sample.model.levels, sample.number
+    above = int(levels.available_above[n]) if levels.sizes.above else 0
+    return int(levels.available_below[n]), above
+
+
+def times_empty(taken: I64, available: int, seconds: int) -> I64:
+    """(processors,) times that a list is found empty.
+
+    CP fills it up about once a second: it lasts unless more than that is taken in a second.
+    """
+    rate = taken / seconds
+    beyond = np.maximum(rate.sum() / max(available, 1) - 1.0, 0.0)
+    times = rate / max(float(rate.sum()), 1.0) * seconds * min(beyond, _MOST_EMPTY)
+    return floor_int(times)
+
+
+def stolen_by_list(sample: Sample) -> dict[str, I64]:
+    """(processors,) frames stolen from users of each list.
+
+    Dormant users lose theirs first; users in the dispatch list are spared until a second pass if
+    there are enough others.
+    """
+    lists, n, stolen = sample.model.lists, sample.number, pages_moved(sample).stolen
+    defined = max(int(lists.defined[n]), 1)
+    dispatched = stolen * int(lists.dispatched[n]) // defined
+    second = dispatched // 4
+    eligible = stolen * int(lists.eligible[n]) // defined
+    return {
+        "dormant": stolen - dispatched - eligible,
+        "eligible": eligible,
+        "dispatched": dispatched - second,
+        "second_pass": second,
+    }
+
+
+def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
+    """Blocks of 1 to `largest` pages, moved by one paging I/O each, that hold exactly `pages`.
+
+    Args:
+        pages: 0 or more.
+        mean: pages of a block on average; the blocks meet it as far as whole ones can.
+        largest: 2 or more.
+
+    Returns:
+        (largest,) blocks of each size.
+    """
+    counts = np.zeros(largest, dtype=np.int64)
+    usual = _usual_size(pages, mean, largest)
+    if not usual:
+        return counts
+    least, most = -(-pages // (usual + 1)), pages // usual
+    count = min(max(round(pages / mean), least), most)
+    # As many are smaller by some pages as are larger by so many.
+    for away in range(1, min(_SPREAD, usual - 1, largest - 1 - usual) + 1):
+        counts[[usual - 1 - away, usual - 1 + away]] = count // (4 * (away + 1))
+    counts[usual - 1] = count - counts.sum()
+    # The rest of the pages makes some blocks larger by one, in proportion to their counts.
+    rest = pages - usual * count
+    larger = np.diff(np.cumsum(counts) * rest // max(int(counts.sum()), 1), prepend=0)
+    counts -= larger
+    counts[1:] += larger[:-1]
+    return counts
+
+
+def _usual_size(pages: int, mean: float, largest: int) -> int:
+    """Size of most blocks; 0 where there are no pages."""
+    sizes = np.arange(1, min(max(int(mean), 1), largest - 1) + 1)
+    fits = -(-pages // (sizes + 1)) <= pages // sizes
+    return int(sizes[fits].max(initial=0)) if pages else 0

@@ -1,0 +1,208 @@
+"""Names in the expressions of records: constants, functions, and figures of model and sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..activity import dispatching, guests, paging, states, transactions, usage, volume_work
+from ..activity.sample import Sample
+from ..model.measurement import TOD_PER_S, TOD_PER_US
+from ..model.system import Model
+from ..numeric import partition
+from ..scenario.hardware import ProcessorType
+
+PROCESSOR_TYPES: dict[ProcessorType, int] = {"CP": 0, "ZAAP": 2, "IFL": 3, "ICF": 4, "ZIIP": 5}
+"""Codes of z/Architecture for the types of processors."""
+
+_MASKS = {
+    "system": 0x80,
+    "monitor": 0x40,
+    "storage": 0x10,
+    "user": 0x08,
+    "transaction": 0x08,
+    "processor": 0x04,
+    "io": 0x02,
+    "appldata": 0x00,
+}
+"""Bits of the domains in the profiles' masks. No known mask has a bit for application data."""
+
+_MACHINE_UP_HOURS = 700
+"""The machine was started so long before the system that is measured; its counters go on."""
+
+
+def _domain_mask(domains: Iterable[str]) -> int:
+    """Mask of some domains, with the monitor's own."""
+    return int(np.bitwise_or.reduce([_MASKS[domain] for domain in ("monitor", *domains)]))
+
+
+def _high_frequency_mask(domains: Iterable[str]) -> int:
+    """Mask of those domains that are sampled at the high-frequency rate."""
+    frequent = {"user", "processor", "io"}.intersection(domains)
+    return _domain_mask(frequent) & ~_MASKS["monitor"]
+
+
+def _level_text(level: str) -> str:
+    """Version, release and modification, two digits each, and a service level (inferred)."""
+    return "".join(f"{int(part):02d}" for part in level.split(".")) + "00"
+
+
+def _packed(digits: str, width: int) -> np.void:
+    """Hexadecimal digits, two a byte, filled with zeros on the left; others are left out."""
+    valid = "".join(c for c in digits if c in "0123456789abcdefABCDEF")
+    return np.void(bytes.fromhex(valid[-2 * width :].rjust(2 * width, "0")))
+
+
+def _linux_product(number: int, level: str) -> np.void:
+    """Product id of a Linux block, 16 bytes: LINUXKR, NL, the number, version, release, level."""
+    return np.void("LINUXKRNL".encode("cp037") + bytes([number]) + f"2601{level}".encode("cp037"))
+
+
+def _since_power_on(sample: Sample) -> float:
+    """Intervals during which the machine's own counters have grown."""
+    span = int(sample.model.timeline.tod[sample.interval])
+    return sample.model.ages(sample.number) + _MACHINE_UP_HOURS * 3600 * TOD_PER_S / span
+
+
+FUNCTIONS: Mapping[str, Any] = {
+    "arange": np.arange,
+    "flatnonzero": np.flatnonzero,
+    "floor": np.floor,
+    "int": int,
+    "int64": np.int64,
+    "len": len,
+    "max": max,
+    "maximum": np.maximum,
+    "min": min,
+    "minimum": np.minimum,
+    "range": range,
+    "rint": np.rint,
+    "round": round,
+    "where": np.where,
+    "partition": partition,
+    "blocks_by_size": paging.blocks_by_size,
+    "domain_mask": _domain_mask,
+    "high_frequency_mask": _high_frequency_mask,
+    "level_text": _level_text,
+    "linux_product": _linux_product,
+    "packed": _packed,
+    "processor_jiffies": guests.processor_jiffies,
+    "run_queue": guests.run_queue,
+    "times_empty": paging.times_empty,
+    "IN_SEQUENCE": volume_work.IN_SEQUENCE,
+    "LOCK_NAMES": np.array(dispatching.LOCK_NAMES),
+    "MULTI": transactions.MULTI,
+    "QUICK": transactions.QUICK,
+    "SCHEDULER_LOCK": dispatching.SCHEDULER_LOCK,
+    "TIMER_LOCK": dispatching.TIMER_LOCK,
+    "TOD_PER_US": TOD_PER_US,
+    "UNI": transactions.UNI,
+    # Percent of the available frames that lie side by side.
+    "PAIRED_PERCENT": 30,
+    # Time in the dispatch list of class 1 until a user is one of class 2, on an idle system.
+    "SLICE_TOD": 1_500_000 * TOD_PER_US,
+    # LCUCFLGS of logical processors. Inferred: no page that was seen names the bits.
+    "DEDICATED": 0x80,
+    "CAPPED": 0x20,
+    # LCUTFLAG: the counts are of the physical machine.
+    "PHYSICAL": 0x80,
+    # MTRPRP_CALFLAGS of the master processor. Inferred: no page that was seen names the bit.
+    "MASTER": 0x40,
+    "FRAMES_OF_A_SCAN": 64,
+    # Entries of each table of block sizes; those of migration are for two sizes each.
+    "BLOCK_SIZES": 20,
+    # Share of the migrated blocks that belonged to dormant users.
+    "DORMANT_SHARE": 0.8,
+    "BLOCKS_OF_A_RUN": 800,
+    # Migration begins when fewer than one block in so many is available.
+    "LEAST_AVAILABLE": 50,
+    # VMDSLIST: the list that a virtual processor is in.
+    "DISPATCHED": 0x37,
+    "ELIGIBLE": 0x21,
+    "DORMANT": 0x0B,
+    # USETRE_CALFLAG1 of a guest's base virtual processor.
+    "BASE": 0x80,
+    "IO_SAMPLES_PER_S": 1000,
+    # Time that an I/O processor spends on starting an I/O and on presenting its end.
+    "IO_US": 35.0,
+    # Bytes of performance data of one device.
+    "STATISTICS_LENGTH": 192,
+    # RDEVCLAS of disks.
+    "ECKD": 0x04,
+    "KIB_PER_DISK_IO": guests.KIB_PER_DISK_IO,
+}
+"""Functions and constants."""
+
+OF_MODEL: Mapping[str, Callable[[Model], Any]] = {
+    "cpus": lambda model: np.arange(model.measurement.processors),
+    "io_processors": lambda model: 1 + model.measurement.machine.physical_processors // 8,
+    "linux": lambda model: model.linux,
+    "lpars": lambda model: model.partitions,
+    "machine": lambda model: model.measurement.machine,
+    "measurement": lambda model: model.measurement,
+    "monitor": lambda model: model.measurement.scenario.monitor,
+    # What only the master processor does, by processor.
+    "on_master": lambda model: np.arange(model.measurement.processors) == 0,
+    "processor_type": lambda model: PROCESSOR_TYPES[model.measurement.machine.processor_type],
+    "run": lambda model: model.measurement.run,
+    "scenario": lambda model: model.measurement.scenario,
+    "sizes": lambda model: model.levels.sizes,
+    "storage": lambda model: model.measurement.storage,
+    "users": lambda model: model.users,
+    "volumes": lambda model: model.volumes,
+}
+"""Figures that stay during a run."""
+
+OF_SAMPLE: Mapping[str, Callable[[Sample], Any]] = {
+    "activity": dispatching.processor_activity,
+    "age": lambda sample: sample.model.ages(sample.number),
+    "available": paging.available_frames,
+    "blocks_written": guests.blocks_written,
+    "cache_work": volume_work.cache_work,
+    "classes": usage.dispatch_classes,
+    "collected_tod": lambda sample: dispatching.collected_tod(sample.model, sample.number),
+    "control_unit_use": volume_work.control_unit_use,
+    "disks": volume_work.disk_work,
+    "dispatch_times": dispatching.dispatch_times,
+    "dispatched_classes": lambda sample: states.state_counts(sample)[1],
+    "ended": transactions.ended_transactions,
+    "flows": lambda sample: sample.model.flows,
+    "found": lambda sample: states.state_counts(sample)[0],
+    "frames_taken": paging.frames_taken,
+    "held": usage.holdings,
+    "io_starts": dispatching.io_starts,
+    "io_work": dispatching.io_work,
+    "ios": usage.virtual_ios,
+    "k": lambda sample: sample.interval,
+    "levels": lambda sample: sample.model.levels,
+    "links": volume_work.minidisk_links,
+    "lists": lambda sample: sample.model.lists,
+    "locks": dispatching.lock_spins,
+    "memory": guests.memory_work,
+    "messages": dispatching.messages_sent,
+    "n": lambda sample: sample.number,
+    "network": guests.network_work,
+    "page_load_us": volume_work.page_load_us,
+    "pages_of_a_block": volume_work.pages_of_a_block,
+    "paging": paging.pages_moved,
+    "path_samples": volume_work.path_samples,
+    "samples": lambda sample: sample.high_frequency_samples,
+    "seconds": lambda sample: sample.seconds,
+    "services": dispatching.service_counts,
+    "session_ages": usage.session_ages,
+    "since_power_on": _since_power_on,
+    "slots_used": lambda sample: sample.model.volumes.slots_used(
+        sample.model.levels, sample.number
+    ),
+    "spool_reads": lambda sample: volume_work.spool_ios(sample)[0],
+    "spool_writes": lambda sample: volume_work.spool_ios(sample)[1],
+    "stolen_by_list": paging.stolen_by_list,
+    "stolen_work": dispatching.stolen_work,
+    "times": lambda sample: sample.times,
+    "traffic": usage.user_traffic,
+    "used": usage.usage,
+    "work": volume_work.volume_work,
+}
+"""Figures of a sample, and of the interval before it."""

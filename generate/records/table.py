@@ -1,0 +1,273 @@
+"""Records as tables: `dNN_*.toml` has an expression for each field of a record.
+
+An expression is Python over the names of `names.py`, those that the record defines in `let`, and
+what the caller gives. A field that the layout calls a counter is given its growth in the interval,
+any other its level. Fields of entries, `group.field`, are (rows, entries). Fields that the release
+does not have are left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from msgspec import field
+from msgspec.structs import asdict
+
+from ...config import Document, Table
+from ...config.values import converter
+from ...schemas import Field, Group, Layout, LayoutError, layout, release_key
+from ...schemas.lookup import unknown
+from ..activity.sample import Sample
+from ..numeric import Bool
+from .names import FUNCTIONS, OF_MODEL, OF_SAMPLE
+
+Values = Mapping[str, Any]
+"""Values by field: one, (rows,) or (rows, entries); a text is a `str` or an array of them."""
+
+Counts = Mapping[str, int]
+"""Entries or bytes by group or field."""
+
+Names = frozenset[str]
+
+
+class RecordTable(Table, frozen=True, kw_only=True):
+    """A table of a file: a record, or in `shared` what several of them have.
+
+    The name of a record's table is that of its layout; types that share a layout add `-WORD`.
+
+    Attributes:
+        use: shared tables, which this one completes.
+        since: the first release that has the record.
+        rows: records in a sample; 0 where the system has none.
+        present: (rows,) which rows a sample has.
+        restarted: (rows,) whose counters begin anew in a sample's interval.
+        ages: intervals during which counters have grown before the first sample after an IPL.
+        wrapping: 4-byte counter of which some records pass 2**32 in every dump.
+        variants: a name and its values, each of which makes a type of its own.
+        entries: number of entries of each group that the records have.
+        let: names for parts of the other expressions.
+        values: expression of each field.
+    """
+
+    use: tuple[str, ...] = ()
+    since: str = ""
+    rows: str = "1"
+    present: str = "None"
+    restarted: str = "None"
+    ages: str = "age"
+    wrapping: str = ""
+    variants: dict[str, str] = field(default_factory=dict)
+    entries: dict[str, str] = field(default_factory=dict)
+    let: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression and the names in it."""
+
+    code: CodeType
+    names: Names
+
+    @classmethod
+    def compiled(cls, text: str, place: str) -> Expression:
+        """An expression from its text.
+
+        Raises:
+            LayoutError: it is none.
+        """
+        try:
+            tree = ast.parse(text, place, "eval")
+        except SyntaxError as error:
+            raise LayoutError(f"{place} is no expression", found=text) from error
+        names = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+        return cls(compile(tree, place, "eval"), names)
+
+    def value(self, scope: Scope) -> Any:
+        """The value with the names of a scope."""
+        return eval(self.code, _GLOBALS, scope)
+
+
+class Scope(dict[str, Any]):
+    """The names of one record in one sample, each computed at its first use."""
+
+    def __init__(self, let: Mapping[str, Expression], sample: Sample, **given: Any) -> None:
+        super().__init__(sample=sample, model=sample.model, **given)
+        self._let = let
+
+    def __missing__(self, name: str) -> Any:
+        if name in self._let:
+            value = self._let[name].value(self)
+        elif name in OF_SAMPLE:
+            value = OF_SAMPLE[name](self["sample"])
+        elif name in OF_MODEL:
+            value = OF_MODEL[name](self["model"])
+        else:
+            raise KeyError(name)
+        self[name] = value
+        return value
+
+
+_GLOBALS = dict(FUNCTIONS)
+
+
+class Record:
+    """A type of record.
+
+    Attributes:
+        layout: what its bytes mean.
+        wrapping: see `RecordTable`.
+        timed: whether its values depend on the TOD units since each row's previous sample.
+
+    Raises:
+        LayoutError: no such field, or an expression with a name that means nothing.
+    """
+
+    def __init__(self, name: str, table: RecordTable, file: str) -> None:
+        self.layout, self.wrapping = layout(name.partition("-")[0]), table.wrapping
+        self._since = release_key(table.since) if table.since else ()
+        self._place, self._given = f"{file}: {name}", {*table.variants, *GIVEN}
+        self._let = self._expressions(table.let)
+        self._rows, self._present, self._restarted, self._ages = self._expressions(
+            {key: getattr(table, key) for key in ("rows", "present", "restarted", "ages")}
+        ).values()
+        self._variants = self._expressions(table.variants)
+        self._entries = self._expressions(table.entries)
+        self._values = self._expressions(table.values)
+        rows = dict(named_rows(self.layout))
+        fields = {key: row.is_cumulative for key, row in rows.items() if isinstance(row, Field)}
+        for key in table.values:
+            if key not in fields:
+                raise unknown(f"field of {name}", key, fields, place=self._place)
+        used = {key: self._names(each) for key, each in self._values.items()}
+        lasting = {*table.variants, *OF_MODEL, *FUNCTIONS, *table.let, "model"}
+        self._fixed = [key for key, names in used.items() if names <= lasting and not fields[key]]
+        self._sampled = [key for key in self._values if key not in self._fixed]
+        self.timed = any("elapsed" in names for names in used.values())
+
+    @property
+    def name(self) -> str:
+        """Name of the layout."""
+        return self.layout.name
+
+    def scope(self, sample: Sample, **given: Any) -> Scope:
+        """The names of its expressions in a sample."""
+        return Scope(self._let, sample, **given)
+
+    def variants(self, sample: Sample) -> Iterator[dict[str, Any]]:
+        """What is given to the expressions of each type that the record makes."""
+        if not self._variants:
+            yield {}
+        for name, expression in self._variants.items():
+            yield from ({name: each} for each in expression.value(self.scope(sample)))
+
+    def rows(self, scope: Scope) -> int:
+        """Records in a sample, absent ones included."""
+        release = release_key(scope["run"].cp_level)
+        return int(self._rows.value(scope)) if release >= self._since else 0
+
+    def present(self, scope: Scope) -> Bool | None:
+        """(rows,) which rows a sample has; None where it has all."""
+        present: Bool | None = self._present.value(scope)
+        return None if present is None or present.all() else present
+
+    def restarted(self, scope: Scope) -> Bool | None:
+        """(rows,) whose counters begin anew in the interval; None for nobody's."""
+        restarted: Bool | None = self._restarted.value(scope)
+        return None if restarted is None or not restarted.any() else restarted
+
+    def ages(self, scope: Scope) -> Any:
+        """Intervals during which counters have grown, one or (rows,)."""
+        return self._ages.value(scope)
+
+    def entries(self, scope: Scope) -> Counts:
+        """Number of entries of each group."""
+        return {group: int(each.value(scope)) for group, each in self._entries.items()}
+
+    def fixed(self, scope: Scope) -> Values:
+        """Values that stay during the run."""
+        return {key: self._values[key].value(scope) for key in self._fixed}
+
+    def sampled(self, scope: Scope) -> Values:
+        """The other values."""
+        return {key: self._values[key].value(scope) for key in self._sampled}
+
+    def values(self, sample: Sample, **given: Any) -> Values:
+        """All values, of records that are not sampled."""
+        scope = self.scope(sample, **given)
+        return {key: each.value(scope) for key, each in self._values.items()}
+
+    def _expressions(self, texts: Mapping[str, str]) -> dict[str, Expression]:
+        """The expressions under some keys, their names checked."""
+        expressions = {}
+        for key, text in texts.items():
+            place = f"{self._place}.{key}"
+            expressions[key] = each = Expression.compiled(text, place)
+            for name in each.names - self._given - {*getattr(self, "_let", texts)}:
+                if not any(name in known for known in (OF_MODEL, OF_SAMPLE, FUNCTIONS)):
+                    raise unknown("name", name, {**OF_SAMPLE, **OF_MODEL}, place=place)
+        return expressions
+
+    def _names(self, expression: Expression) -> Names:
+        """The names in an expression, those in the parts that it names included."""
+        below = (self._names(self._let[name]) for name in expression.names & self._let.keys())
+        return expression.names.union(*below)
+
+
+GIVEN = ("model", "sample", "elapsed", "chosen", "rows", "ends")
+"""Names that callers give a value: TOD units since the previous sample; places of what an event is
+about, of users' rows, and the transactions that ended."""
+
+
+@functools.cache
+def records() -> Mapping[str, Record]:
+    """The records of all tables by name, in the order in which CP writes them: by their numbers.
+
+    Raises:
+        CpmonError: a table is wrong.
+    """
+    shared, tables = dict[str, RecordTable](), dict[str, tuple[RecordTable, str]]()
+    for file in sorted(files(__package__).iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".toml"):
+            document = Document(file.read_text(encoding="utf-8"), file.name, "the records")
+            values = dict(document.values)
+            for key, into in (("shared", values.pop("shared", {})), ("", values)):
+                read = document.read_part(into, key, dict[str, RecordTable], converter(Path()))
+                if key:
+                    shared |= read
+                else:
+                    tables |= {name: (table, file.name) for name, table in read.items()}
+    every = [
+        (name, Record(name, _completed(t, shared), file)) for name, (t, file) in tables.items()
+    ]
+    return dict(sorted(every, key=lambda row: (row[1].layout.domain, row[1].layout.record)))
+
+
+def _completed(table: RecordTable, shared: Mapping[str, RecordTable]) -> RecordTable:
+    """A table with what those that it uses have beside it."""
+    own, default = asdict(table), asdict(RecordTable())
+    for name in table.use:
+        for key, value in asdict(_completed(shared[name], shared)).items():
+            if isinstance(value, dict):
+                own[key] = {**value, **own[key]}
+            elif own[key] == default[key]:
+                own[key] = value
+    return RecordTable(**own)
+
+
+def named_rows(table: Layout, prefix: str = "") -> Iterator[tuple[str, Field | Group]]:
+    """Every field, label and group of a layout, by name."""
+    for column in table.columns:
+        yield prefix + column.name, column
+    for group in table.groups:
+        yield prefix + group.name, group
+        for label in group.labels:
+            yield prefix + label.name, label
+        yield from named_rows(group.entry, f"{prefix}{group.name}.")
