@@ -228,33 +228,40 @@ about, of users' rows, and the transactions that ended."""
 
 @functools.cache
 def records() -> Mapping[str, Record]:
-    """The records of all tables by name, in the order in which CP writes them: by their numbers.
+    """The records of all tables by name, in the order in which CP writes them: by their numbers."""
+    every = (file for file in files(__package__).iterdir() if file.name.endswith(".toml"))
+    return read_records({file.name: file.read_text(encoding="utf-8") for file in every})
+
+
+def read_records(texts: Mapping[str, str]) -> Mapping[str, Record]:
+    """The same, from the text of each file.
 
     Raises:
         CpmonError: a table is wrong.
     """
     shared, tables = dict[str, RecordTable](), dict[str, tuple[RecordTable, str]]()
-    for file in sorted(files(__package__).iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".toml"):
-            document = Document(file.read_text(encoding="utf-8"), file.name, "the records")
-            values = dict(document.values)
-            for key, into in (("shared", values.pop("shared", {})), ("", values)):
-                read = document.read_part(into, key, dict[str, RecordTable], converter(Path()))
-                if key:
-                    shared |= read
-                else:
-                    tables |= {name: (table, file.name) for name, table in read.items()}
-    every = [
-        (name, Record(name, _completed(t, shared), file)) for name, (t, file) in tables.items()
-    ]
+    for file, text in sorted(texts.items()):
+        document = Document(text, file, "the records")
+        own = dict(document.values)
+        above = own.pop("shared", {})
+        kind, convert = dict[str, RecordTable], converter(Path())
+        shared |= document.read_part(above, "shared", kind, convert)
+        read = document.read_part(own, "", kind, convert)
+        tables |= {name: (table, file) for name, table in read.items()}
+    every = (
+        (name, Record(name, _completed(table, shared, file), file))
+        for name, (table, file) in tables.items()
+    )
     return dict(sorted(every, key=lambda row: (row[1].layout.domain, row[1].layout.record)))
 
 
-def _completed(table: RecordTable, shared: Mapping[str, RecordTable]) -> RecordTable:
+def _completed(table: RecordTable, shared: Mapping[str, RecordTable], file: str) -> RecordTable:
     """A table with what those that it uses have beside it."""
     own, default = asdict(table), asdict(RecordTable())
     for name in table.use:
-        for key, value in asdict(_completed(shared[name], shared)).items():
+        if name not in shared:
+            raise unknown("shared table", name, shared, place=file)
+        for key, value in asdict(_completed(shared[name], shared, file)).items():
             if isinstance(value, dict):
                 own[key] = {**value, **own[key]}
             elif own[key] == default[key]:

@@ -23,7 +23,7 @@ from cpmon.generate.encode.container import (
 )
 from cpmon.generate.encode.encoder import ebcdic, encode_events
 from cpmon.generate.encode.frames import FRAME, Block, event_frames, sample_frames, set_domains
-from cpmon.generate.records.definition import EventBatch
+from cpmon.generate.records.events import EventBatch
 from cpmon.ingest import ingest
 from cpmon.ingest.findings import Code
 from cpmon.schemas import CpmonError, layout
