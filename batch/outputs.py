@@ -10,9 +10,9 @@ import duckdb
 
 from ..config import Settings
 from ..config.shifts import find_zone
-from ..reduce.compare.comparison import compare
+from ..reduce.compare.comparison_table import compare
+from ..reduce.compare.rendering import render_comparison
 from ..reduce.compare.spec_file import load_spec
-from ..reduce.compare.table_text import render_comparison
 from ..reduce.reports.report import report
 from ..reduce.reports.report_text import render_report
 from ..reduce.rules.exceptions import exceptions

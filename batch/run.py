@@ -19,8 +19,10 @@ from ..config import Settings
 from ..config.shifts import find_zone
 from ..reduce.reductions.reductions import reductions
 from ..reduce.reports.reducing import reduce
-from ..reduce.rules.exceptions import exceptions_of, load_rules, scope_of
+from ..reduce.rules.exceptions import exceptions_of
 from ..reduce.rules.rule import Severity
+from ..reduce.rules.rule_file import load_rules
+from ..reduce.rules.scope import scope_of
 from ..schemas.errors import BusyError, CpmonError, StoreError
 from ..store import Store
 from ..store.catalogue.gathered import gathered
@@ -178,7 +180,7 @@ class BatchRunner:
             since, until = self._bounds(system, days)
             scopes.append(Scope(system, since.replace(tzinfo=None), until.replace(tzinfo=None)))
         for validation in validate_spans(self.store, scopes, self.settings):
-            system = str(validation.scope.system)
+            system = str(validation.coverage.scope.system)
             for outcome in validation.of(Status.FAILED):
                 severity, rule = str(outcome.rule.severity), outcome.rule.id
                 result.validation[severity] += 1

@@ -1,9 +1,10 @@
 """SQL reductions over the store, comparison tables and their rendering."""
 
-from .compare.comparison import Cell, ComparisonTable, compare
+from .compare.comparison_table import Cell, ComparisonTable, compare
+from .compare.rendering import render_comparison
+from .compare.run_comparison import RunComparison, compare_runs
 from .compare.spec import Spec
 from .compare.spec_file import load_spec, parse_spec, spec_names
-from .compare.table_text import render_comparison
 from .reductions.reductions import ReducedColumn, Reduction, reduction, reductions
 from .render.render import render
 from .reports.report import ReportResult, find_report, report, report_names
@@ -15,8 +16,10 @@ __all__ = [
     "ReducedColumn",
     "Reduction",
     "ReportResult",
+    "RunComparison",
     "Spec",
     "compare",
+    "compare_runs",
     "find_report",
     "load_spec",
     "parse_spec",

@@ -83,21 +83,11 @@ def _compared(
     table: str | None, store: Path, base: str | None, runs: tuple[str, ...], form: str
 ) -> bytes:
     """The comparison, rendered; a page has a chart of the runs as well."""
-    from ...reduce import compare, load_spec, render_comparison
-    from ...reduce.compare.table_html import runs_page, table_page
-    from ...reduce.compare.two_runs import compare_runs
-    from ...reduce.compare.two_runs_text import render_runs
+    from ...reduce import compare, compare_runs, load_spec, render_comparison
     from ...reduce.page.figure import runs_figure
 
     spec = load_spec(table) if table is not None else None
     with opened(store) as connection:
-        if spec is None:
-            among = compare_runs(connection, runs, base)
-            if form == "html":
-                shown = [run.run_id for run in (among.base, *among.runs)]
-                return runs_page(among, runs_figure(connection, shown))
-            return render_runs(among, form)
-        found = compare(connection, spec)
-        if form == "html":
-            return table_page(found, runs_figure(connection, [run.run_id for run in found.runs]))
-        return render_comparison(found, form)
+        comparison = compare(connection, spec) if spec else compare_runs(connection, runs, base)
+        figure = runs_figure(connection, comparison.run_ids) if form == "html" else ""
+    return render_comparison(comparison, form, figure)

@@ -63,10 +63,10 @@ def command(
       cpmon validate --store perf/ --rows useact.counters --format csv
       cpmon validate --store perf/ --html -o validation.html
     """
-    from ...reduce.rules.exceptions import scope_of
+    from ...reduce.rules.scope import scope_of
     from ...reduce.validation import find_rule, load_rules, offending, validate
     from ...reduce.validation.narrow import narrowed
-    from ...reduce.validation.outcome_text import render_rules
+    from ...reduce.validation.rendering import render_rules
     from ...store import Store
     from ..main import Status
 
@@ -102,11 +102,10 @@ def _check(rows: str | None, sql: bool, html: bool, output: Path | None) -> None
 
 def _deliver(result: Validation, html: bool, form: str, output: Path | None) -> None:
     """Print a result, or write it as a page."""
-    from ...reduce.validation.outcome_text import render_validation
-    from ...reduce.validation.page import render_page
+    from ...reduce.validation.rendering import render_validation
 
     if html and output is not None:
-        write_file(output, render_page(result))
+        write_file(output, render_validation(result, "html"))
     else:
         deliver(render_validation(result, form), output, form)
 

@@ -78,7 +78,6 @@ def _reduce(store: Path) -> None:
 def _tables(store: Path, output: Path) -> list[Path]:
     """Print every table; write it, a report and a page in all forms that a reader may want."""
     from ...reduce import compare, reductions, render_comparison, render_report, report, spec_names
-    from ...reduce.compare.table_html import table_page
     from ...reduce.page.figure import runs_figure
     from ...reduce.page.page import write_pages
     from ...store import Store, connect
@@ -88,9 +87,9 @@ def _tables(store: Path, output: Path) -> list[Path]:
         for name in spec_names():
             table = compare(connection, name)
             click.echo(render_comparison(table, "text"))
-            figure = runs_figure(connection, [run.run_id for run in table.runs])
-            forms = {suffix: render_comparison(table, form) for form, suffix in FORMS.items()}
-            for suffix, data in {**forms, "html": table_page(table, figure)}.items():
+            figure = runs_figure(connection, table.run_ids)
+            for form, suffix in {**FORMS, "html": "html"}.items():
+                data = render_comparison(table, form, figure)
                 written.append(output / f"{name}.{suffix}")
                 write_file(written[-1], data)
         name, run = REPORT

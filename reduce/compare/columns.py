@@ -1,4 +1,4 @@
-"""The columns of a comparison table: what each run prints in every row, before ratios and claims.
+"""The columns of a comparison table: what each run prints in every row, before ratios.
 
 A measured run prints its figures, a difference of runs the differences of their samples, a change
 by how many percent one run differs from another.
@@ -13,9 +13,8 @@ from typing import Any
 
 from ..reductions.reductions import reduction
 from ..render.printing import Printed, blank, percentage, show
-from .row import Row
 from .samples import Samples, difference, quotient, statistic
-from .spec import Change, Difference, Spec
+from .spec import Change, Difference, Row, Spec
 
 Values = Mapping[str, Any]
 Column = dict[str, Printed]
@@ -55,7 +54,7 @@ def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
     """
     made = next((d for d in spec.differences if d.run == run), None)
     if made is None:
-        return {n: value * row.scale for n, value in figures.of(run, row.samples).items()}
+        return {n: value * row.factor for n, value in figures.of(run, row.samples).items()}
     measures = row.quotient or (row.samples,)
     parts = []
     for measure in measures:
@@ -64,7 +63,7 @@ def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
             return {}
         parts.append(difference(these, those))
     found = quotient(parts[0], parts[1]) if row.quotient else parts[0]
-    return {n: value * row.scale for n, value in found.items()}
+    return {n: value * row.factor for n, value in found.items()}
 
 
 def _measured(spec: Spec, run: str, figures: Figures) -> Column:
@@ -86,7 +85,7 @@ def _cell(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
     """A cell that does not depend on others."""
     if row.measure:
         value = figures.summary[run][row.measure]
-        return show(value, row.form, scale=row.scale, reason=_absence(row))
+        return show(value, row.form, scale=row.factor, reason=_absence(row))
     if row.attribute:
         said = figures.attributes.get(run, {}).get(row.attribute)
         missing = blank(f"{row.label}: run {run} has no attribute {row.attribute}")
@@ -95,7 +94,7 @@ def _cell(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
         values = figures.of(run, row.total).values()
         reason = f"{row.label}: run {run} has no {row.total}"
         total = sum(values, Decimal(0)) if values else None
-        return show(total, row.form, scale=row.scale, reason=reason)
+        return show(total, row.form, scale=row.factor, reason=reason)
     return _statistic(spec, row, run, figures)
 
 

@@ -1,123 +1,33 @@
-"""Specs of comparison tables from TOML: those of `tables/`, and those that users write.
+"""Specs of comparison tables: those of `tables/`, and those that users write.
 
-`docs/comparisons.md` describes the keys. One key of a row names the source of its values:
-`measure`, `samples`, `total`, `attribute`, `plus` or `minus`.
+msgspec reads the keys; what they say together is checked here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
-from msgspec import Meta
-
-from ...config import Document, Table
-from ...config.values import Names, Text, converter
+from ...config import Document
+from ...config.values import converter
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, nearest, unknown
 from ..reductions.reductions import reduction
-from ..render.printing import Format, Style, exact
-from .claim import Claim, Wording
-from .row import NOT_MEASURED, SOURCES, Row
+from .change_statement import Wording
 from .samples import MEASURES
-from .spec import Change, Difference, Spec
-from .step import Cells, Operand, Step
+from .spec import BASE_OF_RUN, KINDS, SOURCES, Change, Difference, Row, Spec
+from .step import OPERATIONS
 
-BASE_OF_RUN = "run"
-KINDS = ("measure", "samples", "total", "attribute", "plus", "minus")
-OPERATIONS = ("divide", "minus")
+NOT_MEASURED = frozenset({"run_id", "system", "since", "until", "base_run_id", "cp_level"})
+"""Columns of run_summary that are texts and times: they can stand in the header, not in a row."""
 OPERANDS = "two of: a number, the label of a step above, { row = LABEL, of = [RUN, ...] }"
 MOST_SCALE = 10**9
 
-Digits = Annotated[int, Meta(ge=0, le=9)]
-
-
-class RowKeys(Table, frozen=True):
-    """A row of a group."""
-
-    label: Text
-    source: Text | None = None
-    style: Style = Style.FIXED
-    digits: Digits = 0
-    scale: int | float = 1
-    measure: Text | None = None
-    samples: Text | None = None
-    total: Text | None = None
-    attribute: Text | None = None
-    plus: Names | None = None
-    minus: Names | None = None
-    whole: bool = False
-    quotient: Names | None = None
-    texts: dict[str, Text] = msgspec.field(default_factory=dict)
-    notes: dict[str, Text] = msgspec.field(default_factory=dict)
-
-
-class GroupKeys(Table, frozen=True):
-    """Rows that stand together."""
-
-    rows: list[RowKeys] = msgspec.field(default_factory=list)
-
-
-class ClaimKeys(Table, frozen=True):
-    """A statement on two runs."""
-
-    label: Text
-    row: Text
-    run: Text
-    base: Text
-    wording: Wording = Wording.WORDS
-    digits: Digits = 0
-    significant: Digits = 0
-    table: Text | None = None
-
-
-class StepKeys(Table, frozen=True):
-    """A step of a calculation."""
-
-    label: Text
-    about: Text
-    table: Text
-    digits: Annotated[int, Meta(ge=-9, le=9)] = 0
-    divide: Any = None
-    minus: Any = None
-
-
-class DifferenceKeys(Table, frozen=True):
-    """A column that is the difference of two runs."""
-
-    run: Text
-    of: Text
-    less: Text
-
-
-class ChangeKeys(Table, frozen=True):
-    """A column that is the change from one run to another."""
-
-    run: Text
-    of: Text
-    base: Text
-
-
-class SpecKeys(Table, frozen=True):
-    """A spec."""
-
-    name: Text
-    runs: Names
-    title: Text | None = None
-    base: Any = BASE_OF_RUN
-    header: Names = Names(("cp_level", "users", "processors"))
-    groups: list[GroupKeys] = msgspec.field(default_factory=list)
-    ratios: bool = True
-    names: dict[str, Text] = msgspec.field(default_factory=dict)
-    claims: list[ClaimKeys] = msgspec.field(default_factory=list)
-    claims_table: Text | None = None
-    differences: list[DifferenceKeys] = msgspec.field(default_factory=list)
-    changes: list[ChangeKeys] = msgspec.field(default_factory=list)
-    steps: list[StepKeys] = msgspec.field(default_factory=list)
+Mistake = tuple[str, str, object]
+"""Dotted key, what it may be, and what it is."""
 
 
 def spec_names() -> list[str]:
@@ -138,7 +48,7 @@ def load_spec(name: str | Path) -> Spec:
     path = Path(name)
     if path.suffix != ".toml":
         raise unknown("comparison table", str(name), shipped)
-    return _Reader(Document.load(path, "the table spec")).spec()
+    return _read(Document.load(path, "the table spec"))
 
 
 def parse_spec(text: str, file: str) -> Spec:
@@ -147,7 +57,7 @@ def parse_spec(text: str, file: str) -> Spec:
     Raises:
         CpmonError: it is no TOML, or a key is missing, unknown or wrong.
     """
-    return _Reader(Document(text, file, "the table spec")).spec()
+    return _read(Document(text, file, "the table spec"))
 
 
 def _shipped() -> dict[str, Traversable]:
@@ -159,217 +69,155 @@ def _shipped() -> dict[str, Traversable]:
     }
 
 
-class _Reader:
-    """A document being read: what its keys say is checked against each other."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._keys = document.read(SpecKeys, converter(Path()))
-
-    def spec(self) -> Spec:
-        keys = self._keys
-        if not keys.runs:
-            raise self._wrong("runs", "at least one run", [])
-        differences = [Difference(d.run, d.of, d.less) for d in keys.differences]
-        changes = [Change(c.run, c.of, c.base) for c in keys.changes]
-        self._check_computed(differences, changes)
-        runs = tuple(
-            dict.fromkeys([*keys.runs, *(run for d in differences for run in (d.of, d.less))])
-        )
-        groups = tuple(self._groups())
-        rows = {row.label: row for group in groups for row in group}
-        block = keys.claims_table or f"{keys.name}_claims"
-        spec = Spec(
-            name=keys.name,
-            title=keys.title or keys.name,
-            runs=keys.runs,
-            bases=self._bases(),
-            header=keys.header,
-            groups=groups,
-            ratios=keys.ratios,
-            claims=tuple(self._claims(rows, runs, block)),
-            claims_table=block,
-            names=self._of_runs(keys.names, "names"),
-            differences=tuple(differences),
-            changes=tuple(changes),
-            steps=tuple(self._steps(rows, runs)),
-        )
-        blocks = {claim.table for claim in spec.claims} | {step.table for step in spec.steps}
-        if blocks & {keys.name, f"{keys.name}_ratios"}:
-            allowed = "for claims and steps other blocks than the table's own"
-            raise self._wrong("claims_table", allowed, block)
-        if len(set(spec.columns)) < len(keys.runs):
-            raise self._wrong("names", "a name for one column each", keys.names)
-        return spec
-
-    def _wrong(self, key: str, allowed: str, value: object) -> CpmonError:
-        return CpmonError(
+def _read(document: Document) -> Spec:
+    spec = document.read(Spec, converter(Path()))
+    for key, allowed, value in _mistakes(spec):
+        raise CpmonError(
             f"{key} has a wrong value",
-            place=self._document.place(key),
+            place=document.place(key),
             expected=allowed,
             found="nothing" if value is None else repr(value),
         )
-
-    def _bases(self) -> dict[str, str] | None:
-        """Run -> the run that it is compared with; None where the run files say."""
-        base, runs = self._keys.base, self._keys.runs
-        if base == BASE_OF_RUN:
-            return None
-        if base in runs:
-            return dict.fromkeys(runs, base)
-        if (
-            isinstance(base, dict)
-            and base.keys() == {*runs}
-            and all(b in runs for b in base.values())
-        ):
-            return dict(base)
-        allowed = f'one of {", ".join(runs)}; a base for each of these; or "{BASE_OF_RUN}"'
-        raise self._wrong("base", allowed, base)
-
-    def _of_runs(self, texts: Mapping[str, str], key: str) -> dict[str, str]:
-        """Texts by run, which must be some of the table's."""
-        if not texts.keys() <= {*self._keys.runs}:
-            allowed = f"a text for some of {', '.join(self._keys.runs)}"
-            raise self._wrong(key, allowed, dict(texts))
-        return dict(texts)
-
-    def _check_computed(self, differences: list[Difference], changes: list[Change]) -> None:
-        """What other columns are computed from must be measured."""
-        runs = self._keys.runs
-        all_computed: Sequence[Difference | Change] = (*differences, *changes)
-        computed = [made.run for made in all_computed]
-        if len(set(computed)) < len(computed):
-            allowed = "each run computed once, as a difference or a change"
-            raise self._wrong("differences", allowed, computed)
-        kinds: dict[str, Sequence[Difference | Change]] = {
-            "differences": differences,
-            "changes": changes,
-        }
-        for key, columns in kinds.items():
-            for number, made in enumerate(columns):
-                if made.run not in runs:
-                    allowed = f"one of the table's runs: {', '.join(runs)}"
-                    raise self._wrong(f"{key}[{number}].run", allowed, made.run)
-                sources = (made.of, made.less if isinstance(made, Difference) else made.base)
-                if {*sources} & {*computed}:
-                    raise self._wrong(key, "of measured runs, not of computed ones", sources)
-
-    def _groups(self) -> Iterator[tuple[Row, ...]]:
-        above: list[str] = []
-        for number, group in enumerate(self._keys.groups):
-            rows = []
-            for place, row in enumerate(group.rows):
-                rows.append(self._row(row, f"groups[{number}].rows[{place}]", above))
-                above.append(row.label)
-            yield tuple(rows)
-        if not above:
-            raise self._wrong("groups", "at least one group with a row", None)
-
-    def _row(self, row: RowKeys, key: str, above: Sequence[str]) -> Row:
-        if row.label in above:
-            raise self._wrong(f"{key}.label", "a label that no row above has", row.label)
-        kinds = [kind for kind in KINDS if getattr(row, kind) is not None]
-        if len(kinds) != 1:
-            allowed = "one of measure, samples, total, attribute, plus and minus"
-            raise self._wrong(f"{key}.measure", allowed, ", ".join(kinds) or None)
-        (kind,) = kinds
-        source = row.source or ("cfg" if kind == "attribute" else "calc")
-        if source not in SOURCES:
-            raise self._wrong(f"{key}.source", ", ".join(SOURCES), source)
-        if not 0 < row.scale <= MOST_SCALE or (
-            row.scale != 1 and kind in ("attribute", "plus", "minus")
-        ):
-            allowed = f"a number up to {MOST_SCALE}, not 0; 1 where nothing is measured"
-            raise self._wrong(f"{key}.scale", allowed, row.scale)
-        if row.quotient and (kind != "samples" or not self._is_quotient(row.quotient)):
-            allowed = "two measures of run_samples: amount and time"
-            raise self._wrong(f"{key}.quotient", allowed, list(row.quotient))
-        self._check_measures(row, key)
-        return Row(
-            label=row.label,
-            source=source,
-            form=Format(row.digits, row.style),
-            measure=row.measure or "",
-            samples=row.samples or "",
-            total=row.total or "",
-            attribute=row.attribute or "",
-            terms=self._terms(row, key, above),
-            scale=row.scale if isinstance(row.scale, int) else exact(row.scale),
-            whole=row.whole,
-            quotient=row.quotient or (),
-            texts=self._of_runs(row.texts, f"{key}.texts"),
-            notes=self._of_runs(row.notes, f"{key}.notes"),
-        )
-
-    def _is_quotient(self, measures: Collection[str]) -> bool:
-        return len(measures) == 2 and {*measures} <= {*MEASURES}
-
-    def _check_measures(self, row: RowKeys, key: str) -> None:
-        columns = [c.name for c in reduction("run_summary").columns if c.name not in NOT_MEASURED]
-        for name, what, known in (
-            ("measure", "a column of run_summary that is a number", columns),
-            ("samples", "a measure of run_samples", MEASURES),
-            ("total", "a measure of run_samples", MEASURES),
-        ):
-            given = getattr(row, name)
-            if given is not None and given not in known:
-                like = nearest(given, known)
-                allowed = f"{what} (did you mean {like}?)" if like else what
-                raise self._wrong(f"{key}.{name}", allowed, given)
-
-    def _terms(self, row: RowKeys, key: str, above: Sequence[str]) -> tuple[tuple[int, str], ...]:
-        """Sign and label of the rows that are added."""
-        for kind, sign in (("plus", 1), ("minus", -1)):
-            labels = getattr(row, kind)
-            if labels is None:
-                continue
-            if not labels or not {*labels} <= {*above}:
-                raise self._wrong(f"{key}.{kind}", "labels of rows above this one", list(labels))
-            return ((1, labels[0]), *((sign, label) for label in labels[1:]))
-        return ()
-
-    def _claims(self, rows: Mapping[str, Row], runs: Sequence[str], block: str) -> Iterator[Claim]:
-        for number, keys in enumerate(self._keys.claims):
-            key = f"claims[{number}]"
-            if keys.row not in rows:
-                raise self._wrong(f"{key}.row", "the label of a row", keys.row)
-            if keys.wording is Wording.CONFIDENCE and not rows[keys.row].samples:
-                raise self._wrong(f"{key}.row", "the label of a row of samples", keys.row)
-            for name in ("run", "base"):
-                if getattr(keys, name) not in runs:
-                    raise self._wrong(f"{key}.{name}", ", ".join(runs), getattr(keys, name))
-            fields = msgspec.structs.asdict(keys)
-            yield Claim(**fields | {"table": keys.table or block})
-
-    def _steps(self, rows: Collection[str], runs: Collection[str]) -> Iterator[Step]:
-        labels: list[str] = []
-        for number, keys in enumerate(self._keys.steps):
-            key = f"steps[{number}]"
-            kinds = [kind for kind in OPERATIONS if getattr(keys, kind) is not None]
-            if len(kinds) != 1:
-                raise self._wrong(f"{key}.divide", "one of divide and minus", kinds or None)
-            given = getattr(keys, kinds[0])
-            pair = given if isinstance(given, list) else []
-            operands = [_operand(value, labels, rows, runs) for value in pair]
-            if len(operands) != 2 or operands[0] is None or operands[1] is None:
-                raise self._wrong(f"{key}.{kinds[0]}", OPERANDS, given)
-            if keys.label in labels:
-                raise self._wrong(f"{key}.label", "a label that no step above has", keys.label)
-            labels.append(keys.label)
-            pair_of = (operands[0], operands[1])
-            yield Step(keys.label, keys.about, kinds[0], pair_of, keys.digits, keys.table)
+    return spec
 
 
-def _operand(
+def _mistakes(spec: Spec) -> Iterator[Mistake]:
+    """What contradicts itself, or names what is not there."""
+    if not spec.runs:
+        yield "runs", "at least one run", []
+    yield from _mistakes_of_columns(spec)
+    above: list[str] = []
+    for number, group in enumerate(spec.groups):
+        for place, row in enumerate(group.rows):
+            yield from _mistakes_of_row(row, f"groups[{number}].rows[{place}]", above, spec)
+            above.append(row.label)
+    if not above:
+        yield "groups", "at least one group with a row", None
+    yield from _mistakes_of_base(spec)
+    yield from _mistakes_of_statements(spec)
+    yield from _mistakes_of_runs(spec, "names", spec.names)
+    yield from _mistakes_of_steps(spec)
+    own = spec.statement_blocks & {spec.name, spec.ratios_table}
+    if own:
+        yield "claims_table", "for claims and steps other blocks than the table's own", own.pop()
+    if len(set(spec.columns)) < len(spec.runs):
+        yield "names", "a name for one column each", spec.names
+
+
+def _mistakes_of_base(spec: Spec) -> Iterator[Mistake]:
+    base, runs = spec.base, spec.runs
+    each = isinstance(base, dict) and base.keys() == {*runs}
+    if base != BASE_OF_RUN and base not in runs and not (each and _all_in(base.values(), runs)):
+        yield "base", f'one of {", ".join(runs)}; a base for each of these; or "run"', base
+
+
+def _all_in(values: Collection[Any], known: Collection[str]) -> bool:
+    return all(value in known for value in values)
+
+
+def _mistakes_of_runs(spec: Spec, key: str, texts: dict[str, Any]) -> Iterator[Mistake]:
+    if not _all_in(texts, spec.runs):
+        yield key, f"a text for some of {', '.join(spec.runs)}", dict(texts)
+
+
+def _mistakes_of_columns(spec: Spec) -> Iterator[Mistake]:
+    """What other columns are computed from must be measured."""
+    computed = [column.run for column in spec.computed]
+    if len(set(computed)) < len(computed):
+        yield "differences", "each run computed once, as a difference or a change", computed
+    columns: dict[str, Sequence[Difference | Change]]
+    columns = {"differences": spec.differences, "changes": spec.changes}
+    for key in columns:
+        for number, column in enumerate(columns[key]):
+            if column.run not in spec.runs:
+                allowed = f"one of the table's runs: {', '.join(spec.runs)}"
+                yield f"{key}[{number}].run", allowed, column.run
+            if {*column.sources} & {*computed}:
+                yield key, "of measured runs, not of computed ones", column.sources
+
+
+def _mistakes_of_row(row: Row, key: str, above: Sequence[str], spec: Spec) -> Iterator[Mistake]:
+    if row.label in above:
+        yield f"{key}.label", "a label that no row above has", row.label
+    kinds = [kind for kind in KINDS if getattr(row, kind) not in (None, "")]
+    if len(kinds) != 1:
+        allowed = "one of measure, samples, total, attribute, plus and minus"
+        yield f"{key}.measure", allowed, ", ".join(kinds) or None
+    if row.source_tag not in SOURCES:
+        yield f"{key}.source", ", ".join(SOURCES), row.source
+    is_measured = kinds[0] in ("measure", "samples", "total")
+    if not 0 < row.scale <= MOST_SCALE or (row.scale != 1 and not is_measured):
+        allowed = f"a number up to {MOST_SCALE}, not 0; 1 where nothing is measured"
+        yield f"{key}.scale", allowed, row.scale
+    is_pair = len(row.quotient) == 2 and _all_in(row.quotient, MEASURES)
+    if row.quotient and not (row.samples and is_pair):
+        yield f"{key}.quotient", "two measures of run_samples: amount and time", [*row.quotient]
+    yield from _mistakes_of_measures(row, key)
+    for kind in ("plus", "minus"):
+        labels = getattr(row, kind)
+        if labels is not None and not (labels and _all_in(labels, above)):
+            yield f"{key}.{kind}", "labels of rows above this one", list(labels)
+    yield from _mistakes_of_runs(spec, f"{key}.texts", row.texts)
+    yield from _mistakes_of_runs(spec, f"{key}.notes", row.notes)
+
+
+def _mistakes_of_measures(row: Row, key: str) -> Iterator[Mistake]:
+    columns = [c.name for c in reduction("run_summary").columns if c.name not in NOT_MEASURED]
+    for name, what, known in (
+        ("measure", "a column of run_summary that is a number", columns),
+        ("samples", "a measure of run_samples", MEASURES),
+        ("total", "a measure of run_samples", MEASURES),
+    ):
+        given = getattr(row, name)
+        if given and given not in known:
+            like = nearest(given, known)
+            yield f"{key}.{name}", f"{what} (did you mean {like}?)" if like else what, given
+
+
+def _sources(spec: Spec) -> tuple[str, ...]:
+    """The runs whose cells statements and steps may name."""
+    return (*spec.runs, *(run for d in spec.differences for run in d.sources))
+
+
+def _mistakes_of_statements(spec: Spec) -> Iterator[Mistake]:
+    rows, runs = {row.label: row for row in spec.rows}, tuple(dict.fromkeys(_sources(spec)))
+    for number, statement in enumerate(spec.claims):
+        key = f"claims[{number}]"
+        row = rows.get(statement.row)
+        if row is None:
+            yield f"{key}.row", "the label of a row", statement.row
+        elif statement.wording is Wording.CONFIDENCE and not row.samples:
+            yield f"{key}.row", "the label of a row of samples", statement.row
+        for name, run in (("run", statement.run), ("base", statement.base)):
+            if run not in runs:
+                yield f"{key}.{name}", ", ".join(runs), run
+
+
+def _mistakes_of_steps(spec: Spec) -> Iterator[Mistake]:
+    labels: list[str] = []
+    rows, runs = [row.label for row in spec.rows], _sources(spec)
+    for number, step in enumerate(spec.steps):
+        key = f"steps[{number}]"
+        operations = [name for name in OPERATIONS if getattr(step, name) is not None]
+        if len(operations) != 1:
+            yield f"{key}.divide", "one of divide and minus", operations or None
+        operands = getattr(step, operations[0])
+        is_pair = isinstance(operands, list) and len(operands) == 2
+        if not is_pair or not all(_is_operand(o, labels, rows, runs) for o in operands):
+            yield f"{key}.{operations[0]}", OPERANDS, operands
+        if step.label in labels:
+            yield f"{key}.label", "a label that no step above has", step.label
+        labels.append(step.label)
+
+
+def _is_operand(
     value: Any, steps: Collection[str], rows: Collection[str], runs: Collection[str]
-) -> Operand | None:
-    """An operand; None if it is none."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return exact(value)
+) -> bool:
+    if isinstance(value, int | float):
+        return not isinstance(value, bool)
     if isinstance(value, str):
-        return value if value in steps else None
-    if not isinstance(value, dict) or value.keys() != {"row", "of"} or value["row"] not in rows:
-        return None
+        return value in steps
+    if not isinstance(value, dict) or value.keys() != {"row", "of"}:
+        return False
     of = value["of"]
-    known = isinstance(of, list) and of and all(run in runs for run in of)
-    return Cells(value["row"], tuple(of)) if known else None
+    return value["row"] in rows and isinstance(of, list) and bool(of) and _all_in(of, runs)

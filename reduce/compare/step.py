@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
+from typing import Annotated, Any
 
-from ..render.printing import Printed, blank, fixed
+from msgspec import Meta
+
+from ...config import Table
+from ...config.values import Text
+from ..render.printing import Printed, blank, exact, fixed
 from .samples import mean, quotient_of
 
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """An operand: the mean of what some runs print in a row."""
-
-    row: str
-    of: tuple[str, ...]
+OPERATIONS = ("divide", "minus")
 
 
-Operand = Decimal | str | Cells
-"""A number, the label of a step above, or printed cells."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Table, frozen=True):
     """Two operands and what is done with them; later steps go on with what is printed.
 
-    `about` stands where other cells have their run; `digits` are decimals, or places before the
-    point if negative. `table` is the block that the cell stands in.
+    An operand is a number, the label of a step above, or a table with a row and some runs (`of`):
+    the mean of their printed cells. `about` stands where other cells have their run; `digits` are
+    decimals, or places before the point if negative. `table` is the block that the cell stands in.
     """
 
-    label: str
-    about: str
-    operation: str
-    operands: tuple[Operand, Operand]
-    digits: int
-    table: str
+    label: Text
+    about: Text
+    table: Text
+    digits: Annotated[int, Meta(ge=-9, le=9)] = 0
+    divide: Any = None
+    minus: Any = None
 
     def cell(
         self, printed: Mapping[str, Mapping[str, Printed]], done: Mapping[str, Printed]
@@ -46,36 +40,32 @@ class Step:
             printed: run -> row label -> cell.
             done: the steps above, by label.
         """
-        values = []
-        for operand in self.operands:
-            found = _value(operand, printed, done)
-            if isinstance(found, str):
-                return blank(found)
-            values.append(found)
-        first, second = values
-        if self.operation == "divide" and second.is_zero():
+        numbers: list[Decimal] = []
+        for operand in self.divide or self.minus:
+            value = _value(operand, printed, done)
+            if isinstance(value, str):
+                return blank(value)
+            numbers.append(value)
+        first, second = numbers
+        if self.divide and second.is_zero():
             return blank(f"{self.label}: divides by zero")
-        exactly = first - second if self.operation == "minus" else quotient_of(first, second)
-        rounded = fixed(exactly, self.digits)
+        rounded = fixed(quotient_of(first, second) if self.divide else first - second, self.digits)
         return Printed(f"{rounded:f}", rounded)
 
 
 def _value(
-    operand: Operand,
-    printed: Mapping[str, Mapping[str, Printed]],
-    done: Mapping[str, Printed],
+    operand: Any, printed: Mapping[str, Mapping[str, Printed]], done: Mapping[str, Printed]
 ) -> Decimal | str:
     """The number that an operand stands for, or why there is none."""
-    if isinstance(operand, Decimal):
-        return operand
-    cells = [done[operand]] if isinstance(operand, str) else _cells(operand, printed)
+    if isinstance(operand, str):
+        cells = [done[operand]]
+    elif isinstance(operand, dict):
+        cells = [printed[run][operand["row"]] for run in operand["of"]]
+    else:
+        return exact(operand)
     values = []
     for cell in cells:
         if cell.value is None:
             return cell.reason or f"{cell.text} is no number"
         values.append(cell.value)
     return mean(values)
-
-
-def _cells(operand: Cells, printed: Mapping[str, Mapping[str, Printed]]) -> list[Printed]:
-    return [printed[run][operand.row] for run in operand.of]

@@ -1,10 +1,14 @@
-"""What a chart shows, as data: columns of reports over time, or of the greatest objects."""
+"""What a page draws, as data: `page.toml` has the charts and the tiles, in order."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from enum import StrEnum
+from importlib.resources import files
+from pathlib import Path
 
+from ...config import Document, Table
+from ...config.values import converter
 from ..metrics import metric_of
 from ..metrics.report_shape import Report, ReportColumn
 from ..reports.report_set import REPORTS
@@ -19,21 +23,25 @@ class Kind(StrEnum):
     BARS = "bars"
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """One series: a column of a report, called `label`.
+class Series(Table, frozen=True):
+    """One series of a chart: a column of a report, called `label`.
 
-    `color` is a name of `drawing.COLORS`; empty takes the next of the palette.
+    `color` is a name of `html.COLORS`; empty takes the next of the palette.
     """
 
     report: str
     column: str
-    label: str
+    label: str = ""
     color: str = ""
 
+    @property
+    def is_known(self) -> bool:
+        """Whether there are the report and the column."""
+        report = REPORTS.get(self.report)
+        return report is not None and any(c.name == self.column for c in report.columns)
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+
+class Chart(Table, frozen=True):
     """A chart of a page.
 
     Attributes:
@@ -49,7 +57,7 @@ class Chart:
     name: str
     title: str
     about: str
-    series: tuple[Drawn, ...]
+    series: Sequence[Series]
     kind: Kind = Kind.LINES
     top: int = 0
     rule: str = ""
@@ -61,13 +69,39 @@ class Chart:
         """The unit of all values, after the scale of their columns."""
         if self.axis is not None:
             return self.axis
-        first = self.series[0]
-        return metric_of(REPORTS[first.report].reduction, first.column).unit
+        return unit_of(self.series[0].report, self.series[0].column)
+
+
+class Tile(Table, frozen=True):
+    """A figure of a report at the head of a page.
+
+    `rule` is one of the exceptions, whose limit it is held against. Of a report by time the mean
+    is shown and the intervals over the limit are counted, of one by object the greatest and the
+    objects over it. `noun` stands for the unit of the metric.
+    """
+
+    label: str
+    report: str
+    column: str
+    rule: str = ""
+    noun: str | None = None
 
     @property
-    def reports(self) -> tuple[str, ...]:
-        """The reports it draws from."""
-        return tuple(dict.fromkeys(drawn.report for drawn in self.series))
+    def unit(self) -> str:
+        """The unit of the metric, if the tile does not say what is counted."""
+        return unit_of(self.report, self.column) if self.noun is None else self.noun
+
+
+class Page(Table, frozen=True):
+    """What is on every page."""
+
+    charts: list[Chart]
+    tiles: list[Tile]
+
+
+def unit_of(report: str, column: str) -> str:
+    """The unit in which a column of a report is printed."""
+    return metric_of(REPORTS[report].reduction, column).unit
 
 
 def column_of(report: Report, name: str) -> ReportColumn:
@@ -75,7 +109,6 @@ def column_of(report: Report, name: str) -> ReportColumn:
     return next(column for column in report.columns if column.name == name)
 
 
-def known(drawn: Drawn) -> bool:
-    """Whether there are the report and the column."""
-    report = REPORTS.get(drawn.report)
-    return report is not None and any(c.name == drawn.column for c in report.columns)
+_TEXT = (files(__package__) / "page.toml").read_text(encoding="utf-8")
+_PAGE = Document(_TEXT, "page.toml", "the page").read(Page, converter(Path()))
+CHARTS, TILES = _PAGE.charts, _PAGE.tiles

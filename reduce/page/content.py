@@ -17,14 +17,11 @@ from ..reductions.reductions import reduction
 from ..reports.report import ReportResult, report
 from ..reports.report_set import REPORTS
 from ..rules.exceptions import Exceptions, exceptions
-from .chart import Chart, known
-from .chart_set import CHARTS
+from .chart import CHARTS, TILES, Chart
 from .drawing import over_time, svg
-from .hover import hover_values
-from .listing import Listing, listing
-from .points import read_points
-from .short import short_report
-from .tiles import TILES, Shown, shown_tiles
+from .listing import Listing, listing, short_report
+from .points import hover_values, read_points
+from .tiles import Shown, shown_tiles
 from .window import Window
 
 MOST_EPISODES = 500
@@ -169,7 +166,7 @@ def _figures(
 ) -> list[Figure]:
     drawn = []
     for chart in CHARTS:
-        if not any(known(series) for series in chart.series):
+        if not any(series.is_known for series in chart.series):
             continue
         points = read_points(con, chart, window.span, by)
         if points.is_empty:

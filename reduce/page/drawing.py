@@ -1,7 +1,7 @@
 """Points to SVG and PNG by Vega-Lite, at the time of writing: what is written needs no script.
 
-An SVG carries the colours of paper. A page repaints them by their values (`COLORS`), so that the
-same drawing reads on a dark screen.
+An SVG carries the colours of paper. A page repaints them by their values (`html.COLORS`), so that
+the same drawing reads on a dark screen.
 """
 
 from __future__ import annotations
@@ -14,28 +14,11 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from ...schemas.printable import printable
+from ..render.html import COLORS
 from ..reports.report_sql import TIME
 from .chart import Chart, Kind
 from .points import Points
 
-COLORS = {
-    "c1": "#2a78d6",
-    "c2": "#d9581f",
-    "c3": "#149467",
-    "c4": "#b97a00",
-    "c5": "#c9548a",
-    "c6": "#4a3aa7",
-    "c7": "#2b7a2b",
-    "c8": "#d03b3b",
-    "rest": "#c9c8c0",
-    "ink-2": "#52514e",
-    "ink-3": "#6f6e69",
-    "grid": "#e4e3dc",
-    "line": "#c3c2b7",
-    "bad": "#b42525",
-    "surface": "#fdfdfc",
-}
-"""The colours of a drawing by the names that the pages' style has for them; all differ."""
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 WIDTH, HEIGHT = 640, 200
@@ -75,15 +58,6 @@ CONFIG: dict[str, Any] = {
 
 _SIZE = re.compile(r'^<svg\b[^>]*?\bwidth="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"[^>]*>')
 _NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-
-
-def repaint() -> str:
-    """Style rules that give the colours of drawings the values of a page's properties."""
-    return "".join(
-        f'svg [{part}="{value}"]{{{part}:var(--{name})}}\n'
-        for name, value in COLORS.items()
-        for part in ("fill", "stroke")
-    )
 
 
 def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import duckdb
 import pyarrow as pa
 
-from .chart import Chart, Drawn, Kind
+from .chart import Chart, Kind, Series
 from .drawing import bars, svg
 from .points import Points
 
@@ -16,8 +16,8 @@ FIGURE = Chart(
     "Master and average processor utilization",
     "Utilization of the master processor and the mean of all processors, for each run.",
     (
-        Drawn("run_summary", "master_total_util", "Master processor", "c2"),
-        Drawn("run_summary", "total_util", "Average", "c1"),
+        Series("run_summary", "master_total_util", "Master processor", "c2"),
+        Series("run_summary", "total_util", "Average", "c1"),
     ),
     Kind.BARS,
     axis="%",

@@ -6,30 +6,45 @@ drawings are inside, and its policy forbids the browser to fetch anything.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import jinja2
-from markupsafe import Markup
 
 from ...config import Settings
 from ...config.shifts import find_zone
-from ...schemas.printable import for_page
+from ..render.html import html_page
+from ..render.printing import Format, show
 from ..reports.cells import clock
 from .content import read_content
-from .drawing import repaint
 from .figure import runs_figure
-from .index import MEASURES, Line, read_lines
-from .window import file_names, windows
+from .window import Window, file_names, windows
 
 Write = Callable[[Path, bytes], None]
+
+MEASURES = (
+    ("total_util", "Total util", "%", 100, 1),
+    ("master_total_util", "Master util", "%", 100, 1),
+    ("tv_ratio", "T/V ratio", "", 1, 2),
+    ("pct_spin", "Spin time", "%", 100, 3),
+    ("users_logged_on", "Users", "", 1, 0),
+    ("dasd_page_rate", "DASD pages", "/s", 1, 0),
+    ("xstor_page_rate", "Xstor pages", "/s", 1, 0),
+)
+"""Column of `run_summary`, heading, unit, factor, decimals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A page: its window, its file, and the texts of MEASURES (empty where not known)."""
+
+    window: Window
+    file: str
+    figures: tuple[str, ...]
 
 
 def write_pages(  # noqa: PLR0913 - each is an option of the command
@@ -99,30 +114,8 @@ def _systems(con: duckdb.DuckDBPyConnection, lines: Sequence[Line]) -> list[_Sys
 
 def rendered(template: str, **values: Any) -> bytes:
     """A template of `templates/` filled in, every text escaped."""
-    text = _environment().get_template(template).render(**values)
-    return for_page(text).encode()
-
-
-@functools.cache
-def _environment() -> jinja2.Environment:
-    place = files(__package__).joinpath("templates")
-
-    def read(name: str) -> str:
-        return place.joinpath(name).read_text(encoding="utf-8")
-
-    made = jinja2.Environment(
-        loader=jinja2.FunctionLoader(read),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    made.filters |= {"clock": clock, "in_words": _in_words, "drawing": Markup}
-    made.globals |= {
-        "style": Markup(read("style.css") + repaint()),
-        "script": Markup(read("page.js")),
-    }
-    return made
+    place = f"templates/{template}"
+    return html_page(__package__, place, clock=clock, in_words=_in_words, **values)
 
 
 def _in_words(length: timedelta) -> str:
@@ -132,3 +125,22 @@ def _in_words(length: timedelta) -> str:
         if minutes >= size and minutes % size == 0:
             return f"{minutes // size} {unit}"
     return f"{minutes} minutes"
+
+
+def read_lines(
+    con: duckdb.DuckDBPyConnection, found: Sequence[Window], names: Sequence[str]
+) -> list[Line]:
+    """The lines of the index in the order of the windows."""
+    columns = ", ".join(measure[0] for measure in MEASURES)
+    rows = con.execute(f"SELECT system, run_id, {columns} FROM run_summary").fetchall()
+    known = {(system, run): values for system, run, *values in rows}
+    blank = [None] * len(MEASURES)
+    return [
+        Line(window, name, _texts(known.get((window.system, window.run_id), blank)))
+        for window, name in zip(found, names, strict=True)
+    ]
+
+
+def _texts(values: Sequence[float | None]) -> tuple[str, ...]:
+    both = zip(values, MEASURES, strict=True)
+    return tuple(show(value, Format(m[4]), scale=m[3]).text for value, m in both)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import groupby
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import numpy as np
@@ -18,7 +19,7 @@ from ..reports.cells import cell_text
 from ..reports.levels import source_of
 from ..reports.report_set import END, REPORTS
 from ..reports.report_sql import TIME, Span, lines_sql
-from .chart import Chart, Drawn, column_of, known
+from .chart import Chart, Series, column_of
 
 POINTS = pa.schema([(TIME, pa.timestamp("us")), ("series", pa.string()), ("value", pa.float64())])
 """One row a point; a time without value is NULL and breaks the line."""
@@ -47,7 +48,7 @@ def read_points(
         con: a connection on which the reductions are views.
         by: a point covers the intervals of such a length; None: each interval is one.
     """
-    drawn = [d for d in chart.series if known(d)]
+    drawn = [d for d in chart.series if d.is_known]
     if chart.top:
         read = [_top(con, d, chart.top, span, by) for d in drawn[:1]]
     else:
@@ -57,14 +58,14 @@ def read_points(
     return Points(table, tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables)))
 
 
-def _by_report(drawn: Sequence[Drawn]) -> Iterator[tuple[str, Iterator[Drawn]]]:
+def _by_report(drawn: Sequence[Series]) -> Iterator[tuple[str, Iterator[Series]]]:
     return groupby(drawn, lambda one: one.report)
 
 
 def _together(
     con: duckdb.DuckDBPyConnection,
     name: str,
-    drawn: Sequence[Drawn],
+    drawn: Sequence[Series],
     span: Span,
     by: timedelta | None,
 ) -> list[pa.Table]:
@@ -79,7 +80,7 @@ def _together(
 
 
 def _top(
-    con: duckdb.DuckDBPyConnection, drawn: Drawn, top: int, span: Span, by: timedelta | None
+    con: duckdb.DuckDBPyConnection, drawn: Series, top: int, span: Span, by: timedelta | None
 ) -> list[pa.Table]:
     """A column of the greatest objects over time; a table for each, the greatest first."""
     report = REPORTS[drawn.report]
@@ -146,3 +147,27 @@ def with_gaps(points: pa.Table) -> pa.Table:
     labels = label.take(pa.array(np.zeros(len(behind), np.int64)))
     empty = pa.table([missing, labels, pa.nulls(len(behind), pa.float64())], schema=POINTS)
     return pa.concat_tables([points, empty]).sort_by(TIME)
+
+
+def hover_values(points: Points, zone: ZoneInfo) -> dict[str, Any]:
+    """Times and values of a chart over time, for the script of the page.
+
+    Returns:
+        times: milliseconds since 1970 as the clocks of the zone show them, ascending.
+        names: of the series. values: for each series one for each time, four digits or null.
+    """
+    times = pc.unique(points.table[TIME]).sort()
+    local = pc.local_timestamp(pc.assume_timezone(times, "UTC").cast(pa.timestamp("us", zone.key)))
+    return {
+        "times": pc.floor(pc.divide(local.cast(pa.int64()), 1000.0)).cast(pa.int64()).to_pylist(),
+        "names": list(points.order),
+        "values": [_hover_series(points.table, name, times) for name in points.order],
+    }
+
+
+def _hover_series(table: pa.Table, name: str, times: pa.Array) -> list[float | None]:
+    """The values of one series at all times."""
+    mine = table.filter(pc.equal(table["series"], name))
+    at = pc.index_in(times, mine[TIME].combine_chunks())
+    found = pc.take(mine["value"], at).to_numpy()
+    return [None if np.isnan(value) else float(f"{value:.4g}") for value in found]

@@ -10,38 +10,13 @@ from zoneinfo import ZoneInfo
 
 import pyarrow.compute as pc
 
-from ..metrics import metric_of
 from ..metrics.report_shape import Lines, ReportColumn
 from ..reports.cells import UTC_ZONE, cell_text, clock
 from ..reports.report import ReportResult
-from ..reports.report_set import REPORTS
 from ..reports.report_sql import TIME
-from .chart import column_of
+from .chart import TILES, Tile, column_of
 
 DAY = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """A figure of a report.
-
-    `rule` is one of the exceptions, whose limit it is held against. Of a report by time the mean
-    is shown and the intervals over the limit are counted, of one by object the greatest and the
-    objects over it. `noun` stands for the unit of the metric.
-    """
-
-    label: str
-    report: str
-    column: str
-    rule: str = ""
-    noun: str | None = None
-
-    @property
-    def unit(self) -> str:
-        """The unit of the metric, if the tile does not say what is counted."""
-        if self.noun is not None:
-            return self.noun
-        return metric_of(REPORTS[self.report].reduction, self.column).unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +29,6 @@ class Shown:
     detail: str
     state: str
     verdict: str
-
-
-TILES = (
-    Tile("Processor utilization", "SYSTEM_SUMMARY_BY_TIME", "total_util", "processor-busy"),
-    Tile("Master processor", "SYSTEM_SUMMARY2_BY_TIME", "master_total_util", "processor-busy"),
-    Tile("Time spinning", "SYSTEM_SUMMARY2_BY_TIME", "pct_spin", "spin-time"),
-    Tile("T/V ratio", "SYSTEM_SUMMARY_BY_TIME", "tv_ratio"),
-    Tile("Users logged on", "SYSTEM_SUMMARY_BY_TIME", "users_logged_on", noun=""),
-    Tile("In eligible list", "SYSTEM_SUMMARY_BY_TIME", "eligible_list_users"),
-    Tile("Paging to DASD", "SYSTEM_SUMMARY_BY_TIME", "dasd_page_rate"),
-    Tile("Paging to Xstor", "SYSTEM_SUMMARY_BY_TIME", "xstor_page_rate"),
-    Tile("I/O", "SYSTEM_SUMMARY_BY_TIME", "ssch_rate", noun="SSCH/s"),
-    Tile("Transactions", "SYSTEM_SUMMARY_BY_TIME", "transaction_rate"),
-    Tile("Slowest device", "DASD_BY_ACTIVITY", "response_ms", "device-response"),
-    Tile("Top user", "USER_RESOURCE_UTIL", "cpu_util"),
-    Tile("Page space used", "AUX_STORAGE_BY_TIME", "page_used_share"),
-    Tile("Response time", "SYSTEM_SUMMARY_BY_TIME", "response_s"),
-)
 
 
 def shown_tiles(
@@ -126,8 +83,8 @@ def _object(result: ReportResult, line: dict[str, Any]) -> str:
 def _verdict(limit: float | None, unit: str, scale: int, values: Any, noun: str) -> tuple[str, str]:
     if limit is None:
         return "", ""
-    said = f"{limit:g} {unit}".strip()
+    bound = f"{limit:g} {unit}".strip()
     over = pc.sum(pc.greater(values, limit / scale)).as_py() or 0
     if not over:
-        return "good", f"never over {said}"
-    return "bad", f"over {said} in {over} of {len(values)} {noun}"
+        return "good", f"never over {bound}"
+    return "bad", f"over {bound} in {over} of {len(values)} {noun}"

@@ -1,8 +1,9 @@
-"""Which records a reduction rests on, and which of their layouts are only inferred."""
+"""Which records a result rests on, and which of their layouts are only inferred."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 
 from ...schemas.registry import record_of, tables
 from .reductions import reduction
@@ -23,15 +24,22 @@ def tables_of(name: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def inferred_records(name: str) -> tuple[str, ...]:
-    """Records, as "USEACT (4.3)", that a reduction rests on and whose layout is inferred."""
+def inferred_records(landed: Iterable[str]) -> tuple[str, ...]:
+    """Records, as "USEACT (4.3)", of landed tables whose layout is inferred."""
     layouts = tables()
-    records = {
-        record.name: record
-        for record in (record_of(layouts[table]) for table in tables_of(name) if table in layouts)
-    }
+    known = (record_of(layouts[table]) for table in landed if table in layouts)
+    records = {record.name: record for record in known}
     return tuple(
-        f"{layout.name.upper()} ({layout.domain}.{layout.record})"
-        for layout in sorted(records.values(), key=lambda known: (known.domain, known.record))
-        if layout.provenance == "inferred"
+        f"{record.name.upper()} ({record.domain}.{record.record})"
+        for record in sorted(records.values(), key=lambda record: (record.domain, record.record))
+        if record.provenance == "inferred"
     )
+
+
+def inferred_notes(landed: Iterable[str]) -> list[str]:
+    """A note on the layouts of landed tables that nobody has published; none without them."""
+    records = inferred_records(landed)
+    if not records:
+        return []
+    noun, verb = ("layout", "is") if len(records) == 1 else ("layouts", "are")
+    return [f"The {noun} of {', '.join(records)}, on which this rests, {verb} inferred."]

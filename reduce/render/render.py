@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 
 from ...schemas import CpmonError
 from ...schemas.printable import one_line, printable
+from .text import GAP, markdown_table, text_lines
 
 FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet")
 _ISO = "%Y-%m-%dT%H:%M:%S.%fZ"
-_GAP = "  "
 _DECIMALS = 6
 
 
@@ -57,17 +57,6 @@ def render(table: pa.Table, format: str = "table", *, title: str = "") -> bytes:
         found=format,
         remedy=f"use --format with one of {', '.join(FORMATS)}",
     )
-
-
-def markdown_row(cells: Iterable[str]) -> str:
-    """One line of a Markdown table; bars, and what would be markup, are escaped inside cells."""
-    return "| " + " | ".join(map(_markdown_cell, cells)) + " |"
-
-
-def _markdown_cell(cell: str) -> str:
-    if "|" in cell or "<" in cell:  # else a backslash stands for nothing but itself
-        cell = cell.replace("\\", "\\\\")
-    return cell.replace("|", "\\|").replace("<", "\\<")
 
 
 def _distinct(table: pa.Table) -> pa.Table:
@@ -208,28 +197,19 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _text(table: pa.Table, title: str) -> str:
-    columns = _cells(table)
-    right = [_is_number(field.type) for field in table.schema]
-    texts = [
-        _padded([one_line(name), *cells], to_right)
-        for name, cells, to_right in zip(table.column_names, columns, right, strict=True)
+    left = [not _is_number(field.type) for field in table.schema]
+    columns = [
+        [one_line(name), *cells]
+        for name, cells in zip(table.column_names, _cells(table), strict=True)
     ]
-    rules = ["-" * len(column[0]) for column in texts]
-    lines = [_GAP.join(line).rstrip() for line in zip(*texts, strict=True)]
-    body = [*lines[:1], _GAP.join(rules), *lines[1:]]
-    head = [title, ""] if title else []
-    return "\n".join([*head, *body]) + "\n"
-
-
-def _padded(cells: Sequence[str], to_right: bool) -> list[str]:
-    width = max(len(cell) for cell in cells)
-    return [cell.rjust(width) if to_right else cell.ljust(width) for cell in cells]
+    widths = [max(map(len, column)) for column in columns]
+    head, *lines = text_lines(columns, left)
+    rule = GAP.join("-" * width for width in widths)
+    return "".join(f"{line}\n" for line in (*([title, ""] if title else []), head, rule, *lines))
 
 
 def _markdown(table: pa.Table, title: str) -> str:
-    right = [_is_number(field.type) for field in table.schema]
-    head = [f"## {title}", ""] if title else []
-    rule = "|" + "|".join("--:" if to_right else ":--" for to_right in right) + "|"
-    rows = [markdown_row(line) for line in zip(*_cells(table), strict=True)]
-    names = markdown_row(map(one_line, table.column_names))
-    return "\n".join([*head, names, rule, *rows]) + "\n"
+    left = [not _is_number(field.type) for field in table.schema]
+    head = f"## {title}\n\n" if title else ""
+    names = list(map(one_line, table.column_names))
+    return head + markdown_table(names, zip(*_cells(table), strict=True), left) + "\n"

@@ -20,7 +20,7 @@ from ...config.shifts import find_zone
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, unknown
 from ..metrics.report_shape import Lines, Report
-from ..reductions.provenance import inferred_records
+from ..reductions.provenance import inferred_notes, tables_of
 from ..reductions.reductions import reduction
 from .levels import is_kept, source_of
 from .report_set import END, REPORTS
@@ -234,7 +234,7 @@ def _read(
             *said,
             *([] if source.is_rolled else _unmeasured(con, wanted, span)),
             *_missing(shown, table),
-            *_inferred(wanted),
+            *inferred_notes(tables_of(wanted.reduction)),
             *wanted.notes,
         ),
         zone=zone,
@@ -333,16 +333,3 @@ def _missing(wanted: Report, table: pa.Table) -> list[str]:
             share = "" if nulls == table.num_rows else f" in {nulls} of {table.num_rows} lines"
             notes.setdefault(f"not known{share} {absence}", []).append(column.heading)
     return [f"{', '.join(headings)}: {reason}." for reason, headings in notes.items()]
-
-
-def _inferred(wanted: Report) -> list[str]:
-    """A note on the layouts whose fields nobody has published."""
-    found = inferred_records(wanted.reduction)
-    if not found:
-        return []
-    noun = "The layout of" if len(found) == 1 else "The layouts of"
-    return [f"{noun} {', '.join(found)}, on which this rests, {_is(found)} inferred."]
-
-
-def _is(found: tuple[str, ...]) -> str:
-    return "is" if len(found) == 1 else "are"

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...schemas.printable import printable
 from ..metrics.report_shape import Lines, ReportColumn
 from ..render.render import render
+from ..render.text import bullets, text_lines
 from .cells import cell_text, clock
 from .column_texts import column_texts
 from .report import ReportResult
-
-_GAP = "  "
-_WIDTH = 100
 
 
 def render_report(result: ReportResult, format: str = "text") -> bytes:
@@ -46,22 +42,15 @@ def _text(result: ReportResult) -> str:
     heads = _heads(columns)
     left = [_is_text(result.table, column.name) for column in columns]
     left[0] = True
-    widths = [
-        max(column.width, len(mean), _longest(texts), *map(len, head))
-        for column, mean, texts, head in zip(columns, means, cells, heads, strict=True)
+    blocks = [
+        pa.concat_arrays([pa.array([*head, ""]), texts, pa.array(["", mean])])
+        for head, texts, mean in zip(heads, cells, means, strict=True)
     ]
-    lines = [
-        *_lines(map(pa.array, heads), widths, left),
-        "",
-        *_lines(cells, widths, left),
-        *(["", *_lines(map(_alone, means), widths, left)] if result.lines is Lines.TIME else []),
-    ]
-    notes = [
-        line
-        for note in result.notes
-        for line in textwrap.wrap(note, _WIDTH, initial_indent="* ", subsequent_indent="  ")
-    ]
-    return "\n".join([*_heading(result), "", *lines, *([""] if notes else []), *notes]) + "\n"
+    lines = text_lines(blocks, left, [column.width for column in columns])
+    if result.lines is not Lines.TIME:
+        del lines[-2:]
+    notes = ["", *bullets(result.notes)] if result.notes else []
+    return "\n".join([*_heading(result), "", *lines, *notes]) + "\n"
 
 
 def _heading(result: ReportResult) -> list[str]:
@@ -90,21 +79,3 @@ def _heads(columns: Sequence[ReportColumn]) -> list[list[str]]:
     stacks = [[*column.label.split("|"), column.unit] for column in columns]
     height = max(map(len, stacks))
     return [[""] * (height - len(stack)) + stack for stack in stacks]
-
-
-def _longest(texts: pa.Array) -> int:
-    return pc.max(pc.utf8_length(texts)).as_py() or 0
-
-
-def _alone(text: str) -> pa.Array:
-    return pa.array([text])
-
-
-def _lines(columns: Iterable[pa.Array], widths: Sequence[int], left: Sequence[bool]) -> list[str]:
-    """Columns of texts as lines: the first one and texts to the left, numbers to the right."""
-    padded = [
-        (pc.utf8_rpad if to_left else pc.utf8_lpad)(texts, width)
-        for texts, width, to_left in zip(columns, widths, left, strict=True)
-    ]
-    lines: list[str] = pc.utf8_rtrim(pc.binary_join_element_wise(*padded, _GAP), " ").to_pylist()
-    return lines

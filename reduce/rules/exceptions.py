@@ -21,21 +21,13 @@ from ...schemas.lookup import unknown
 from ...store.catalogue.span_samples import SpanSamples
 from ...store.sandbox.guard import guarded
 from ...store.sandbox.sandbox import run
+from ..reports.report_sql import TIME
+from ..reports.shifts import shift_condition
 from .rule import Rule, Severity
 from .rule_file import load_rules
 from .rule_samples import in_turn
-from .rule_sql import SQL_NEEDS, Scope, episodes_sql, values_sql
-from .scopes import scope_of
-
-__all__ = [
-    "SCHEMA",
-    "Exceptions",
-    "Scope",
-    "exceptions",
-    "exceptions_of",
-    "load_rules",
-    "scope_of",
-]
+from .rule_sql import SQL_NEEDS, episodes_sql, values_sql
+from .scope import Coverage, Scope, coverage, scope_of
 
 SCHEMA = pa.schema(
     [
@@ -71,19 +63,13 @@ class Exceptions:
         table: episodes as `SCHEMA`: the worst severity first, then by time.
         rules: those that were looked at.
         unseen: those that had no value to look at, with the systems whose records are missing.
-        scope: what was asked for. run_id: the run that named it.
-        first, last: ends of the first and last interval in it, UTC; None if it has none.
-        intervals: how many there are, of all systems.
+        coverage: the intervals that were looked at.
     """
 
     table: pa.Table
     rules: tuple[Rule, ...]
     unseen: tuple[tuple[Rule, tuple[str, ...]], ...]
-    scope: Scope
-    run_id: str | None
-    first: datetime | None
-    last: datetime | None
-    intervals: int
+    coverage: Coverage
 
     @property
     def worst(self) -> Severity | None:
@@ -144,7 +130,7 @@ def exceptions_of(
     Raises:
         CpmonError: as `exceptions`.
     """
-    first, last, intervals = _covered(con, scope)
+    covered = coverage(con, scope, run)
     shifts = {rule.id: _shift(rule, settings) for rule in rules}
     by_rule: dict[str, tuple[pa.Table, frozenset[str]]] = {}
     for rule in in_turn(rules, scope, samples):
@@ -156,36 +142,13 @@ def exceptions_of(
     # Where every row is an exception, no row is good news.
     unseen = tuple((rule, names) for rule, names in pairs if names and rule.limit is not None)
     table = pa.concat_tables([SCHEMA.empty_table(), *(episodes for episodes, _ in found)])
-    return Exceptions(_sorted(table), tuple(rules), unseen, scope, run, first, last, intervals)
-
-
-def _covered(
-    con: duckdb.DuckDBPyConnection, scope: Scope
-) -> tuple[datetime | None, datetime | None, int]:
-    """First and last interval end of a scope, and how many there are."""
-    counted = "SELECT min(interval_end), max(interval_end), count(DISTINCT (system, interval_end))"
-    where, values = scope.where()
-    sql = f"{counted} FROM meta.interval WHERE {where}"
-    ((first, last, intervals),) = con.execute(sql, values).fetchall()
-    if intervals:
-        return first, last, intervals
-    ((first, last, known),) = con.execute(f"{counted} FROM meta.interval").fetchall()
-    # A dump without any interval may have findings all the same.
-    if not known and con.execute("SELECT 1 FROM meta.dump").fetchone():
-        return None, None, 0
-    raise CpmonError(
-        "no interval is in that span" if known else "no interval is in the store",
-        expected=f"intervals that end from {first} to {last} UTC" if known else None,
-        effect="there is nothing to look at",
-        remedy=None if known else "ingest a dump first",
-    )
+    return Exceptions(_sorted(table), tuple(rules), unseen, covered)
 
 
 def _systems(con: duckdb.DuckDBPyConnection, scope: Scope) -> list[str]:
     """The systems that have an interval in a scope."""
-    where, values = scope.where()
-    sql = f"SELECT DISTINCT system FROM meta.interval WHERE {where} ORDER BY system"
-    return [str(name) for (name,) in con.execute(sql, values).fetchall()]
+    sql = f"SELECT DISTINCT system FROM meta.interval WHERE {scope.condition()} ORDER BY system"
+    return [str(name) for (name,) in con.execute(sql).fetchall()]
 
 
 def _shift(rule: Rule, settings: Settings) -> Shift | None:
@@ -198,7 +161,8 @@ def _episodes(
     con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope, shift: Shift | None
 ) -> tuple[pa.Table, frozenset[str]]:
     """The episodes of a rule as `SCHEMA`, and the systems of which it had values."""
-    where, values = scope.where(shift)
+    of_shift, values = shift_condition(shift, TIME) if shift else ("true", [])
+    where = f"{scope.condition()} AND {of_shift}"
     try:
         rule = _guarded(con, rule) if rule.sql else rule
         columns = _columns(con, rule) if rule.sql else []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -12,13 +10,13 @@ import pyarrow as pa
 
 from ...schemas.errors import CpmonError
 from ...schemas.printable import printable
+from ..reductions.provenance import inferred_notes
 from ..render.render import render
+from ..render.text import bullets
+from ..reports.cells import clock
 from .exceptions import Exceptions
 from .rule import Comparison, Rule
-from .rule_provenance import inferred_behind
 
-_TIME = "%Y-%m-%d %H:%M:%S"
-_WIDTH = 100
 _IDENTITY = 12
 """Characters of a dump's identity, as `cpmon ingest` prints it."""
 
@@ -77,23 +75,16 @@ def _text(found: Exceptions, zone: ZoneInfo) -> str:
         lines += [render(shown, "table").decode().rstrip(), ""]
     else:
         lines.append("No exceptions.")
-    notes = [*_meanings(found), *_unseen(found)]
-    for note in notes:
-        lines += textwrap.wrap(note, _WIDTH, initial_indent="* ", subsequent_indent="  ")
+    lines += bullets([*_meanings(found), *_unseen(found)])
     return "\n".join(lines) + "\n"
 
 
 def _heading(found: Exceptions, zone: ZoneInfo) -> list[str]:
     count = found.table.num_rows
-    head = f"Exceptions: {count:,} by {len(found.rules)} rules"
-    where = f"System {found.scope.system}" if found.scope.system else "All systems"
-    run = f", run {found.run_id}" if found.run_id else ""
-    if found.first is None or found.last is None:
-        return [head, f"{where}{run}, no interval"]
-    noun = "interval" if found.intervals == 1 else "intervals"
-    first, last = (_clock(time, zone) for time in (found.first, found.last))
-    span = f"{first} to {last} {zone.key}, {found.intervals:,} {noun}"
-    return [head, f"{where}{run}, {span}"]
+    return [
+        f"Exceptions: {count:,} by {len(found.rules)} rules",
+        found.coverage.line(zone),
+    ]
 
 
 def _columns(found: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
@@ -103,16 +94,16 @@ def _columns(found: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
         "Rule": [row["rule"] for row in rows],
         "System": [row["system"] for row in rows],
         "Object": [row["object"] for row in rows],
-        "First": [_clock(row["first_interval"], zone) for row in rows],
-        "Last": [_clock(row["last_interval"], zone) for row in rows],
+        "First": [clock(row["first_interval"], zone) for row in rows],
+        "Last": [clock(row["last_interval"], zone) for row in rows],
         "Intervals": [row["intervals"] for row in rows],
         "Worst": [f"{_number(row['value'])} {row['unit']}".rstrip() for row in rows],
         "Limit": [_limit(row) for row in rows],
-        "At": [_clock(row["worst_interval"], zone) for row in rows],
+        "At": [clock(row["worst_interval"], zone) for row in rows],
         "Dump": [(row["dump"] or "")[:_IDENTITY] for row in rows],
         "Offset": [_hex(row["record_offset"]) for row in rows],
     }
-    if found.scope.system:
+    if found.coverage.scope.system:
         del columns["System"]
     return columns
 
@@ -127,19 +118,14 @@ def _meanings(found: Exceptions) -> list[str]:
         shift = f", shift {rule.shift}" if rule.shift else ""
         limit = f" ({limit_of(rule)}{lasting}{shift})" if rule.limit is not None else ""
         notes.append(f"{rule.id}: {rule.title}{limit}.")
-    records = inferred_behind(met)
-    if records:
-        whose, are = ("layout", "is") if len(records) == 1 else ("layouts", "are")
-        said = f"The {whose} of {', '.join(records)}, on which this rests, {are} inferred."
-        notes.append(said)
-    return notes
+    return notes + inferred_notes(frozenset[str]().union(*(rule.tables for rule in met)))
 
 
 def _unseen(found: Exceptions) -> list[str]:
     """Which rules could not be looked at, so that nothing found is not taken for good news."""
     notes = []
     for rule, systems in found.unseen:
-        of = "" if found.scope.system else f" of {', '.join(systems)}"
+        of = "" if found.coverage.scope.system else f" of {', '.join(systems)}"
         notes.append(
             f"{rule.id}: not known, since the store has no figures for it{of} in this span."
         )
@@ -157,12 +143,6 @@ def _number(value: float) -> str:
     if abs(value) < 10:
         return f"{value:.3g}"
     return f"{value:,.1f}".removesuffix(".0")
-
-
-def _clock(time: datetime, zone: ZoneInfo) -> str:
-    """A time to the nearest second."""
-    rounded = (time + timedelta(milliseconds=500)).replace(tzinfo=UTC)
-    return rounded.astimezone(zone).strftime(_TIME)
 
 
 def _hex(offset: int | None) -> str:

@@ -11,12 +11,13 @@ from ...config.rules import Layer
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ...schemas.registry import tables
+from ..reductions.provenance import tables_of
 from ..reductions.reductions import reductions
 
 KEY = re.compile(r"\{(\w+)(:04X)?\}")
 """A key of the object in its name: {cpu}, or {device:04X} for four hexadecimal digits."""
 
-
+_WORD = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?")
 KIND = "exceptions"
 """The table of a file that holds such rules."""
 
@@ -105,6 +106,18 @@ class Rule:
     def files(self) -> tuple[str, ...]:
         """The files that say something of it."""
         return tuple(dict.fromkeys(layer.file for layer in self.sources.values()))
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The landed tables that it reads, also through reductions."""
+        if self.reduction:
+            return tables_of(self.reduction)
+        words = set(_WORD.findall(self.sql.lower()))
+        landed = {
+            f"{schema}.{table}": table for schema in ("interval", "monitor") for table in tables()
+        }
+        read = frozenset(landed[word] for word in words & landed.keys())
+        return read.union(*(tables_of(r.name) for r in reductions() if r.name in words))
 
     def place(self, key: str = "") -> str:
         """Where a key was written, for messages."""

@@ -14,7 +14,7 @@ from ...store.results.stamps import Basis, bases, code_of
 from ..reductions.reductions import reductions
 from .rule import Rule
 from .rule_file import SHIPPED
-from .rule_sql import Scope
+from .scope import Scope
 
 
 def in_turn(rules: Sequence[Rule], scope: Scope, samples: SpanSamples | None) -> Iterator[Rule]:

@@ -6,14 +6,8 @@ numbers among all intervals less their numbers among those beyond the limit are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
-
-from ...config.shifts import Shift
 from ...store.views.views import name, text
 from ..reports.report_sql import TIME
-from ..reports.shifts import shift_condition
 from .rule import KEY, Comparison, Rule
 
 ENOUGH = 0.99
@@ -21,35 +15,6 @@ ENOUGH = 0.99
 
 SQL_NEEDS = ("interval_end", "object", "value")
 PLACE = ("dump", "record_offset")
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What is looked at; `until` is inside, `since` is not.
-
-    Attributes:
-        system: the only one, or all of the store.
-        since, until: UTC without zone.
-    """
-
-    system: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-    def where(self, shift: Shift | None = None) -> tuple[str, list[Any]]:
-        """The condition as SQL, and the values of its marks."""
-        wanted = {
-            "system = ?": self.system,
-            f"{TIME} > ?": self.since,
-            f"{TIME} <= ?": self.until,
-        }
-        given = {said: value for said, value in wanted.items() if value is not None}
-        texts, values = list(given), list(given.values())
-        if shift is not None:
-            said, more = shift_condition(shift, TIME)
-            texts.append(said)
-            values += more
-        return " AND ".join(texts) or "true", values
 
 
 def values_sql(rule: Rule, columns: list[str], system: str | None) -> str:

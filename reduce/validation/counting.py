@@ -16,9 +16,9 @@ from ...schemas import CpmonError
 from ...schemas.field import Field
 from ...schemas.registry import record_of, tables
 from ...store.sandbox.sandbox import run
-from .of_counters import CounterCheck, at_hand, counters_of
-from .of_table import TableCheck
-from .rule import Rule, Scope, within
+from .counter_checks import CounterCheck, at_hand, counters_of
+from .rule import Rule, Scope
+from .table_checks import TableCheck
 from .written import WrittenCheck
 
 
@@ -73,7 +73,7 @@ def _of_table(
     """The counts of rules about the rows of one table."""
     checks = [rule.check for rule in rules if isinstance(rule.check, TableCheck)]
     figures = ", ".join(f"{check.checked}, {check.screen}" for check in checks)
-    where = within(scope, checks[0].time)
+    where = scope.condition(checks[0].time)
     row = _asked(con, rules[0], f"SELECT {figures} FROM {checks[0].table} WHERE {where}")
     for rule, check, checked, bad in zip(rules, checks, row[::2], row[1::2], strict=True):
         exact = bad

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 
 from ...schemas.layout import Layout
 from ...schemas.registry import record_of, tables
-from .of_counters import CounterCheck, counters_of
-from .of_roles import SLACK_S, clocks_not_ahead, levels_not_negative
-from .of_table import keys_present, keys_unique, text_decodable
+from .counter_checks import CounterCheck, counters_of
 from .rule import Check, Rule, Severity
+from .table_checks import (
+    SLACK_S,
+    clocks_not_ahead,
+    keys_present,
+    keys_unique,
+    levels_not_negative,
+    text_decodable,
+)
 
 COMPARE = "Compare the layout with your release (cpmon schema show, cpmon schema import)"
 

@@ -8,8 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from ..rules.scope import Coverage
 from .counting import Count
-from .rule import Rule, Scope, Severity
+from .rule import Rule, Severity
 
 VERSION = 1
 """Of the result document."""
@@ -57,18 +58,12 @@ class Validation:
 
     Attributes:
         outcomes: one a rule: what failed first, the gravest before others.
-        scope: what was asked for. run_id: the run that named it.
-        first, last: ends of the first and last interval in it, UTC; None if it has none.
-        intervals: how many there are, of all systems.
+        coverage: the intervals that were looked at.
         suite: the result as Great Expectations writes it; empty if no rule applied.
     """
 
     outcomes: tuple[Outcome, ...]
-    scope: Scope
-    run_id: str | None
-    first: datetime | None
-    last: datetime | None
-    intervals: int
+    coverage: Coverage
     suite: dict[str, Any]
 
     def of(self, status: Status) -> tuple[Outcome, ...]:
@@ -85,11 +80,11 @@ class Validation:
         """For JSON."""
         return {
             "schema_version": VERSION,
-            "system": self.scope.system,
-            "run": self.run_id,
-            "first_interval": _iso(self.first),
-            "last_interval": _iso(self.last),
-            "intervals": self.intervals,
+            "system": self.coverage.scope.system,
+            "run": self.coverage.run_id,
+            "first_interval": _iso(self.coverage.first),
+            "last_interval": _iso(self.coverage.last),
+            "intervals": self.coverage.intervals,
             "worst": str(self.worst) if self.worst else None,
             "counts": {str(status): len(self.of(status)) for status in Status},
             "rules": [one.row() for one in self.outcomes],

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...store.views.views import text
 from ..rules.rule import Severity
-from ..rules.rule_sql import Scope
+from ..rules.scope import Scope
 
-__all__ = ["Check", "Rule", "Scope", "Severity", "within"]
+__all__ = ["Check", "Rule", "Scope", "Severity"]
 
 
 class Check(Protocol):
@@ -43,19 +42,3 @@ class Rule:
     needs: tuple[str, ...]
     check: Check
     place: str = "shipped rules"
-
-
-def within(scope: Scope, time: str, alias: str = "") -> str:
-    """The condition on rows of a scope as SQL, written out.
-
-    Args:
-        time: the column with their time, UTC. alias: of the relation, with its point.
-    """
-    parts = []
-    if scope.system is not None:
-        parts.append(f"{alias}system = {text(scope.system)}")
-    if scope.since is not None:
-        parts.append(f"{alias}{time} > TIMESTAMP '{scope.since}'")
-    if scope.until is not None:
-        parts.append(f"{alias}{time} <= TIMESTAMP '{scope.until}'")
-    return " AND ".join(parts) or "true"

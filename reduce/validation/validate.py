@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 
 import duckdb
@@ -14,11 +13,12 @@ from ...schemas import CpmonError
 from ...schemas.lookup import fold, nearest
 from ...store import Store
 from ...store.sandbox.sandbox import Limits, run
+from ..rules.scope import coverage
 from .counting import count
 from .layout_rules import layout_rules
 from .narrow import Narrow, define
 from .outcome import Validation, outcomes
-from .rule import Check, Rule, Scope, within
+from .rule import Check, Rule, Scope
 from .site_rules import with_site_rules
 from .suite import judge, loading
 from .written import WrittenCheck, written_rules
@@ -72,19 +72,19 @@ def validate(
     Args:
         con: a connection to its catalogue.
         rules: those to look at, as `load_rules` has them. landed: tables that have landed in it.
-        scope: what to look at, as `exceptions.scope_of` makes it of names.
+        scope: what to look at, as `scope_of` makes it of names.
         run: the run that named it.
 
     Raises:
         CpmonError: no interval in the scope, or SQL of a rule that fails.
     """
-    first, last, intervals = _covered(con, scope)
+    covered = coverage(con, scope, run)
     define(con, _written(rules))
     with loading():
         counts = count(con, rules, scope, landed)
     verdict = judge(counts)
     found = outcomes(counts, verdict.success)
-    return Validation(found, scope, run, first, last, intervals, verdict.document)
+    return Validation(found, covered, verdict.document)
 
 
 def validate_span(
@@ -157,24 +157,3 @@ def _guarded(con: duckdb.DuckDBPyConnection, rule: Rule) -> Check:
 def _written(rules: Iterable[Rule]) -> list[str]:
     """The SQL of those that somebody wrote."""
     return [rule.check.select for rule in rules if isinstance(rule.check, WrittenCheck)]
-
-
-def _covered(
-    con: duckdb.DuckDBPyConnection, scope: Scope
-) -> tuple[datetime | None, datetime | None, int]:
-    """First and last interval end of a scope, and how many there are."""
-    counted = "SELECT min(interval_end), max(interval_end), count(DISTINCT (system, interval_end))"
-    where = within(scope, "interval_end")
-    ((first, last, found),) = con.execute(f"{counted} FROM meta.interval WHERE {where}").fetchall()
-    if found:
-        return first, last, found
-    ((begin, end, known),) = con.execute(f"{counted} FROM meta.interval").fetchall()
-    # A dump without any interval has configuration and events that can be looked at.
-    if not known and con.execute("SELECT 1 FROM meta.dump").fetchone():
-        return None, None, 0
-    raise CpmonError(
-        "no interval is in that span" if known else "no dump is in the store",
-        expected=f"intervals that end from {begin} to {end} UTC" if known else None,
-        effect="there is nothing to validate",
-        remedy=None if known else "ingest a dump first",
-    )

@@ -26,7 +26,7 @@ from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
 from ...store.sandbox.guard import guarded
 from ..reductions.reductions import comment
-from .rule import Rule, Scope, Severity, within
+from .rule import Rule, Scope, Severity
 
 COLUMNS = ("system", "interval_end", "object", "value", "least", "most")
 _FILE = re.compile(
@@ -68,7 +68,7 @@ class WrittenCheck:
         figures = ", ".join(f"CAST({n} AS DOUBLE) AS {n}" for n in COLUMNS[3:])
         return (
             f"SELECT {', '.join(COLUMNS[:3])}, {figures}\nFROM (\n{self.select}\n)\n"
-            f"WHERE {within(scope, 'interval_end')}\n  AND ({BAD})\n"
+            f"WHERE {scope.condition()}\n  AND ({BAD})\n"
             "ORDER BY system, interval_end, object"
         )
 
@@ -76,7 +76,7 @@ class WrittenCheck:
         """SELECT of how many lines were looked at, and how many of them break the rule."""
         return (
             f"SELECT count(value), count(*) FILTER (WHERE {BAD}) FROM (\n{self.select}\n)\n"
-            f"WHERE {within(scope, 'interval_end')}"
+            f"WHERE {scope.condition()}"
         )
 
 

@@ -13,19 +13,17 @@ import pytest
 from cpmon.cli.output import write_file
 from cpmon.reduce import ReportResult, report
 from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
-from cpmon.reduce.page.chart import Chart, Drawn, known
-from cpmon.reduce.page.chart_set import CHARTS
+from cpmon.reduce.page.chart import CHARTS, TILES, Chart, Series
 from cpmon.reduce.page.content import Content, Figure, Group
-from cpmon.reduce.page.drawing import COLORS, over_time, svg
+from cpmon.reduce.page.drawing import over_time, svg
 from cpmon.reduce.page.figure import runs_figure, runs_points
-from cpmon.reduce.page.hover import hover_values
-from cpmon.reduce.page.listing import Cell, Listing, listing
+from cpmon.reduce.page.listing import Cell, Listing, listing, short_report
 from cpmon.reduce.page.page import rendered
 from cpmon.reduce.page.plot import plot_report
-from cpmon.reduce.page.points import POINTS, Points, read_points, with_gaps
-from cpmon.reduce.page.short import short_report
-from cpmon.reduce.page.tiles import TILES, shown_tiles
+from cpmon.reduce.page.points import POINTS, Points, hover_values, read_points, with_gaps
+from cpmon.reduce.page.tiles import shown_tiles
 from cpmon.reduce.page.window import Window, file_names, windows
+from cpmon.reduce.render.html import COLORS
 from cpmon.reduce.render.printing import Format, Style
 from cpmon.reduce.reports.cells import cell_text
 from cpmon.reduce.reports.report_set import REPORTS
@@ -59,9 +57,9 @@ def series(points: Points, name: str) -> list[float | None]:
 
 
 def test_every_chart_and_tile_draws_on_columns_that_reports_have():
-    missing = [d for chart in CHARTS for d in chart.series if not known(d)]
+    missing = [s for chart in CHARTS for s in chart.series if not s.is_known]
     assert missing == []
-    assert [t for t in TILES if not known(Drawn(t.report, t.column, ""))] == []
+    assert [t for t in TILES if not Series(t.report, t.column).is_known] == []
 
 
 def test_a_run_is_a_window_of_its_measured_intervals(window: Window):
@@ -131,7 +129,7 @@ def test_a_chart_of_processors_shows_all_of_them_by_sums(
 def test_a_chart_of_the_greatest_objects_has_a_line_for_each_by_rank(
     con: duckdb.DuckDBPyConnection, window: Window
 ):
-    chart = Chart("top", "", "", (Drawn("PROCESSORS_BY_TIME", "total_util", ""),), top=1)
+    chart = Chart("top", "", "", (Series("PROCESSORS_BY_TIME", "total_util", ""),), top=1)
     points = read_points(con, chart, window.span, None)
     # Processor 1 ran for 54 of 60 and 15 of 30 s, processor 0 for 36 and 3.
     assert points.order == ("1",)

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from cpmon.config import Settings
+from cpmon.reduce.reductions.provenance import inferred_records
 from cpmon.reduce.rules.rule import Rule, Severity
 from cpmon.reduce.rules.rule_file import RuleSettings, load_rules
-from cpmon.reduce.rules.rule_provenance import inferred_behind
 from cpmon.schemas import CpmonError
 
 MINE = """
@@ -184,9 +184,9 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 def test_rules_say_on_which_inferred_layouts_they_rest() -> None:
     found = by_id()
-    assert inferred_behind([found["user-looping"]]) == ("USEACT (4.3)",)
-    assert inferred_behind([found["available-list-empty"]]) == ()
-    assert "IODDEV (6.3)" in inferred_behind([found["device-response"]])
+    assert inferred_records(found["user-looping"].tables) == ("USEACT (4.3)",)
+    assert inferred_records(found["available-list-empty"].tables) == ()
+    assert "IODDEV (6.3)" in inferred_records(found["device-response"].tables)
 
 
 def test_the_page_names_every_key_and_rule_and_its_example_is_read(

@@ -11,7 +11,9 @@ import pytest
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
-from cpmon.reduce.rules.exceptions import Scope, exceptions_of, load_rules
+from cpmon.reduce.rules.exceptions import exceptions_of
+from cpmon.reduce.rules.rule_file import load_rules
+from cpmon.reduce.rules.scope import Scope
 from cpmon.schemas import CpmonError
 from cpmon.store import Store
 from cpmon.store.catalogue.gathered import gathered

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from cpmon.reduce import ComparisonTable, compare, parse_spec, render_comparison
-from cpmon.reduce.compare.claim import Wording
+from cpmon.reduce.compare.change_statement import Wording
 from cpmon.reduce.compare.spec_file import KINDS
 from cpmon.reduce.render.printing import Style
 from cpmon.schemas import CpmonError

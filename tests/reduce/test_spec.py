@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.reduce import load_spec, parse_spec
-from cpmon.reduce.compare.row import NOT_MEASURED
+from cpmon.reduce.compare.spec_file import NOT_MEASURED
 from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import empty_catalogue
 
@@ -24,12 +24,12 @@ UTIL = '{ label = "Util", measure = "total_util", scale = 100, digits = 1 }'
 
 def test_a_small_spec_has_sensible_defaults() -> None:
     spec = parse_spec(rows(UTIL), "t.toml")
-    assert spec.title == "t"
+    assert spec.heading == "t"
     assert spec.bases is None
     assert spec.ratios
     assert spec.header == ("cp_level", "users", "processors")
-    assert spec.rows[0].source == "calc"
-    assert spec.claims_table == "t_claims"
+    assert spec.rows[0].source_tag == "calc"
+    assert spec.claims_block == "t_claims"
 
 
 def test_one_base_stands_for_all_runs() -> None:

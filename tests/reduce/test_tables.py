@@ -106,7 +106,7 @@ def test_shipped_specs_name_the_rows_and_tags_of_the_published_tables() -> None:
     for name in FILES:
         spec = load_spec(name)
         lines = [row for row in published(name) if row[0] == name and row[1] == spec.columns[0]]
-        assert [(row.label, row.source) for row in spec.rows] == [(r[2], r[4]) for r in lines]
+        assert [(row.label, row.source_tag) for row in spec.rows] == [(r[2], r[4]) for r in lines]
 
 
 def test_a_run_that_is_not_in_the_store_is_blank_with_a_footnote() -> None:

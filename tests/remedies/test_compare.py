@@ -62,7 +62,7 @@ def test_a_key_of_a_table_is_spelt_as_suggested(tried: Attempt, runs: Path, tmp_
     tried.works("compare", file, "--store", runs)
 
 
-@tries("reduce/compare/comparison.py", "none of the runs of {} is in the store")
+@tries("reduce/compare/comparison_table.py", "none of the runs of {} is in the store")
 @pytest.mark.parametrize("beside", [True, False])
 def test_the_runs_of_a_table_are_ingested(beside: bool, tried: Attempt, mon: Path, tmp_path: Path):
     """With a run file beside the dump, or with --run-id; runs that are not there stay empty."""

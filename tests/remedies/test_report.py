@@ -69,8 +69,7 @@ SEVERAL = (REPORT, "{}")
 
 @tries(*SEVERAL, "ingest a dump first")
 @tries(*SEVERAL, "name one with --system")
-@tries("reduce/rules/exceptions.py", "{}")
-@tries("reduce/validation/validate.py", "{}")
+@tries("reduce/rules/scope.py", "{}")
 def test_a_dump_is_ingested_and_where_there_are_two_systems_one_is_named(
     tried: Attempt, mon: Path, tmp_path: Path
 ):

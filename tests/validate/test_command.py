@@ -12,10 +12,11 @@ import pytest
 
 from cpmon.config import Settings
 from cpmon.ingest import ingest
+from cpmon.reduce.rules.scope import Coverage
 from cpmon.reduce.validation import Scope, Severity, Status, Validation, validate_span
 from cpmon.reduce.validation.counting import Count
 from cpmon.reduce.validation.outcome import outcomes
-from cpmon.reduce.validation.page import render_page
+from cpmon.reduce.validation.rendering import render_validation
 from cpmon.reduce.validation.rule import Rule
 from cpmon.reduce.validation.suite import judge
 from cpmon.reduce.validation.written import WrittenCheck
@@ -184,7 +185,9 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(
     assert "://" not in text and "<script" not in text
     hostile = Rule("a<b>", "<script>", Severity.INFO, "&", "'", (), WrittenCheck("SELECT 1"))
     found = outcomes([Count(hostile, 1, 1)], {"a<b>": False})
-    shown = render_page(Validation(found, Scope("<i>"), None, None, None, 0, {})).decode()
+    shown = render_validation(
+        Validation(found, Coverage(Scope("<i>"), None, None, None, 0), {}), "html"
+    ).decode()
     assert "&lt;script&gt;" in shown and "<script" not in shown and "<i>" not in shown
 
 

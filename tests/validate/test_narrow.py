@@ -63,7 +63,7 @@ def figures(found: Validation) -> dict[str, tuple[object, int, int]]:
 def test_spans_of_several_systems_are_validated_as_each_by_itself(store: Store):
     scopes = [day("ALPHA", 1), day("BETA", 2)]
     together = list(validate_spans(store, scopes, SITE))
-    assert [found.scope for found in together] == scopes
+    assert [found.coverage.scope for found in together] == scopes
     for scope, found in zip(scopes, together, strict=True):
         assert figures(found) == figures(validate_span(store, scope, SITE))
     of_users = [figures(found)["useact.keys"][1] for found in together]

@@ -1,7 +1,7 @@
 """The comparison-table engine: a spec and the runs of a store to printed cells.
 
 Cells are in long form, one printed value each, in the order in which an analyst reads them: group
-by group, within a group run by run. Ratios follow as table `<name>_ratios`, claims last.
+by group, within a group run by run. Ratios follow as table `<name>_ratios`, change statements last.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ...schemas import CpmonError
 from ..render.printing import blank, ratio
-from .claim import Wording, tested
+from .change_statement import Wording
 from .columns import Column, Figures, Values, columns, row_samples
 from .samples import read_samples
 from .spec import Spec
@@ -60,9 +60,9 @@ class ComparisonTable:
     cells: tuple[Cell, ...]
 
     @property
-    def ratios_table(self) -> str:
-        """Name of the ratio block."""
-        return f"{self.spec.name}_ratios"
+    def run_ids(self) -> list[str]:
+        """The columns as they are called in print."""
+        return [run.run_id for run in self.runs]
 
     def block(self, table: str) -> dict[tuple[str, str], Cell]:
         """The cells of one block by (row label, run id)."""
@@ -101,14 +101,14 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
     cells = list(_block(spec, spec.name, printed))
     if spec.ratios:
         ratios = {run: _ratios(spec, run, bases.get(run, ""), printed) for run in spec.runs}
-        cells += _block(spec, f"{spec.name}_ratios", ratios, CALCULATED)
-    cells += [*_claims(spec, printed, figures), *_steps(spec, printed)]
+        cells += _block(spec, spec.ratios_table, ratios, CALCULATED)
+    cells += [*_statements(spec, printed, figures), *_steps(spec, printed)]
     return ComparisonTable(spec, _headers(spec, figures, bases), tuple(cells))
 
 
 def _figures(con: duckdb.DuckDBPyConnection, spec: Spec) -> Figures:
     """All that the spec needs of its runs."""
-    measures = {measure for row in spec.rows for measure in row.sampled}
+    measures = {measure for row in spec.rows for measure in row.sample_measures}
     return Figures(
         summary=_summary(con, spec),
         samples=read_samples(con, spec.measured, sorted(measures)),
@@ -171,23 +171,24 @@ def _block(
     computed = set(spec.runs) - set(spec.measured)
     for group in spec.groups:
         for run in spec.runs:
-            for row in group:
+            for row in group.rows:
                 cell = printed[run][row.label]
-                tag = source or (CALCULATED if run in computed else row.source)
+                tag = source or (CALCULATED if run in computed else row.source_tag)
                 yield Cell(table, spec.name_of(run), row.label, cell.text, tag, cell.reason)
 
 
-def _claims(spec: Spec, printed: Mapping[str, Column], figures: Figures) -> Iterator[Cell]:
+def _statements(spec: Spec, printed: Mapping[str, Column], figures: Figures) -> Iterator[Cell]:
     rows = {row.label: row for row in spec.rows}
-    for claim in spec.claims:
-        if claim.wording is Wording.CONFIDENCE:
-            row = rows[claim.row]
-            both = [row_samples(spec, row, run, figures) for run in (claim.run, claim.base)]
-            cell = tested(claim, *both)
+    for statement in spec.claims:
+        pair = statement.run, statement.base
+        if statement.wording is Wording.CONFIDENCE:
+            row = rows[statement.row]
+            cell = statement.tested_cell(*(row_samples(spec, row, run, figures) for run in pair))
         else:
-            cell = claim.cell(printed[claim.run][claim.row], printed[claim.base][claim.row])
-        runs = f"{spec.name_of(claim.base)}|{spec.name_of(claim.run)}"
-        yield Cell(claim.table, runs, claim.label, cell.text, CALCULATED, cell.reason)
+            cell = statement.cell(*(printed[run][statement.row] for run in pair))
+        runs = f"{spec.name_of(statement.base)}|{spec.name_of(statement.run)}"
+        block = statement.table or spec.claims_block
+        yield Cell(block, runs, statement.label, cell.text, CALCULATED, cell.reason)
 
 
 def _steps(spec: Spec, printed: Mapping[str, Column]) -> Iterator[Cell]:

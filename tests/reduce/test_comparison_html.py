@@ -8,12 +8,19 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from msgspec import structs
 
-from cpmon.reduce import ComparisonTable, compare, parse_spec, render_comparison
-from cpmon.reduce.compare.two_runs import RunComparison, compare_runs
-from cpmon.reduce.compare.two_runs_text import render_runs
+from cpmon.config.values import Names
+from cpmon.reduce import (
+    ComparisonTable,
+    RunComparison,
+    compare,
+    compare_runs,
+    parse_spec,
+    render_comparison,
+)
 from tests.reduce.catalogue import empty_catalogue, insert, lab, minute
-from tests.reduce.test_two_runs import add_run
+from tests.reduce.test_run_comparison import add_run
 
 NASTY = "<script>alert('1 & \"2\"')</script>"
 VOID = frozenset({"meta", "link", "img", "br", "hr", "input"})
@@ -159,7 +166,7 @@ def runs() -> Iterator[RunComparison]:
 
 
 def test_runs_have_a_table_of_facts_and_one_of_metrics(runs: RunComparison) -> None:
-    page = Page(render_runs(runs, "html"))
+    page = Page(render_comparison(runs, "html"))
     assert "script" not in page.names
     assert page.rows[0] == ["Run", "A", NASTY]
     assert page.rows[1] == ["System", "SA", NASTY]
@@ -176,7 +183,7 @@ def test_runs_have_a_table_of_facts_and_one_of_metrics(runs: RunComparison) -> N
 
 
 def test_a_page_needs_nothing_from_anywhere(runs: RunComparison) -> None:
-    for data in (table("R1"), render_runs(runs, "html")):
+    for data in (table("R1"), render_comparison(runs, "html")):
         page, text = Page(data), data.decode()
         assert page.names.isdisjoint({"script", "link", "img", "iframe", "object", "base"})
         assert {name for name, _ in page.attributes}.isdisjoint({"src", "href"})
@@ -186,17 +193,17 @@ def test_a_page_needs_nothing_from_anywhere(runs: RunComparison) -> None:
 
 
 def test_a_page_is_made_for_light_dark_and_paper(runs: RunComparison) -> None:
-    text = render_runs(runs, "html").decode()
+    text = render_comparison(runs, "html").decode()
     assert "prefers-color-scheme: dark" in text
     assert "@media print" in text
     assert '<html lang="en">' in text and '<meta charset="utf-8">' in text
 
 
 def test_many_columns_are_printed_across(runs: RunComparison) -> None:
-    assert "size: landscape" not in render_runs(runs, "html").decode()
+    assert "size: landscape" not in render_comparison(runs, "html").decode()
     found = compare_one()
     names = tuple(f"R{n}" for n in range(1, 9))
-    spec = replace(found.spec, runs=names)
+    spec = structs.replace(found.spec, runs=Names(names))
     cells = tuple(replace(found.cells[0], run_id=name) for name in names)
     heads = tuple(replace(found.runs[0], run_id=name) for name in names)
     many = replace(found, spec=spec, runs=heads, cells=cells)

@@ -1,18 +1,23 @@
-"""Claims: what the text of a publication says about two runs, printed from the same values."""
+"""Change statements: what a publication says about two runs, printed from the same values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
+from msgspec import Meta
+
+from ...config import Table
+from ...config.values import Text
 from ..render.printing import DASH, Printed, blank, change, fixed, percent, significant
 from .samples import Samples, confidence
 
 NOT_SIGNIFICANT = "not significant"
+Digits = Annotated[int, Meta(ge=0, le=9)]
 
 
 class Wording(StrEnum):
-    """How a claim is said."""
+    """How a change is stated."""
 
     WORDS = "words"
     """5% decrease, no change."""
@@ -24,25 +29,24 @@ class Wording(StrEnum):
     """Level of a t-test of the samples: 99%, or not significant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class ChangeStatement(Table, frozen=True):
     """How a row differs between two runs.
 
     `digits` are decimals; with `significant` above 0 the number has so many significant digits
-    instead. `table` is the block that the claim's cell stands in.
+    instead. `table` is the block that the cell stands in, by default that of the spec.
     """
 
-    label: str
-    row: str
-    run: str
-    base: str
-    wording: Wording
-    digits: int
-    significant: int
-    table: str
+    label: Text
+    row: Text
+    run: Text
+    base: Text
+    wording: Wording = Wording.WORDS
+    digits: Digits = 0
+    significant: Digits = 0
+    table: Text = Text()
 
     def cell(self, value: Printed, base: Printed) -> Printed:
-        """The change from base to value, as it is said."""
+        """The change from base to value."""
         if self.wording is Wording.WORDS:
             return change(value, base, self.digits)
         if base.value is not None and base.value.is_zero():
@@ -55,10 +59,9 @@ class Claim:
         shown = abs(rounded) if self.wording is Wording.SIZE else rounded
         return Printed(f"{shown:f}%", rounded)
 
-
-def tested(claim: Claim, of_run: Samples, of_base: Samples) -> Printed:
-    """The verdict of a t-test: the confidence level, or that there is none worth a name."""
-    if min(len(of_run), len(of_base)) < 2:
-        return blank(f"{claim.row}: a t-test needs two samples of {claim.base} and {claim.run}")
-    level = confidence(list(of_run.values()), list(of_base.values()))
-    return Printed(NOT_SIGNIFICANT if level is None else f"{level}%", None)
+    def tested_cell(self, samples: Samples, base_samples: Samples) -> Printed:
+        """The result of a t-test: the confidence level, or that there is none worth a name."""
+        if min(len(samples), len(base_samples)) < 2:
+            return blank(f"{self.row}: a t-test needs two samples of {self.base} and {self.run}")
+        level = confidence(list(samples.values()), list(base_samples.values()))
+        return Printed(NOT_SIGNIFICANT if level is None else f"{level}%", None)

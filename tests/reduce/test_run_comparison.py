@@ -19,8 +19,8 @@ from cpmon.reduce.compare.estimate import (
     level,
     ratio_samples,
 )
-from cpmon.reduce.compare.two_runs import MetricLine, RunComparison, Verdict, compare_runs
-from cpmon.reduce.compare.two_runs_text import render_runs
+from cpmon.reduce.compare.rendering import render_comparison
+from cpmon.reduce.compare.run_comparison import MetricLine, RunComparison, Verdict, compare_runs
 from cpmon.reduce.metrics import compared_metrics
 from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import TOD_SECOND, close, empty_catalogue, insert, lab, minute
@@ -360,7 +360,7 @@ def test_runs_that_cannot_be_compared_are_an_error(
 
 
 def test_text_has_the_runs_the_lines_and_the_notes(con: duckdb.DuckDBPyConnection) -> None:
-    text = render_runs(compare_runs(con, ["B"], "A")).decode()
+    text = render_comparison(compare_runs(con, ["B"], "A")).decode()
     lines = text.splitlines()
     assert lines[0] == "B compared with A"
     assert "CP level                           4.3.0                 4.3.0" in lines
@@ -372,7 +372,7 @@ def test_text_has_the_runs_the_lines_and_the_notes(con: duckdb.DuckDBPyConnectio
 
 
 def test_csv_is_unrounded_and_has_what_the_test_rests_on(con: duckdb.DuckDBPyConnection) -> None:
-    text = render_runs(compare_runs(con, ["B"], "A"), "csv").decode()
+    text = render_comparison(compare_runs(con, ["B"], "A"), "csv").decode()
     rows = {row["measure"]: row for row in csv.DictReader(io.StringIO(text))}
     row = rows["cp_util"]
     assert (row["base_run_id"], row["run_id"], row["metric"]) == ("A", "B", "CP Util/Proc")
@@ -387,7 +387,7 @@ def test_csv_is_unrounded_and_has_what_the_test_rests_on(con: duckdb.DuckDBPyCon
 
 
 def test_json_has_the_runs_the_metrics_and_the_notes(con: duckdb.DuckDBPyConnection) -> None:
-    found = json.loads(render_runs(compare_runs(con, ["B"], "A"), "json"))
+    found = json.loads(render_comparison(compare_runs(con, ["B"], "A"), "json"))
     assert [run["run_id"] for run in found["runs"]] == ["A", "B"]
     assert found["runs"][0]["steady_since"] == "2001-11-13T10:00:00Z"
     assert found["metrics"][0]["measure"] == "cp_util"
@@ -396,7 +396,7 @@ def test_json_has_the_runs_the_metrics_and_the_notes(con: duckdb.DuckDBPyConnect
 
 
 def test_markdown_has_a_table_for_each_part(con: duckdb.DuckDBPyConnection) -> None:
-    text = render_runs(compare_runs(con, ["B"], "A"), "markdown").decode()
+    text = render_comparison(compare_runs(con, ["B"], "A"), "markdown").decode()
     assert (
         "### B: Changes\n\n| Metric | Unit | A | B | Difference | Change % | Confidence |" in text
     )
@@ -405,4 +405,4 @@ def test_markdown_has_a_table_for_each_part(con: duckdb.DuckDBPyConnection) -> N
 
 def test_a_format_that_there_is_not_is_an_error(con: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(CpmonError, match="cannot be printed"):
-        render_runs(compare_runs(con, ["B"], "A"), "xml")
+        render_comparison(compare_runs(con, ["B"], "A"), "xml")

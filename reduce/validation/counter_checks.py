@@ -14,8 +14,8 @@ from ...schemas.field import Field, Role
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import record_of
 from ...store.views.views import landed_rows, name, text
-from .of_table import object_of
-from .rule import Scope, within
+from .rule import Scope
+from .table_checks import object_of
 
 WORD, DOUBLEWORD = 4, 8
 """Bytes of counters that are looked at: narrower ones wrap from sample to sample."""
@@ -126,13 +126,13 @@ def _said(field: Field) -> str:
 
 
 def _steady(scope: Scope) -> str:
-    where = within(scope, "interval_end")
+    where = scope.condition()
     return f"{STEADY} WHERE previous_end IS NOT NULL AND {where}"
 
 
 def _reach(scope: Scope, steady: str) -> str:
     """The condition on rows that may be the ones before those of a scope."""
-    ends = within(Scope(scope.system, None, scope.until), "interval_end")
+    ends = Scope(scope.system, None, scope.until).condition()
     if scope.since is None:
         return ends
     return f"{ends} AND interval_end >= (SELECT min(previous_end) FROM {steady})"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 
 import pyarrow as pa
 
-from ...schemas.field import Provenance
-from ...schemas.registry import record_of, tables
+from ..reductions.provenance import inferred_notes
+from ..render.html import html_page
 from ..render.render import render
+from ..render.text import bullets
 from .outcome import Outcome, Status, Validation
 from .rule import Rule
 
@@ -29,18 +28,17 @@ SCHEMA = pa.schema(
 )
 """A rule a row: `status` is failed, passed or not applicable, `reason` says why it is the last."""
 
-_WIDTH = 100
-_TIME = "%Y-%m-%d %H:%M:%S"
-
 
 def render_validation(found: Validation, format: str = "table") -> bytes:
-    """A validation as text, as one JSON document, or its rules in any other format of `render`.
+    """A validation as text, as a JSON document, as a page (html), or its rules by `render`.
 
     Raises:
         CpmonError: there is no such format.
     """
     if format in ("table", "text"):
         return "".join(f"{line}\n" for line in _lines(found)).encode()
+    if format == "html":
+        return _page(found)
     if format == "json":
         return (json.dumps(found.document(), indent=1, ensure_ascii=False) + "\n").encode()
     rows = [one.row() for one in found.outcomes]
@@ -68,43 +66,22 @@ def render_rules(rules: Iterable[Rule], format: str = "table") -> bytes:
     return render(table, "table" if format == "text" else format)
 
 
-def heading(found: Validation) -> tuple[str, str]:
-    """What was validated, in two lines."""
+def _counts(found: Validation) -> str:
     failed, passed, rest = (len(found.of(status)) for status in Status)
-    first = f"{failed} failed, {passed} passed, {rest} not applicable"
-    where = f"System {found.scope.system}" if found.scope.system else "All systems"
-    run = f", run {found.run_id}" if found.run_id else ""
-    if found.first is None or found.last is None:
-        return first, f"{where}{run}, no interval"
-    noun = "interval" if found.intervals == 1 else "intervals"
-    span = f"{_clock(found.first)} to {_clock(found.last)} UTC, {found.intervals:,} {noun}"
-    return first, f"{where}{run}, {span}"
+    return f"{failed} failed, {passed} passed, {rest} not applicable"
 
 
-def notes(failed: Sequence[Outcome]) -> list[str]:
+def _notes(failed: Sequence[Outcome]) -> list[str]:
     """What rules that failed mean and what to do; those of one kind share a note."""
     groups: dict[str, list[str]] = {}
     for one in failed:
         said = f"{one.rule.meaning} {one.rule.remedy}".replace("\n", " ")
         groups.setdefault(said, []).append(one.rule.id)
     found = [f"{', '.join(rules)}: {said}" for said, rules in groups.items()]
-    inferred = _inferred(failed)
-    if inferred:
-        whose, are = ("layout", "is") if len(inferred) == 1 else ("layouts", "are")
-        found.append(f"The {whose} of {', '.join(inferred)}, on which this rests, {are} inferred.")
-    return found
+    return found + inferred_notes(table for one in failed for table in one.rule.needs)
 
 
-def _inferred(failed: Iterable[Outcome]) -> list[str]:
-    """Records, as "USEACT (4.3)", that rules rest on and whose layout is inferred."""
-    known = tables()
-    records = {record_of(known[table]) for one in failed for table in one.rule.needs}
-    inferred = [record for record in records if record.provenance is Provenance.INFERRED]
-    ordered = sorted(inferred, key=lambda record: (record.domain, record.record))
-    return [f"{record.name.upper()} ({record.domain}.{record.record})" for record in ordered]
-
-
-def missing(found: Validation) -> list[tuple[str, list[str]]]:
+def _missing(found: Validation) -> list[tuple[str, list[str]]]:
     """Why rules do not apply, each reason with the rules that it is given for."""
     rest = sorted(found.of(Status.NOT_APPLICABLE), key=lambda one: (one.reason, one.rule.id))
     groups = itertools.groupby(rest, key=lambda one: one.reason)
@@ -112,20 +89,18 @@ def missing(found: Validation) -> list[tuple[str, list[str]]]:
 
 
 def _lines(found: Validation) -> Iterator[str]:
-    counts, span = heading(found)
-    yield f"Validation: {counts}"
-    yield span
+    yield f"Validation: {_counts(found)}"
+    yield found.coverage.line()
     failed = found.of(Status.FAILED)
     if failed:
         yield ""
         yield from _table(failed)
         yield ""
-        for said in notes(failed):
-            yield from textwrap.wrap(said, _WIDTH, initial_indent="* ", subsequent_indent="  ")
+        yield from bullets(_notes(failed))
         yield f"  The rows: cpmon validate --rows {failed[0].rule.id}"
-    for reason, rules in missing(found):
-        said = f"not applicable, {reason}: {', '.join(rules)}"
-        yield from textwrap.wrap(said, _WIDTH, initial_indent="* ", subsequent_indent="  ")
+    yield from bullets(
+        f"not applicable, {reason}: {', '.join(rules)}" for reason, rules in _missing(found)
+    )
 
 
 def _table(failed: Iterable[Outcome]) -> list[str]:
@@ -142,5 +117,17 @@ def _table(failed: Iterable[Outcome]) -> list[str]:
     return render(pa.Table.from_pylist(rows), "table").decode().splitlines()
 
 
-def _clock(time: datetime) -> str:
-    return time.strftime(_TIME)
+def _page(found: Validation) -> bytes:
+    """One self-contained HTML page without a script."""
+    failed = found.of(Status.FAILED)
+    return html_page(
+        __package__,
+        "validation.html",
+        counts=_counts(found),
+        span=found.coverage.line(),
+        failed=failed,
+        passed=found.of(Status.PASSED),
+        missing=_missing(found),
+        notes=_notes(failed),
+        version=found.suite.get("meta", {}).get("great_expectations_version", ""),
+    )

@@ -120,6 +120,11 @@ class RunComparison:
         """The base run, then the others."""
         return (self.base, *self.runs)
 
+    @property
+    def run_ids(self) -> list[str]:
+        """The base run, then the others."""
+        return [run.run_id for run in self.facts]
+
     def of(self, run: str) -> tuple[MetricLine, ...]:
         """The lines of a run."""
         return tuple(line for line in self.lines if line.run_id == run)

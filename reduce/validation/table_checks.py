@@ -9,14 +9,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...schemas.arrow import owner_keys, row_keys
-from ...schemas.field import Field
+from ...schemas.field import Field, Role, Type
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import record_of
 from ...store.views.views import name, text
-from .rule import Scope, within
+from .rule import Scope
 
 CONTROLS = r"[\x00-\x1F\x7F-\x9F]"
 """What no text of CP has: EBCDIC bytes that are controls, as which ASCII digits are read, too."""
+
+
+LEVELS = frozenset(
+    [
+        "blocks",
+        "bytes",
+        "count",
+        "cylinders",
+        "frames",
+        "pages",
+        "paths",
+        "processors",
+        "s",
+        "10ms",
+        "users",
+    ]
+)
+"""Units of levels of which there is never less than none."""
+SLACK_S = 60
+"""A clock may be ahead of its record by so much: guests have clocks of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +74,7 @@ class TableCheck:
 
     def rows(self, scope: Scope) -> str:
         """SELECT of the rows that break the rule, in the order of the dump."""
-        where = within(scope, self.time)
+        where = scope.condition(self.time)
         relation = self.table
         if self.copies is not None:
             same = ", ".join(["system", "dump", self.time, *map(name, self.copies)])
@@ -73,9 +93,9 @@ def time_of(layout: Layout) -> str:
     return "interval_end" if record_of(layout).kind is Kind.SAMPLE else "tod"
 
 
-def object_of(layout: Layout, alias: str = "") -> str:
+def object_of(layout: Layout) -> str:
     """Expression: what a row is about, as "vmduser LINUX001, vmdcpuad 0"."""
-    parts = [f"{text(key + ' ')} || {alias}{name(key)}" for key in owner_keys(layout)]
+    parts = [f"{text(key + ' ')} || {name(key)}" for key in owner_keys(layout)]
     return f"concat_ws(', ', {', '.join(parts)})" if parts else "''"
 
 
@@ -90,13 +110,7 @@ def keys_present(layout: Layout) -> TableCheck | None:
         for key, condition in zip(keys, missing, strict=True)
     ]
     bad = " OR ".join(missing)
-    return TableCheck(
-        layout,
-        bad,
-        f"'no ' || concat_ws(', ', {', '.join(said)})",
-        "count(*)",
-        f"count(*) FILTER (WHERE {bad})",
-    )
+    return _rows_without(layout, bad, f"'no ' || concat_ws(', ', {', '.join(said)})")
 
 
 def keys_unique(layout: Layout) -> TableCheck | None:
@@ -159,3 +173,39 @@ def _known(field: Field) -> str:
     since = [int(part) for part in field.since.split(".")]
     older = f"SELECT dump FROM meta.dump WHERE {release} < {since}"
     return f"CASE WHEN dump NOT IN ({older}) THEN {name(field.name)} END"
+
+
+def levels_not_negative(layout: Layout) -> TableCheck | None:
+    """No level is below 0; None of a table without one that could be."""
+    fields = [f for f in layout.columns if _is_level(f)]
+    if not fields:
+        return None
+    return _none_of(layout, {f.name: f"{name(f.name)} < 0" for f in fields})
+
+
+def clocks_not_ahead(layout: Layout) -> TableCheck | None:
+    """No clock is ahead of the record that it stands in; None of a table without clocks."""
+    fields = [f for f in layout.columns if f.role is Role.TIME and f.type is Type.TOD]
+    if not fields:
+        return None
+    late = f"tod + INTERVAL {SLACK_S} SECOND"
+    return _none_of(layout, {f.name: f"tod_timestamp({name(f.name)}) > {late}" for f in fields})
+
+
+def _is_level(field: Field) -> bool:
+    return field.role is Role.GAUGE and field.type is Type.SIGNED and field.unit in LEVELS
+
+
+def _none_of(layout: Layout, conditions: dict[str, str]) -> TableCheck:
+    """The check that no field meets its condition."""
+    bad = " OR ".join(conditions.values())
+    said = [
+        f"CASE WHEN {condition} THEN {text(field + ' ')} || {name(field)} END"
+        for field, condition in conditions.items()
+    ]
+    return _rows_without(layout, bad, f"concat_ws(', ', {', '.join(said)})")
+
+
+def _rows_without(layout: Layout, bad: str, found: str) -> TableCheck:
+    """The check that no row meets a condition, which is counted as it stands."""
+    return TableCheck(layout, bad, found, "count(*)", f"count(*) FILTER (WHERE {bad})")

@@ -1,0 +1,77 @@
+"""A comparison laid out for a reader: blocks of lines, statements and notes, in any format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from ..render.text import Grid
+
+SCHEMA_VERSION = 1
+_HEADINGS = {"cp_level": "CP level"}
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Lines that stand together, under a name or none.
+
+    Attributes:
+        about: they are about the runs, and no figures.
+        changed: they are set off.
+    """
+
+    rows: Grid
+    name: str = ""
+    about: bool = False
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A table. Its first `left` columns hold texts, which break lines if it `wraps`."""
+
+    head: Sequence[str]
+    bodies: Sequence[Body]
+    heading: str = ""
+    left: int = 1
+    wraps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A comparison laid out.
+
+    Attributes:
+        subtitle: stands before the title in text, and below it in a page.
+        remarks: what columns are that no run was measured for.
+        statements: change statements and steps: label, runs compared, value.
+        sources: what the letters behind labels mean.
+        footnotes: mark of an empty cell -> why it is empty.
+        notes: how to read it.
+        cells: the values in long form.
+        document: the same with the runs, for JSON.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+    cells: pa.Table
+    document: Mapping[str, Any]
+    subtitle: str = ""
+    remarks: Sequence[str] = ()
+    statements: Grid = ()
+    sources: Sequence[str] = ()
+    footnotes: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+def footnote_marks(reasons: Sequence[str]) -> dict[str, str]:
+    """Reason -> its mark: (1), (2) ..."""
+    return {reason: f"({n})" for n, reason in enumerate(reasons, start=1)}
+
+
+def attribute_heading(key: str) -> str:
+    """An attribute's key as a heading: cp_level is "CP level", memory_size "Memory size"."""
+    return _HEADINGS.get(key, key.replace("_", " ").capitalize())

@@ -1,0 +1,138 @@
+"""Comparisons as bytes: tables and run comparisons in every format, by one layout.
+
+The HTML page has no script and asks for nothing: it reads from disk, in light and dark, and
+prints.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from ...schemas import CpmonError
+from ...schemas.printable import one_line, printable
+from ..render.html import html_page
+from ..render.render import render
+from ..render.text import bullets, grid_lines, markdown_table
+from .comparison_table import ComparisonTable
+from .layout import Block, Body, Layout
+from .run_comparison import RunComparison
+from .run_layout import run_layout
+from .table_layout import table_layout
+
+FORMATS = ("text", "table", "csv", "json", "jsonl", "markdown", "parquet", "html")
+UPRIGHT = 7
+"""So many columns fit a sheet of paper upright; with more the page is printed across."""
+_GAP = "   "
+
+
+def render_comparison(
+    comparison: ComparisonTable | RunComparison, format: str = "text", figure: str = ""
+) -> bytes:
+    """A comparison in one of FORMATS, UTF-8 (parquet: the file).
+
+    csv, jsonl and parquet hold the cells of a table in long form, and a line a metric, unrounded,
+    of a run comparison; json adds the runs and the reasons or notes.
+
+    Args:
+        figure: for html, a drawing of the runs, as `page.figure.runs_figure` makes one.
+
+    Raises:
+        CpmonError: there is no such format.
+    """
+    if isinstance(comparison, ComparisonTable):
+        layout = table_layout(comparison)
+    else:
+        layout = run_layout(comparison)
+    match format:
+        case "text" | "table":
+            return printable("".join(f"{line}\n" for line in _text(layout))).encode()
+        case "markdown":
+            return printable("\n\n".join(_markdown(layout)) + "\n").encode()
+        case "json":
+            document = json.dumps(layout.document, indent=2, ensure_ascii=False)
+            return (document + "\n").encode()
+        case "csv" | "jsonl" | "parquet":
+            return render(layout.cells, format)
+        case "html":
+            return _page(layout, figure)
+    raise CpmonError(
+        "a comparison cannot be printed in that format",
+        expected=", ".join(FORMATS),
+        found=format,
+    )
+
+
+def _sentences(layout: Layout) -> list[str]:
+    """Change statements and steps as sentences."""
+    return [f"{label}, {runs}: {text}" for label, runs, text in layout.statements]
+
+
+def _footnotes(layout: Layout) -> list[str]:
+    return [f"{mark} {reason}" for mark, reason in layout.footnotes.items()]
+
+
+def _text(layout: Layout) -> Iterator[str]:
+    yield ": ".join(filter(None, (layout.subtitle, layout.title)))
+    heads: list[list[str]] = []
+    for block in layout.blocks:
+        if list(block.head) not in heads:  # blocks of the same columns share their widths
+            heads.append(list(block.head))
+            same = [other for other in layout.blocks if list(other.head) == heads[-1]]
+            yield from _text_blocks(same)
+    for lines in (layout.remarks, _sentences(layout), _footnotes(layout), bullets(layout.notes)):
+        yield from ["", *lines] if lines else []
+
+
+def _text_blocks(blocks: list[Block]) -> Iterator[str]:
+    """Blocks of the same columns, whose head stands once; the others have their heading."""
+    grids = [[blocks[0].head], *(body.rows for block in blocks for body in block.bodies)]
+    head, *bodies = grid_lines(grids, blocks[0].left, _GAP)
+    lines = iter(bodies)
+    for block in blocks:
+        yield ""
+        yield from head if block is blocks[0] else [block.heading]
+        for body in block.bodies:
+            if not body.about:
+                yield from ["", *([body.name] if body.name else [])]
+            yield from next(lines)
+
+
+def _markdown(layout: Layout) -> Iterator[str]:
+    """The paragraphs."""
+    yield f"## {one_line(': '.join(filter(None, (layout.subtitle, layout.title))))}"
+    for block in layout.blocks:
+        left = [n < block.left for n in range(len(block.head))]
+        heading = f"### {one_line(block.heading)}"
+        if any(body.name for body in block.bodies):
+            for body in block.bodies:
+                yield f"{heading}: {body.name}"
+                yield _markdown_rows(block, [body], left)
+        else:
+            yield from [heading] if block.heading else []
+            yield _markdown_rows(block, block.bodies, left)
+    for lines in (layout.remarks, _sentences(layout), _footnotes(layout), layout.notes):
+        yield from map(one_line, lines)
+
+
+def _markdown_rows(block: Block, bodies: Sequence[Body], left: list[bool]) -> str:
+    rows = [list(map(one_line, row)) for body in bodies for row in body.rows]
+    return markdown_table(list(map(one_line, block.head)), rows, left)
+
+
+def _page(layout: Layout, figure: str) -> bytes:
+    blocks = list(layout.blocks)
+    if layout.statements:
+        head = ("Claim", "Runs", "Value")
+        blocks.append(Block(head, [Body(layout.statements)], "Claims", left=3, wraps=True))
+    return html_page(
+        __package__,
+        "comparison.html",
+        figure=figure,
+        title=layout.title,
+        subtitle="" if layout.subtitle == layout.title else layout.subtitle,
+        blocks=blocks,
+        reasons=layout.footnotes,
+        notes=[*layout.remarks, *layout.sources, *_footnotes(layout), *layout.notes],
+        wide=max(len(block.head) for block in blocks) > UPRIGHT,
+    )

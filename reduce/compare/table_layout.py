@@ -1,0 +1,114 @@
+"""A comparison table laid out: runs across, groups of rows down, the ratio block below."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .comparison_table import ComparisonTable
+from .layout import SCHEMA_VERSION, Block, Body, Layout, attribute_heading, footnote_marks
+from .spec import SOURCES
+
+LETTERED = ("t", "h", "v", "m")
+"""Sources whose letter stands behind the label."""
+
+
+def table_layout(table: ComparisonTable) -> Layout:
+    """The layout of a comparison table."""
+    spec = table.spec
+    head = ["Run", *spec.columns]
+    attributes = [
+        [attribute_heading(key), *(run.attributes.get(key, "") for run in table.runs)]
+        for key in spec.header
+    ]
+    blocks = [_block(table, spec.name, head, Body(attributes, about=True))]
+    if spec.ratios:
+        bases = Body([["Base run", *(run.base_run_id for run in table.runs)]], about=True)
+        blocks.append(_block(table, spec.ratios_table, head, bases, "Ratio to base run"))
+    marks = footnote_marks(table.reasons())
+    return Layout(
+        title=spec.heading,
+        subtitle=spec.name,
+        blocks=blocks,
+        remarks=_remarks(table),
+        statements=[
+            [cell.row_label, cell.run_id.replace("|", " to "), cell.text or "not known"]
+            for cell in table.cells
+            if cell.table in spec.statement_blocks
+        ],
+        sources=_sources(table),
+        footnotes={mark: reason for reason, mark in marks.items()},
+        cells=table.to_arrow(),
+        document=_document(table),
+    )
+
+
+def _block(
+    table: ComparisonTable, name: str, head: list[str], about: Body, heading: str = ""
+) -> Block:
+    """A block of the table's cells; in the one of values labels have the letter of their source."""
+    cells, marks = table.block(name), footnote_marks(table.reasons())
+    bodies = [
+        Body(
+            [
+                [
+                    row.label if heading else _lettered(row.label, row.source_tag),
+                    *(_text(cells[row.label, run], marks) for run in head[1:]),
+                ]
+                for row in group.rows
+            ]
+        )
+        for group in table.spec.groups
+    ]
+    return Block(head, [body for body in (about, *bodies) if body.rows], heading)
+
+
+def _lettered(label: str, source: str) -> str:
+    return f"{label} ({source})" if source in LETTERED else label
+
+
+def _text(cell: Any, marks: dict[str, str]) -> str:
+    text: str = cell.text or marks.get(cell.reason, "")
+    return text
+
+
+def _remarks(table: ComparisonTable) -> list[str]:
+    named, spec = table.spec.name_of, table.spec
+    differences = [
+        f"{named(d.run)} is {named(d.of)} less {named(d.less)}, sample by sample"
+        for d in spec.differences
+    ]
+    return differences + [
+        f"{named(c.run)} is the change from {named(c.base)} to {named(c.of)}, percent"
+        for c in spec.changes
+    ]
+
+
+def _sources(table: ComparisonTable) -> list[str]:
+    used = {row.source_tag for row in table.spec.rows}
+    letters = [f"({tag}) {SOURCES[tag]}" for tag in LETTERED if tag in used]
+    return ["; ".join(letters)] if letters else []
+
+
+def _document(table: ComparisonTable) -> dict[str, Any]:
+    runs = [
+        {"run_id": r.run_id, "base_run_id": r.base_run_id or None, **r.attributes}
+        for r in table.runs
+    ]
+    cells = [
+        {
+            "table": c.table,
+            "run_id": c.run_id,
+            "row_label": c.row_label,
+            "value_as_printed": c.text or None,
+            "source_tag": c.source,
+            **({"reason": c.reason} if c.reason else {}),
+        }
+        for c in table.cells
+    ]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": table.spec.name,
+        "title": table.spec.heading,
+        "runs": runs,
+        "cells": cells,
+    }

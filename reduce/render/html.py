@@ -1,0 +1,69 @@
+"""Self-contained HTML pages: templates filled in, every text escaped, every name given."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ...schemas.printable import for_page
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+COLORS = {
+    "c1": "#2a78d6",
+    "c2": "#d9581f",
+    "c3": "#149467",
+    "c4": "#b97a00",
+    "c5": "#c9548a",
+    "c6": "#4a3aa7",
+    "c7": "#2b7a2b",
+    "c8": "#d03b3b",
+    "rest": "#c9c8c0",
+    "ink-2": "#52514e",
+    "ink-3": "#6f6e69",
+    "grid": "#e4e3dc",
+    "line": "#c3c2b7",
+    "bad": "#b42525",
+    "surface": "#fdfdfc",
+}
+"""The colours of a drawing by the names that the pages' style has for them; all differ."""
+
+
+def html_page(package: str, template: str, **values: Any) -> bytes:
+    """A page, UTF-8: a template that lies in a package, filled in.
+
+    The filter `drawing` is for markup that needs no escaping. `repaint` is always given: style
+    rules that give the colours of drawings the values of the page's properties.
+    """
+    from markupsafe import Markup
+
+    repaint = "".join(
+        f'svg [{part}="{value}"]{{{part}:var(--{name})}}\n'
+        for name, value in COLORS.items()
+        for part in ("fill", "stroke")
+    )
+    page = _environment(package).get_template(template)
+    return for_page(page.render(repaint=Markup(repaint), **values)).encode()
+
+
+@cache
+def _environment(package: str) -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def read(name: str) -> str:
+        return files(package).joinpath(name).read_text(encoding="utf-8")
+
+    environment = Environment(
+        loader=FunctionLoader(read),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["drawing"] = Markup
+    environment.globals["source"] = lambda name: Markup(read(name))
+    return environment

@@ -1,0 +1,74 @@
+"""Text tables: the one writer of aligned columns, wrapped notes and Markdown tables."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+GAP = "  "
+WIDTH = 100
+"""Characters of a line of prose."""
+
+Grid = Sequence[Sequence[str]]
+"""Lines of cells."""
+
+
+def text_lines(
+    columns: Iterable[pa.Array | Sequence[str]],
+    left: Sequence[bool],
+    least: Sequence[int] = (),
+    gap: str = GAP,
+) -> list[str]:
+    """Columns of texts as lines, each as wide as its longest text.
+
+    Args:
+        left: for each column whether its texts stand to the left.
+        least: for each column how wide it is at least.
+    """
+    arrays = [c if isinstance(c, pa.Array) else pa.array(c, pa.string()) for c in columns]
+    widths = [pc.max(pc.utf8_length(array)).as_py() or 0 for array in arrays]
+    widths = [max(pair) for pair in zip(widths, least or widths, strict=True)]
+    padded = [
+        (pc.utf8_rpad if to_left else pc.utf8_lpad)(array, width)
+        for array, to_left, width in zip(arrays, left, widths, strict=True)
+    ]
+    lines: list[str] = pc.utf8_rtrim(pc.binary_join_element_wise(*padded, gap), " ").to_pylist()
+    return lines
+
+
+def grid_lines(grids: Sequence[Grid], left: int, gap: str = GAP) -> list[list[str]]:
+    """The lines of several grids below each other, with columns of one width.
+
+    Args:
+        left: so many columns stand to the left, the others to the right.
+    """
+    columns = list(zip(*itertools.chain.from_iterable(grids), strict=True))
+    lines = iter(text_lines(columns, [n < left for n in range(len(columns))], gap=gap))
+    return [list(itertools.islice(lines, len(grid))) for grid in grids]
+
+
+def bullets(notes: Iterable[str]) -> list[str]:
+    """Notes as wrapped lines, each behind a star."""
+    wrap = textwrap.TextWrapper(WIDTH, initial_indent="* ", subsequent_indent="  ")
+    return [line for note in notes for line in wrap.wrap(note)]
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[bool]) -> str:
+    """A Markdown table without a line feed at its end."""
+    rule = "|" + "|".join(":--" if to_left else "--:" for to_left in left) + "|"
+    return "\n".join([_markdown_row(head), rule, *map(_markdown_row, rows)])
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    """One line; bars, and what would be markup, are escaped inside cells."""
+    return "| " + " | ".join(map(_markdown_cell, cells)) + " |"
+
+
+def _markdown_cell(cell: str) -> str:
+    if "|" in cell or "<" in cell:  # else a backslash stands for nothing but itself
+        cell = cell.replace("\\", "\\\\")
+    return cell.replace("|", "\\|").replace("<", "\\<")

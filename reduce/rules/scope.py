@@ -1,0 +1,134 @@
+"""What exceptions and validation look at: a system, or all of the store, and a span of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import duckdb
+
+from ...schemas import CpmonError
+from ...schemas.lookup import unknown
+from ...store.views.views import text
+from ..reports.cells import UTC_ZONE, clock
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is looked at; `until` is inside, `since` is not.
+
+    Attributes:
+        system: the only one, or all of the store.
+        since, until: UTC without zone.
+    """
+
+    system: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def condition(self, time: str = "interval_end") -> str:
+        """The condition on rows as SQL; `time` is the column with their time, UTC."""
+        parts = []
+        if self.system is not None:
+            parts.append(f"system = {text(self.system)}")
+        if self.since is not None:
+            parts.append(f"{time} > TIMESTAMP '{self.since}'")
+        if self.until is not None:
+            parts.append(f"{time} <= TIMESTAMP '{self.until}'")
+        return " AND ".join(parts) or "true"
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The intervals in a scope, of all systems.
+
+    Attributes:
+        run_id: the run that named the scope.
+        first, last: ends of the first and last interval, UTC; None without any.
+    """
+
+    scope: Scope
+    run_id: str | None
+    first: datetime | None
+    last: datetime | None
+    intervals: int
+
+    def line(self, zone: ZoneInfo = UTC_ZONE) -> str:
+        """The coverage in a line."""
+        system = f"System {self.scope.system}" if self.scope.system else "All systems"
+        run = f", run {self.run_id}" if self.run_id else ""
+        if self.first is None or self.last is None:
+            return f"{system}{run}, no interval"
+        noun = "interval" if self.intervals == 1 else "intervals"
+        first, last = clock(self.first, zone), clock(self.last, zone)
+        return f"{system}{run}, {first} to {last} {zone.key}, {self.intervals:,} {noun}"
+
+
+def coverage(con: duckdb.DuckDBPyConnection, scope: Scope, run: str | None = None) -> Coverage:
+    """The intervals in a scope.
+
+    Raises:
+        CpmonError: there are none, though the store has some, or no dump.
+    """
+    counted = "SELECT min(interval_end), max(interval_end), count(DISTINCT (system, interval_end))"
+    sql = f"{counted} FROM meta.interval"
+    ((first, last, intervals),) = con.execute(f"{sql} WHERE {scope.condition()}").fetchall()
+    if intervals:
+        return Coverage(scope, run, first, last, intervals)
+    ((first, last, known),) = con.execute(sql).fetchall()
+    # A dump without any interval may have findings, configuration and events all the same.
+    if not known and con.execute("SELECT 1 FROM meta.dump").fetchone():
+        return Coverage(scope, run, None, None, 0)
+    raise CpmonError(
+        "no interval is in that span" if known else "no dump is in the store",
+        expected=f"intervals that end from {first} to {last} UTC" if known else None,
+        effect="there is nothing to look at",
+        remedy=None if known else "ingest a dump first",
+    )
+
+
+def scope_of(
+    con: duckdb.DuckDBPyConnection,
+    run: str | None = None,
+    system: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> Scope:
+    """A scope from what a user named.
+
+    Raises:
+        CpmonError: there is no such run or system, or the run is one of another system.
+    """
+    since, until = utc(since), utc(until)
+    if run is None:
+        if system is not None and not _has_intervals(con, system):
+            of_dumps = con.execute("SELECT DISTINCT system FROM meta.dump").fetchall()
+            systems = [str(name) for (name,) in of_dumps]
+            if system not in systems:
+                raise unknown("system", system, systems)
+        return Scope(system, since, until)
+    rows = con.execute("SELECT run_id, system, since, until FROM meta.run")
+    runs = {str(run_id): tuple(rest) for run_id, *rest in rows.fetchall()}
+    if run not in runs:
+        raise unknown("run", run, runs)
+    measured, begins, ends = runs[run]
+    if system not in (None, measured):
+        raise CpmonError(
+            f"run {run} was not measured on that system", expected=measured, found=system
+        )
+    latest = max(filter(None, (begins, since)), default=None)
+    return Scope(measured, latest, min(filter(None, (ends, until)), default=None))
+
+
+def _has_intervals(con: duckdb.DuckDBPyConnection, system: str) -> bool:
+    """Whether a system has any; the dumps of an old store take long to look through."""
+    sql = "SELECT 1 FROM meta.interval WHERE system = ? LIMIT 1"
+    return bool(con.execute(sql, [system]).fetchall())
+
+
+def utc(time: datetime | None) -> datetime | None:
+    """A time as the catalogue has it: UTC without zone."""
+    if time is None or time.tzinfo is None:
+        return time
+    return time.astimezone(UTC).replace(tzinfo=None)
