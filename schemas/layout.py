@@ -89,6 +89,8 @@ class Layout:
     record: int = 0
     kind: Kind = Kind.SAMPLE
     grain: str = ""
+    until: str = ""
+    """The last release that writes the record; empty where none is known to have given it up."""
     title: str = ""
     provenance: Provenance = Provenance.INFERRED
     groups: tuple[Group, ...] = ()

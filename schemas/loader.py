@@ -80,6 +80,7 @@ def _layout(record: Row, sources: Sources) -> Layout:
         record=int(record["record"]),
         kind=_word(Kind, record["kind"], name),
         grain=record["grain"],
+        until=record.get("until", ""),
         title=record["title"],
         provenance=_word(Provenance, record["provenance"], name),
         groups=groups,

@@ -81,7 +81,8 @@ def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
             "a layout file cannot be read", place=str(path), found=str(error)
         ) from None
     reader = csv.DictReader(io.StringIO(text))
-    if tuple(reader.fieldnames or ()) != tuple(columns):
+    optional = [column for column in columns if column not in (reader.fieldnames or ())]
+    if optional not in ([], ["until"]) or set(reader.fieldnames or ()) - set(columns):
         raise LayoutError(
             "a layout file has other columns",
             place=f"{path}, line 1",
@@ -97,7 +98,7 @@ def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
                 expected=f"{len(columns)} cells",
                 remedy="put texts with commas in quotes",
             )
-    return rows
+    return [{column: row.get(column, "") for column in columns} for row in rows]
 
 
 def _located(sources: Sources, folder: Path, error: Exception) -> LayoutError:

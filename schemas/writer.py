@@ -12,7 +12,9 @@ COLUMNS = (
     *("offset", "length", "count", "type", "name", "of", "code", "role", "unit"),
     *("since", "until", "provenance", "meaning"),
 )
-RECORD_COLUMNS = ("domain", "record", "dsect", "kind", "grain", "keys", "title", "provenance")
+RECORD_COLUMNS = (
+    *("domain", "record", "dsect", "kind", "grain", "keys", "until", "title", "provenance"),
+)
 LENGTH_COLUMNS = ("dsect", "release", "length")
 
 

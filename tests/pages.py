@@ -73,7 +73,8 @@ class Draft:
             line for t in self.tables for line in t if line.name.endswith(f"_{name.upper()}")
         )
 
-    def aligned(self, *, bars: bool = False) -> str:
+    def aligned(self, *, bars: bool = False, narrow: bool = False, apart: bool = False) -> str:
+        """In columns. `narrow`: dimensions lose their end; `apart`: a blank stands before them."""
         out = [
             *self._prolog(),
             "Offsets",
@@ -81,8 +82,10 @@ class Draft:
             " ",
         ]
         for line in (line for table in self.tables for line in table):
-            name = f"{line.name} {line.dim}".strip()
+            name = f"{line.name}{' ' * (apart and bool(line.dim))}{line.dim}"
             head = f"{line.offset:4}{line.offset:5X}  {line.word:<10}{line.length:5}  {name:<22} "
+            if narrow and ":" in line.dim:
+                head = head.rstrip()[: -1 if len(name) % 2 else -2]
             out += _described(head, line.text, 51)
             for pattern, bit, said in line.bits:
                 nibbles = " ".join(textwrap.wrap(pattern, 4))
@@ -102,8 +105,7 @@ class Draft:
                 f"{line.offset:X}",
                 line.word,
                 f"{line.length}",
-                line.name,
-                line.dim,
+                line.name + line.dim,
                 line.text,
             )
             words.append(" ".join(" ".join(said).split()))
@@ -197,15 +199,24 @@ def _filled(lines: list[Line], end: int) -> Iterator[Line]:
     reached = 20
     for line in lines:
         if line.offset > reached:
-            yield Line(reached, "Character", line.offset - reached, "*")
+            yield _free(reached, line.offset)
         reached = max(reached, line.offset + line.length * _count(line))
         yield line
     if reached < end:
-        yield Line(reached, "Character", end - reached, "*")
+        yield _free(reached, end)
+
+
+def _free(start: int, end: int) -> Line:
+    """Reserved bytes: words are an array."""
+    words, rest = divmod(end - start, 4)
+    if rest or words < 3:
+        return Line(start, "Character", end - start, "*")
+    return Line(start, "Unsigned", 4, "*", dim=f"(0:{words - 1})")
 
 
 def _count(line: Line) -> int:
-    return int(line.dim.strip("()")) if line.dim else 1
+    low, _, high = line.dim.strip("()").partition(":")
+    return int(high) - int(low) + 1 if high else int(low or 1)
 
 
 def _lines(
@@ -276,7 +287,8 @@ def _array(group: Row, inside: list[Line], upper: str) -> Iterator[Line]:
     start, stride = int(group["offset"]), int(group["length"])
     plain = len(inside) == 1 and not inside[0].bits and inside[0].name != "*"
     word = inside[0].word if plain else "Character"
-    dim = f"({group['count']})"
+    count = int(group["count"])
+    dim = (f"({count})", f"(1:{count})", f"(0:{count - 1})")[start // 4 % 3]
     yield Line(start, word, stride, f"{upper}_{group['name'].upper()}", group["meaning"], dim)
     if not plain:
         for line in inside:

@@ -153,6 +153,10 @@ def _head(layout: Layout, release: str) -> Iterator[str]:
     yield f"  {grain}keys {keys or 'none'}; layout {layout.provenance}"
     if release:
         yield f"  as of {release}: {layout.length_at(release)} bytes"
+    if not layout.columns:
+        yield "  only its name is known: cpmon schema import brings IBM's page of it"
+    if layout.until:
+        yield f"  written up to {layout.until}"
     lengths = ", ".join(f"{length} in {of}" for of, length in layout.lengths)
     yield f"  {layout.length} bytes known" + (f"; published lengths: {lengths}" if lengths else "")
 

@@ -32,7 +32,10 @@ def merge(page: Page, known: Sources, *, replace: bool = False) -> MergeResult:
     Raises:
         LayoutError: the page contradicts itself.
     """
-    merged = MergeResult(page)
+    merged = MergeResult(page, notes=list(page.notes))
+    if page.is_withdrawn:
+        _merge_withdrawn(merged, known)
+        return merged
     items = [
         nest(structure, page.dsect, page.place, is_record=number == 0)
         for number, structure in enumerate(page.structures)
@@ -69,20 +72,42 @@ def _context(merged: MergeResult, known: Sources, items: Items) -> ReleaseContex
     )
 
 
-def _merge_record(merged: MergeResult, known: Sources, *, replace: bool) -> None:
-    """The rows of records.csv and lengths.csv."""
-    page, head = merged.page, merged.page.main.head
-    row = next((dict(r) for r in known.records if r["dsect"] == page.dsect), None)
-    new = {
+def _merge_withdrawn(merged: MergeResult, known: Sources) -> None:
+    """The page of a record that its release no longer writes: its rows end with the one before."""
+    page = merged.page
+    row = next((r for r in known.records if r["dsect"] == page.dsect), None) or _record(page)
+    now = release_key(page.release)
+    before = [r for r in {r["release"] for r in known.lengths} if release_key(r) < now]
+    until = max(before, key=release_key, default="")
+    if row["until"] and release_key(row["until"]) < now:
+        until = row["until"]
+        merged.confirmed += 1
+    else:
+        merged.changed.append(f"{page.dsect}: not written from {page.release} on")
+    merged.record = {column: row.get(column, "") for column in RECORD_COLUMNS} | {"until": until}
+    merged.files = {page.dsect: known.fields.get(page.dsect, [])}
+
+
+def _record(page: Page) -> Row:
+    """The row of records.csv that a page alone gives."""
+    return {
         "domain": str(page.domain),
         "record": str(page.record),
         "dsect": page.dsect,
         "kind": str(page.kind),
         "grain": "",
         "keys": "",
+        "until": "",
         "title": page.title,
         "provenance": "published",
     }
+
+
+def _merge_record(merged: MergeResult, known: Sources, *, replace: bool) -> None:
+    """The rows of records.csv and lengths.csv."""
+    page, head = merged.page, merged.page.main.head
+    row = next((dict(r) for r in known.records if r["dsect"] == page.dsect), None)
+    new = _record(page)
     if row is None:
         taken = [
             r for r in known.records if (r["domain"], r["record"]) == (new["domain"], new["record"])

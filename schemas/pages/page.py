@@ -9,7 +9,7 @@ a length, a name. What stands between two rows is the description of the first.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
@@ -19,21 +19,37 @@ from .text import PageText, read_page
 
 WORDS = ("Structure", "Character", "Unsigned", "Signed", "Bitstring", "Address", "Fixed")
 NAME = r"(?:[A-Z@#$][A-Z0-9@#$_]*|\*)"
+EXTENT = r"\d+(?:\s*:\s*(?:\d+|\*))?"
 ROW = re.compile(
     rf"(?<!\S)(?P<dec>\d+)\s+(?P<hex>[0-9A-F]+)\s+(?P<word>{'|'.join(WORDS)}|Bit string)\s+"
-    rf"(?P<length>\d+)(?P<more>\+?)\s+(?P<name>{NAME})(?!\S)"
-    r"(?:\s?\((?P<dim>\*|\d+(?:\s*:\s*\d+)?)\)(?!\S))?"
+    rf"(?P<length>\d+)(?P<more>\+?)\s+(?P<name>{NAME})(?![^\s(])"
+    rf"(?:\s?\(\s*(?P<dim>\*|{EXTENT}(?:\s*,\s*{EXTENT})*)\s*\)"
+    r"|\s?\((?P<cut>\d+:\d*)(?![\d:)]))?"
 )
+"""A dimension stands behind the name, with or without a blank. On narrow pages it can be cut off:
+its bracket and last digits are missing, and the description begins in their place."""
 NIBBLE = r"[.01]{4}"
 BIT = re.compile(
     rf"(?<!\S)(?P<mask>{NIBBLE}\s+{NIBBLE}(?:\s+{NIBBLE}\s+{NIBBLE})*)\s+(?P<name>{NAME})(?!\S)"
 )
-STRANGE = re.compile(
-    rf"^\s*(\d+)\s+([0-9A-F]+)\s+([A-Z]\w+)\s+(\d+)\+?\s+{NAME}(?!\S)", re.MULTILINE
+UNREAD = re.compile(
+    rf"(?<!\S)(?P<dec>\d+)\s+(?P<hex>[0-9A-F]+)\s+(?P<word>{'|'.join(WORDS)}|Bit string)\s+"
+    rf"|^\s*(?P<dec_>\d+)\s+(?P<hex_>[0-9A-F]+)\s+(?P<word_>[A-Z]\w+)\s+\d+\+?\s+{NAME}(?!\S)",
+    re.MULTILINE,
 )
-"""What is a row but for its type; only at the start of a line, since text may look like it."""
+"""What begins as a row does. Of a type that is not known, only at the start of a line, since text
+may look like it."""
 
-LONGEST = 0xFFFF
+BITS_UNREAD = re.compile(rf"^\s*(?P<mask>(?=[01 ]*\.){NIBBLE}\s+{NIBBLE})(?!\S)", re.MULTILINE)
+"""What begins as a row of bits does."""
+
+WITHDRAWN = re.compile(
+    r"\bno\s+longer\s+(?:\w+\s+){0,3}?"
+    r"(?:written|generated|produced|created|collected|reported|available|supported|used)\b"
+)
+"""What the prolog of a record's page says that has no contents table."""
+
+LONGEST_RECORD = 0xFFFF
 """Bytes of a record at most: its header has two bytes for the length."""
 
 KINDS = (
@@ -77,6 +93,8 @@ class PageRow:
     open: bool = False
     """Whether the length ends in +: something of variable length follows."""
     bits: tuple[BitRow, ...] = ()
+    cut: str = ""
+    """What is left of a dimension that a narrow page cut off, and digits of what follows it."""
 
     @property
     def size(self) -> int:
@@ -97,7 +115,8 @@ class Page:
     """What a page says.
 
     `place` names its file, for messages; `kinds` are those that the record may have, the likeliest
-    first; `release` is like "5.2.0".
+    first; `release` is like "5.2.0". `notes` say what the page contradicts itself in. A page
+    without structures is that of a record that is no longer written.
     """
 
     place: str
@@ -108,6 +127,12 @@ class Page:
     title: str
     release: str
     structures: tuple[Structure, ...] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether its release no longer writes the record."""
+        return not self.structures
 
     @property
     def kind(self) -> Kind:
@@ -145,13 +170,9 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
             remedy="save the page of one record",
         )
     source = read_page(data)
-    dsect = _said(source, place, r"DSECT\s+NAME\s*-\s*([A-Z][A-Z0-9]*)", "DSECT NAME - ...")
+    dsect, notes = _dsect(source, place)
     domain = _said(source, place, r"\bDomain\s*(\d{1,3})\s*-", "Domain N - ...")
     record = _said(source, place, r"\bRecord\s*(\d{1,5})\s*-", "Record N - ...")
-    contents = _contents(source, place)
-    rows = list(_rows(source, contents, place))
-    structures = tuple(_structures(rows, place))
-    _check_names(source, structures, contents[1], place)
     return Page(
         place=place,
         dsect=dsect.lower(),
@@ -160,7 +181,8 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
         kinds=_kinds(source, place),
         title=_title(source.text),
         release=release or _release(source, place),
-        structures=structures,
+        structures=_contents(source, place),
+        notes=notes,
     )
 
 
@@ -168,6 +190,17 @@ def page_error(problem: str, place: str, line: int, text: str, **parts: str) -> 
     """An error with the line of the page and its text."""
     found = parts.pop("found", "") or f"{' '.join(text.split())[:90]}"
     return LayoutError(problem, place=f"{place}, line {line}", found=found, **parts)
+
+
+def _dsect(source: PageText, place: str) -> tuple[str, tuple[str, ...]]:
+    """The record's name, by the page's heading; and what the line DSECT NAME says otherwise."""
+    line = _said(source, place, r"DSECT\s+NAME\s*-\s*([A-Z][A-Z0-9]*)", "DSECT NAME - ...")
+    heading = re.search(
+        r"\bMR([A-Z][A-Z0-9]*)\s+Control\s+Block\s+Contents\s+Offsets\b", source.text
+    ) or re.search(r"\bMR([A-Z][A-Z0-9]*)\s+Prolog\b", source.text)
+    if heading is None or heading[1] == line:
+        return line, ()
+    return heading[1], (f"DSECT NAME says {line}, the heading MR{heading[1]}: the heading counts",)
 
 
 def _said(source: PageText, place: str, pattern: str, expected: str) -> str:
@@ -220,10 +253,12 @@ def _release(source: PageText, place: str) -> str:
     return ".".join(str(int(number)) for number in match.groups())
 
 
-def _contents(source: PageText, place: str) -> tuple[int, int]:
-    """Where the contents table stands in the text."""
+def _contents(source: PageText, place: str) -> tuple[Structure, ...]:
+    """The structures of the contents table; none of a record that is no longer written."""
     text = source.text
     starts = [m.end() for m in re.finditer(r"Control\s+Block\s+Contents\s+Offsets\b", text)]
+    if not starts and WITHDRAWN.search(text):
+        return ()
     if not starts:
         raise LayoutError(
             "the page has no contents table",
@@ -235,7 +270,10 @@ def _contents(source: PageText, place: str) -> tuple[int, int]:
         r"|This\s+information\s+is\s+based\s+on"
     )
     end = heading.search(text, starts[-1])
-    return starts[-1], end.start() if end else len(text)
+    rows = list(_rows(source, (starts[-1], end.start() if end else len(text)), place))
+    structures = tuple(_structures(rows, place))
+    _check_names(source, structures, end.start() if end else len(text), place)
+    return structures
 
 
 def _rows(source: PageText, contents: tuple[int, int], place: str) -> Iterator[PageRow]:
@@ -245,23 +283,53 @@ def _rows(source: PageText, contents: tuple[int, int], place: str) -> Iterator[P
     if not found:
         line = source.line_at(start)
         raise page_error("the contents table has no rows", place, line, source.lines[0])
-    taken = {match.start("dec") for match in found}
-    for match in STRANGE.finditer(text, start, end):
-        if match.start(1) not in taken and int(match[1]) == int(match[2], 16):
-            raise page_error(
-                f"the type {match[3]} is not known",
-                place,
-                source.line_at(match.start(1)),
-                _line(source, match.start(1)),
-                expected=", ".join(WORDS),
-            )
+    _check_rows_read(source, contents, found, place)
     for match, behind in zip_longest(found, found[1:]):
-        stop = behind.start() if behind else end
-        yield _row(source, match, stop, place)
+        yield _row(source, match, behind.start() if behind else end, place)
+
+
+def _check_rows_read(
+    source: PageText, contents: tuple[int, int], found: Sequence[re.Match[str]], place: str
+) -> None:
+    """What begins as a row does is one: else its text would be another row's description."""
+    taken = {match.start("dec") for match in found}
+    for match in UNREAD.finditer(source.text, *contents):
+        kind = "" if match["dec"] else "_"
+        at = match.start(f"dec{kind}")
+        if at in taken or int(match[f"dec{kind}"]) != int(match[f"hex{kind}"], 16):
+            continue
+        raise page_error(
+            "a row cannot be read" if match["dec"] else f"the type {match['word_']} is not known",
+            place,
+            source.line_at(at),
+            _line(source, at),
+            expected="decimal offset, hexadecimal offset, type, length, name"
+            if match["dec"]
+            else ", ".join(WORDS),
+        )
+    for match in found:
+        if source.text[match.end() : match.end() + 1] == "(":
+            raise page_error(
+                f"the dimension of {match['name']} cannot be read",
+                place,
+                source.line_at(match.start("dec")),
+                _line(source, match.start("dec")),
+                expected="a dimension like (4), (0:30) or (*)",
+            )
 
 
 def _row(source: PageText, match: re.Match[str], stop: int, place: str) -> PageRow:
     bits = list(BIT.finditer(source.text, match.end(), stop))
+    for bit in BITS_UNREAD.finditer(source.text, match.end(), stop):
+        at = bit.start("mask")
+        if not any(read.start("mask") <= at < read.end("mask") for read in bits):
+            raise page_error(
+                "a row of bits cannot be read",
+                place,
+                source.line_at(at),
+                _line(source, at),
+                expected="a pattern like ..11 1111, and a name",
+            )
     described = source.text[match.end() : bits[0].start() if bits else stop]
     line, text = source.line_at(match.start("dec")), _line(source, match.start("dec"))
     dec, hexadecimal = int(match["dec"]), int(match["hex"], 16)
@@ -280,6 +348,7 @@ def _row(source: PageText, match: re.Match[str], stop: int, place: str) -> PageR
         name=match["name"].replace("*", ""),
         count=_count(match["dim"], place, line, text),
         dimensioned=match["dim"] is not None,
+        cut=match["cut"] or "",
         meaning=_sentence(described),
         line=line,
         text=text,
@@ -311,16 +380,40 @@ def _sentence(text: str) -> str:
 
 
 def _count(dimension: str | None, place: str, line: int, text: str) -> int:
-    """Elements of `(4)`, `(0:255)`; 0 of `(*)`."""
+    """Elements of `(4)`, `(0:255)`, `(1:4,1:3)`; 0 of `(*)`."""
     if dimension is None:
         return 1
-    if dimension == "*":
+    if "*" in dimension:
         return 0
-    low, _, high = dimension.partition(":")
-    count = int(high) - int(low) + 1 if high else int(low)
+    count = 1
+    for extent in dimension.split(","):
+        low, _, high = extent.partition(":")
+        count *= max(0, int(high) - int(low) + 1 if high else int(low))
     if count < 1:
         raise page_error(f"the dimension ({dimension}) has no elements", place, line, text)
     return count
+
+
+def _completed(row: PageRow, behind: Sequence[PageRow], end: int, place: str) -> PageRow:
+    """A row whose dimension was cut off, with the one that ends where a row behind it begins.
+
+    Its first digits are printed. Behind them digits of the description can stand.
+    """
+    low, _, printed = row.cut.partition(":")
+    for begin in sorted({r.offset for r in behind if r.offset > row.offset} | {end}):
+        count, rest = divmod(begin - row.offset, row.length) if row.length else (0, 1)
+        high = str(int(low) + count - 1)
+        if count > 0 and not rest and (high.startswith(printed) or printed.startswith(high)):
+            described = "" if high.startswith(printed) else printed.removeprefix(high)
+            meaning = f"{described} {row.meaning}".strip()
+            return replace(row, count=count, dimensioned=True, meaning=meaning, cut="")
+    raise page_error(
+        f"the dimension of {row.name or '*'} is cut off, and no row begins where it could end",
+        place,
+        row.line,
+        row.text,
+        remedy="complete the dimension from IBM's page",
+    )
 
 
 def _structures(rows: list[PageRow], place: str) -> Iterator[Structure]:
@@ -337,14 +430,18 @@ def _structures(rows: list[PageRow], place: str) -> Iterator[Structure]:
         )
     for start, stop in zip(heads, [*heads[1:], len(rows)], strict=True):
         head = rows[start]
-        inside = tuple(_aligned(row) for row in rows[start + 1 : stop])
-        if head.length > LONGEST:
+        within = rows[start + 1 : stop]
+        inside = tuple(
+            _aligned(_completed(row, within[n + 1 :], head.length, place) if row.cut else row)
+            for n, row in enumerate(within)
+        )
+        if head.length > LONGEST_RECORD:
             raise page_error(
                 f"no record has {head.length} bytes",
                 place,
                 head.line,
                 head.text,
-                expected=f"a length of at most {LONGEST}",
+                expected=f"a length of at most {LONGEST_RECORD}",
             )
         if head.offset:
             raise page_error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from ..field import REST, Provenance, Type
@@ -248,7 +249,7 @@ class TableMerge(FileMerge):
             self.narrow(slot.whole)
             return
         said = over[0].row if over else items.head
-        if is_free and over and slot.name.upper() in said.meaning.upper():
+        if is_free and any(_names(item.row.meaning, slot.name) for item in over):
             slot.whole["until"] = self.context.before(self.context.now)
             self.merged.changed.append(f"{self.name}.{slot.name}: until {slot.whole['until']}")
             return
@@ -298,3 +299,10 @@ class TableMerge(FileMerge):
         if any(s.is_matched and s.name == item.name for s in whole):
             return True
         return all(self._is_met_leaf(leaf) for leaf in leaves(item))
+
+
+def _names(meaning: str, field: str) -> bool:
+    """Whether the description of reserved bytes names a field, with or without its prefix."""
+    return (
+        re.search(rf"(?<![A-Z0-9])(?:[A-Z0-9]+_)?{re.escape(field)}\b", meaning, re.I) is not None
+    )

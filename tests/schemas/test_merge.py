@@ -23,6 +23,8 @@ SHIPPED = shipped()
 RECORDS = sorted(row["dsect"] for row in SHIPPED.records if row["dsect"] in SHIPPED.fields)
 SPELLINGS: tuple[Callable[[Draft], str], ...] = (
     lambda d: d.aligned(bars=True),
+    lambda d: d.aligned(apart=True),
+    lambda d: d.aligned(narrow=True),
     lambda d: d.collapsed(),
     lambda d: d.collapsed(50),
     lambda d: d.html(),
@@ -203,6 +205,46 @@ def test_a_reserved_row_that_tells_of_the_old_field_ends_it():
     found = merged(page, layouts)
     assert not found.contradictions
     assert row(found, "used")["until"] == "5.4.0"
+
+
+def test_other_words_of_a_reserved_row_do_not_end_a_field_whose_name_is_in_them():
+    page = draft(known(), "xmplrc", "6.1.0")
+    page.line("used").text = "Previous field is no longer misused."
+    page.line("used").name = "*"
+    layouts = known()
+    layouts.lengths += SHIPPED.lengths
+    assert problems(merged(page, layouts)) == ["used is missing"]
+
+
+WITHDRAWN = """MRSTOXSG Prolog
+ DSECT NAME - STOXSG
+ DESCRIPTIVE NAME - Monitor Sample Record
+                    Domain 3 - Storage
+                    Record 9 - Expanded storage
+ DESCRIPTION - This record is no longer generated.
+This information is based on z/VM V7R3.0.
+"""
+
+
+def test_a_page_of_a_record_no_longer_written_ends_it_with_the_release_before():
+    before = copy.deepcopy(SHIPPED)
+    row = next(r for r in before.records if r["dsect"] == "stoxsg")
+    page = parse_page(WITHDRAWN.encode(), "page")
+    known = merge(page, before)
+    assert (known.record["until"], known.confirmed, known.changed) == ("6.3.0", 1, [])
+    row["until"] = ""
+    found = merge(page, before)
+    assert (found.record["until"], found.confirmed) == ("7.2.0", 0)
+    assert found.changed == ["stoxsg: not written from 7.3.0 on"]
+    assert found.files == {"stoxsg": before.fields["stoxsg"]}
+
+
+def test_a_page_of_an_unknown_record_no_longer_written_gives_its_name():
+    text = WITHDRAWN.replace("STOXSG", "STOZZZ").replace("Record 9 ", "Record 99 ")
+    found = merge(parse_page(text.encode(), "page"), SHIPPED)
+    check(found, SHIPPED)
+    assert (found.record["record"], found.record["until"]) == ("99", "7.2.0")
+    assert found.files == {"stozzz": []}
 
 
 def test_a_second_view_of_a_known_field_is_added():

@@ -284,6 +284,91 @@ def test_names_that_tables_use_themselves_get_an_underscore():
     assert "tod_" in [i.name for i in items(read(draft.aligned())).fields]
 
 
+NARROW = """MRXMPLRC Prolog
+ DSECT NAME - XMPLRC
+ DESCRIPTIVE NAME - Monitor Sample Record
+                    Domain 12  - Invented
+                    Record 31- Things
+MRXMPLRC Control Block Contents
+Offsets
+Dec  Hex  Type       Len  Name (Dim)    Description
+   0    0 Structure  184  XMPLRC        Start
+  20   14 Unsigned     2  XMPLRC_CPUAD  Processor
+  22   16 Unsigned     2  XMPLRC_STLNU{stolen}
+  84   54 Unsigned     4  XMPLRC_READS(1:20) Twenty of them
+ 164   A4 Unsigned     1  *(0:3)
+ 168   A8 Unsigned     4  * (1:2)     Reserved
+ 176   B0 Unsigned     2  XMPLRC_GRID(1:2,0:1) Rows and columns
+
+This information is based on z/VM V5R2.0.
+"""
+
+
+def narrow(stolen: str) -> Items:
+    return items(read(NARROW.format(stolen=stolen)))
+
+
+@pytest.mark.parametrize(
+    ("stolen", "meaning"),
+    [
+        ("(0:30)", ""),
+        (" (0:30) Array of counts", "Array of counts"),
+        ("(0:30Array of counts", "Array of counts"),
+        ("(0:3Array of counts", "Array of counts"),
+        ("(0:Array of counts", "Array of counts"),
+        ("(0:3031 counts", "31 counts"),
+        ("(0:30\n                                        Array of counts", "Array of counts"),
+    ],
+)
+def test_a_dimension_may_stand_behind_the_name_and_lose_its_end(stolen: str, meaning: str):
+    found = narrow(stolen)
+    assert [(i.offset, i.length, i.count, i.name) for i in found.fields] == [
+        (20, 2, 1, "cpuad"),
+        (22, 2, 31, "stlnu"),
+        (84, 4, 20, "reads"),
+        (164, 1, 4, ""),
+        (168, 4, 2, ""),
+        (176, 2, 4, "grid"),
+    ]
+    assert found.fields[1].row.meaning == meaning
+
+
+@pytest.mark.parametrize(
+    ("stolen", "problem"),
+    [
+        ("(0:40)", "overlaps"),
+        ("(0:4Array", "cut off"),
+        ("(0;30) Array", "dimension of XMPLRC_STLNU cannot be read"),
+        ("\n  24   18 Unsigned  XMPLRC_LOST no length", "a row cannot be read"),
+        ("\n  24   18 Unsigned     2  xmplrc_small in lower case", "a row cannot be read"),
+    ],
+)
+def test_a_row_that_is_not_understood_is_named_with_its_line(stolen: str, problem: str):
+    error = refused(NARROW.format(stolen=stolen))
+    assert problem in error.problem
+    assert "line 1" in error.place
+
+
+def test_a_row_of_bits_that_is_not_understood_is_named():
+    page = NARROW.format(stolen="(0:30)\n        1... ....   in lower case")
+    assert refused(page).problem == "a row of bits cannot be read"
+
+
+def test_the_heading_counts_where_the_line_dsect_name_says_otherwise():
+    page = read(NARROW.format(stolen="(0:30)").replace("DSECT NAME - XMPLRC", "DSECT NAME - OTHER"))
+    assert page.dsect == "xmplrc"
+    assert page.notes == ("DSECT NAME says OTHER, the heading MRXMPLRC: the heading counts",)
+
+
+def test_a_page_without_a_table_is_that_of_a_record_that_is_no_longer_written():
+    prolog, _, rest = NARROW.partition("MRXMPLRC Control")
+    end = rest[rest.index("This information") :]
+    said = " DESCRIPTION - As of z/VM V6R4.0, this record is no longer generated.\n\n"
+    page = read(prolog + said + end)
+    assert (page.dsect, page.is_withdrawn) == ("xmplrc", True)
+    assert refused(prolog + end).problem == "the page has no contents table"
+
+
 @pytest.mark.parametrize("dimension", ["(0)", "(3:1)"])
 def test_a_dimension_without_elements_is_refused(dimension: str):
     draft = example()

@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
     own = tmp_path / "own"
     (own / "d12").mkdir(parents=True)
     (own / "d12" / "xmplrc.csv").write_text(",".join(COLUMNS) + "\n" + OWN + "\n")
-    said = "12,1,xmplrc,sample,thing,id,An example,published\n"
+    said = "12,1,xmplrc,sample,thing,id,,An example,published\n"
     (own / "records.csv").write_text(",".join(RECORD_COLUMNS) + "\n" + said)
     return own
 
@@ -57,6 +57,17 @@ def test_the_variable_names_the_folder(folder: Path, monkeypatch: pytest.MonkeyP
     assert record_names()[12, 1] == "xmplrc"
     assert len(layouts()) == before[0] + 1
     assert fingerprint() != before[1]
+
+
+def test_a_folder_of_before_there_was_a_column_until_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    change(folder, ",until", "", "records.csv")
+    change(folder, ",id,,", ",id,", "records.csv")
+    monkeypatch.setenv("CPMON_SCHEMAS", str(folder))
+    reload()
+    assert layout("xmplrc").title == "An example"
+    assert layout("xmplrc").until == ""
 
 
 def test_a_file_of_the_site_replaces_the_shipped_one(folder: Path, monkeypatch: pytest.MonkeyPatch):
