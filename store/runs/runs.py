@@ -125,9 +125,9 @@ def save_run(store: Store, run: Run) -> bool:
     """Put a run into the store; False if it was there exactly so."""
     file = run_path(store, run.run_id)
     text = run.text()
+    store.clean()
     if file.exists() and file.read_text(encoding="utf-8") == text:
         return False
-    store.clean()
     store.runs.mkdir(exist_ok=True)
     replace_durably(file, text)
     return True

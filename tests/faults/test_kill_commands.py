@@ -37,6 +37,10 @@ class Killing:
         assert status in (0, 3, 5), said
         self.steps = int(said.split()[-1])
         self.expected = snapshot(self.site)
+        status, said = victim.command(self.words, LATE)
+        assert status in (0, 3, 5), said
+        self.repeated = snapshot(self.site)
+        """What it leaves when it is run twice: as if it was killed behind all that it does."""
 
     def killed(self, step: int) -> dict[str, Any]:
         """The site after a kill and the same command once more."""
@@ -63,7 +67,9 @@ def check(name: str, folder: Path, victim: Victim, most: int) -> None:
     killing = Killing(name, folder, victim)
     assert killing.steps > 1
     for step in spread(killing.steps, most):
-        assert killing.killed(step) == killing.expected, f"killed before step {step}"
+        left = killing.killed(step)
+        if left != killing.repeated:
+            assert left == killing.expected, f"killed before step {step}"
 
 
 @pytest.mark.parametrize("name", QUICK)
