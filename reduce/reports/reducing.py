@@ -36,7 +36,7 @@ from ...store.results.units import Unit, units
 from ...store.runs.classes import take_classes
 from ...store.sandbox.sandbox import Limits
 from ..reductions.reductions import reduction, reductions
-from .rolling import RollingUp
+from .rolling import roll_up
 from .rollups import LEVELS, Rollup, hours_of, rollup_of
 
 
@@ -191,13 +191,10 @@ class _Reducer:
         if work.rollup is None:
             return
         self._describe(work.rollup)
-        with RollingUp(self.database, work.rollup, piece, self.shifts) as rolling:
-            for level in LEVELS:
-                scratch = self._scratch(work, level)
-                rolling.write(level, scratch)
-                publish(
-                    self.store, scratch, self._path(work, level, day, f"{version}.{self.hours}")
-                )
+        paths = {level: self._scratch(work, level) for level in LEVELS}
+        roll_up(self.database, work.rollup, piece, self.shifts, paths, day[0])
+        for level, scratch in paths.items():
+            publish(self.store, scratch, self._path(work, level, day, f"{version}.{self.hours}"))
 
     def _describe(self, rollup: Rollup) -> None:
         """Write the documentation of the columns of roll-ups beside them, for the catalogue."""

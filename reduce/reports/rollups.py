@@ -19,13 +19,24 @@ from .report_sql import TIME, bucket, count_of, sum_of, time_of
 
 LEVELS = {"15m": timedelta(minutes=15), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 """The levels of roll-ups and what a row of each covers, from the finest."""
+FINEST = "15m"
 
 EVER = ""
 """The shift of rows that cover all of their time."""
-HIGH = 0.95
-"""The percentile, by nearest rank."""
-FEW = 20
-"""Of fewer intervals than this the 95th percentile by nearest rank is the greatest value."""
+ROWS, SHIFTS, SUMS = "_rows", "_shifts", "_sums"
+"""The relations that a roll-up is made of: the rows of a day, the shifts, and the finest sums."""
+SHIFT_ENDS = "_shift_ends"
+"""Which intervals belong to which shift."""
+_SPAN = {
+    "intervals": ("count(*)", "CAST(sum(intervals) AS BIGINT)"),
+    "begins": (f"min({TIME} - to_microseconds(CAST(seconds * 1e6 AS BIGINT)))", "min(begins)"),
+    "ends": (f"max({TIME})", "max(ends)"),
+    "seconds": ("sum(seconds)", "sum(seconds)"),
+}
+"""Columns about the span: over its rows, and over finer sums."""
+NEARLY_ALL = 20
+"""Of this many values the 95th percentile by nearest rank leaves one above it, of fewer none."""
+_MEASURED = f"{ROWS} JOIN {SHIFT_ENDS} USING ({TIME})\n  WHERE seconds IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,52 +55,71 @@ class Rollup:
     @property
     def definition(self) -> str:
         """Changes with the SQL of any of its levels."""
-        return ";\n".join(
-            self.select(level, self.reduction, "shift_interval", few=few)
-            for level in LEVELS
-            for few in (False, True)
-        )
+        levels = [self.select(level, "system", depth) for level in LEVELS for depth in (1, 2)]
+        return ";\n".join([self.sums(), *levels])
 
-    def select(self, level: str, rows: str, shifts: str, *, few: bool) -> str:
-        """The query of one level, as SQL.
+    def sums(self) -> str:
+        """The query of the finest sums, which those of every level are made of, as SQL."""
+        columns = {name: over_rows for name, (over_rows, _) in self._summed().items()}
+        return self._grouped(LEVELS[FINEST], columns, _MEASURED)
+
+    def select(self, level: str, system: str, depth: int) -> str:
+        """The query of one level, as SQL, ordered by shift, span and object.
 
         Args:
-            rows: the relation of the reduction's rows; those without `seconds` do not count.
-            shifts: a relation with `shift`, `hours` and each `interval_end` in them.
-            few: no span has `FEW` rows of an object.
+            system: that the rows are of, as SQL.
+            depth: where the percentile stands among the greatest values, at most (`depth_of`).
         """
-        end = bucket(LEVELS[level])
-        begin = f"{TIME} - to_microseconds(CAST(seconds * 1e6 AS BIGINT))"
-        columns = {
-            "shift": "shift",
-            "hours": "hours",
-            "system": "system",
-            TIME: end,
-            **{key: key for key in self.keys},
-            "intervals": "count(*)",
-            "begins": f"min({begin})",
-            "ends": f"max({TIME})",
-            "seconds": "sum(seconds)",
-        }
+        length = LEVELS[level]
+        columns = {name: over_sums for name, (_, over_sums) in self._summed().items()}
+        shown = dict.fromkeys(_SPAN, "")
+        highs = {}
         for column in self.shown:
-            columns |= dict(_columns(column, few=few))
-        listed = ",\n  ".join(f"{sql} AS {name}" for name, sql in columns.items())
-        groups = ", ".join(["shift", "hours", "system", end, *self.keys])
+            shown |= _shown(column)
+            if value := _value(column):
+                high = f"{column.name}_p95"
+                shown[high] = f"{column.name}_max" if depth == 1 else ""
+                # Greatest first, counted from 1: of 20 values the second.
+                place = f"1 + count({value}) // {NEARLY_ALL}"
+                highs[high] = f"CAST(list_extract(max({value}, {depth}), {place}) AS DOUBLE)"
+        tables = [f"summed AS (\n{self._grouped(length, columns, SUMS)})"]
+        joined = f"summed AS s JOIN {SHIFTS} USING (shift_id)"
+        if depth > 1 and highs:
+            tables.append(f"high AS (\n{self._grouped(length, highs, _MEASURED)})")
+            same = (f"h.{key} IS NOT DISTINCT FROM s.{key}" for key in self._ids)
+            joined += f" JOIN high AS h ON {' AND '.join(same)}"
+        places = [f"s.{name}" for name in (TIME, *self.keys)]
+        listed = [f"{sql} AS {name}" if sql else name for name, sql in shown.items()]
         return (
-            f"SELECT {listed}\nFROM {rows} JOIN {shifts} USING ({TIME})\n"
-            f"WHERE seconds IS NOT NULL\nGROUP BY {groups}"
+            f"WITH {', '.join(tables)}\n"
+            f"SELECT shift, hours, {', '.join([f'{system} AS system', *places, *listed])}\n"
+            f"FROM {joined} ORDER BY {', '.join(['shift', *places])}"
         )
 
-    def most(self, level: str, rows: str) -> str:
-        """The query of the greatest number of rows of an object in a span, as SQL."""
-        groups = ", ".join(["system", bucket(LEVELS[level]), *self.keys])
-        counts = f"SELECT count(*) AS n FROM {rows} WHERE seconds IS NOT NULL GROUP BY {groups}"
-        return f"SELECT coalesce(max(n), 0) FROM ({counts})"
+    def depth_of(self, level: str) -> str:
+        """The query of `depth` of a level, over the finest sums, as SQL."""
+        counts = self._grouped(LEVELS[level], {"n": "sum(intervals)"}, SUMS)
+        return f"SELECT CAST(1 + coalesce(max(n), 0) // {NEARLY_ALL} AS BIGINT) FROM ({counts})"
 
     @property
-    def order(self) -> str:
-        """Its columns that tell rows apart."""
-        return ", ".join(["shift", TIME, *self.keys])
+    def _ids(self) -> list[str]:
+        return ["shift_id", TIME, *self.keys]
+
+    def _summed(self) -> dict[str, tuple[str, str]]:
+        """Columns that are summed up: over rows, and over finer sums."""
+        columns = dict(_SPAN)
+        for column in self.shown:
+            columns |= _summed(column)
+        return columns
+
+    def _grouped(self, length: timedelta, columns: Mapping[str, str], relation: str) -> str:
+        """A query of aggregates by shift, span and object."""
+        end = bucket(length)
+        groups = ["shift_id", end, *self.keys]
+        listed = ["shift_id", f"{end} AS {TIME}", *self.keys]
+        listed += [f"{sql} AS {name}" for name, sql in columns.items()]
+        separated = ",\n    ".join(listed)
+        return f"  SELECT {separated}\n  FROM {relation}\n  GROUP BY {', '.join(groups)}"
 
     def docs(self, docs: Mapping[str, str]) -> dict[str, str]:
         """The documentation of each column.
@@ -142,34 +172,55 @@ def hours_of(shifts: Iterable[Shift]) -> str:
     return "; ".join(sorted(f"{shift.name}: {hours(shift)}" for shift in shifts))
 
 
-def _columns(column: ReportColumn, *, few: bool) -> Iterator[tuple[str, str]]:
-    """The columns that stand for one of a report, as SQL: its value, and the sums behind it."""
+def _summed(column: ReportColumn) -> Iterator[tuple[str, tuple[str, str]]]:
+    """What stands for a column of a report in sums, as SQL: over rows, and over finer sums."""
+    name = column.name
+    match column.mean:
+        case Sums(over, under):
+            known = time_of(over, under)
+            measured = f"CASE WHEN {over} IS NOT NULL THEN {under} END"
+            yield sum_of(over), (_double(f"sum({over})"), f"sum({sum_of(over)})")
+            yield known, (_double(f"sum({measured})"), f"sum({known})")
+        case Total(of):
+            yield sum_of(of), (_double(f"sum({of})"), f"sum({sum_of(of)})")
+        case Level():
+            number = count_of(name)
+            yield sum_of(name), (_double(f"sum({name})"), f"sum({sum_of(name)})")
+            yield number, (f"count({name})", f"CAST(sum({number}) AS BIGINT)")
+        case _:
+            yield name, (f"arg_max({name}, {TIME})", f"arg_max({name}, ends)")
+            return
+    greatest = f"{name}_max"
+    yield greatest, (_double(f"max({_value(column)})"), f"max({greatest})")
+
+
+def _shown(column: ReportColumn) -> Iterator[tuple[str, str]]:
+    """The columns that stand for one of a report; with SQL where they follow from sums."""
     name = column.name
     match column.mean:
         case Sums(over, under, factor):
-            value = f"{_scaled(over, factor)} / nullif({under}, 0)"
-            above = f"CAST(sum({over}) AS DOUBLE)"
-            below = f"CAST(sum({under}) FILTER (WHERE {over} IS NOT NULL) AS DOUBLE)"
-            yield name, f"{_scaled(above, factor)} / nullif({below}, 0)"
-            yield sum_of(over), above
-            yield time_of(over, under), below
+            yield name, f"{_scaled(sum_of(over), factor)} / nullif({time_of(over, under)}, 0)"
         case Total(of, factor):
-            value = _scaled(of, factor)
-            above = f"CAST(sum({of}) AS DOUBLE)"
-            yield name, _scaled(above, factor)
-            yield sum_of(of), above
+            yield name, _scaled(sum_of(of), factor)
         case Level():
-            value = name
-            above = f"CAST(sum({name}) AS DOUBLE)"
-            yield name, f"{above} / nullif(count({name}), 0)"
-            yield sum_of(name), above
-            yield count_of(name), f"count({name})"
-        case _:
-            yield name, f"arg_max({name}, {TIME})"
-            return
-    yield f"{name}_max", f"CAST(max({value}) AS DOUBLE)"
-    high = f"max({value})" if few else f"quantile_disc({value}, {HIGH})"
-    yield f"{name}_p95", f"CAST({high} AS DOUBLE)"
+            yield name, f"{sum_of(name)} / nullif({count_of(name)}, 0)"
+    yield from ((part, "") for part, _ in _summed(column))
+
+
+def _value(column: ReportColumn) -> str:
+    """The value of an interval, as SQL; empty where it is no number."""
+    match column.mean:
+        case Sums(over, under, factor):
+            return f"{_scaled(over, factor)} / nullif({under}, 0)"
+        case Total(of, factor):
+            return _scaled(of, factor)
+        case Level():
+            return column.name
+    return ""
+
+
+def _double(sql: str) -> str:
+    return f"CAST({sql} AS DOUBLE)"
 
 
 def _scaled(sql: str, factor: float) -> str:

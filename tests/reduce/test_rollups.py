@@ -28,11 +28,11 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report, report_names
 from cpmon.reduce.metrics.report_shape import Latest, Level, Lines, ReportColumn, Sums, Total
 from cpmon.reduce.reductions.reductions import reduction
-from cpmon.reduce.reports import rolling
+from cpmon.reduce.reports import rollups
 from cpmon.reduce.reports.reducing import reduce
 from cpmon.reduce.reports.report_set import REPORTS
-from cpmon.reduce.reports.rolling import RollingUp
-from cpmon.reduce.reports.rollups import LEVELS, Rollup, rollup_of
+from cpmon.reduce.reports.rolling import roll_up
+from cpmon.reduce.reports.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
 from cpmon.store.results.reduction_database import ReductionDatabase
@@ -99,10 +99,9 @@ def tables(rows: pa.Table, *shifts: Shift) -> dict[str, pa.Table]:
     with TemporaryDirectory() as folder:
         piece = Path(folder) / "piece.parquet"
         pq.write_table(rows, piece)
-        with RollingUp(database(), ROLLUP, piece, shifts) as rolling:
-            for level in LEVELS:
-                rolling.write(level, Path(folder) / level)
-        return {level: pq.ParquetFile(Path(folder) / level).read() for level in LEVELS}
+        paths = {level: Path(folder) / level for level in LEVELS}
+        roll_up(database(), ROLLUP, piece, shifts, paths, "LAB")
+        return {level: pq.ParquetFile(path).read() for level, path in paths.items()}
 
 
 def lines(table: pa.Table, *columns: str) -> list[tuple[Any, ...]]:
@@ -226,18 +225,6 @@ def test_a_shift_comes_to_what_its_rows_alone_come_to(first: int, last: int):
         )
 
 
-def test_objects_that_are_rolled_up_part_by_part_come_to_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    everything = rows(
-        *((n, device, 60, n * 7 % 23, n, 1, "V") for device in range(9) for n in range(1, 50))
-    )
-    at_once = tables(everything, *SHIFTS.values())
-    monkeypatch.setattr(rolling, "AT_ONCE", 200)
-
-    assert tables(everything, *SHIFTS.values()) == at_once
-
-
 def test_no_rows_are_no_spans():
     assert [len(table) for table in tables(LITERAL.slice(0, 0)).values()] == [0, 0, 0]
 
@@ -258,9 +245,14 @@ def test_every_report_of_lines_can_be_rolled_up(name: str):
         end, typed = "NULL AS interval_end", "CAST(NULL AS TIMESTAMP) AS interval_end"
         kept = next(basis.kept for basis in bases(reductions()) if basis.name == name)
         rows = ", ".join(f"NULL AS {column.name}" for column in reduction(kept).columns)
-        shifts = "(SELECT '' AS shift, '' AS hours, NULL AS interval_end)"
-        query = rollup.select("hour", f"(SELECT {rows.replace(end, typed)})", shifts, few=False)
-        columns = duckdb.sql(query).columns
+        con = duckdb.connect()
+        con.execute(
+            f"CREATE TABLE {ROWS} AS SELECT {rows.replace(end, typed)};"
+            f"CREATE TABLE {rollups.SHIFTS} AS SELECT 0 AS shift_id, '' AS shift, '' AS hours;"
+            f"CREATE TABLE {SHIFT_ENDS} AS SELECT 0 AS shift_id, interval_end FROM {ROWS};"
+            f"CREATE TABLE {SUMS} AS {rollup.sums()}"
+        )
+        columns = con.sql(rollup.select("hour", "'LAB'", depth=2)).columns
         docs = rollup.docs({column.name: column.doc for column in reduction(name).columns})
         assert list(docs) == columns[: len(docs)] == columns
         assert all(docs.values())

@@ -83,7 +83,7 @@ def grace(patch: pytest.MonkeyPatch) -> None:
 
 def rolled(patch: pytest.MonkeyPatch) -> None:
     """Roll-ups with another percentile."""
-    patch.setattr(rollups, "HIGH", 0.5)
+    patch.setattr(rollups, "NEARLY_ALL", 2)
 
 
 def metric(patch: pytest.MonkeyPatch) -> None:
