@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,7 @@ import click
 from ..main import Status, status_of
 from ..options import dump_arguments, output_options, release_option
 from ..output import deliver
-from ..progress import bar
-from .dump_output import container_option
+from .dump_output import container_option, dump_input, render_dumps
 
 if TYPE_CHECKING:
     from ...ingest.checks.passes import Checked
@@ -37,38 +35,22 @@ def command(
       cpmon check quiet-hour.mon
       cpmon check *.mon.gz --format json -o checked.json
     """
-    import pyarrow as pa
-
-    from ...reduce.render.render import render
-
-    found = [_check(dump, container, release) for dump in dumps]
-    if form == "json":
-        documents = [checked.document() for checked in found]
-        data = (json.dumps(documents, indent=1) + "\n").encode()
-    elif form in ("table", "text", "markdown"):
-        data = b"\n".join(
-            _report(checked, "table" if form == "text" else form) for checked in found
-        )
-    else:
-        tables = [
-            table.add_column(0, "dump", pa.array([checked.name] * len(table), pa.string()))
-            for checked in found
-            for table in [checked.findings.table()]
-        ]
-        data = render(pa.concat_tables(tables), form)
+    checks = [_check(dump, container, release) for dump in dumps]
+    data = render_dumps(
+        form,
+        lambda: [checked.document() for checked in checks],
+        lambda: (_report(checked, form) for checked in checks),
+        lambda: ((checked.name, checked.findings.table()) for checked in checks),
+    )
     deliver(data, output, form)
-    return max(status_of(checked.findings.worst) for checked in found)
+    return max(status_of(checked.findings.worst) for checked in checks)
 
 
 def _check(dump: Path, container: str, release: str) -> Checked:
     from ...ingest.checks.passes import check_dump
-    from ...ingest.container.source import open_source
 
-    with (
-        open_source(dump, container) as source,
-        bar(f"checking {dump.name}", source.stored_size) as advance,
-    ):
-        return check_dump(source, release, lambda read: advance(read.stored_read))
+    with dump_input(dump, container, "checking") as (source, progress):
+        return check_dump(source, release, progress)
 
 
 def _report(checked: Checked, form: str) -> bytes:
@@ -78,14 +60,14 @@ def _report(checked: Checked, form: str) -> bytes:
     from ...ingest.checks.passes import COUNTED, Pass
     from ...reduce.render.render import render
 
-    said = checked.bytes
+    sizes = checked.bytes
     system = checked.system or "not named"
     parts = ", ".join(
-        f"{value:,} {name}" for name, value in said.as_dict().items() if name != "size"
+        f"{value:,} {name}" for name, value in sizes.as_dict().items() if name != "size"
     )
     worst = checked.findings.worst or "nothing found"
     head = (
-        f"{checked.name}: system {system}, {said.size:,} bytes, compression "
+        f"{checked.name}: system {system}, {sizes.size:,} bytes, compression "
         f"{checked.compression}: {worst}\n  {parts}\n\n"
     )
     passes = [
@@ -104,7 +86,7 @@ def _details(checked: Checked) -> str:
     """The first finding of each code, with what to do."""
     lines = []
     for code, count in sorted(checked.findings.counts.items(), key=lambda item: item[0].name):
-        first = next(f for f in checked.findings.kept if f.code is code)
+        first = checked.findings.first(code)
         lines += [
             "",
             f"{code.severity}: {code.name} x {count:,}, first at {first.offset:#x}",

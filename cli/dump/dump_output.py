@@ -1,17 +1,24 @@
-"""`-o` of commands that write a dump: a file that appears when it is complete, or a pipe."""
+"""Dumps that commands read, with a progress bar, and `-o` of those that write one."""
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from ..output import FOR_PEOPLE
+from ..progress import bar
+
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ...generate.sink import Sink
+    from ...ingest.container.source import Progress, Source
 
 output_option = click.option(
     "-o",
@@ -29,6 +36,22 @@ container_option = click.option(
     show_default=True,
     help="How the input is wrapped; auto looks at its first bytes.",
 )
+
+
+@contextmanager
+def dump_input(dump: Path, container: str, verb: str) -> Iterator[tuple[Source, Progress]]:
+    """An opened dump, and what moves its progress bar, which begins with `verb`.
+
+    Raises:
+        CpmonError: there is no such file, or it cannot be read.
+    """
+    from ...ingest.container.source import open_source
+
+    with (
+        open_source(dump, container) as source,
+        bar(f"{verb} {dump.name}", source.stored_size) as advance,
+    ):
+        yield source, lambda read: advance(read.stored_read)
 
 
 @contextmanager
@@ -59,3 +82,29 @@ def dump_output(output: Path, finish: Callable[[Path], None] | None = None) -> I
         raise
     except OSError as error:
         raise CpmonError(f"{output} cannot be written: {error.strerror or error}") from None
+
+
+def render_dumps(
+    form: str,
+    documents: Callable[[], list[dict[str, Any]]],
+    texts: Callable[[], Iterable[bytes]],
+    tables: Callable[[], Iterable[tuple[str, pa.Table]]],
+) -> bytes:
+    """What a command knows of several dumps: documents as JSON, texts for people, else one table.
+
+    Args:
+        tables: name of each dump and its rows.
+    """
+    import pyarrow as pa
+
+    from ...reduce.render.render import render
+
+    if form == "json":
+        return (json.dumps(documents(), indent=1) + "\n").encode()
+    if form in FOR_PEOPLE:
+        return b"\n".join(texts())
+    named = [
+        table.add_column(0, "dump", pa.array([name] * len(table), pa.string()))
+        for name, table in tables()
+    ]
+    return render(pa.concat_tables(named), form)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,7 @@ import click
 from ..main import Status, status_of
 from ..options import dump_arguments, output_options
 from ..output import deliver
-from ..progress import bar
-from .dump_output import container_option
+from .dump_output import container_option, dump_input, render_dumps
 
 if TYPE_CHECKING:
     from ...ingest.inspect.inventory import Inventory
@@ -35,104 +33,93 @@ def command(
     """What is inside each DUMP: system, span, intervals, gaps, records by type, bytes.
 
     Nothing is landed. `share` is of the whole dump. A layout is `unknown` where cpmon cannot decode
-    the record, though it may know its name. With --format json the summary comes along; csv, jsonl
-    and parquet hold the record types only.
+    the record, though it may know its name. Findings are those of frames, record headers and time
+    stamps; `cpmon check` reads the values as well. The exit status follows the worst one. With
+    --format json the summary comes along; csv, jsonl and parquet hold the record types only.
 
     \b
     Examples:
       cpmon list quiet-hour.mon.gz
       cpmon list *.mon --sort type --format json
     """
-    import pyarrow as pa
-
     from ...reduce.render.render import render
 
-    found = [_take(dump, container) for dump in dumps]
-    if form == "json":
-        data = (json.dumps([_document(i, sort) for i in found], indent=1) + "\n").encode()
-    elif form in ("table", "text", "markdown"):
-        parts = [_summary(i).encode() + render(i.table(sort), _plain(form)) for i in found]
-        data = b"\n".join(parts)
-    else:
-        tables = [i.table(sort).add_column(0, "dump", [[i.name] * len(i.records)]) for i in found]
-        data = render(pa.concat_tables(tables), form)
+    inventories = [_take(dump, container) for dump in dumps]
+    data = render_dumps(
+        form,
+        lambda: [_document(i, sort) for i in inventories],
+        lambda: (_summary(i).encode() + render(i.table(sort), form) for i in inventories),
+        lambda: ((i.name, i.table(sort)) for i in inventories),
+    )
     deliver(data, output, form)
-    return max(status_of(i.findings.worst) for i in found)
-
-
-def _plain(form: str) -> str:
-    return "table" if form == "text" else form
+    return max(status_of(i.findings.worst) for i in inventories)
 
 
 def _take(dump: Path, container: str) -> Inventory:
-    from ...ingest.container.source import open_source
     from ...ingest.inspect.inventory import take_inventory
 
-    with (
-        open_source(dump, container) as source,
-        bar(f"reading {dump.name}", source.stored_size) as advance,
-    ):
-        return take_inventory(source, lambda read: advance(read.stored_read))
+    with dump_input(dump, container, "reading") as (source, progress):
+        return take_inventory(source, progress)
 
 
-def _document(found: Inventory, sort: str) -> dict[str, Any]:
-    zone = found.zone_s
+def _document(inventory: Inventory, sort: str) -> dict[str, Any]:
+    zone = inventory.zone_s
     return {
         "schema_version": 1,
-        "dump": found.name,
-        "system": found.configuration.system or None,
-        "release": found.configuration.release or None,
-        "bytes": found.size,
-        "first": _iso(found.first_us),
-        "last": _iso(found.last_us),
+        "dump": inventory.name,
+        "system": inventory.configuration.system or None,
+        "release": inventory.configuration.release or None,
+        "bytes": inventory.size,
+        "first": _iso(inventory.first_us),
+        "last": _iso(inventory.last_us),
         "zone_s": zone,
-        "first_local": _iso(found.first_us, zone),
-        "last_local": _iso(found.last_us, zone),
-        "ipl": _iso(found.ipl_us),
-        "starts": len(found.starts),
-        "resets": [{"at": _iso(s.at_us), "ipl": _iso(s.ipl_us)} for s in found.resets],
-        "intervals": len(found.ends_us),
-        "interval_s": found.interval_s,
-        "gaps": len(found.gaps),
-        "gap_spans": [[_iso(before), _iso(behind)] for before, behind in found.gaps],
-        "findings": {code.name: count for code, count in found.findings.counts.items()},
-        "records": found.table(sort).to_pylist(),
+        "first_local": _iso(inventory.first_us, zone),
+        "last_local": _iso(inventory.last_us, zone),
+        "ipl": _iso(inventory.ipl_us),
+        "starts": len(inventory.starts),
+        "resets": [{"at": _iso(s.at_us), "ipl": _iso(s.ipl_us)} for s in inventory.resets],
+        "intervals": len(inventory.ends_us),
+        "interval_s": inventory.interval_s,
+        "gaps": len(inventory.gaps),
+        "gap_spans": [[_iso(before), _iso(behind)] for before, behind in inventory.gaps],
+        "findings": {code.name: count for code, count in inventory.findings.counts.items()},
+        "values_checked": False,
+        "records": inventory.table(sort).to_pylist(),
     }
 
 
-def _summary(found: Inventory) -> str:
-    said = _document(found, "bytes")
-    interval = f" of {said['interval_s']:g} s" if said["interval_s"] else ""
-    span = f"{said['first']} to {said['last']} UTC" if said["first"] else "none"
-    findings = ", ".join(f"{n} x {c:,}" for n, c in said["findings"].items()) or "none"
+def _summary(inventory: Inventory) -> str:
+    document = _document(inventory, "bytes")
+    interval = f" of {document['interval_s']:g} s" if document["interval_s"] else ""
+    span = f"{document['first']} to {document['last']} UTC" if document["first"] else "none"
+    findings = ", ".join(f"{n} x {c:,}" for n, c in document["findings"].items()) or "none"
     lines = [
-        f"{found.name}: system {said['system'] or 'not named'}, {found.size:,} bytes",
-        f"  release    {_release(said)}",
+        f"{inventory.name}: system {document['system'] or 'not named'}, {inventory.size:,} bytes",
+        f"  release    {_release(document)}",
         f"  span       {span}",
     ]
-    if said["first_local"] and said["zone_s"]:
-        lines.append(
-            f"             {said['first_local']} to {said['last_local']} {_zone(said['zone_s'])}"
-        )
+    if document["first_local"] and document["zone_s"]:
+        local = f"{document['first_local']} to {document['last_local']}"
+        lines.append(f"             {local} {_zone(document['zone_s'])}")
     lines += [
-        f"  intervals  {said['intervals']}{interval}, {_counted(said['gap_spans'], 'gap')}",
-        f"  findings   {findings}",
+        f"  intervals  {document['intervals']}{interval}, {_counted(document['gap_spans'], 'gap')}",
+        f"  findings   {findings} in frames, headers and times; cpmon check reads the values too",
     ]
     return "\n".join(lines) + "\n\n"
 
 
-def _release(said: dict[str, Any]) -> str:
+def _release(document: dict[str, Any]) -> str:
     """What CP runs, since when, and how often it was loaded while the dump was written."""
-    release = f"z/VM {said['release']}" if said["release"] else "not named"
-    if said["ipl"] is None:
+    release = f"z/VM {document['release']}" if document["release"] else "not named"
+    if document["ipl"] is None:
         return release
-    again = ", ".join(reset["at"] for reset in said["resets"])
-    resets = _counted(said["resets"], "reset") + (f" before {again}" if again else "")
-    return f"{release}, loaded {said['ipl']} UTC, {resets}"
+    again = ", ".join(reset["at"] for reset in document["resets"])
+    resets = _counted(document["resets"], "reset") + (f" before {again}" if again else "")
+    return f"{release}, loaded {document['ipl']} UTC, {resets}"
 
 
-def _counted(things: list[Any], name: str) -> str:
-    return f"{len(things)} {name}" + ("" if len(things) == 1 else "s")
+def _counted(items: list[Any], name: str) -> str:
+    return f"{len(items)} {name}" + ("" if len(items) == 1 else "s")
 
 
 def _zone(seconds: int) -> str:

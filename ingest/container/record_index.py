@@ -92,7 +92,7 @@ class RecordIndex:
 def index_records(window: U8, frames: Frames) -> RecordIndex:
     """Find the records of all frames. A frame ends at its end record, its limit, or damage."""
     runs = find_runs(window, frames)
-    start = runs.starts(np.arange(len(runs)))
+    start = runs.starts()
     return RecordIndex(
         start,
         np.repeat(runs.length, runs.count),

@@ -45,31 +45,12 @@ class Runs:
     def __len__(self) -> int:
         return len(self.start)
 
-    def totals(self) -> dict[Kind, tuple[int, int]]:
-        """(domain, record) -> records and their bytes."""
-        kinds, number = np.unique(
-            self.domain.astype(np.int64) << 16 | self.record, return_inverse=True
-        )
-        counts = np.bincount(number, self.count).astype(np.int64)
-        sizes = np.bincount(number, self.count * self.length).astype(np.int64)
-        return {
-            (kind >> 16, kind & 0xFFFF): (count, size)
-            for kind, count, size in zip(
-                kinds.tolist(), counts.tolist(), sizes.tolist(), strict=True
-            )
-        }
-
-    def of(self, kind: Kind) -> I64:
-        """Numbers of the runs of one kind, ascending."""
-        return np.flatnonzero((self.domain == kind[0]) & (self.record == kind[1]))
-
-    def starts(self, runs: I64) -> I64:
-        """Positions of all records of some runs."""
-        count, length = self.count[runs], self.length[runs]
-        size = count * length
-        first = self.start[runs] - (np.cumsum(size) - size)
-        lengths = np.repeat(length, count)
-        return np.asarray(np.cumsum(lengths) - lengths + np.repeat(first, count))
+    def starts(self) -> I64:
+        """(records,) positions of all records of the runs."""
+        size = self.count * self.length
+        first = self.start - (np.cumsum(size) - size)
+        lengths = np.repeat(self.length, self.count)
+        return np.asarray(np.cumsum(lengths) - lengths + np.repeat(first, self.count))
 
 
 def find_runs(window: U8, frames: Frames) -> Runs:

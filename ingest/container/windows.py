@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from ..codec import I64, U8, Mask
-from ..findings import Code, Finding, Findings
+from ..findings import Code, Findings
 from .frames import SYSTEM, Frames
 from .monreader import SetFramer
 from .monwrite import Framed, Framer
@@ -77,40 +77,12 @@ def windows(source: Source, framer: Framer) -> Iterator[Window]:
     _report_source(source, framer.findings)
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """Consecutive bytes of the dump, split into frames but not yet into records.
-
-    `base` is the offset of `data[0]` in the dump. Intervals may reach over several stretches.
-    """
-
-    data: U8
-    base: int
-    frames: Frames
-
-
-def stretches(source: Source, framer: Framer) -> Iterator[Stretch]:
-    """Yields the dump as it is read, for consumers that need no whole intervals.
-
-    What is wrong with the frames goes to the framer's findings.
-
-    Raises:
-        DumpError: the first bytes are no monitor data.
-    """
-    reading, final = _Reading(source, framer), False
-    while not final:
-        framed, final = reading.more()
-        yield Stretch(reading.data, reading.base, Frames.joined(framed.frames))
-        reading.drop(framed.used)
-    _report_source(source, framer.findings)
-
-
 def _report_source(source: Source, findings: Findings) -> None:
     for offset, detail in source.device.troubles if source.device else []:
-        findings.add(Finding(Code.SETS_MISSED, offset, detail))
+        findings.add(Code.SETS_MISSED, offset, detail)
     if source.damage:
         detail = f"{source.compression}: {source.damage}"
-        findings.add(Finding(Code.COMPRESSED_CUT, source.size, detail))
+        findings.add(Code.COMPRESSED_CUT, source.size, detail)
 
 
 class Splits(Protocol):
@@ -276,11 +248,6 @@ def _report_open(window: Window, findings: Findings) -> None:
     closed = int(ends[-1]) + 1 if len(ends) else 0
     waiting = closed + np.flatnonzero(window.sample[closed:])
     if len(waiting):
-        report_open(len(waiting), window.base + int(window.index.start[waiting[0]]), findings)
-
-
-def report_open(samples: int, offset: int, findings: Findings) -> None:
-    """Report samples, the first at `offset`, that no interval end follows."""
-    if samples:
+        offset = window.base + int(window.index.start[waiting[0]])
         detail = "expected an interval-end record (1.11) behind these samples"
-        findings.add(Finding(Code.INTERVAL_OPEN, offset, detail, count=samples))
+        findings.add(Code.INTERVAL_OPEN, offset, detail, count=len(waiting))

@@ -75,14 +75,14 @@ class Configuration:
         return [values[b] if b >= 0 else last for b in before]
 
 
-def decode_system(window: Window) -> tuple[Decoded, I64] | None:
-    """The system configuration records of a window and their numbers; None if it has none."""
-    system, index = layout(SYSTEM[0]), window.index
-    numbers = index.where(system.domain, system.record)
+def decode_records(window: Window, name: str) -> tuple[Decoded, I64] | None:
+    """The records of one kind in a window and their numbers; None if it has none."""
+    record, index = layout(name), window.index
+    numbers = index.where(record.domain, record.record)
     if not len(numbers):
         return None
     starts, lengths = index.start[numbers], index.length[numbers]
-    return decode(system, window.data, starts, lengths), numbers
+    return decode(record, window.data, starts, lengths), numbers
 
 
 def release_of(level: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Counts the contents of a dump from record headers alone; decodes only the configuration."""
+"""Counts the contents of a dump by its records' headers; of values it reads the configuration."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...schemas.registry import by_record, layout, record_names
+from ...schemas.registry import by_record, record_names
 from ...store.views.meta import GAP
-from ..codec import I64, tod_to_unix_us
-from ..container.frames import INTERVAL_END
+from ..checks.time_stamps import TimeStampChecks
+from ..codec import tod_to_unix_us
 from ..container.monwrite import Framer
-from ..container.record_runs import Runs, find_runs, tods
 from ..container.source import Progress, Source
-from ..container.windows import Stretch, report_open, stretches
-from ..decode.columns import decode
-from ..decode.configuration import INTERVAL, IPL, SYSTEM, Configuration
+from ..container.windows import Window, windows
+from ..decode.configuration import INTERVAL, IPL, SYSTEM, Configuration, decode_records
 from ..decode.decoded import Decoded
-from ..findings import Findings
+from ..decode.intervals import closed_intervals
+from ..decode.record_findings import RecordFindings
+from ..findings import Code, Findings
 from ..prefetch import prefetch
 
 ZONE = "syszone"
@@ -67,6 +67,8 @@ class Inventory:
         configuration: what the dump says of its system.
         zone_s: seconds that the system's local time is ahead of UTC; None if not known.
         starts: every time that monitoring started.
+        findings: what is wrong with the frames, the headers and the order of records; values of
+            other records than configuration are not decoded.
     """
 
     name: str
@@ -140,97 +142,67 @@ def take_inventory(source: Source, progress: Progress | None = None) -> Inventor
     Raises:
         DumpError: it is no monitor data.
     """
-    inventory = Inventory(source.name)
-    counter = _RecordCounter(inventory)
+    counter, framer = _RecordCounter(Inventory(source.name)), Framer(Findings())
     source.hashing = False
-    for stretch in prefetch(stretches(source, Framer(inventory.findings))):
-        counter.take(stretch)
+    for window in prefetch(windows(source, framer)):
+        counter.take(window)
         if progress:
             progress(source)
-    counter.finish()
-    inventory.size = source.size
-    return inventory
+    counter.finish(framer.findings)
+    counter.inventory.size = source.size
+    return counter.inventory
 
 
 @dataclass
 class _RecordCounter:
-    """Counts a dump stretch by stretch, by runs of records of one kind: there are few of them."""
+    """Counts a dump window by window."""
 
     inventory: Inventory
-    _open: int = 0
-    """Sample records behind the last interval end, and where the first of them starts."""
-    _open_at: int = 0
-    _filled: bool = False
-    """Whether there is one among them that is no configuration."""
+    _time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks)
+    _record_findings: RecordFindings = field(default_factory=RecordFindings)
 
-    def take(self, stretch: Stretch) -> None:
-        """Count the records of the next stretch."""
-        inventory, runs = self.inventory, find_runs(stretch.data, stretch.frames)
-        if not len(runs):
-            return
-        for kind, (count, size) in runs.totals().items():
-            before = inventory.records.get(kind, (0, 0))
-            inventory.records[kind] = before[0] + count, before[1] + size
-        ends = runs.of(INTERVAL_END)
-        ends = ends[stretch.frames.sample[runs.frame[ends]]]
-        self._configuration(stretch, runs, ends)
-        self._close(stretch, runs, ends)
-        outermost = runs.start[[0, -1]]
-        outermost[1] += runs.length[-1] * (runs.count[-1] - 1)
-        first, last = tod_to_unix_us(tods(stretch.data, outermost)).tolist()
-        inventory.first_us = first if inventory.first_us is None else inventory.first_us
-        inventory.last_us = last
-
-    def finish(self) -> None:
-        """Report samples whose interval was not closed."""
-        report_open(self._open, self._open_at, self.inventory.findings)
-
-    def _configuration(self, stretch: Stretch, runs: Runs, ends: I64) -> None:
-        """Decode the few records that name the system and the interval."""
+    def take(self, window: Window) -> None:
+        """Count the records of the next window."""
+        inventory, index = self.inventory, window.index
+        tod = tod_to_unix_us(index.tod)
+        for kind, numbers in index.by_kind():
+            count, size = inventory.records.get(kind, (0, 0))
+            size += int(index.length[numbers].sum())
+            inventory.records[kind] = count + len(numbers), size
+            if kind not in by_record():
+                self._record_findings.note_unknown(kind, index.start[numbers] + window.base)
         for name in (SYSTEM[0], INTERVAL[0]):
-            record_layout = layout(name)
-            chosen = runs.of((record_layout.domain, record_layout.record))
-            if len(chosen):
-                starts = runs.starts(chosen)
-                lengths = np.repeat(runs.length[chosen], runs.count[chosen])
-                decoded = decode(record_layout, stretch.data, starts, lengths)
-                numbers = np.repeat(chosen, runs.count[chosen])
-                self.inventory.configuration.take(decoded, numbers)
+            if (records := decode_records(window, name)) is not None:
+                inventory.configuration.take(*records)
                 if name == SYSTEM[0]:
-                    self._starts(decoded, tod_to_unix_us(tods(stretch.data, starts)))
-        self.inventory.configuration.at(ends)
+                    self._note_starts(records[0], tod[records[1]].tolist())
+        intervals = closed_intervals(window, inventory.configuration)
+        inventory.ends_us += intervals["interval_end_us"].to_pylist()
+        self._time_stamps.take(window, inventory.configuration.nominal_at_ends)
+        for _ in self._record_findings.broken_frames(window, inventory.findings):
+            pass
+        if len(tod):
+            inventory.first_us = int(tod[0]) if inventory.first_us is None else inventory.first_us
+            inventory.last_us = int(tod[-1])
 
-    def _starts(self, decoded: Decoded, at: I64) -> None:
+    def finish(self, framing: Findings) -> None:
+        """Report what the whole dump shows; `framing`: what is wrong with its frames."""
+        findings = self.inventory.findings
+        findings.merge(framing)
+        self._record_findings.finish(findings)
+        if not self.inventory.configuration.system:
+            findings.add(Code.CONFIG_MISSING, 0, "expected a record 1.4")
+        self._time_stamps.finish(findings)
+
+    def _note_starts(self, decoded: Decoded, at_us: list[int]) -> None:
         inventory = self.inventory
         clocks = decoded.columns[IPL[1]]
         valid = clocks.is_valid().to_pylist()
         loaded = tod_to_unix_us(clocks.fill_null(0).to_numpy().astype(np.uint64)).tolist()
-        for at_us, ipl_us, is_valid in zip(at.tolist(), loaded, valid, strict=True):
+        for at, ipl_us, is_valid in zip(at_us, loaded, valid, strict=True):
             again = is_valid and inventory.ipl_us is not None and inventory.ipl_us != ipl_us
-            inventory.starts.append(Start(at_us, ipl_us if is_valid else None, again))
+            inventory.starts.append(Start(at, ipl_us if is_valid else None, again))
         inventory.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
-
-    def _close(self, stretch: Stretch, runs: Runs, ends: I64) -> None:
-        """Note the ends of intervals that have samples; an interval may begin stretches before.
-
-        `ends`: numbers of the runs that end one; each is a single record.
-        """
-        sample = stretch.frames.sample[runs.frame]
-        # Of the monitor's own domain only configuration and ends are in sample data.
-        upto = np.cumsum(sample & (runs.domain != INTERVAL_END[0]))
-        if len(ends):
-            many = np.diff(upto[ends], prepend=0)
-            many[0] += self._filled
-            closed = tods(stretch.data, runs.start[ends[many > 0]])
-            self.inventory.ends_us += tod_to_unix_us(closed).tolist()
-            self._filled, self._open = False, 0
-        self._filled |= bool(upto[-1] > (upto[ends[-1]] if len(ends) else 0))
-        behind = int(ends[-1]) + 1 if len(ends) else 0
-        waiting = behind + np.flatnonzero(sample[behind:])
-        if len(waiting):
-            if not self._open:
-                self._open_at = stretch.base + int(runs.start[waiting[0]])
-            self._open += int(runs.count[waiting].sum())
 
 
 def _zone(value: int | None) -> int | None:

@@ -24,7 +24,7 @@ from ..container.monwrite import Framer
 from ..container.source import Source
 from ..container.windows import Window, windows
 from ..decode.columns import decode
-from ..decode.configuration import Configuration, decode_system
+from ..decode.configuration import SYSTEM, Configuration, decode_records
 from ..decode.decoded import Decoded
 from ..findings import Findings
 
@@ -114,7 +114,7 @@ def select_records(
     kinds, skip = _kinds_with(query), query.skip
     configuration = Configuration()
     for window in windows(source, Framer(Findings())):
-        if (system := decode_system(window)) is not None:
+        if (system := decode_records(window, SYSTEM[0])) is not None:
             configuration.take(*system)
         written_by = release or configuration.release
         chosen = _chosen(window, query, kinds, written_by)

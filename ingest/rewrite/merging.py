@@ -19,7 +19,7 @@ from ..container.monwrite import Framer
 from ..container.source import Container, Progress, open_source
 from ..container.windows import Window, windows
 from ..decode.columns import gather
-from ..decode.configuration import SYSTEM, decode_system
+from ..decode.configuration import SYSTEM, decode_records
 from ..findings import Findings
 from ..prefetch import prefetch
 from .monwrite_writer import MonwriteWriter, RecordSelection, Sink
@@ -113,7 +113,7 @@ def _inspect(path: Path, container: Container | str) -> Merged:
 
 def _systems(window: Window) -> Iterator[str]:
     """Names of systems in the configuration records of a window."""
-    if (system := decode_system(window)) is not None:
+    if (system := decode_records(window, SYSTEM[0])) is not None:
         yield from (name for name in system[0].columns[SYSTEM[1]].to_pylist() if name)
 
 

@@ -128,7 +128,7 @@ def test_who_knows_the_container_can_say_so(tmp_path: Path):
         found = take_inventory(source)
 
     assert found.records[0, 4][0] == landed.about["rows"]["sytrsp"] == 1
-    assert set(found.findings.counts) == {Code.FRAME_LOST}
+    assert set(found.findings.counts) == {Code.FRAME_LOST, Code.CONFIG_MISSING}
 
 
 def test_an_element_needs_a_kind_a_domain_and_an_end_above_its_start():

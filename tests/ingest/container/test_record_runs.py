@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from dataclasses import dataclass
 
@@ -109,7 +110,7 @@ def test_how_many_are_looked_at_together_changes_nothing(
     assert indexed(data) == walked(data)
 
 
-def test_totals_are_by_kind_and_an_end_record_stands_alone():
+def test_an_end_record_stands_alone_and_nothing_behind_it_is_read():
     data = np.frombuffer(
         (record(0, 4, bytes(12), 1) * 50 + record(4, 3, b"", 1) + interval_end(2) * 2).ljust(
             FRAME, b"\0"
@@ -117,9 +118,10 @@ def test_totals_are_by_kind_and_an_end_record_stands_alone():
         np.uint8,
     )
     runs = find_runs(data, frames_of(data))
-    assert runs.totals() == {(0, 4): (50, 1600), (4, 3): (1, 20), INTERVAL_END: (1, 20)}
-    assert runs.of(FRAME_END).tolist() == []
-    assert runs.starts(runs.of((4, 3))).tolist() == [1600]
+    kinds = list(zip(runs.domain.tolist(), runs.record.tolist(), strict=True))
+    assert [kind for kind, again in itertools.groupby(kinds)] == [(0, 4), (4, 3), INTERVAL_END]
+    assert runs.count[-2:].tolist() == [1, 1]
+    assert runs.starts().tolist() == [*range(0, 1620, 32), 1620]
 
 
 def test_no_frames_have_no_runs():
