@@ -53,6 +53,12 @@ def moment(us: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
 
 
+def unix_us(moment: datetime | None) -> int | None:
+    """Microseconds from 1970-01-01 to a moment; None of none."""
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    return None if moment is None else (moment - epoch) // timedelta(microseconds=1)
+
+
 def as_arrow(values: npt.NDArray[Any], kind: pa.DataType, valid: Mask | None = None) -> pa.Array:
     """Numbers as an Arrow array over the same memory; NULL where not `valid`.
 

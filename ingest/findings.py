@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from typing import Any
 
 import pyarrow as pa
 
@@ -187,11 +188,13 @@ class Findings:
     kept: list[Finding] = field(default_factory=list)
     counts: Counter[Code] = field(default_factory=Counter)
 
-    def add(self, finding: Finding) -> None:
+    def add(
+        self, code: Code, offset: int, detail: str, effect: str = "", *, count: int = 1
+    ) -> None:
         """Count a finding, and keep it unless its code has had `KEPT` of them."""
-        if self.counts[finding.code] < KEPT:
-            self.kept.append(finding)
-        self.counts[finding.code] += finding.count
+        if self.counts[code] < KEPT:
+            self.kept.append(Finding(code, offset, detail, effect, count))
+        self.counts[code] += count
 
     def merge(self, others: Findings) -> None:
         """Add the findings of another reader of the same dump."""
@@ -199,6 +202,10 @@ class Findings:
             if sum(f.code is finding.code for f in self.kept) < KEPT:
                 self.kept.append(finding)
         self.counts.update(others.counts)
+
+    def first(self, code: Code) -> Finding:
+        """The first finding of a code that was met."""
+        return next(finding for finding in self.kept if finding.code is code)
 
     @property
     def worst(self) -> Severity | None:
@@ -222,3 +229,22 @@ class Findings:
             for f in sorted(self.kept, key=lambda f: f.offset)
         ]
         return pa.Table.from_pylist(rows, schema=FINDING)
+
+
+@dataclass
+class Tally:
+    """Counts findings by code and subject over a dump, to report each once at its first place."""
+
+    _first: dict[Code, dict[Any, tuple[int, str]]] = field(default_factory=dict)
+    _counts: Counter[tuple[Code, Any]] = field(default_factory=Counter)
+
+    def note(self, code: Code, subject: Any, offset: int, detail: str, count: int = 1) -> None:
+        """Count a finding about a subject; offset and detail of the first one are kept."""
+        self._first.setdefault(code, {}).setdefault(subject, (offset, detail))
+        self._counts[code, subject] += count
+
+    def report(self, findings: Findings, *codes: Code, effect: str = "") -> None:
+        """Add what was counted under some codes, sorted by subject."""
+        for code in codes:
+            for subject, (offset, detail) in sorted(self._first.get(code, {}).items()):
+                findings.add(code, offset, detail, effect, count=self._counts[code, subject])

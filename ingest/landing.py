@@ -16,13 +16,12 @@ from ..schemas.registry import fingerprint
 from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
 from ..store.runs.runs import Run, read_run, run_file, save_run
-from .background_writer import BackgroundWriter
 from .checks.time_stamps import TimeStampChecks
 from .codec import moment
 from .container.source import Container, Progress, Source, open_source
 from .container.windows import windows
 from .decode.configuration import UNKNOWN
-from .decode.reader import Reader
+from .decode.reader import Reader, Tables
 from .findings import Findings
 from .prefetch import prefetch
 
@@ -105,16 +104,23 @@ def _land(
     with store.stage() as staged, _frozen_garbage_collector():
         reader = Reader(source, release)
         time_stamps = TimeStampChecks()
-        with BackgroundWriter(staged) as writer:
-            for window in prefetch(windows(source, reader.framer)):
-                writer.put(reader.tables(window))
-                time_stamps.take(window, reader.configuration.nominal_at_ends)
-                if progress:
-                    progress(source)
-            writer.put(reader.rest())
+        for tables in prefetch(_decoded(reader, time_stamps)):
+            for name, table in tables:
+                staged.write(name, table)
+            if progress:
+                progress(source)
         time_stamps.finish(reader.findings)
         _check_unchanged(source)
         return _publish(reader, staged, store, system)
+
+
+def _decoded(reader: Reader, time_stamps: TimeStampChecks) -> Iterator[Tables]:
+    """The tables of each window, and of what was buffered; frames are found on another thread."""
+    for window in prefetch(windows(reader.source, reader.framer)):
+        tables = reader.tables(window)
+        time_stamps.take(window, reader.configuration.nominal_at_ends)
+        yield tables
+    yield reader.rest()
 
 
 def _check_unchanged(source: Source) -> None:

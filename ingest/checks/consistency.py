@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..codec import I64
-from ..findings import Code, Finding, Findings
+from ..findings import Code, Findings, Tally
 from .consecutive_samples import Pairs
 
 F64 = npt.NDArray[np.float64]
@@ -72,8 +72,7 @@ class ConsistencyChecks:
     What waits is a number for each interval: a few bytes.
     """
 
-    _broken: dict[str, tuple[int, str]] = field(default_factory=dict)
-    _counts: Counter[str] = field(default_factory=Counter)
+    _broken: Tally = field(default_factory=Tally)
     _users: Counter[int] = field(default_factory=Counter)
     _resident: Counter[int] = field(default_factory=Counter)
     _logged_on: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -107,10 +106,7 @@ class ConsistencyChecks:
             if self._storage:
                 frames = self._storage // FRAME_BYTES
                 self._limit(RESIDENT, self._resident[end], frames, offset)
-        for rule, (offset, detail) in sorted(self._broken.items()):
-            findings.add(
-                Finding(Code.SUM_OPEN, offset, f"{rule}: {detail}", count=self._counts[rule])
-            )
+        self._broken.report(findings, Code.SUM_OPEN)
 
     def _compare(self, bound: Bound, parts: F64, whole: F64, offset: I64) -> None:
         """NaN stands for a field that the record does not have, and is never too much."""
@@ -124,8 +120,8 @@ class ConsistencyChecks:
             self._note(rule, part, whole, offset, 1)
 
     def _note(self, rule: str, part: float, whole: float, offset: int, count: int) -> None:
-        self._broken.setdefault(rule, (offset, f"found {part:,.0f}, at most {whole:,.0f}"))
-        self._counts[rule] += count
+        detail = f"{rule}: found {part:,.0f}, at most {whole:,.0f}"
+        self._broken.note(Code.SUM_OPEN, rule, offset, detail, count)
 
     def _note_users(self, rows: pa.Table) -> None:
         """Users and resident pages of every interval; a user may have several rows."""

@@ -8,19 +8,12 @@ import numpy as np
 
 from ...schemas.field import Field
 from ..codec import Mask
-from ..findings import Code, Finding, Findings
+from ..findings import Code, Findings, Tally
 from .consecutive_samples import Pairs
 
 WORD, DOUBLEWORD = 4, 8
 """Narrower counters wrap from sample to sample, so a fall means nothing."""
 HALF, WORD_MASK = np.uint64(1 << 31), np.uint64((1 << 32) - 1)
-
-
-@dataclass
-class _Tally:
-    offset: int
-    detail: str
-    count: int = 0
 
 
 @dataclass
@@ -31,8 +24,7 @@ class CounterChecks:
     has wrapped. Where most of an owner's moving counters fell together, the owner restarted.
     """
 
-    _fell: dict[tuple[str, str], _Tally] = field(default_factory=dict)
-    _restarted: dict[str, _Tally] = field(default_factory=dict)
+    _tally: Tally = field(default_factory=Tally)
 
     def take(self, pairs: Pairs) -> None:
         """Compare consecutive samples."""
@@ -58,27 +50,25 @@ class CounterChecks:
 
     def finish(self, findings: Findings) -> None:
         """Report what was counted."""
-        for table, tally in sorted(self._restarted.items()):
-            findings.add(_finding(Code.OWNER_RESTARTED, table, tally))
-        for (table, counter), tally in sorted(self._fell.items()):
-            findings.add(_finding(Code.COUNTER_FELL, f"{table}.{counter}", tally))
+        self._tally.report(findings, Code.OWNER_RESTARTED, Code.COUNTER_FELL)
 
     def _note_restarts(self, pairs: Pairs, restarted: Mask) -> None:
         if restarted.any():
-            first = int(np.flatnonzero(restarted)[0])
-            tally = _Tally(int(pairs.offset[first]), pairs.owner(first))
-            self._restarted.setdefault(pairs.layout.name, tally).count += int(restarted.sum())
+            first, table = int(np.argmax(restarted)), pairs.layout.name
+            detail = ": ".join(filter(None, [table, pairs.owner(first)]))
+            count = int(restarted.sum())
+            self._tally.note(Code.OWNER_RESTARTED, table, int(pairs.offset[first]), detail, count)
 
     def _note_falls(self, pairs: Pairs, counter: Field, back: Mask) -> None:
         if not back.any():
             return
-        first = int(np.flatnonzero(back)[0])
+        first, subject = int(np.argmax(back)), (pairs.layout.name, counter.name)
         before, now, _ = pairs.values(counter)
-        detail = f"{now[first]} after {before[first]}"
+        detail = f"{'.'.join(subject)}: {now[first]} after {before[first]}"
         if owner := pairs.owner(first):
             detail += f", {owner}"
-        tally = _Tally(int(pairs.offset[first]), detail)
-        self._fell.setdefault((pairs.layout.name, counter.name), tally).count += int(back.sum())
+        offset, count = int(pairs.offset[first]), int(back.sum())
+        self._tally.note(Code.COUNTER_FELL, subject, offset, detail, count)
 
 
 def _backwards(pairs: Pairs, counter: Field) -> Mask:
@@ -88,8 +78,3 @@ def _backwards(pairs: Pairs, counter: Field) -> Mask:
     if counter.length == WORD:
         back &= (high - low) & WORD_MASK >= HALF
     return np.asarray(back)
-
-
-def _finding(code: Code, what: str, tally: _Tally) -> Finding:
-    detail = f"{what}: {tally.detail}" if tally.detail else what
-    return Finding(code, tally.offset, detail, count=tally.count)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...store.views.meta import GAP
 from ..codec import I64, Mask, moment, tod_to_unix_us
 from ..container.windows import Window
-from ..findings import Code, Finding, Findings
+from ..findings import Code, Findings, Tally
 
 
 @dataclass
@@ -21,7 +21,7 @@ class TimeStampChecks:
     """
 
     _last: dict[bool, int] = field(default_factory=dict)
-    _disorder: dict[bool, Finding] = field(default_factory=dict)
+    _disorder: Tally = field(default_factory=Tally)
     _ends: list[I64] = field(default_factory=list)
     _end: int | None = None
 
@@ -44,8 +44,7 @@ class TimeStampChecks:
 
     def finish(self, findings: Findings) -> None:
         """Report records out of order, and intervals that come too late or are missing."""
-        for finding in self._disorder.values():
-            findings.add(finding)
+        self._disorder.report(findings, Code.TOD_DISORDER)
         if not self._ends:
             return
         end, offset, nominal = np.concatenate(self._ends).T
@@ -54,7 +53,7 @@ class TimeStampChecks:
         if len(back):
             first = int(back[0])
             detail = f"interval ends {_time(int(end[first]))} after {_time(int(end[first - 1]))}"
-            findings.add(Finding(Code.TOD_BACK, int(offset[first]), detail, count=len(back)))
+            findings.add(Code.TOD_BACK, int(offset[first]), detail, count=len(back))
         forward = step[step > 0]
         usual = np.where(nominal > 0, nominal, np.median(forward) if len(forward) else 0)
         for gap in np.flatnonzero((usual > 0) & (step > GAP * usual)).tolist():
@@ -62,7 +61,7 @@ class TimeStampChecks:
                 f"expected {usual[gap] / 1e6:g} s, found {step[gap] / 1e6:g} s "
                 f"before {_time(int(end[gap]))}"
             )
-            findings.add(Finding(Code.INTERVAL_GAP, int(offset[gap]), detail))
+            findings.add(Code.INTERVAL_GAP, int(offset[gap]), detail)
 
     def _within(self, window: Window, tod: I64, numbers: I64, ends: I64, sample: bool) -> None:
         """Find single records out of order; whole intervals are reported by their ends."""
@@ -77,14 +76,9 @@ class TimeStampChecks:
         if len(places):
             kind = "sample" if sample else "event"
             detail = f"{kind} records with an earlier time than the one before, first at "
-            first = Finding(
-                Code.TOD_DISORDER,
-                window.base + int(window.index.start[places[0]]),
-                detail + _time(int(tod[places[0]])),
-                count=0,
-            )
-            finding = self._disorder.get(sample, first)
-            self._disorder[sample] = replace(finding, count=finding.count + len(places))
+            offset = window.base + int(window.index.start[places[0]])
+            detail += _time(int(tod[places[0]]))
+            self._disorder.note(Code.TOD_DISORDER, kind, offset, detail, len(places))
 
     def _reported_by_ends(self, tod: I64, numbers: I64, ends: I64) -> Mask:
         """(numbers,) the first sample behind an interval end whose own interval ends no later.

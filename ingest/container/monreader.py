@@ -17,7 +17,7 @@ import numpy as np
 
 from ...schemas.field import HEADER_LENGTH
 from ..codec import I64, U8
-from ..findings import Code, Finding
+from ..findings import Code
 from . import set_starts
 from .control_records import Mce
 from .frames import FRAME, Frames, are_headers
@@ -91,7 +91,7 @@ class SetFramer:
         for number in self._doubted(window, base, sets).tolist():
             at, behind = sets[number][0] - ELEMENT.size, sets[number][1]
             if (not final and self._needs_more(window, at)) or (
-                self._starts.first_sure(window, base, at + 1, behind, final) is not None
+                self._starts.first(window, base, at + 1, behind, final, sure=True) is not None
             ):
                 sets = sets[:number]
                 break
@@ -155,7 +155,7 @@ class SetFramer:
             effect = (
                 f"reading continues with that element; {cut - begin} bytes of the set are there"
             )
-            self.books.findings.add(Finding(Code.CONTROL_CUT, base + cut, detail, effect))
+            self.books.findings.add(Code.CONTROL_CUT, base + cut, detail, effect)
             behind = cut
         elif behind > len(window) and mce.length <= set_starts.SET_LIMIT:
             self._incomplete(window, base, framed, behind)
@@ -179,7 +179,7 @@ class SetFramer:
         """
         begin, behind = at + ELEMENT.size, at + ELEMENT.size + mce.length
         limit = min(behind, set_starts.reach(at), len(window))
-        sure = self._starts.first_sure(window, base, at + 1, limit, final)
+        sure = self._starts.first(window, base, at + 1, limit, final, sure=True)
         if sure_only or mce.length > set_starts.SET_LIMIT or (sure is not None and sure < begin):
             return sure
         limit = limit if sure is None else sure
@@ -238,7 +238,7 @@ class SetFramer:
 
     def _truncated(self, offset: int, missing: int, effect: str) -> None:
         detail = f"{missing} bytes announced by the last control element are missing"
-        self.books.findings.add(Finding(Code.TRUNCATED, offset, detail, effect))
+        self.books.findings.add(Code.TRUNCATED, offset, detail, effect)
 
     def _unexplained(self, window: U8, base: int, framed: Framed, final: bool) -> None:
         """Bytes up to the next record set that no element announces."""
@@ -266,10 +266,9 @@ class SetFramer:
             framed.frames.append(Frames(start, limit, np.ones(count, np.bool_)))
             detail = "expected a control element, or a set that one announces"
             effect = "landed as sample data"
-            self.books.findings.add(Finding(Code.FRAME_ORPHAN, base + at, detail, effect, count))
+            self.books.findings.add(Code.FRAME_ORPHAN, base + at, detail, effect, count=count)
             at = int(limit[-1])
         if at < behind:
             framed.lost.append((at, behind))
             detail = f"{behind - at} bytes; expected a control element"
-            finding = Finding(Code.FRAME_LOST, base + at, detail, "kept in quarantine")
-            self.books.findings.add(finding)
+            self.books.findings.add(Code.FRAME_LOST, base + at, detail, "kept in quarantine")

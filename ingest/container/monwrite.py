@@ -17,7 +17,7 @@ import numpy as np
 
 from ...schemas.field import HEADER_LENGTH
 from ..codec import I64, U8, Mask
-from ..findings import Code, Finding, Findings
+from ..findings import Code, Findings
 from .announced_data import AnnouncedData
 from .control_records import AREA, MCE, Mce, find_control, read_control
 from .frame_grid import LOOKAHEAD, FrameGrid
@@ -168,12 +168,10 @@ class Framer:
         """Give up the data that is announced and not there: another control record begins."""
         self._announced.clear()
         self.findings.add(
-            Finding(
-                Code.CONTROL_CUT,
-                offset,
-                f"{missing} more bytes expected, a control record found",
-                "reading continues with that control record; what is missing is not in the dump",
-            )
+            Code.CONTROL_CUT,
+            offset,
+            f"{missing} more bytes expected, a control record found",
+            "reading continues with that control record; what is missing is not in the dump",
         )
 
     def _unexplained(self, grid: FrameGrid, base: int, framed: Framed) -> None:
@@ -227,7 +225,7 @@ class Framer:
         for code, (offset, frames) in self._unannounced.items():
             effect = "kept in quarantine" if code is Code.FRAME_LOST else "landed as sample data"
             detail = "expected a control record, or a frame that one describes"
-            self.findings.add(Finding(code, offset, detail, effect, frames))
+            self.findings.add(code, offset, detail, effect, count=frames)
         self._unannounced.clear()
         if self._zeros:
             # What is blank behind them is the end-of-data record.
@@ -239,7 +237,7 @@ class Framer:
     def _note_trailing(self, offset: int, detail: str) -> None:
         """Report once what stands behind an end-of-data record."""
         if not self._trailing:
-            self.findings.add(Finding(Code.TRAILING_DATA, offset, detail))
+            self.findings.add(Code.TRAILING_DATA, offset, detail)
         self._trailing = True
 
     def _finish(self, size: int, partial: int) -> None:
@@ -249,6 +247,6 @@ class Framer:
             missing = f"{left} bytes" if left > 0 else f"{FRAME - partial} bytes of the last frame"
             detail = f"{missing} announced by the last control record are missing"
             effect = "the interval that was being written is incomplete"
-            self.findings.add(Finding(Code.TRUNCATED, size, detail, effect))
+            self.findings.add(Code.TRUNCATED, size, detail, effect)
         elif not self.ended:
-            self.findings.add(Finding(Code.END_MISSING, size, "expected an end-of-data record"))
+            self.findings.add(Code.END_MISSING, size, "expected an end-of-data record")

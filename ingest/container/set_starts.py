@@ -52,17 +52,14 @@ class SetStarts:
     _starts: I64 = field(default_factory=lambda: np.empty(0, np.int64))
     _sure: I64 = field(default_factory=lambda: np.empty(0, np.int64))
 
-    def first(self, window: U8, base: int, first: int, behind: int, final: bool) -> int | None:
-        """Position of the first set that may begin in `window[first:behind]`."""
-        return self._first(window, base, first, behind, final, sure=False)
-
-    def first_sure(self, window: U8, base: int, first: int, behind: int, final: bool) -> int | None:
-        """The same of those that another set, or the end of the stream, follows."""
-        return self._first(window, base, first, behind, final, sure=True)
-
-    def _first(
-        self, window: U8, base: int, first: int, behind: int, final: bool, *, sure: bool
+    def first(
+        self, window: U8, base: int, first: int, behind: int, final: bool, *, sure: bool = False
     ) -> int | None:
+        """Position of the first set that may begin in `window[first:behind]`.
+
+        Args:
+            sure: of those that another set, or the end of the stream, follows.
+        """
         if not self._from <= base + first <= self._upto:
             self._from = self._upto = base + first
             self._starts = self._sure = np.empty(0, np.int64)

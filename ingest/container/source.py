@@ -175,7 +175,6 @@ class _Counted:
         self._raw = raw
         self._head = b""
         self.count = 0
-        self.closed = False
 
     @functools.cached_property
     def compression(self) -> str:
@@ -205,10 +204,6 @@ class _Counted:
             got = self._raw.readinto(target)
         self.count += got
         return got
-
-    def close(self) -> None:
-        """Nothing: whoever opened the file closes it; pyarrow asks for this."""
-        self.closed = True
 
     def _fully(self, size: int) -> bytes:
         head = b""

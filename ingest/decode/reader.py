@@ -14,7 +14,7 @@ from ..codec import I64
 from ..container.monwrite import Framer
 from ..container.source import Source
 from ..container.windows import Window
-from ..findings import Code, Finding, Findings
+from ..findings import Code, Findings
 from .columns import decode, pieces
 from .configuration import Configuration
 from .decoded import Decoded, Entries
@@ -123,7 +123,7 @@ class Reader:
             raise RuntimeError(f"{self.bytes.missing} bytes of the dump are not accounted for")
         self._record_findings.finish(self.findings)
         if not self.configuration.system:
-            self.findings.add(Finding(Code.CONFIG_MISSING, 0, "expected a record 1.4"))
+            self.findings.add(Code.CONFIG_MISSING, 0, "expected a record 1.4")
 
     def _configured(self, layout: Layout, records: Records, numbers: I64) -> Tables:
         """The tables of configuration records; `numbers`: of the records in their window.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -14,11 +13,8 @@ from ...schemas.registry import record_names
 from ..codec import I64
 from ..container.frames import FRAME
 from ..container.windows import Window
-from ..findings import Code, Finding, Findings
+from ..findings import Code, Findings, Tally
 from .decoded import Decoded
-
-Tally = dict[Any, tuple[int, int]]
-"""Offset of the first record and number of records, by what they have in common."""
 
 SYNC_COUNTS = ("sync_count_1", "sync_count_2")
 """Linux raises the first before it writes a block of application data, and the second behind it."""
@@ -28,19 +24,15 @@ SYNC_COUNTS = ("sync_count_1", "sync_count_2")
 class RecordFindings:
     """Counts what is wrong with records and frames; reports it once a dump."""
 
-    _unknown: Tally = field(default_factory=dict)
-    _longer: Tally = field(default_factory=dict)
-    _cut: Tally = field(default_factory=dict)
-    _torn: Tally = field(default_factory=dict)
-    _impossible: Tally = field(default_factory=dict)
-    _first_impossible: dict[str, str] = field(default_factory=dict)
+    _tally: Tally = field(default_factory=Tally)
     _frames: int = 0
     _empty: list[tuple[int, int]] = field(default_factory=list)
     """Number and offset of every frame of zeros."""
 
     def note_unknown(self, kind: tuple[int, int], offsets: I64) -> None:
         """Count records without a layout. `offsets`: (records,) where they start in the dump."""
-        _count(self._unknown, kind, offsets)
+        name = record_names().get(kind, "unknown").upper()
+        self._count(Code.LAYOUT_UNKNOWN, kind, offsets, f"record {kind[0]}.{kind[1]} ({name})")
 
     def note(self, decoded: Decoded, offsets: I64) -> None:
         """Count records longer than their layout, and those with impossible values.
@@ -49,19 +41,19 @@ class RecordFindings:
         """
         if decoded.tail.null_count < len(decoded.tail):
             longer = decoded.tail.is_valid().to_numpy(zero_copy_only=False)
-            _count(self._longer, decoded.layout.name, offsets[longer])
+            self._count_records(Code.RECORD_LONGER, decoded.layout, offsets[longer])
         self._note_impossible(decoded, offsets)
 
     def note_cut(self, layout: Layout, offsets: I64) -> None:
         """Count records with more entries of a group than they have room for."""
-        _count(self._cut, layout.name, offsets)
+        self._count_records(Code.GROUP_CUT, layout, offsets)
 
     def note_entries(self, decoded: Decoded, offsets: I64) -> None:
         """Count blocks of application data that a guest was writing, and impossible values.
 
         `offsets`: (entries,) where the record of each starts in the dump.
         """
-        _count(self._torn, decoded.layout.name, offsets[_torn_blocks(decoded)])
+        self._count_records(Code.BLOCK_TORN, decoded.layout, offsets[_torn_blocks(decoded)])
         self._note_impossible(decoded, offsets)
 
     def broken_frames(self, window: Window, findings: Findings) -> Iterator[int]:
@@ -73,7 +65,7 @@ class RecordFindings:
         for frame in np.flatnonzero(index.broken).tolist():
             start, behind = int(index.stop[frame]), int(frames.limit[frame])
             if window.data[start:behind].any():
-                findings.add(_broken(window, frame, start, behind))
+                _report_broken(window, frame, start, behind, findings)
                 yield frame
             elif start == frames.start[frame] and behind - start == FRAME:
                 self._empty.append((self._frames + frame, window.base + start))
@@ -82,30 +74,25 @@ class RecordFindings:
     def finish(self, findings: Findings) -> None:
         """Report what was counted."""
         self._report_empty(findings)
-        names = record_names()
-        for (domain, record), (offset, count) in sorted(self._unknown.items()):
-            name = names.get((domain, record), "unknown").upper()
-            detail = f"record {domain}.{record} ({name})"
-            findings.add(Finding(Code.LAYOUT_UNKNOWN, offset, detail, "kept raw", count))
-        for code, tally in (
-            (Code.RECORD_LONGER, self._longer),
-            (Code.GROUP_CUT, self._cut),
-            (Code.BLOCK_TORN, self._torn),
-        ):
-            for name, (offset, count) in sorted(tally.items()):
-                findings.add(Finding(code, offset, f"records of {name}", count=count))
-        for name, (offset, count) in sorted(self._impossible.items()):
-            detail = f"{name}: {self._first_impossible[name]}"
-            findings.add(Finding(Code.VALUE_IMPOSSIBLE, offset, detail, count=count))
+        self._tally.report(findings, Code.LAYOUT_UNKNOWN, effect="kept raw")
+        self._tally.report(
+            findings, Code.RECORD_LONGER, Code.GROUP_CUT, Code.BLOCK_TORN, Code.VALUE_IMPOSSIBLE
+        )
+
+    def _count_records(self, code: Code, layout: Layout, offsets: I64) -> None:
+        self._count(code, layout.name, offsets, f"records of {layout.name}")
+
+    def _count(self, code: Code, subject: object, offsets: I64, detail: str) -> None:
+        if len(offsets):
+            self._tally.note(code, subject, int(offsets[0]), detail, len(offsets))
 
     def _note_impossible(self, decoded: Decoded, offsets: I64) -> None:
         """Count values that no system can have; the first of each field is described."""
         for impossible in decoded.impossible:
             limit, first = impossible.field.limit, impossible.first
             name = f"{decoded.layout.name}.{impossible.field.name}"
-            detail = f"expected at most {limit}, found {first} (X'{first:016X}')"
-            self._first_impossible.setdefault(name, detail)
-            _count(self._impossible, name, offsets[impossible.record])
+            detail = f"{name}: expected at most {limit}, found {first} (X'{first:016X}')"
+            self._count(Code.VALUE_IMPOSSIBLE, name, offsets[impossible.record], detail)
 
     def _report_empty(self, findings: Findings) -> None:
         """Report frames of zeros, those in a row together."""
@@ -115,14 +102,7 @@ class RecordFindings:
                 offset = self._empty[int(run[0])][1]
                 detail = "expected a record at its first byte, found zeros only"
                 effect = "what stood there is not in the dump"
-                findings.add(Finding(Code.FRAME_EMPTY, offset, detail, effect, len(run)))
-
-
-def _count(tally: Tally, key: Any, offsets: I64) -> None:
-    """Count records under a key; the offset of the first is kept."""
-    if len(offsets):
-        offset, count = tally.get(key, (int(offsets[0]), 0))
-        tally[key] = offset, count + len(offsets)
+                findings.add(Code.FRAME_EMPTY, offset, detail, effect, count=len(run))
 
 
 def _torn_blocks(block: Decoded) -> I64:
@@ -134,8 +114,8 @@ def _torn_blocks(block: Decoded) -> I64:
     return np.flatnonzero(valid & (first != second))
 
 
-def _broken(window: Window, frame: int, start: int, behind: int) -> Finding:
-    """What stands where a record should start, and what is skipped because of it."""
+def _report_broken(window: Window, frame: int, start: int, behind: int, findings: Findings) -> None:
+    """Report what stands where a record should start, and what is skipped because of it."""
     head = window.data[start : start + 8].tobytes()
     length, room = int.from_bytes(head[:2], "big"), behind - start
     if length < HEADER_LENGTH:
@@ -154,4 +134,4 @@ def _broken(window: Window, frame: int, start: int, behind: int) -> Finding:
         f"found {length} ({head.hex(' ')})"
     )
     effect = f"{room} bytes up to the end of the frame kept in quarantine; landing continues"
-    return Finding(code, window.base + start, detail, effect)
+    findings.add(code, window.base + start, detail, effect)
