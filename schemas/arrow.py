@@ -14,78 +14,61 @@ from .registry import layouts
 TEXT = pa.dictionary(pa.int32(), pa.string())
 """Names repeat every interval, so text is held, and written, as a dictionary."""
 
+
+def _column(name: str, kind: pa.DataType, meaning: str, unit: str = "") -> pa.Field:
+    metadata = {"meaning": meaning} | ({"unit": unit} if unit else {})
+    return pa.field(name, kind, metadata=metadata)
+
+
 ROW = (
-    pa.field("tod", pa.timestamp("us"), metadata={"meaning": "Time stamp of the record, UTC."}),
-    pa.field(
-        "tod_us",
-        pa.int64(),
-        metadata={"meaning": "The same in microseconds since 1970.", "unit": "us"},
-    ),
-    pa.field(
+    _column("tod", pa.timestamp("us"), "Time stamp of the record, UTC."),
+    _column("tod_us", pa.int64(), "The same in microseconds since 1970.", "us"),
+    _column(
         "interval_end",
         pa.timestamp("us"),
-        metadata={
-            "meaning": "End of the interval that a sample belongs to, UTC; NULL for events, for "
-            "configuration, and where the dump ends before the interval does."
-        },
+        "End of the interval that a sample belongs to, UTC; NULL for events, for "
+        "configuration, and where the dump ends before the interval does.",
     ),
-    pa.field(
-        "record_offset",
-        pa.int64(),
-        metadata={"meaning": "Where the record starts in the dump, decompressed.", "unit": "bytes"},
+    _column(
+        "record_offset", pa.int64(), "Where the record starts in the dump, decompressed.", "bytes"
     ),
 )
 """What every landed row starts with. `system` and `dump` are in the folder's name."""
 
-ENTRY = pa.field(
-    "entry", pa.int32(), metadata={"meaning": "Position among the record's entries, from 0."}
-)
-CODE = pa.field(
-    "code", TEXT, metadata={"meaning": "What the entry counts, such as a DIAGNOSE code."}
-)
-TAIL = pa.field(
-    "tail",
-    pa.binary(),
-    metadata={"meaning": "Bytes of a longer record behind the last field known; mostly NULL."},
+ENTRY = _column("entry", pa.int32(), "Position among the record's entries, from 0.")
+CODE = _column("code", TEXT, "What the entry counts, such as a DIAGNOSE code.")
+TAIL = _column(
+    "tail", pa.binary(), "Bytes of a longer record behind the last field known; mostly NULL."
 )
 
 RAW = pa.schema(
     [
         *ROW,
-        pa.field("domain", pa.uint8(), metadata={"meaning": "Domain of the record."}),
-        pa.field("record", pa.uint16(), metadata={"meaning": "Number of the record."}),
-        pa.field("data", pa.binary(), metadata={"meaning": "The record, header included."}),
+        _column("domain", pa.uint8(), "Domain of the record."),
+        _column("record", pa.uint16(), "Number of the record."),
+        _column("data", pa.binary(), "The record, header included."),
     ],
     metadata={"table": "record_raw", "title": "Records without a layout, as they are"},
 )
 
-
 FINDING = pa.schema(
     [
-        pa.field("code", pa.string(), metadata={"meaning": "Name of the finding."}),
-        pa.field("severity", pa.string(), metadata={"meaning": "info, warning or data_loss."}),
-        pa.field(
-            "record_offset",
-            pa.int64(),
-            metadata={"meaning": "Where in the dump, decompressed.", "unit": "bytes"},
-        ),
-        pa.field("count", pa.int64(), metadata={"meaning": "How many times it was met there."}),
-        pa.field("detail", pa.string(), metadata={"meaning": "What was expected and found."}),
-        pa.field("effect", pa.string(), metadata={"meaning": "What was lost or skipped."}),
-        pa.field("meaning", pa.string(), metadata={"meaning": "What the finding says."}),
-        pa.field("remedy", pa.string(), metadata={"meaning": "What to do about it."}),
+        _column("code", pa.string(), "Name of the finding."),
+        _column("severity", pa.string(), "info, warning or data_loss."),
+        _column("record_offset", pa.int64(), "Where in the dump, decompressed.", "bytes"),
+        _column("count", pa.int64(), "How many times it was met there."),
+        _column("detail", pa.string(), "What was expected and found."),
+        _column("effect", pa.string(), "What was lost or skipped."),
+        _column("meaning", pa.string(), "What the finding says."),
+        _column("remedy", pa.string(), "What to do about it."),
     ],
     metadata={"table": "finding", "title": "What is wrong with a dump"},
 )
 
 QUARANTINE = pa.schema(
     [
-        pa.field(
-            "record_offset",
-            pa.int64(),
-            metadata={"meaning": "Where in the dump, decompressed.", "unit": "bytes"},
-        ),
-        pa.field("data", pa.binary(), metadata={"meaning": "Bytes that could not be understood."}),
+        _column("record_offset", pa.int64(), "Where in the dump, decompressed.", "bytes"),
+        _column("data", pa.binary(), "Bytes that could not be understood."),
     ],
     metadata={"table": "quarantine", "title": "Bytes that could not be understood"},
 )

@@ -1,9 +1,10 @@
-"""Layout files to layouts: one CSV a record, `records.csv` for what is said once a record."""
+"""Layout files to layouts and back: one CSV a record, `records.csv` for what a record has once."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from typing import TypeVar
@@ -15,6 +16,14 @@ from .layout import Condition, Group, Kind, Layout, release_key
 Row = dict[str, str]
 Word = TypeVar("Word", Type, Role, Kind, Provenance)
 
+COLUMNS = (
+    *("offset", "length", "count", "type", "name", "of", "code", "role", "unit"),
+    *("since", "until", "provenance", "meaning"),
+)
+RECORD_COLUMNS = (
+    *("domain", "record", "dsect", "kind", "grain", "keys", "until", "title", "provenance"),
+)
+LENGTH_COLUMNS = ("dsect", "release", "length")
 
 COMMON = frozenset(
     {"system", "dump", "date", "tod", "tod_us", "interval_end", "record_offset", "seconds"}
@@ -33,14 +42,41 @@ class Sources:
 
 
 def read(root: Traversable) -> Sources:
-    """All CSVs below a folder of layouts: `records.csv`, `lengths.csv`, `dNN_*/*.csv`."""
-    found = Sources(_rows(root / "records.csv"), _rows(root / "lengths.csv"))
-    for folder in sorted(root.iterdir(), key=lambda f: f.name):
-        if folder.is_dir() and folder.name[:1] == "d" and folder.name[1:3].isdigit():
-            for file in folder.iterdir():
-                if file.name.endswith(".csv"):
-                    found.fields[file.name.removesuffix(".csv")] = _rows(file)
-    return found
+    """All CSVs below a folder of layouts: `records.csv`, `lengths.csv`, `dNN_*/*.csv`.
+
+    Files that do not exist are empty.
+
+    Raises:
+        LayoutError: a file has other columns, or cannot be read; it is named.
+    """
+    files = {file.name.removesuffix(".csv"): file for file in layout_files(root)}
+    return Sources(
+        _rows(root / "records.csv", RECORD_COLUMNS),
+        _rows(root / "lengths.csv", LENGTH_COLUMNS),
+        {name: _rows(file, COLUMNS) for name, file in files.items()},
+    )
+
+
+def layout_files(root: Traversable) -> list[Traversable]:
+    """The layout files of a folder, those of records and of entries; none where it is missing."""
+    entries = root.iterdir() if root.is_dir() else ()
+    folders = [f for f in entries if f.name[:1] == "d" and f.name[1:3].isdigit()]
+    return [
+        file
+        for folder in sorted(folders, key=lambda folder: folder.name)
+        if folder.is_dir()
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        if file.name.endswith(".csv")
+    ]
+
+
+def to_csv(rows: Iterable[Row], columns: Sequence[str]) -> str:
+    """The text of a layout file."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 def build(sources: Sources) -> list[Layout]:
@@ -53,16 +89,34 @@ def build(sources: Sources) -> list[Layout]:
     return sorted(layouts, key=lambda layout: (layout.domain, layout.record))
 
 
-def _rows(file: Traversable) -> list[Row]:
-    reader = csv.DictReader(io.StringIO(file.read_text(encoding="utf-8")))
+def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
+    if not file.is_file():
+        return []
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LayoutError(
+            "a layout file cannot be read", place=str(file), found=str(error)
+        ) from None
+    reader = csv.DictReader(io.StringIO(text))
+    optional = [column for column in columns if column not in (reader.fieldnames or ())]
+    if optional not in ([], ["until"]) or set(reader.fieldnames or ()) - set(columns):
+        raise LayoutError(
+            "a layout file has other columns",
+            place=f"{file}, line 1",
+            expected=",".join(columns),
+            found=",".join(reader.fieldnames or ()),
+        )
     rows = list(reader)
-    for number, row in enumerate(rows, start=2):
+    for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise LayoutError(
-                f"{file.name}, line {number}: not one cell for each column",
-                expected=",".join(reader.fieldnames or ()),
+                "a row has more or fewer cells than the header",
+                place=f"{file}, line {number}",
+                expected=f"{len(columns)} cells",
+                remedy="put texts with commas in quotes",
             )
-    return rows
+    return [{column: row.get(column, "") for column in columns} for row in rows]
 
 
 def _layout(record: Row, sources: Sources) -> Layout:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from .errors import LayoutError
 from .layout import Layout
-from .loader import Sources
-from .site import build_all, overlay, read_site, shipped
+from .loader import Sources, read
+from .site import build_all, overlay, shipped
 
 VARIABLE = "CPMON_SCHEMAS"
 """Names the folder of a site's own layouts; wins over the folder beside a store."""
@@ -114,4 +114,4 @@ def _sources() -> Sources:
             found=str(folder),
             remedy="`cpmon schema import` makes it; or unset the variable",
         )
-    return overlay(shipped(), read_site(folder))
+    return overlay(shipped(), read(folder))

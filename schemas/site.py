@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
 from .errors import LayoutError
 from .layout import Layout
-from .loader import Row, Sources, build, read
-from .writer import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS
+from .loader import Sources, build, layout_files, read
 
 
 def home() -> Path:
@@ -22,21 +18,6 @@ def home() -> Path:
 def shipped() -> Sources:
     """The layouts that are installed with cpmon."""
     return read(files(__package__))
-
-
-def read_site(folder: Path) -> Sources:
-    """The layouts of a folder; files that are not there are empty.
-
-    Raises:
-        LayoutError: a file has other columns, or cannot be read; it is named.
-    """
-    if not folder.is_dir():
-        return Sources()
-    return Sources(
-        _rows(folder / "records.csv", RECORD_COLUMNS),
-        _rows(folder / "lengths.csv", LENGTH_COLUMNS),
-        {path.stem: _rows(path, COLUMNS) for path in layout_files(folder)},
-    )
 
 
 def overlay(base: Sources, site: Sources) -> Sources:
@@ -66,44 +47,9 @@ def build_all(sources: Sources, folder: Path | None) -> list[Layout]:
         raise _located(sources, folder, error) from error
 
 
-def layout_files(folder: Path) -> list[Path]:
-    """The layout files of a site's folder, those of records and of entries."""
-    return sorted(folder.glob("d[0-9][0-9]*/*.csv")) if folder.is_dir() else []
-
-
-def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
-    if not path.exists():
-        return []
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LayoutError(
-            "a layout file cannot be read", place=str(path), found=str(error)
-        ) from None
-    reader = csv.DictReader(io.StringIO(text))
-    optional = [column for column in columns if column not in (reader.fieldnames or ())]
-    if optional not in ([], ["until"]) or set(reader.fieldnames or ()) - set(columns):
-        raise LayoutError(
-            "a layout file has other columns",
-            place=f"{path}, line 1",
-            expected=",".join(columns),
-            found=",".join(reader.fieldnames or ()),
-        )
-    rows = list(reader)
-    for number, row in enumerate(rows, 2):
-        if None in row or None in row.values():
-            raise LayoutError(
-                "a row has more or fewer cells than the header",
-                place=f"{path}, line {number}",
-                expected=f"{len(columns)} cells",
-                remedy="put texts with commas in quotes",
-            )
-    return [{column: row.get(column, "") for column in columns} for row in rows]
-
-
 def _located(sources: Sources, folder: Path, error: Exception) -> LayoutError:
     """The error of the first record that fails, with the site's file that it is in."""
-    mine = {path.stem: path for path in layout_files(folder)}
+    mine = {file.name.removesuffix(".csv"): file for file in layout_files(folder)}
     for record in sources.records:
         name = record["dsect"]
         if name not in sources.fields:

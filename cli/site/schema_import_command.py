@@ -11,7 +11,7 @@ import click
 
 from ...schemas.errors import CpmonError
 from ..main import Status
-from ..options import Release
+from ..options import RELEASE
 from ..output import deliver, rows_as, write_file
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
 @click.option(
     "--release",
-    type=Release(),
+    type=RELEASE,
     default="",
     metavar="V.R.M",
     help="Release of the pages, where they do not say it.",
@@ -57,12 +57,13 @@ def command(
       cpmon schema import MRSYTRSP.HTML --into layouts/ --dry-run
       cpmon schema import mon540/*.HTML --into layouts/
     """
+    from ...schemas.loader import read
     from ...schemas.pages.changes import after, changes
     from ...schemas.registry import reload
-    from ...schemas.site import overlay, read_site, shipped
+    from ...schemas.site import overlay, shipped
 
     folder = _folder(into)
-    site = read_site(folder)
+    site = read(folder)
     known, summary, status = overlay(shipped(), site), [], Status.DONE
     for path in pages:
         merged = _merged(path, known, release=release, replace=replace)

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..loader import Row, Sources, build
-from ..site import home, layout_files, overlay
-from ..writer import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, to_csv
+from ..loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, Row, Sources, build, to_csv
+from ..site import home, overlay
 from .merge_result import MergeResult
 
 
@@ -55,7 +54,7 @@ def changes(merged: MergeResult, site: Sources, known: Sources, folder: Path) ->
     for name, rows in reversed(merged.files.items()):
         old = known.fields.get(name, [])
         if rows != old or (is_new and name.startswith(page.dsect) and name not in site.fields):
-            path = next((p for p in layout_files(folder) if p.stem == name), home / f"{name}.csv")
+            path = next(folder.glob(f"d[0-9][0-9]*/{name}.csv"), home / f"{name}.csv")
             yield Change(path, to_csv(old, COLUMNS) if old else "", to_csv(rows, COLUMNS))
     if merged.record not in (site.records if is_new else known.records):
         rows = _with(site.records, [merged.record])

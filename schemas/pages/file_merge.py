@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..layout import release_key
-from ..loader import Row
-from ..writer import COLUMNS
+from ..loader import COLUMNS, Row
 from .merge_result import MergeResult
 from .page import BitRow, PageRow
 

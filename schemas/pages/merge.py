@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ..field import REST, Provenance, Type
 from ..layout import release_key
-from ..loader import Row, Sources
-from ..writer import COLUMNS, RECORD_COLUMNS
+from ..loader import COLUMNS, RECORD_COLUMNS, Row, Sources
 from .file_merge import BASE, ReleaseContext
 from .items import Items, nest
 from .merge_result import MergeResult

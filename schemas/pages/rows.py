@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from ..field import REST, WIDTHS, Role, Type
-from ..loader import Row
-from ..writer import COLUMNS
+from ..loader import COLUMNS, Row
 from .items import BitItem, Item
 
 FITTING: Mapping[str, frozenset[str]] = {

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpmon.schemas.loader import Row, Sources
+from cpmon.schemas.loader import COLUMNS, Row, Sources
 from cpmon.schemas.pages.changes import after, check
 from cpmon.schemas.pages.merge import merge
 from cpmon.schemas.pages.merge_result import MergeResult
 from cpmon.schemas.pages.page import parse_page
 from cpmon.schemas.site import shipped
-from cpmon.schemas.writer import COLUMNS
 from tests.layouts import sources
 from tests.pages import Draft, Line, draft
 
