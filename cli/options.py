@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import click
@@ -85,22 +86,14 @@ def _flag(context: click.Context, option: click.Parameter, value: Any) -> None:
 
 def limit_options(command: Command) -> Command:
     """`--memory-limit` and `--threads`: what queries may use."""
-    command = click.option(
-        "--threads",
-        type=click.IntRange(1, 1024),
-        is_eager=True,
-        expose_value=False,
-        callback=_flag,
-        help="Most threads that a query uses.",
-    )(command)
-    return click.option(
-        "--memory-limit",
-        is_eager=True,
-        expose_value=False,
-        callback=_flag,
-        metavar="AMOUNT",
-        help="Most memory that a query uses, as 2GB.",
-    )(command)
+    limit = functools.partial(click.option, is_eager=True, expose_value=False, callback=_flag)
+    threads = limit(
+        "--threads", type=click.IntRange(1, 1024), help="Most threads that a query uses."
+    )
+    memory = limit(
+        "--memory-limit", metavar="AMOUNT", help="Most memory that a query uses, as 2GB."
+    )
+    return memory(threads(command))
 
 
 def usual_format(context: click.Context, option: click.Parameter, form: str) -> str:
@@ -120,6 +113,22 @@ dump_arguments = click.argument(
 )
 
 
+class Parsed(click.ParamType[Any]):
+    """A type of values that a function parses from a text; it raises ValueError for another one."""
+
+    def __init__(self, name: str, example: str, parse: Callable[[str], Any]) -> None:
+        self.name, self._example, self._parse = name, example, parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value of a text; a default is one already."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parse(value)
+        except ValueError:
+            self.fail(f"{value!r} is no {self.name}; write it like {self._example}", param, ctx)
+
+
 class Text(click.ParamType[str]):
     """A name that is looked up: any text, but no bytes that are none."""
 
@@ -134,40 +143,70 @@ class Text(click.ParamType[str]):
         return str(value)
 
 
-class Name(click.ParamType[str]):
+class Name(Text):
     """What a system or run is called: any text that is not too long to name a folder."""
 
     name = "name"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name as it is."""
-        try:
-            length = len(quote(str(value), safe=""))
-        except UnicodeEncodeError:
-            self.fail(f"{value!r} is no text in UTF-8", param, ctx)
-        if not str(value).strip() or length > LONGEST_NAME:
+        name = super().convert(value, param, ctx)
+        if not name.strip() or len(quote(name, safe="")) > LONGEST_NAME:
             self.fail(f"{value!r} is empty or too long for a name", param, ctx)
-        return str(value)
+        return name
 
 
-class Release(click.ParamType[str]):
-    """A release of z/VM: 5.3 or 5.3.0."""
+def _release(text: str) -> str:
+    """A release with three numbers; nothing stays nothing."""
+    parts = text.split(".")
+    if text and (not 2 <= len(parts) <= 3 or not all(part.isdigit() for part in parts)):
+        raise ValueError(text)
+    return ".".join([*parts, "0"][:3]) if text else ""
 
-    name = "release"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The release with three numbers; nothing stays nothing."""
-        if not value:
-            return ""
-        parts = str(value).split(".")
-        if not 2 <= len(parts) <= 3 or not all(part.isdigit() for part in parts):
-            self.fail(f"{value!r} is no release; write it like 5.3.0", param, ctx)
-        return ".".join([*parts, "0"][:3])
+def _moment(text: str) -> datetime:
+    """A time as UTC, which it is where it names no zone."""
+    moment = datetime.fromisoformat(text)
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _bound(text: str) -> datetime:
+    """The latest end of an interval that counts to a span up to a time: CP may end it late."""
+    from ..store.dumps.lateness import LATE
+
+    return _moment(text) + LATE
+
+
+def _length(text: str) -> timedelta:
+    seconds = int(text[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}.get(text[-1:], 0)
+    if seconds <= 0 or not text[:-1].isdecimal():
+        raise ValueError(text)
+    return timedelta(seconds=seconds)
+
+
+def _day(text: str) -> date:
+    return datetime.fromisoformat(text).date()
+
+
+def _offset(text: str) -> int:
+    offset = int(text, 0)
+    if offset < 0:
+        raise ValueError(text)
+    return offset
+
+
+RELEASE = Parsed("release", "5.3.0", _release)
+MOMENT = Parsed("time", "2001-12-18T10:00", _moment)
+BOUND = Parsed("time", "2001-12-18T10:00", _bound)
+LENGTH = Parsed("length of time", "15m or 1h", _length)
+DAY = Parsed("day", "2026-01-31", _day)
+OFFSET = Parsed("offset", "8192 or 0x2000", _offset)
+DEVICE = Parsed("device number", "0A1F", functools.partial(int, base=16))
 
 
 release_option = click.option(
     "--release",
-    type=Release(),
+    type=RELEASE,
     default="",
     metavar="V.R.M",
     help="Release of z/VM that wrote the dump, where it is not as its configuration says.",
@@ -238,72 +277,30 @@ def pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-class Moment(click.ParamType[datetime]):
-    """A time: ISO 8601, UTC where it names no zone."""
-
-    name = "time"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        """The time as UTC."""
-        if isinstance(value, datetime):
-            return value
-        try:
-            found = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is no time; write it like 2001-12-18T10:00", param, ctx)
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-class Bound(Moment):
-    """A time that bounds a span: an interval counts to it though CP ended it a little later."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        """The latest end of an interval that counts to a span up to that time."""
-        from ..store.dumps.lateness import LATE
-
-        if isinstance(value, datetime):
-            return value
-        return super().convert(value, param, ctx) + LATE
-
-
-class Length(click.ParamType[timedelta]):
-    """A length of time: 90s, 15m, 1h, 1d."""
-
-    name = "length"
-    _units: ClassVar = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        """The length."""
-        if isinstance(value, timedelta):
-            return value
-        number, unit = str(value)[:-1], str(value)[-1:]
-        if unit not in self._units or not number.isdigit() or not int(number):
-            self.fail(f"{value!r} is no length of time; write it like 15m or 1h", param, ctx)
-        return timedelta(seconds=int(number) * self._units[unit])
-
-
-class Device(click.ParamType[int]):
-    """A device number: four hexadecimal digits."""
-
-    name = "device"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number."""
-        try:
-            return value if isinstance(value, int) else int(str(value), 16)
-        except ValueError:
-            self.fail(f"{value!r} is no device number; write it like 0A1F", param, ctx)
-
-
-def span_options(command: Command, kind: Moment = Bound()) -> Command:  # noqa: B008 - no state
+def span_options(command: Command, kind: click.ParamType[Any] = BOUND) -> Command:
     """`--since` and `--until`, of intervals."""
-    for name, said in (("--until", "Up to this time"), ("--since", "Later than this time")):
-        text = f"{said} (ISO 8601; UTC unless it names a zone)."
+    for name, bound in (("--until", "Up to this time"), ("--since", "Later than this time")):
+        text = f"{bound} (ISO 8601; UTC unless it names a zone)."
         command = click.option(name, type=kind, metavar="TIME", help=text)(command)
     return command
+
+
+SELECTION = ("run", "system", "since", "until")
+
+
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--run`, `--system`, `--since` and `--until`, as `selection`: keywords of a report."""
+
+    @functools.wraps(command)
+    def select(**values: Any) -> Any:
+        return command(selection={name: values.pop(name) for name in SELECTION}, **values)
+
+    options = (
+        click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run."),
+        click.option("--system", type=Text(), metavar="NAME", help="Only this system."),
+        span_options,
+    )
+    return functools.reduce(lambda decorated, option: option(decorated), reversed(options), select)
+
+
+zone_option = click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")

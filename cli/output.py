@@ -86,9 +86,9 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def rows_as(rows: list[dict[str, Any]], form: str) -> bytes:
-    """Rows with the same keys, rendered; a text is a table."""
+    """Rows with the same keys, rendered."""
     import pyarrow as pa
 
     from ..reduce.render.render import render
 
-    return render(pa.Table.from_pylist(rows), "table" if form == "text" else form)
+    return render(pa.Table.from_pylist(rows), form)

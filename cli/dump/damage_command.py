@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..options import listing_option
-from ..progress import bar
-from .dump_output import dump_output, output_option
+from .dump_output import dump_input, dump_output, output_option
 
 if TYPE_CHECKING:
     from ...generate import Damage
@@ -56,18 +55,16 @@ def command(dump: Path, kinds: tuple[str, ...], output: Path, seed: int) -> None
     """
     from ...generate import damaged, parse_damage
     from ...generate.damage.requests import check_compressed, cut_file
-    from ...ingest.container.source import open_source
 
     damage = [parse_damage(kind) for kind in kinds]
     check_compressed(damage, compressed=output.suffix in {".gz", ".zst"})
     with (
-        open_source(dump) as source,
+        dump_input(dump, "auto", "damaging") as (source, progress),
         dump_output(output, lambda file: cut_file(file, damage, seed)) as sink,
-        bar(f"damaging {dump.name}", source.stored_size) as advance,
     ):
         for piece in damaged(_pieces(source), damage, seed, _size(dump, damage)):
             sink.write(piece)
-            advance(source.stored_read)
+            progress(source)
 
 
 def _pieces(source: Source) -> Iterator[bytes]:

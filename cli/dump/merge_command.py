@@ -11,7 +11,7 @@ from ..options import dump_arguments
 from ..output import say
 from ..progress import bar
 from .dump_output import container_option, dump_output, output_option
-from .slice_command import tell_findings
+from .slice_command import report_findings
 
 
 @click.command("merge")
@@ -51,6 +51,6 @@ def command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
             part.left_out
         )
         say(said, err=str(output) == "-")
-        worst = max(worst, tell_findings(part.path, part))
+        worst = max(worst, report_findings(part.path, part))
         worst = max(worst, Status.WARNINGS if part.left_out else Status.DONE)
     return worst

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..options import Moment, output_options, pairs, release_option
+from ..options import MOMENT, OFFSET, output_options, pairs, release_option
 from ..output import deliver
 from .dump_output import container_option
 
@@ -25,30 +25,12 @@ if TYPE_CHECKING:
 Explained = tuple["SelectedRecord", list["Line"]]
 
 
-class Offset(click.ParamType[int]):
-    """A place in a dump, decimal or hexadecimal."""
-
-    name = "offset"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        """The offset as a number."""
-        try:
-            found = int(str(value), 0)
-        except ValueError:
-            found = -1
-        if found < 0:
-            self.fail(f"{value!r} is no offset; write it like 8192 or 0x2000", param, ctx)
-        return found
-
-
 @click.command("show")
 @click.argument("dump", metavar="DUMP", type=click.Path(path_type=Path))
 @click.option(
     "--record", "records", multiple=True, metavar="0.4|SYTRSP", help="This kind; may be repeated."
 )
-@click.option("--at", type=Offset(), metavar="OFFSET", help="The record that has this byte.")
+@click.option("--at", type=OFFSET, metavar="OFFSET", help="The record that has this byte.")
 @click.option(
     "--number",
     type=click.IntRange(min=1),
@@ -57,9 +39,9 @@ class Offset(click.ParamType[int]):
     help="Start with the N-th record that fits.",
 )
 @click.option(
-    "--from", "--since", "since", type=Moment(), metavar="TIME", help="Not before this time (UTC)."
+    "--from", "--since", "since", type=MOMENT, metavar="TIME", help="Not before this time (UTC)."
 )
-@click.option("--until", type=Moment(), metavar="TIME", help="Not after this time (UTC).")
+@click.option("--until", type=MOMENT, metavar="TIME", help="Not after this time (UTC).")
 @click.option(
     "--where", multiple=True, metavar="FIELD=VALUE", help="With this value; may be repeated."
 )
@@ -99,6 +81,7 @@ def command(
       cpmon show quiet-hour.mon --record 4.3 --where vmduser=LINUX01 --follow
       cpmon show quiet-hour.mon --at 0x2f40 --hexdump
     """
+    from ...ingest.codec import unix_us
     from ...ingest.inspect.record_filter import RecordFilter, kind_of
 
     if hexdump and form not in ("table", "text"):
@@ -106,8 +89,8 @@ def command(
     wanted = RecordFilter(
         frozenset(kind_of(text) for text in records),
         at,
-        _microseconds(since),
-        _microseconds(until),
+        unix_us(since),
+        unix_us(until),
         {name.lower(): value for name, value in pairs("--where", where).items()},
         number - 1,
     )
@@ -222,11 +205,3 @@ def _paint(output: Path | None) -> Callable[[str, str], str]:
 
     coloured = output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return (lambda text, colour: click.style(text, fg=colour)) if coloured else plain
-
-
-def _microseconds(moment: datetime | None) -> int | None:
-    if moment is None:
-        return None
-    from datetime import UTC, timedelta
-
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..main import Status, status_of
-from ..options import Moment
+from ..options import MOMENT
 from ..output import say
-from ..progress import bar
-from .dump_output import container_option, dump_output, output_option
+from .dump_output import container_option, dump_input, dump_output, output_option
 
 if TYPE_CHECKING:
     from ...ingest.rewrite.merging import Merged
     from ...ingest.rewrite.slicing import Part, Slice
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @click.command("slice")
@@ -28,11 +25,11 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
     "--from",
     "--since",
     "since",
-    type=Moment(),
+    type=MOMENT,
     metavar="TIME",
     help="Later than this time (ISO 8601; UTC unless it names a zone).",
 )
-@click.option("--until", type=Moment(), metavar="TIME", help="Up to this time.")
+@click.option("--until", type=MOMENT, metavar="TIME", help="Up to this time.")
 @click.option(
     "--domain",
     "domains",
@@ -82,47 +79,33 @@ def command(
       cpmon slice day.mon.gz --from 2001-12-18T10:00 --until 2001-12-18T11:00 -o ten.mon.zst
       cpmon slice day.mon.gz --domain 0 --record USEACT --every 10 -o thin.mon
     """
+    from ...ingest.codec import unix_us
     from ...ingest.inspect.record_filter import kind_of
     from ...ingest.rewrite.slicing import Part
 
     kinds = frozenset(kind_of(record) for record in records)
-    part = Part(_us(since), _us(until), frozenset(domains), kinds, every)
-    found = _write(dump, output, part, container)
-    where = "" if str(output) == "-" else f"{output}: "
-    say(
-        f"{where}{found.intervals:,} intervals, {found.records:,} records, {found.size:,} bytes",
-        err=str(output) == "-",
-    )
-    return tell_findings(dump, found)
+    part = Part(unix_us(since), unix_us(until), frozenset(domains), kinds, every)
+    written = _write(dump, output, part, container)
+    counts = f"{written.intervals:,} intervals, {written.records:,} records"
+    file = "" if str(output) == "-" else f"{output}: "
+    say(f"{file}{counts}, {written.size:,} bytes", err=not file)
+    return report_findings(dump, written)
 
 
 def _write(dump: Path, output: Path, part: Part, container: str) -> Slice:
-    from ...ingest.container.source import open_source
     from ...ingest.rewrite.slicing import slice_dump
 
-    with (
-        open_source(dump, container) as source,
-        dump_output(output) as sink,
-        bar(f"slicing {dump.name}", source.stored_size) as advance,
-    ):
-        return slice_dump(source, sink, part, progress=lambda source: advance(source.stored_read))
+    with dump_input(dump, container, "slicing") as (source, progress), dump_output(output) as sink:
+        return slice_dump(source, sink, part, progress=progress)
 
 
-def tell_findings(dump: Path, found: Slice | Merged) -> Status:
-    """What was wrong with an input, on standard error, and the status for it."""
-    for code, count in sorted(found.findings.counts.items(), key=lambda item: item[0].name):
+def report_findings(dump: Path, written: Slice | Merged) -> Status:
+    """Print the findings of an input on standard error; returns the status for them."""
+    for code, count in sorted(written.findings.counts.items(), key=lambda item: item[0].name):
         say(f"  {dump}: {code.severity}: {code.name} x {count:,}", err=True)
-    status = status_of(found.findings.worst)
-    if found.damaged:
-        said = f"{found.damaged:,} damaged frames; what could be read of them was kept"
+    status = status_of(written.findings.worst)
+    if written.damaged:
+        said = f"{written.damaged:,} damaged frames; what could be read of them was kept"
         say(f"  {dump}: {said}. `cpmon check` says more.", err=True)
         status = max(status, Status.DAMAGED)
     return status
-
-
-def _us(time: datetime | None) -> int | None:
-    """Microseconds since 1970."""
-    if time is None:
-        return None
-    passed = time - EPOCH
-    return (passed.days * 86400 + passed.seconds) * 1_000_000 + passed.microseconds

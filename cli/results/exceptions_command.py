@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ..options import Text, output_options, rules_option, span_options, store_option
+from ..options import (
+    output_options,
+    rules_option,
+    selection_options,
+    store_option,
+    zone_option,
+)
 from ..output import deliver
 from ..site_settings import opened
 from ..site_settings import settings as site_settings
@@ -17,8 +23,7 @@ SEVERITIES = ("info", "warning", "critical")
 
 @click.command("exceptions")
 @store_option
-@click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
-@click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
+@selection_options
 @click.option(
     "--severity",
     type=click.Choice(SEVERITIES),
@@ -28,19 +33,15 @@ SEVERITIES = ("info", "warning", "critical")
 )
 @rules_option
 @click.option("--list", "listing", is_flag=True, help="Name the rules and their limits.")
-@click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")
-@span_options
+@zone_option
 @output_options
 def command(
     store: Path,
-    run: str | None,
-    system: str | None,
+    selection: dict[str, Any],
     severity: str,
     rules: Path | None,
     listing: bool,
     zone: str | None,
-    since: datetime | None,
-    until: datetime | None,
     form: str,
     output: Path | None,
 ) -> int:
@@ -68,7 +69,7 @@ def command(
     from ..main import Status
 
     settings = site_settings()
-    printed = find_zone(zone or settings.zone(system)).key
+    printed = find_zone(zone or settings.zone(selection["system"])).key
     known = load_rules(settings, rules)
     if listing:
         least = Severity(severity).rank
@@ -76,14 +77,7 @@ def command(
         return Status.DONE
     with opened(store) as connection:
         found = exceptions(
-            connection,
-            known,
-            run=run,
-            system=system,
-            since=since,
-            until=until,
-            severity=Severity(severity),
-            settings=settings,
+            connection, known, **selection, severity=Severity(severity), settings=settings
         )
     deliver(render_exceptions(found, form, printed), output, form)
     grave = found.worst is not None and found.worst is not Severity.INFO

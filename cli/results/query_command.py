@@ -62,7 +62,7 @@ def command(
       cpmon query --file my.sql --store perf/ --format parquet -o my.parquet
     """
     sql, values = _question(question, file, params)
-    deliver(_answer(store, sql, values, "table" if form == "text" else form), output, form)
+    deliver(_answer(store, sql, values, form), output, form)
 
 
 def _question(

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..options import (
-    Device,
-    Length,
+    DEVICE,
+    LENGTH,
     Text,
     listing_option,
     output_options,
-    span_options,
+    selection_options,
     store_option,
+    zone_option,
 )
 from ..output import deliver, say, write_file
 from ..site_settings import opened, settings
+
+if TYPE_CHECKING:
+    from ...reduce.reports.report import ReportResult
 
 
 def _reports() -> Iterator[str]:
@@ -31,15 +36,14 @@ def _reports() -> Iterator[str]:
 @click.command("report")
 @click.argument("name", required=False)
 @store_option
-@click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
-@click.option("--system", type=Text(), metavar="NAME", help="The system, where there are several.")
+@selection_options
 @click.option("--cpu", type=int, help="Follow this processor.")
 @click.option("--user", type=Text(), metavar="USERID", help="Follow this user.")
-@click.option("--device", type=Device(), metavar="NUMBER", help="Follow this device, as 0A1F.")
-@click.option("--by", type=Length(), metavar="SPAN", help="A line for each span, as 15m or 1h.")
+@click.option("--device", type=DEVICE, metavar="NUMBER", help="Follow this device, as 0A1F.")
+@click.option("--by", type=LENGTH, metavar="SPAN", help="A line for each span, as 15m or 1h.")
 @click.option("--top", type=click.IntRange(1), help="Only so many objects, the greatest.")
 @click.option("--shift", metavar="NAME", help="Only the hours of this shift of the settings.")
-@click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")
+@zone_option
 @click.option(
     "--html",
     is_flag=True,
@@ -53,13 +57,11 @@ def _reports() -> Iterator[str]:
 )
 @click.option("--columns", metavar="NAMES", help="What the chart shows, as total_util,emul_util.")
 @listing_option("Name the reports.", _reports)
-@span_options
 @output_options
 def command(
     name: str | None,
     store: Path,
-    run: str | None,
-    system: str | None,
+    selection: dict[str, Any],
     cpu: int | None,
     user: str | None,
     device: int | None,
@@ -70,8 +72,6 @@ def command(
     html: bool,
     plot: Path | None,
     columns: str | None,
-    since: datetime | None,
-    until: datetime | None,
     form: str,
     output: Path | None,
 ) -> None:
@@ -96,71 +96,50 @@ def command(
       cpmon report --html --store perf/ --run 2600NP -o pages/
       cpmon report paging_by_time --store perf/ --run 2600NP --plot paging.png
     """
-    from ...reduce import find_report, render_report, report, report_names
-
+    objects = {"cpu": cpu, "user": user.upper() if user else None, "device": device}
     if html:
-        narrowed = (name, cpu, user, device, by, top, shift, plot, columns)
-        if any(given is not None for given in narrowed):
+        if any(
+            given is not None for given in (name, *objects.values(), by, top, shift, plot, columns)
+        ):
             raise click.UsageError(
                 "--html takes --run, --system, --since, --until and --tz: a page has all reports"
             )
-        _write_pages(store, output, run, system, since, until, zone)
+        _write_pages(store, output, selection | {"zone": zone})
         return
     if columns is not None and plot is None:
         raise click.UsageError("--columns chooses what --plot FILE draws")
-    if name is None:
-        raise click.UsageError(f"which report? One of {', '.join(report_names())}")
-    find_report(name)
-    objects = {"cpu": cpu, "user": user.upper() if user else None, "device": device}
-    with opened(store) as connection:
-        found = report(
-            connection,
-            name,
-            run=run,
-            system=system,
-            since=since,
-            until=until,
-            objects={key: value for key, value in objects.items() if value is not None},
-            by=by,
-            top=top,
-            shift=shift,
-            zone=zone,
-            settings=settings(),
-        )
+    followed = {key: value for key, value in objects.items() if value is not None}
+    options = {"objects": followed, "by": by, "top": top, "shift": shift, "zone": zone}
+    result = _report(store, name, selection | options)
     if plot is None:
-        deliver(render_report(found, form), output, form)
+        from ...reduce import render_report
+
+        deliver(render_report(result, form), output, form)
         return
     from ...reduce.page.plot import plot_report
 
-    wanted = [part.strip() for part in columns.split(",")] if columns else []
-    write_file(plot, plot_report(found, plot.suffix.lower().lstrip("."), wanted))
+    names = [part.strip() for part in columns.split(",")] if columns else []
+    write_file(plot, plot_report(result, plot.suffix.lower().lstrip("."), names))
 
 
-def _write_pages(
-    store: Path,
-    output: Path | None,
-    run: str | None,
-    system: str | None,
-    since: datetime | None,
-    until: datetime | None,
-    zone: str | None,
-) -> None:
-    """Write the pages, and say where they are."""
+def _report(store: Path, name: str | None, options: dict[str, Any]) -> ReportResult:
+    """The report of that name; a wrong name is refused before the store is opened."""
+    from ...reduce import find_report, report, report_names
+
+    if name is None:
+        raise click.UsageError(f"which report? One of {', '.join(report_names())}")
+    find_report(name)
+    with opened(store) as connection:
+        return report(connection, name, **options, settings=settings())
+
+
+def _write_pages(store: Path, output: Path | None, selection: dict[str, Any]) -> None:
+    """Write the pages, and print their paths."""
     from ...reduce.page.page import write_pages
 
     if output is None or str(output) == "-":
         raise click.UsageError("--html writes several files: name their folder with -o DIR")
     with opened(store) as connection:
-        written = write_pages(
-            connection,
-            output,
-            write_file,
-            run=run,
-            system=system,
-            since=since,
-            until=until,
-            zone=zone,
-            settings=settings(),
-        )
+        written = write_pages(connection, output, write_file, **selection, settings=settings())
     for file in written:
         say(f"{file}: {file.stat().st_size / 1e6:.1f} MB", err=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import Text, output_options, rules_option, span_options, store_option
+from ..options import output_options, rules_option, selection_options, store_option
 from ..output import deliver, write_file
 from ..site_settings import limits, opened, settings
 
@@ -21,28 +20,23 @@ if TYPE_CHECKING:
 
 @click.command("validate")
 @store_option
-@click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
-@click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
+@selection_options
 @click.option("--rule", "only", multiple=True, metavar="ID", help="Only this rule; repeatable.")
 @rules_option
 @click.option("--list", "listing", is_flag=True, help="Name the rules that hold for the store.")
 @click.option("--rows", metavar="ID", help="Print the rows that break this rule instead.")
 @click.option("--sql", is_flag=True, help="With --rows: print the SQL that finds them.")
 @click.option("--html", is_flag=True, help="Write a page of the result to the file -o.")
-@span_options
 @output_options
 def command(
     store: Path,
-    run: str | None,
-    system: str | None,
+    selection: dict[str, Any],
     only: tuple[str, ...],
     rules: Path | None,
     listing: bool,
     rows: str | None,
     sql: bool,
     html: bool,
-    since: datetime | None,
-    until: datetime | None,
     form: str,
     output: Path | None,
 ) -> int:
@@ -63,6 +57,7 @@ def command(
       cpmon validate --store perf/ --rows useact.counters --format csv
       cpmon validate --store perf/ --html -o validation.html
     """
+    from ...reduce.render.render import render
     from ...reduce.rules.scope import scope_of
     from ...reduce.validation import find_rule, load_rules, offending, validate
     from ...reduce.validation.narrow import narrowed
@@ -72,7 +67,7 @@ def command(
 
     _check(rows, sql, html, output)
     with opened(store) as connection:
-        scope = scope_of(connection, run, system, since, until)
+        scope = scope_of(connection, **selection)
     with narrowed(Store(store), scope, limits(store)) as (connection, landed):
         known: Sequence[Rule] = load_rules(landed, settings(), rules)
         known = [find_rule(known, name) for name in only] or known
@@ -82,10 +77,10 @@ def command(
             text = find_rule(known, rows).check.rows(scope)
             deliver(f"{text};\n".encode(), output, "text")
         elif rows:
-            found = offending(connection, find_rule(known, rows), landed, scope)
-            deliver(_rendered(found, form), output, form)
+            broken = offending(connection, find_rule(known, rows), landed, scope)
+            deliver(render(broken, form), output, form)
         else:
-            result = validate(connection, known, landed, scope, run)
+            result = validate(connection, known, landed, scope, selection["run"])
             _deliver(result, html, form, output)
             return _status(result.worst)
     return Status.DONE
@@ -108,13 +103,6 @@ def _deliver(result: Validation, html: bool, form: str, output: Path | None) -> 
         write_file(output, render_validation(result, "html"))
     else:
         deliver(render_validation(result, form), output, form)
-
-
-def _rendered(found: object, form: str) -> bytes:
-    """Rows as a format; as text they are a table."""
-    from ...reduce.render.render import render
-
-    return render(found, "table" if form == "text" else form)
 
 
 def _status(worst: Severity | None) -> Status:

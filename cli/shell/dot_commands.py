@@ -81,7 +81,7 @@ def _ask(session: Session, sql: str, **values: Any) -> int:
 
     table = session.connection.sql(sql, params=values).to_arrow_table()
     if table.num_rows:
-        session.show(render(table, "table" if session.mode == "text" else session.mode))
+        session.show(render(table, session.mode))
     return int(table.num_rows)
 
 

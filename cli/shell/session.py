@@ -43,7 +43,7 @@ class Session:
 
         began = time.perf_counter()
         table = ask(self.connection, sql, values)
-        self.show(render(table, "table" if self.mode == "text" else self.mode))
+        self.show(render(table, self.mode))
         if self.timer:
             took = time.perf_counter() - began
             click.echo(f"{table.num_rows:,} rows in {took:.3f} s", err=True)

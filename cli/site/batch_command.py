@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..main import Status
-from ..options import Length, output_option, output_options, store_option
+from ..options import DAY, LENGTH, output_option, output_options, store_option
 from ..output import deliver, rows_as, write_file
 from ..site_settings import settings
 
@@ -39,7 +39,9 @@ def command() -> None:
 @command.command("run", short_help="Do now what is to be done.")
 @store_option
 @click.option("--watch", is_flag=True, help="Stay, and pick files up as they are complete.")
-@click.option("--as-of", metavar="DATE", help="Count ages for retention from this day (UTC).")
+@click.option(
+    "--as-of", type=DAY, metavar="DATE", help="Count ages for retention from this day (UTC)."
+)
 @click.option("--subject", is_flag=True, help="Put a subject line for mail before the summary.")
 @click.option("-q", "--quiet", is_flag=True, help="Log only what is wrong; no summary if all is.")
 @click.option(
@@ -61,7 +63,7 @@ def command() -> None:
 def run(
     store: Path,
     watch: bool,
-    as_of: str | None,
+    as_of: date | None,
     subject: bool,
     quiet: bool,
     log_format: str,
@@ -89,7 +91,7 @@ def run(
     from ...batch.run import watch as run_until
 
     opened, plan, site = _open(store, create=True)
-    today, log, stop = _day(as_of), Log(log_format, sys.stderr, quiet=quiet), StopSignal()
+    log, stop = Log(log_format, sys.stderr, quiet=quiet), StopSignal()
 
     def report(result: BatchResult) -> None:
         if quiet and int(result.status) == 0:
@@ -100,7 +102,7 @@ def run(
         runner = BatchRunner(opened, plan, site, log, write_file, stop)
         if watch:
             return Status(int(run_until(runner, stop, log, report)))
-        result = runner.run(today)
+        result = runner.run(as_of)
     report(result)
     return Status(int(result.status))
 
@@ -162,7 +164,7 @@ def status(
 @click.option("--run-as", default="", metavar="ACCOUNT", help="Whom the service runs as.")
 @click.option(
     "--every",
-    type=Length(),
+    type=LENGTH,
     default="15m",
     show_default=True,
     metavar="SPAN",
@@ -239,12 +241,3 @@ def _status_text(parts: dict[str, Any]) -> bytes:
         if parts[key]:
             texts += [b"\n" + title.encode() + b"\n", rows_as(parts[key], "table")]
     return b"".join(texts)
-
-
-def _day(text: str | None) -> date | None:
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC).date()
-    except ValueError:
-        raise click.UsageError(f"{text!r} is no day; write it like 2026-01-31") from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...schemas.errors import CpmonError
-from ..options import Release, format_option, output_option, output_options, use_layouts
+from ..options import RELEASE, format_option, output_option, output_options, use_layouts
 from ..output import deliver, rows_as
 from .schema_import_command import command as import_command
 
@@ -81,7 +81,7 @@ def _record(said: dict[str, str], layout: Layout | None) -> dict[str, Any]:
 @command.command("show", short_help="The layout of a record, or one field of it.")
 @click.argument("name", metavar="RECORD[.FIELD]")
 @click.option(
-    "--release", type=Release(), default="", metavar="V.R.M", help="As this release writes it."
+    "--release", type=RELEASE, default="", metavar="V.R.M", help="As this release writes it."
 )
 @store_of_layouts
 @output_options

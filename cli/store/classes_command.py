@@ -54,7 +54,7 @@ def show(store: Path, form: str, output: Path | None) -> None:
 
     with opened(store) as connection:
         table = connection.sql(LISTING).to_arrow_table()
-    deliver(render(table, "table" if form == "text" else form), output, form)
+    deliver(render(table, form), output, form)
 
 
 @command.command("set", short_help="Take the classes from a file.")

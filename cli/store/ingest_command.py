@@ -103,7 +103,7 @@ def _tell(dump: Path, landed: Landed, seconds: float) -> None:
         change = "" if landed.run_changed else " (as before)"
         say(f"  run {landed.run.run_id}{change}")
     for code, count in sorted(landed.findings.counts.items(), key=lambda item: item[0].name):
-        first = next(f for f in landed.findings.kept if f.code is code)
+        first = landed.findings.first(code)
         say(f"  {code.severity}: {code.name} x {count:,}, first at {first.offset:#x}", err=True)
         say(f"    {code.meaning}\n    {first.detail}", err=True)
         say(f"    remedy: {code.remedy}", err=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ..options import Moment, Name, output_options, pairs, span_options, store_option
+from ..options import MOMENT, Name, output_options, pairs, span_options, store_option
 from ..output import deliver
 from ..site_settings import opened
 
@@ -29,7 +29,7 @@ SELECT run_id, system, since, until, base_run_id, cp_level, users, processors,
     metavar="KEY=VALUE",
     help="With --define: an attribute (cp_level, users, workload ...); may be repeated.",
 )
-@partial(span_options, kind=Moment())  # as it is written down
+@partial(span_options, kind=MOMENT)  # as it is written down
 @output_options
 def command(
     store: Path,
@@ -65,4 +65,4 @@ def command(
         save_run(place, Run(define, system, since, until, base, said))
     with opened(store) as connection:
         table = connection.sql(LISTING).to_arrow_table()
-    deliver(render(table, "table" if form == "text" else form), output, form)
+    deliver(render(table, form), output, form)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..options import output_options, store_option
+from ..options import DAY, output_options, store_option
 from ..output import deliver, rows_as, say
 from ..site_settings import settings, warn_of_exposure
 
@@ -68,13 +68,15 @@ def rebuild(store: Path) -> None:
     help="How long results of interval, 15m, hour, day are kept: 30d, 8w, 5y, forever.",
 )
 @click.option("--raw", metavar="LENGTH", help="How long samples are kept; without it: forever.")
-@click.option("--as-of", metavar="DATE", help="Count ages from this day instead of today.")
+@click.option(
+    "--as-of", type=DAY, metavar="DATE", help="Count ages from this day instead of today."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 def prune(
     store: Path,
     keep: str | None,
     raw: str | None,
-    as_of: str | None,
+    as_of: date | None,
     dry_run: bool,
 ) -> None:
     """Remove results, and with --raw samples, that are older than said here or in the settings.
@@ -96,7 +98,7 @@ def prune(
     site = settings()
     given = _levels(keep or "") | ({"raw": raw} if raw else {})
     said = {**site.retention, **given}
-    place_of_store, today = Store(store), _day(as_of)
+    place_of_store, today = Store(store), as_of or datetime.now(UTC).date()
     if not said:
         raise click.UsageError(
             "say how long what is kept: --keep, --raw or [retention] in settings"
@@ -123,19 +125,9 @@ def prune(
 
 
 def _levels(text: str) -> dict[str, str]:
-    found = {}
+    levels = {}
     for part in filter(None, text.replace(" ", "").split(",")):
-        level, equals, length = part.partition("=")
+        level, equals, levels[level] = part.partition("=")
         if not equals:
             raise click.UsageError(f"--keep {part} has no =; write interval=30d,15m=1y")
-        found[level] = length
-    return found
-
-
-def _day(text: str | None) -> date:
-    if text is None:
-        return datetime.now(UTC).date()
-    try:
-        return datetime.fromisoformat(text).date()
-    except ValueError:
-        raise click.UsageError(f"{text!r} is no day; write it like 2026-01-31") from None
+    return levels

@@ -39,7 +39,7 @@ def render(table: pa.Table, format: str = "table", *, title: str = "") -> bytes:
     """
     table = _distinct(table)
     match format:
-        case "table":
+        case "table" | "text":
             return printable(_text(table, title)).encode()
         case "markdown":
             return printable(_markdown(table, title)).encode()

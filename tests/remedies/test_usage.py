@@ -240,6 +240,7 @@ def test_what_is_written_as_the_message_says_is_taken(
 RAISE = ("UsageError", "MissingParameter", "fail")
 NOT_TRIED = {
     "{} cannot be read: {}": "no words of the command mend a file",
+    "{} is no {}; write it like {}": "tried with the name of each kind of value",
     "{} is no text in UTF-8": "no words of the command mend a file, or a terminal",
 }
 
@@ -257,3 +258,6 @@ def messages() -> Iterator[str]:
             called = node.func
             if isinstance(called, ast.Attribute) and called.attr in RAISE:
                 yield text_of(node.args[0])
+            elif isinstance(called, ast.Name) and called.id == "Parsed":
+                kind, example = (text_of(part) for part in node.args[:2])
+                yield f"{{}} is no {kind}; write it like {example}"
