@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
+from ..config.batch import InboxSettings
 from ..ingest.container.control_records import AREA, read_control
 from ..ingest.container.frames import FRAME
 from ..schemas.atomic import replacing
 from ..schemas.errors import CpmonError, StoreError
 from ..store.dumps.disk import replace_durably
 from .log import ascii_path
-from .plan import Inbox
 
 Observation = tuple[int, int, float]
 """Size and time of change (ns) of a file, and since when it is observed so (s since 1970)."""
@@ -50,7 +50,7 @@ class Candidate:
     """A file of an inbox as it was when the folder was listed."""
 
     path: Path
-    inbox: Inbox
+    inbox: InboxSettings
     size: int
     mtime_ns: int
 
@@ -65,7 +65,7 @@ class Candidate:
 
 
 def candidates(
-    inbox: Inbox, skipped: tuple[Path, ...], unreadable: dict[Path, str]
+    inbox: InboxSettings, skipped: tuple[Path, ...], unreadable: dict[Path, str]
 ) -> Iterator[Candidate]:
     """The files of an inbox, in no order.
 
@@ -112,7 +112,8 @@ def completeness(file: Candidate, previous: Observation | None, now: float) -> C
         return Completeness.GROWING
     age = now - file.mtime_ns / 1e9
     observed = abs(now - previous[2]) if previous is not None else None
-    if age >= file.inbox.settle or (observed is not None and observed >= file.inbox.settle):
+    settle_s = file.inbox.settle.seconds if file.inbox.settle else 0.0
+    if age >= settle_s or (observed is not None and observed >= settle_s):
         return Completeness.SETTLED
     return Completeness.ENDED if _has_end_of_data(file.path) else Completeness.YOUNG
 

@@ -117,7 +117,7 @@ class Intake:
             if not file.is_unchanged:
                 raise _FileChangedError("the file has changed while it was read")
 
-        system = file.inbox.system or None
+        system = file.inbox.system
         release = self.settings.release(system)
         return ingest(file.path, self.store, system=system, release=release, progress=check)
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import msgspec
 
 from ..config import FILE, Settings
-from ..config.batch import PATTERNS, BatchSettings, InboxSettings, OutputSettings
+from ..config.batch import BatchSettings, InboxSettings, OutputSettings
 from ..reduce.compare.spec_file import load_spec
 from ..reduce.reports.report import find_report
 from ..reduce.rules.rule_file import load_rules as load_exception_rules
@@ -45,23 +45,6 @@ _MARK = re.compile(r"\{(\w*)\}|%(.?)")
 
 
 @dataclass(frozen=True, slots=True)
-class Inbox:
-    """A folder in which dumps arrive.
-
-    Attributes:
-        patterns: of file names; other files are ignored.
-        system: name to use instead of the one in the dumps; empty: theirs.
-        settle: seconds without a change after which a file counts as complete.
-    """
-
-    folder: Path
-    patterns: tuple[str, ...] = PATTERNS
-    recursive: bool = False
-    system: str = ""
-    settle: float = 600.0
-
-
-@dataclass(frozen=True, slots=True)
 class Output:
     """A file that is written for each system and day that changed.
 
@@ -86,10 +69,11 @@ class Plan:
     """What a batch does.
 
     Attributes:
+        inboxes: the tables [[inbox]], with absolute paths, each with its `settle`.
         batch: the table [batch], with absolute paths.
     """
 
-    inboxes: tuple[Inbox, ...] = ()
+    inboxes: tuple[InboxSettings, ...] = ()
     outputs: tuple[Output, ...] = ()
     batch: BatchSettings = field(default_factory=BatchSettings)
 
@@ -138,23 +122,18 @@ def read_plan(settings: Settings) -> Plan:
         check_path(getattr(batch, key), settings.place(f"batch.{key}"), ("date",))
     paths = {key: path.absolute() for key in PATHS if (path := getattr(batch, key)) is not None}
     return Plan(
-        inboxes=tuple(_inbox(inbox, batch) for inbox in settings.inboxes),
+        inboxes=tuple(
+            msgspec.structs.replace(
+                inbox, folder=inbox.folder.absolute(), settle=inbox.settle or batch.settle
+            )
+            for inbox in settings.inboxes
+        ),
         outputs=tuple(
             output
             for number, table in enumerate(settings.outputs)
             for output in _outputs(table, settings, f"output[{number}]")
         ),
         batch=msgspec.structs.replace(batch, **paths),
-    )
-
-
-def _inbox(inbox: InboxSettings, batch: BatchSettings) -> Inbox:
-    return Inbox(
-        folder=inbox.folder.absolute(),
-        patterns=inbox.patterns,
-        recursive=inbox.recursive,
-        system=inbox.system or "",
-        settle=(inbox.settle or batch.settle).seconds,
     )
 
 

@@ -12,10 +12,11 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any, TextIO
+
+import msgspec
 
 from .. import __version__
 from ..ingest.findings import Code
@@ -35,8 +36,7 @@ HISTORY_SLACK = 1.2
 """How far the history grows beyond its limit before it is cut."""
 
 
-@dataclass(slots=True)
-class SystemTotals:
+class SystemTotals(msgspec.Struct, array_like=True):
     """What batches landed of a system.
 
     `last`: end of its last interval, microseconds since 1970; None if it has none.
@@ -47,11 +47,11 @@ class SystemTotals:
     last: int | None = None
 
 
-@dataclass(slots=True)
-class State:
-    """What batches of a store share.
+class State(msgspec.Struct):
+    """What batches of a store share, as it stands in `state.json`.
 
     Attributes:
+        version: of this form. cpmon: version that saved it.
         files: path -> size, time of change (ns), outcome, and the dump or the reason.
         observations: path -> first observation of an incomplete file as it is now.
         open: system -> days with new data whose outputs are still to be written.
@@ -61,11 +61,13 @@ class State:
         pruned: day of the last retention.
     """
 
-    files: dict[str, tuple[int, int, str, str]] = field(default_factory=dict)
-    observations: dict[str, Observation] = field(default_factory=dict)
-    open: dict[str, set[date]] = field(default_factory=dict)
-    systems: dict[str, SystemTotals] = field(default_factory=dict)
-    findings: dict[str, int] = field(default_factory=dict)
+    version: int = VERSION
+    cpmon: str = __version__
+    files: dict[str, tuple[int, int, str, str]] = {}
+    observations: dict[str, Observation] = msgspec.field(name="looks", default_factory=dict)
+    open: dict[str, set[date]] = {}
+    systems: dict[str, SystemTotals] = {}
+    findings: dict[str, int] = {}
     last_success: float | None = None
     pruned: date | None = None
 
@@ -114,51 +116,21 @@ class State:
 
     def save(self, folder: Path) -> None:
         """Replace the file atomically."""
-        document: dict[str, Any] = {
-            "version": VERSION,
-            "cpmon": __version__,
-            "files": self.files,
-            "looks": self.observations,
-            "open": {name: sorted(map(str, days)) for name, days in self.open.items() if days},
-            "systems": {name: [s.dumps, s.records, s.last] for name, s in self.systems.items()},
-            "findings": self.findings,
-            "last_success": self.last_success,
-            "pruned": self.pruned and str(self.pruned),
-        }
-        replace_durably(folder / STATE, json.dumps(document))
+        replace_durably(folder / STATE, msgspec.json.encode(self, order="sorted").decode())
 
 
 def load_state(store: Store, folder: Path) -> State:
     """The saved state; where it is missing or damaged, one with the totals of the store."""
-    try:
-        document = json.loads((folder / STATE).read_text(encoding="utf-8"))
-        if document["version"] == VERSION:
-            return _parse(document)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pass
+    with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        state = msgspec.json.decode((folder / STATE).read_bytes(), type=State)
+        if state.version == VERSION:
+            if state.cpmon != __version__:
+                state.cpmon = __version__
+                state.files = {p: file for p, file in state.files.items() if file[2] in SETTLED}
+            return state
     state = State()
     state.recount(store)
     return state
-
-
-def _parse(document: dict[str, Any]) -> State:
-    is_same_version = document["cpmon"] == __version__
-    return State(
-        files={
-            str(path): (int(size), int(mtime), str(outcome), str(detail))
-            for path, (size, mtime, outcome, detail) in document["files"].items()
-            if is_same_version or outcome in SETTLED
-        },
-        observations={
-            str(path): (int(size), int(mtime), float(seen))
-            for path, (size, mtime, seen) in document["looks"].items()
-        },
-        open={name: set(map(date.fromisoformat, days)) for name, days in document["open"].items()},
-        systems={name: SystemTotals(*values) for name, values in document["systems"].items()},
-        findings={str(name): int(count) for name, count in document["findings"].items()},
-        last_success=document["last_success"],
-        pruned=date.fromisoformat(document["pruned"]) if document["pruned"] else None,
-    )
 
 
 def append_history(folder: Path, result: BatchResult, limit: int) -> None:

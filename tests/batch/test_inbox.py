@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cpmon.batch.inbox import Candidate, Completeness, candidates, completeness, observe
-from cpmon.batch.plan import Inbox
+from cpmon.config.batch import InboxSettings
+from cpmon.config.values import Duration
 from tests.batch.fleet import hourly
 
 NOW = 1_800_000_000.0
@@ -18,7 +19,7 @@ WHOLE = hourly("ALPHA", 0, 0).data
 def candidate(path: Path, data: bytes, age: float) -> Candidate:
     path.write_bytes(data)
     os.utime(path, (NOW - age, NOW - age))
-    (found,) = candidates(Inbox(path.parent, settle=600.0), (), {})
+    (found,) = candidates(InboxSettings(path.parent, settle=Duration("10m")), (), {})
     return found
 
 
@@ -69,15 +70,15 @@ def test_only_files_of_the_patterns_are_looked_at(tmp_path: Path):
     (tmp_path / "sub" / "f.mon").write_bytes(b"x")
     (tmp_path / "pipe.mon").unlink(missing_ok=True)
     os.mkfifo(tmp_path / "pipe.mon")
-    flat = {c.path.name for c in candidates(Inbox(tmp_path), (), {})}
+    flat = {c.path.name for c in candidates(InboxSettings(tmp_path), (), {})}
     assert flat == {"a.mon", "d.mon.gz"}
-    deep = {c.path.name for c in candidates(Inbox(tmp_path, recursive=True), (), {})}
+    deep = {c.path.name for c in candidates(InboxSettings(tmp_path, recursive=True), (), {})}
     assert deep == {"a.mon", "d.mon.gz", "f.mon"}
-    inside = candidates(Inbox(tmp_path, recursive=True), (tmp_path / "sub",), {})
+    inside = candidates(InboxSettings(tmp_path, recursive=True), (tmp_path / "sub",), {})
     assert {c.path.name for c in inside} == flat
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path):
     unreadable: dict[Path, str] = {}
-    assert list(candidates(Inbox(tmp_path / "gone"), (), unreadable)) == []
+    assert list(candidates(InboxSettings(tmp_path / "gone"), (), unreadable)) == []
     assert unreadable == {tmp_path / "gone": "No such file or directory"}

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from cpmon.batch.install import INTERVALS, cron_line, service, timer, verify_units
-from cpmon.batch.plan import Inbox, Plan
+from cpmon.batch.plan import Plan
 from cpmon.cli.main import Status, run
-from cpmon.config.batch import BatchSettings
+from cpmon.config.batch import BatchSettings, InboxSettings
 from tests.batch.site import Site
 
 needs_systemd = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="no systemd-analyze here"
 )
-PLAN = Plan(inboxes=(Inbox(Path("/in")),))
+PLAN = Plan(inboxes=(InboxSettings(Path("/in")),))
 
 
 def install(site: Site, *words: str) -> Status:

@@ -35,8 +35,8 @@ def test_an_inbox_takes_the_batchs_settling_time_unless_it_has_its_own():
         + INBOX
         + '[[inbox]]\nfolder = "b"\nsettle = "1h"\nsystem = "X"\n'
     )
-    assert [inbox.settle for inbox in found.inboxes] == [120.0, 3600.0]
-    assert [inbox.system for inbox in found.inboxes] == ["", "X"]
+    assert [inbox.settle for inbox in found.inboxes] == ["2m", "1h"]
+    assert [inbox.system for inbox in found.inboxes] == [None, "X"]
 
 
 def test_a_list_of_reports_is_an_output_for_each():
