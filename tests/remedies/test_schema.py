@@ -123,7 +123,7 @@ def test_the_folder_of_layouts_is_made_by_an_import_or_no_longer_named(
     tried.works("list", mon)
 
 
-@tries("schemas/site.py", "a row has more or fewer cells than the header")
+@tries("schemas/loader.py", "a row has more or fewer cells than the header")
 def test_texts_with_commas_are_put_in_quotes(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -71,7 +71,7 @@ class Attempt:
         self.worked()
         return answer
 
-    def as_said(self, said: str, **filled: object) -> Answer:
+    def as_said(self, said: str, status: Status = Status.DONE, **filled: object) -> Answer:
         """What the command of a remedy answers, typed as it stands there.
 
         Args:
@@ -80,7 +80,8 @@ class Attempt:
         remedy = said.partition("  remedy    ")[2]
         found = re.search(r"`?cpmon (([a-z]+ )?[^`;?\n]+)", remedy)
         assert found is not None, f"no command in {remedy!r}"
-        return self.works(*[filled.get(word, word) for word in shlex.split(found[1])])
+        words = [filled.get(word, word) for word in shlex.split(found[1])]
+        return self.works(*words, status=status)
 
     def raises(self, call: Callable[[], object]) -> CpmonError:
         """The error of a call, where no command leads to it."""
