@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from importlib.resources import files
 from pathlib import Path
 
 from .errors import LayoutError
 from .layout import Layout
 from .loader import Sources, build, layout_files, read
+
+LISTS = ("records.csv", "lengths.csv")
 
 
 def home() -> Path:
@@ -45,6 +49,25 @@ def build_all(sources: Sources, folder: Path | None) -> list[Layout]:
         if folder is None:
             raise
         raise _located(sources, folder, error) from error
+
+
+def site_archive(folder: Path) -> tuple[bytes, int]:
+    """A folder's layouts as a zip archive, the same bytes for the same layouts; and its files.
+
+    Raises:
+        LayoutError: the folder holds no layouts, or one that cannot be loaded.
+    """
+    build_all(overlay(shipped(), read(folder)), folder)
+    lists = [file for name in LISTS if (file := folder / name).exists()]
+    files = [*lists, *(Path(str(file)) for file in layout_files(folder))]
+    if not files:
+        raise LayoutError("there are no layouts", place=str(folder))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in files:
+            member = zipfile.ZipInfo(file.relative_to(folder).as_posix())
+            archive.writestr(member, file.read_bytes(), zipfile.ZIP_DEFLATED)
+    return buffer.getvalue(), len(files)
 
 
 def _located(sources: Sources, folder: Path, error: Exception) -> LayoutError:

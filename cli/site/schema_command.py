@@ -10,7 +10,7 @@ import click
 
 from ...schemas.errors import CpmonError
 from ..options import RELEASE, format_option, output_option, output_options, use_layouts
-from ..output import deliver, rows_as
+from ..output import deliver, rows_as, write_file
 from .schema_import_command import command as import_command
 
 if TYPE_CHECKING:
@@ -78,6 +78,60 @@ def _record(said: dict[str, str], layout: Layout | None) -> dict[str, Any]:
     }
 
 
+@command.command("diff", short_help="What two releases write differently.")
+@click.argument("old", type=RELEASE, metavar="V.R.M")
+@click.argument("new", type=RELEASE, metavar="V.R.M")
+@store_of_layouts
+@output_options
+def diff(old: str, new: str, form: str, output: Path | None) -> None:
+    """What two releases write differently, as far as the layouts know: lengths, fields, records.
+
+    Pages that were imported say more: see cpmon schema import.
+
+    \b
+    Example:
+      cpmon schema diff 5.3.0 7.3.0
+    """
+    from dataclasses import asdict
+
+    from ...schemas.registry import layouts
+    from ...schemas.release_diff import release_diff
+
+    rows = [asdict(found) for found in release_diff(layouts(), old, new)]
+    if not rows:
+        click.echo(f"no difference between {old} and {new} is known", err=True)
+        return
+    deliver(rows_as(rows, form), output, form)
+
+
+@command.command("export", short_help="Layouts of your own as a zip archive, to share them.")
+@click.argument("archive", type=click.Path(path_type=Path, dir_okay=False), metavar="ARCHIVE.zip")
+@click.option(
+    "--from",
+    "folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    envvar="CPMON_SCHEMAS",
+    required=True,
+    metavar="FOLDER",
+    help="Folder of your own layouts; CPMON_SCHEMAS stands for it.",
+)
+def export(archive: Path, folder: Path) -> None:
+    """Write the layouts that were imported into an archive, to share them inside a site.
+
+    Unpacked into a folder that CPMON_SCHEMAS names, or into the folder schemas of a store, they
+    are in force there. Descriptions on IBM's pages are IBM's: keep the archive inside.
+
+    \b
+    Example:
+      cpmon schema export layouts-730.zip --from layouts/
+    """
+    from ...schemas.site import site_archive
+
+    data, count = site_archive(folder)
+    write_file(archive, data)
+    click.echo(f"{archive}: {count} files")
+
+
 @command.command("show", short_help="The layout of a record, or one field of it.")
 @click.argument("name", metavar="RECORD[.FIELD]")
 @click.option(
@@ -107,7 +161,8 @@ def show(name: str, release: str, form: str, output: Path | None) -> None:
             raise _no_field(layout, field, release)
     if form in PLAIN:
         head = "\n".join(_head(layout, release)) + "\n\n"
-        deliver(head.encode() + rows_as(_indented(rows, layout), form), output, form)
+        fields = rows_as(_indented(rows, layout), form) if rows else b""
+        deliver(head.encode() + fields, output, form)
     else:
         deliver(rows_as(rows, form), output, form)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,12 @@ from ..options import RELEASE
 from ..output import deliver, rows_as, write_file
 
 if TYPE_CHECKING:
-    from ...schemas.loader import Sources
     from ...schemas.pages.changes import Change
     from ...schemas.pages.merge_result import MergeResult
+    from ...schemas.pages.page_import import Imported, PageImport
+
+FEW = 20
+"""Of more pages than this only the summary is printed, and what is wrong with them."""
 
 
 @click.command("import", short_help="Turn IBM's record pages into layouts.")
@@ -44,52 +48,70 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Take the page's word where it contradicts the layout known before.",
 )
+@click.option(
+    "--effects",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.md",
+    help="Write there what each report gains and loses by the pages.",
+)
 def command(
-    pages: tuple[Path, ...], into: Path | None, dry_run: bool, release: str, replace: bool
+    pages: tuple[Path, ...],
+    into: Path | None,
+    dry_run: bool,
+    release: str,
+    replace: bool,
+    effects: Path | None,
 ) -> Status:
     """Turn IBM's record PAGEs, saved as HTML or text, into layouts of your own.
 
-    A page confirms what the layout says, adds fields that are new, and is refused with its lines
-    if it contradicts: nothing is written for it then. - reads a page from standard input.
+    PAGE is a file, a folder of them, or a zip archive; - reads a page from standard input. A page
+    confirms what the layout says, adds fields that are new, and is refused with its lines if it
+    contradicts or is not understood: nothing is written for it then.
 
     \b
     Examples:
       cpmon schema import MRSYTRSP.HTML --into layouts/ --dry-run
-      cpmon schema import mon540/*.HTML --into layouts/
+      cpmon schema import mon730/ --into layouts/ --effects effects.md
+      cpmon schema import mon730.zip --into layouts/
     """
-    from ...schemas.loader import read
-    from ...schemas.pages.changes import after, changes
+    from ...schemas.pages.collection import collect_pages
+    from ...schemas.pages.page_import import PageImport
     from ...schemas.registry import reload
-    from ...schemas.site import overlay, shipped
 
     folder = _folder(into)
-    site = read(folder)
-    known, summary, status = overlay(shipped(), site), [], Status.DONE
-    for path in pages:
-        merged = _merged(path, known, release=release, replace=replace)
-        if merged is None or merged.contradictions:
-            status = Status.USAGE
-        if merged is None:
-            continue
-        if merged.contradictions:
-            summary.append(_summary(path, merged, "refused"))
-            _tell_contradictions(path, merged)
-            continue
-        written = list(changes(merged, site, known, folder))
-        done = "would be written" if dry_run else "written"
-        summary.append(_summary(path, merged, done if written else "nothing new"))
-        if dry_run:
-            _show(written, folder)
-        else:
-            for change in written:
-                write_file(change.path, change.after.encode())
-            reload()
-        known = after(merged, known)
-        site = after(merged, site)
-        _tell(merged)
-    if summary:
-        deliver(rows_as(summary, "table"), None, "table")
-    return status
+    importing = PageImport(folder, release=release, replace=replace)
+    files, named = list(collect_pages(pages)), all(_is_file(path) for path in pages)
+    with click.progressbar(files, label="reading pages", file=sys.stderr, hidden=named) as bar:
+        results = [importing.add(file, named=named) for file in bar]
+    if not any(found.merged or found.problem for found in results):
+        raise _no_pages(pages)
+    written = importing.changes()
+    if dry_run:
+        _show(written, folder)
+    else:
+        for change in written:
+            write_file(change.path, change.after.encode())
+        reload()
+    for found in results:
+        _tell(found, details=len(results) <= FEW)
+    if effects:
+        write_file(effects, _effects(importing, results).encode())
+    deliver(rows_as([_summary(found) for found in results], "table"), None, "table")
+    _tell_totals(results, written, folder, dry_run=dry_run)
+    return Status.USAGE if any(found.outcome.is_refused for found in results) else Status.DONE
+
+
+def _is_file(path: Path) -> bool:
+    return not (path.is_dir() or path.suffix.lower() == ".zip")
+
+
+def _no_pages(paths: Iterable[Path]) -> CpmonError:
+    return CpmonError(
+        "there is no page of a record",
+        place=", ".join(map(str, paths)),
+        expected="pages saved as .html, .htm or .txt",
+        remedy="name the folder that they are in",
+    )
 
 
 def _folder(into: Path | None) -> Path:
@@ -110,59 +132,45 @@ def _folder(into: Path | None) -> Path:
     return into
 
 
-def _merged(path: Path, known: Sources, *, release: str, replace: bool) -> MergeResult | None:
-    """What comes of a page; nothing if it cannot be read, which is told."""
-    from ...schemas.pages.changes import check
-    from ...schemas.pages.merge import merge
-    from ...schemas.pages.page import parse_page
-
-    try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-        page = parse_page(data, "standard input" if str(path) == "-" else path.name, release)
-        merged = merge(page, known, replace=replace)
-        if not merged.contradictions:
-            check(merged, known)
-    except OSError as error:
-        click.echo(f"cpmon: {path} cannot be read: {error.strerror}", err=True)
-    except CpmonError as error:
-        click.echo(f"cpmon: {error}", err=True)
-    else:
-        return merged
-    return None
-
-
-def _summary(path: Path, merged: MergeResult, result: str) -> dict[str, Any]:
+def _summary(found: Imported) -> dict[str, Any]:
+    merged = found.merged
     return {
-        "page": path.name,
-        "record": merged.page.dsect,
-        "release": merged.page.release,
-        "confirmed": merged.confirmed,
-        "added": len(merged.added),
-        "changed": len(merged.changed),
-        "contradicted": len(merged.contradictions),
-        "result": result,
+        "page": found.name,
+        "record": merged.page.dsect if merged else None,
+        "release": merged.page.release if merged else None,
+        "confirmed": merged.confirmed if merged else None,
+        "added": len(merged.added) if merged else None,
+        "changed": len(merged.changed) if merged else None,
+        "contradicted": len(merged.contradictions) if merged else None,
+        "result": str(found.outcome),
     }
 
 
-def _tell(merged: MergeResult) -> None:
-    """What a reader should know of a page that was taken."""
-    about = (
-        ("added", merged.added),
-        ("changed", merged.changed),
-        ("note", merged.notes),
-        ("role to look at", merged.doubts),
-    )
-    for label, lines in about:
-        for line in lines:
-            click.echo(f"{merged.page.dsect}: {label}: {line}", err=True)
+def _tell(found: Imported, *, details: bool) -> None:
+    """What a reader should know of a page: its problems, and what was taken of it."""
+    if found.problem:
+        click.echo(f"cpmon: {found.problem}", err=True)
+    if found.merged and found.merged.contradictions:
+        _tell_contradictions(found.name, found.merged)
+    elif found.merged and details:
+        merged = found.merged
+        about = (
+            ("added", merged.added),
+            ("changed", merged.changed),
+            ("note", merged.notes),
+            ("role to look at", merged.doubts),
+        )
+        for label, lines in about:
+            for line in lines:
+                click.echo(f"{merged.page.dsect}: {label}: {line}", err=True)
 
 
-def _tell_contradictions(path: Path, merged: MergeResult) -> None:
+def _tell_contradictions(name: str, merged: MergeResult) -> None:
     """Every contradiction as an error, with the page's line."""
     for found in merged.contradictions:
         error = CpmonError(
-            f"{path.name} contradicts the layout: {found.problem}",
-            place=f"{path.name}, line {found.line}",
+            f"{name} contradicts the layout: {found.problem}",
+            place=f"{name}, line {found.line}",
             expected=found.expected,
             found=found.text,
             effect=f"nothing was written for {merged.page.dsect}",
@@ -172,6 +180,22 @@ def _tell_contradictions(path: Path, merged: MergeResult) -> None:
         "  remedy    check the page against IBM's; if it is right, --replace takes its word",
         err=True,
     )
+
+
+def _tell_totals(
+    results: Sequence[Imported], written: Sequence[Change], folder: Path, *, dry_run: bool
+) -> None:
+    counts = Counter(str(found.outcome) for found in results)
+    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    verb = "would be written" if dry_run else "written"
+    click.echo(f"{said}; files {verb} in {folder}: {len(written)}", err=True)
+
+
+def _effects(importing: PageImport, results: Sequence[Imported]) -> str:
+    from ...reduce.reports.layout_effects import layout_effects
+
+    merged = [found.merged for found in results if found.merged and not found.outcome.is_refused]
+    return layout_effects(importing.before, importing.known, merged)
 
 
 def _show(written: Iterable[Change], folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -143,7 +144,8 @@ def test_a_page_is_written_into_the_folder_and_shown_from_there(
     (row,) = cpmon("schema", "show", "sytrsp.newer", "--format", "json").rows
     assert (row["offset"], row["since"], row["meaning"]) == (72, "5.4.0", "New things")
     again = cpmon("schema", "import", page)
-    assert "nothing new" in again.text
+    assert "confirmed" in again.text
+    assert "files written in" in again.err and again.err.endswith(": 0\n")
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(
@@ -152,7 +154,7 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(
     answer = cpmon("schema", "import", page, "--into", tmp_path / "own", "--dry-run")
     assert "+72,4,,unsigned,newer,,,gauge,,5.4.0,,published,New things" in answer.text
     assert "-44,4,,unsigned,plsmvb2g,,,counter,pages,,,derived" in answer.text
-    assert "would be written" in answer.text
+    assert "files would be written" in answer.err
     assert not (tmp_path / "own").exists()
 
 
@@ -182,6 +184,113 @@ def test_a_page_comes_from_standard_input(cpmon: Cpmon, page: Path, tmp_path: Pa
     answer = cpmon("schema", "import", "-", "--into", tmp_path / "own", stdin=page.read_bytes())
     assert answer.status is Status.DONE
     assert (tmp_path / "own" / "d00_system" / "sytrsp.csv").exists()
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    """Pages of 7.3.0 in folders: known, grown, new, withdrawn, contradicting, not understood."""
+    folder = tmp_path / "mon730"
+    (folder / "more").mkdir(parents=True)
+    grown = draft(SHIPPED, "sytxsg", "7.3.0", length=204)
+    at = next(n for n, line in enumerate(grown.lines) if line.offset == 188)
+    grown.lines[at : at + 1] = [
+        Line(188, "Unsigned", 4, "SYTXSG_NEWER", "New things"),
+        Line(192, "Unsigned", 4, "*", dim="(1:3)"),
+    ]
+    new = draft(SHIPPED, "prcpup", "7.3.0", length=24)
+    new.line("end").offset = 24
+    new.lines[-2] = Line(20, "Unsigned", 4, "PRCPUP_PARKED", "Processors parked")
+    wrong = draft(SHIPPED, "sytscp", "7.3.0")
+    pages = {
+        "MRMTREND.HTML": draft(SHIPPED, "mtrend", "7.3.0").html(),
+        "more/MRSYTXSG.html": grown.html(),
+        "more/MRSYTSCP.txt": wrong.aligned(),
+        "MRBROKEN.txt": draft(SHIPPED, "sytasg").aligned().replace("Character ", "Personal  "),
+        "MRPRCPUP.HTM": new.html(),
+        "index.html": "<html><body>Pages of a release</body></html>",
+        "picture.png": "no text",
+        "MRSTOXSG.html": (
+            "MRSTOXSG Prolog\n DSECT NAME - STOXSG\n DESCRIPTIVE NAME - Monitor Sample Record\n"
+            " Domain 3 - Storage\n Record 9 - Expanded storage\n"
+            " DESCRIPTION - This record is no longer generated.\n"
+            "This information is based on z/VM V7R3.0.\n"
+        ),
+    }
+    for name, text in pages.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def outcomes(text: str) -> dict[str, str]:
+    """What came of each page, by its name."""
+    lines = text.splitlines()[2:]
+    results = ("no record page", "not understood", "confirmed", "new", "withdrawn", "contradicted")
+    return {
+        line.split()[0]: next(r for r in (*results, "grown") if line.endswith(r)) for line in lines
+    }
+
+
+@pytest.mark.parametrize("kept", ["folder", "zip"])
+def test_a_release_is_imported_at_once(cpmon: Cpmon, release: Path, tmp_path: Path, kept: str):
+    pages = release
+    if kept == "zip":
+        pages = tmp_path / "mon730.zip"
+        with zipfile.ZipFile(pages, "w") as archive:
+            for file in sorted(p for p in release.rglob("*") if p.is_file()):
+                archive.write(file, file.relative_to(release))
+    own, effects = tmp_path / "own", tmp_path / "effects.md"
+    answer = cpmon("schema", "import", pages, "--into", own, "--effects", effects)
+    assert answer.status is Status.USAGE
+    assert outcomes(answer.text) == {
+        "MRMTREND.HTML": "confirmed",
+        "more/MRSYTXSG.html": "grown",
+        "more/MRSYTSCP.txt": "contradicted",
+        "MRBROKEN.txt": "not understood",
+        "MRPRCPUP.HTM": "new",
+        "index.html": "no record page",
+        "MRSTOXSG.html": "withdrawn",
+    }
+    assert "the type Personal is not known" in answer.err
+    assert "1 withdrawn" in answer.err and "1 not understood" in answer.err
+    said = effects.read_text()
+    assert "SYTXSG (0.14): 1 new fields to query, which it does not show: NEWER." in said
+    assert "No report reads MTREND, PRCPUP, STOXSG." in said
+
+
+def test_an_archive_that_is_none_and_a_folder_without_pages_are_told(cpmon: Cpmon, tmp_path: Path):
+    (tmp_path / "pages.zip").write_text("no archive")
+    answer = cpmon("schema", "import", tmp_path / "pages.zip", "--into", tmp_path / "own")
+    assert (answer.status, "zip archive" in answer.err) == (Status.USAGE, True)
+    (tmp_path / "empty").mkdir()
+    answer = cpmon("schema", "import", tmp_path / "empty", "--into", tmp_path / "own")
+    assert (answer.status, "no page of a record" in answer.err) == (Status.USAGE, True)
+
+
+def test_two_releases_are_told_apart(cpmon: Cpmon):
+    rows = cpmon("schema", "diff", "5.3.0", "7.3.0", "--format", "json").rows
+    found = {(r["record"], r["change"]): r for r in rows}
+    assert found["sytxsp", "no longer written"]["before"] == "up to 6.3.0"
+    assert found["sytxsg", "lost"]["fields"].split()[0] == "xstcppar"
+    assert (found["sytprp", "length"]["before"], found["sytprp", "length"]["after"]) == (
+        "108",
+        "352",
+    )
+    assert found["sytprp", "bytes of unknown meaning"]["after"] == str(352 - 108)
+    assert "no difference" in cpmon("schema", "diff", "5.3.0", "5.3.0").err
+
+
+def test_layouts_of_ones_own_are_shared_as_an_archive(cpmon: Cpmon, page: Path, tmp_path: Path):
+    own, archive = tmp_path / "own", tmp_path / "own.zip"
+    cpmon("schema", "import", page, "--into", own)
+    assert cpmon("schema", "export", archive, "--from", own).status is Status.DONE
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path / "there")
+    files = sorted(p.relative_to(own) for p in own.rglob("*.csv"))
+    assert [p.relative_to(tmp_path / "there") for p in sorted((tmp_path / "there").rglob("*.csv"))]
+    for file in files:
+        assert (tmp_path / "there" / file).read_bytes() == (own / file).read_bytes()
+    (tmp_path / "none").mkdir()
+    assert "no layouts" in cpmon("schema", "export", archive, "--from", tmp_path / "none").err
 
 
 def test_an_import_needs_a_folder_that_is_not_the_installed_one(cpmon: Cpmon, page: Path):

@@ -1,0 +1,79 @@
+"""What imported pages mean for the reports: fields that they gain, lose, or can rely on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ...schemas.loader import Sources
+from ...schemas.pages.merge_result import MergeResult
+from ..reductions.provenance import tables_of
+from ..reductions.reductions import reduction
+from .report_set import REPORTS
+
+
+def layout_effects(before: Sources, after: Sources, pages: Sequence[MergeResult]) -> str:
+    """A page, in Markdown, with a section for each report that reads one of the records.
+
+    Args:
+        before, after: the layouts before and after the import.
+    """
+    sections, read = [], set[str]()
+    for report in REPORTS.values():
+        tables, words = tables_of(report.reduction), _words(report.reduction)
+        lines: list[str] = []
+        for page in pages:
+            files = {page.page.dsect, *page.files} & tables
+            if files:
+                read.add(page.page.dsect)
+                lines += _lines(page, files, words, before, after)
+        if lines:
+            sections.append(f"## {report.name}\n\n{report.title}.\n\n" + "\n".join(lines))
+    others = sorted({page.page.dsect.upper() for page in pages} - {name.upper() for name in read})
+    releases = ", ".join(sorted({page.page.release for page in pages}))
+    head = f"# What reports gain and lose by pages of {releases}"
+    rest = f"No report reads {', '.join(others)}." if others else ""
+    return "\n\n".join(part for part in (head, *sections, rest) if part) + "\n"
+
+
+def _lines(
+    page: MergeResult, files: set[str], words: frozenset[str], before: Sources, after: Sources
+) -> Iterator[str]:
+    """What a page says of a record that a report reads."""
+    dsect, release = page.page.dsect, page.page.release
+    name = f"{dsect.upper()} ({page.page.domain}.{page.page.record})"
+    if page.page.is_withdrawn:
+        yield f"- {name}: not written from {release} on; what the report shows of it is blank then."
+        return
+    weak = [r["name"] for f in files for r in before.fields.get(f, ()) if _is_guess(r, words)]
+    still = [r["name"] for f in files for r in after.fields.get(f, ()) if _is_guess(r, words)]
+    if len(weak) > len(still):
+        yield f"- {name}: {len(weak) - len(still)} fields of the report are confirmed by the page."
+    ended = {
+        r["name"]: r["until"]
+        for f in files
+        for r in after.fields.get(f, ())
+        if r["until"] and r["name"] in words
+    }
+    old = {(r["name"], r["until"]) for f in files for r in before.fields.get(f, ())}
+    for field, until in sorted(ended.items()):
+        if (field, until) not in old:
+            yield f"- {name}: loses {field.upper()} after {until}; it is NULL from then on."
+    gained = [entry for entry in page.added if entry.partition(".")[0] in files]
+    if gained:
+        listed = ", ".join(entry.partition(".")[2].upper() for entry in gained)
+        yield f"- {name}: {len(gained)} new fields to query, which it does not show: {listed}."
+
+
+def _is_guess(row: dict[str, str], words: frozenset[str]) -> bool:
+    return row["name"] in words and row["provenance"] != "published"
+
+
+def _words(name: str) -> frozenset[str]:
+    """The words of the SQL of a reduction and of those below it, which fields are among."""
+    view = reduction(name)
+    found = set(re.findall(r"\w+", re.sub(r"--[^\n]*", "", view.select.lower())))
+    for below in view.reads:
+        if "." not in below:
+            found |= _words(below)
+    return frozenset(found)

@@ -1,0 +1,67 @@
+"""The pages of a release as they are kept: files, folders of them, or a zip archive."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import LayoutError
+from .page import LONGEST
+
+SUFFIXES = (".html", ".htm", ".txt")
+"""What is read of a folder or an archive; a file that is named itself may have any suffix."""
+
+
+@dataclass(frozen=True)
+class PageFile:
+    """A page that was not read yet. `data` is None where `problem` says why it cannot be."""
+
+    name: str
+    data: bytes | None
+    problem: str = ""
+
+
+def collect_pages(paths: Iterable[Path]) -> Iterator[PageFile]:
+    """The pages in files, below folders, and in zip archives; `-` is standard input.
+
+    Raises:
+        LayoutError: an archive is damaged.
+    """
+    for path in paths:
+        if str(path) == "-":
+            yield PageFile("standard input", sys.stdin.buffer.read(LONGEST + 1))
+        elif path.is_dir():
+            below = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES)
+            yield from (_read(p, str(p.relative_to(path))) for p in below if p.is_file())
+        elif path.suffix.lower() == ".zip":
+            yield from _members(path)
+        else:
+            yield _read(path, path.name)
+
+
+def _read(path: Path, name: str) -> PageFile:
+    try:
+        with path.open("rb") as file:
+            return PageFile(name, file.read(LONGEST + 1))
+    except OSError as error:
+        return PageFile(name, None, f"{path} cannot be read: {error.strerror}")
+
+
+def _members(path: Path) -> Iterator[PageFile]:
+    """The pages of an archive, each read up to the length that a page can have."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in sorted(archive.namelist()):
+                if member.lower().endswith(SUFFIXES):
+                    with archive.open(member) as file:
+                        yield PageFile(member, file.read(LONGEST + 1))
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise LayoutError(
+            f"{path} cannot be read as a zip archive",
+            place=str(path),
+            found=str(error),
+            remedy="unpack it, and give the folder",
+        ) from None
