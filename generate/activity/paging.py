@@ -49,25 +49,6 @@ def times_empty(taken: I64, available: int, seconds: int) -> I64:
     return floor_int(times)
 
 
-def stolen_by_list(sample: Sample) -> dict[str, I64]:
-    """(processors,) frames stolen from users of each list.
-
-    Dormant users lose theirs first; users in the dispatch list are spared until a second pass if
-    there are enough others.
-    """
-    lists, n, stolen = sample.model.lists, sample.number, pages_moved(sample).stolen
-    defined = max(int(lists.defined[n]), 1)
-    dispatched = stolen * int(lists.dispatched[n]) // defined
-    second = dispatched // 4
-    eligible = stolen * int(lists.eligible[n]) // defined
-    return {
-        "dormant": stolen - dispatched - eligible,
-        "eligible": eligible,
-        "dispatched": dispatched - second,
-        "second_pass": second,
-    }
-
-
 def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
     """Blocks of 1 to `largest` pages, moved by one paging I/O each, that hold exactly `pages`.
 

@@ -198,14 +198,3 @@ def dispatch_classes(sample: Sample) -> dict[str, I64]:
         classes[order[count * 6 // 10 : count * 9 // 10]] = 1
     pages = np.bincount(classes, weights=held.working_set[held.in_list], minlength=3)
     return {"users": np.bincount(classes, minlength=3), "pages": pages.astype(np.int64)}
-
-
-def session_ages(sample: Sample) -> F64:
-    """(virtual processors,) intervals since logon, at the first sample after an IPL."""
-    model = sample.model
-    span = int(model.timeline.tod[sample.interval])
-    since = (np.uint64(model.clock.end(sample.number)) - model.logon_tod(sample.number)).astype(
-        np.int64
-    )
-    ages: F64 = np.maximum(since / span, 0.0)
-    return ages[model.users.owner]

@@ -19,20 +19,6 @@ AT_ONCE = 51
 _NEVER_FULLER = 0.98
 """A volume that would be busier answers later, and fewer I/Os are started."""
 
-_WRITTEN = 3
-"""One of so many I/Os to user and spool volumes writes."""
-
-IN_SEQUENCE = 8
-"""One of so many I/Os goes on where the one before it ended."""
-
-_STROKE = 3
-"""From any cylinder to any other it is a third of the disk, on average."""
-
-_PAGES_OF_A_TRACK = 12
-"""The minidisk cache holds tracks as blocks of 4 KiB."""
-
-_PAGES_OF_A_STEAL = 32
-
 
 @dataclass(frozen=True, slots=True)
 class VolumeWork:
@@ -115,14 +101,6 @@ def user_ios(sample: Sample) -> int:
     return int((work.starts + work.avoided)[~sample.model.volumes.is_cp].sum())
 
 
-def page_load_us(sample: Sample) -> I64:
-    """(volumes,) time until a page is in storage, waiting included, microseconds."""
-    work = volume_work(sample)
-    pages = np.maximum(work.reads + work.writes, 1)
-    per_page = work.busy * sample.model.volumes.is_page * 128 / pages
-    return floor_int(per_page / (1.0 - work.use))
-
-
 def path_use(sample: Sample) -> F64:
     """(256,) share of an interval in which each was busy: devices spread their I/Os over theirs."""
     ids = sample.model.volumes.path_ids
@@ -132,77 +110,6 @@ def path_use(sample: Sample) -> F64:
     moved[0] = 0.0  # no path has the number 0: it stands where there is none
     use: F64 = np.minimum(moved / (sample.seconds * SCM_PER_S), 1.0)
     return use
-
-
-def control_unit_use(sample: Sample) -> F64:
-    """(volumes,) how busy the paths to each one's control unit were in an interval, 0 to 1."""
-    volumes = sample.model.volumes
-    moved = np.bincount(volumes.unit, weights=volume_work(sample).connect)
-    span_scm = sample.seconds * SCM_PER_S
-    use: F64 = np.minimum(moved[volumes.unit] / (span_scm * volumes.path_count), 1.0)
-    return use
-
-
-@dataclass(frozen=True, slots=True)
-class DiskWork:
-    """I/Os of one interval, (volumes,) each: reads or writes, answered by a cache or by the disk.
-
-    Attributes:
-        reads, writes: all of them, page I/Os in the proportion of the pages.
-        read_hits, write_hits: the part that the control unit's cache answered.
-        misses: those for which the arm had to move. cylinders: how far it went.
-    """
-
-    reads: I64
-    writes: I64
-    read_hits: I64
-    write_hits: I64
-    misses: I64
-    cylinders: I64
-
-
-@per_sample
-def disk_work(sample: Sample) -> DiskWork:
-    """The I/Os of the interval before a sample."""
-    volumes, work = sample.model.volumes, volume_work(sample)
-    starts, pages = work.starts, work.reads + work.writes
-    of_pages = starts * work.writes // np.maximum(pages, 1)
-    writes = np.where(pages > 0, of_pages, starts // _WRITTEN)
-    reads = starts - writes
-    read_hits = floor_int(reads * volumes.hit_share)
-    write_hits = floor_int(writes * volumes.hit_share)
-    misses = starts - read_hits - write_hits
-    cylinders = misses * (volumes.cylinders // _STROKE)
-    return DiskWork(reads, writes, read_hits, write_hits, misses, cylinders)
-
-
-@dataclass(frozen=True, slots=True)
-class MinidiskCache:
-    """What the minidisk cache did in one interval.
-
-    Attributes:
-        reads, hits: reads that were looked up, and those among them that saved an I/O.
-        deleted: pages. The cache is full, so one leaves for every one that comes.
-        steals: times that pages were taken from it.
-    """
-
-    reads: int
-    hits: int
-    deleted: int
-    steals: int
-
-
-@per_sample
-def cache_work(sample: Sample) -> MinidiskCache:
-    """What follows from the I/Os that the users' volumes did and those that were saved."""
-    model, work = sample.model, volume_work(sample)
-    hits = int(work.avoided.sum())
-    done = int(work.starts[~model.volumes.is_cp].sum())
-    share = max(model.measurement.storage.cache_hit_share, 0.01)
-    misses = min(round(hits * (1 - share) / share), done)
-    size = model.levels.sizes.cache_below + model.levels.sizes.cache_above
-    deleted = misses * _PAGES_OF_A_TRACK if size else 0
-    return MinidiskCache(hits + misses, hits, deleted, deleted // _PAGES_OF_A_STEAL)
 
 
 def spool_ios(sample: Sample) -> tuple[int, int]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..activity import dispatching, guests, paging, states, transactions, usage, volume_work
 from ..activity.sample import Sample
-from ..model.measurement import TOD_PER_S, TOD_PER_US
+from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
 from ..model.system import Model
-from ..numeric import partition
+from ..numeric import floor_int, partition
 from ..scenario.hardware import ProcessorType
 
 PROCESSOR_TYPES: dict[ProcessorType, int] = {"CP": 0, "ZAAP": 2, "IFL": 3, "ICF": 4, "ZIIP": 5}
@@ -68,8 +68,11 @@ def _since_power_on(sample: Sample) -> float:
 
 FUNCTIONS: Mapping[str, Any] = {
     "arange": np.arange,
+    "bincount": np.bincount,
+    "clip": np.clip,
     "flatnonzero": np.flatnonzero,
     "floor": np.floor,
+    "floor_int": floor_int,
     "int": int,
     "int64": np.int64,
     "len": len,
@@ -80,6 +83,7 @@ FUNCTIONS: Mapping[str, Any] = {
     "range": range,
     "rint": np.rint,
     "round": round,
+    "uint64": np.uint64,
     "where": np.where,
     "partition": partition,
     "blocks_by_size": paging.blocks_by_size,
@@ -91,12 +95,13 @@ FUNCTIONS: Mapping[str, Any] = {
     "processor_jiffies": guests.processor_jiffies,
     "run_queue": guests.run_queue,
     "times_empty": paging.times_empty,
-    "IN_SEQUENCE": volume_work.IN_SEQUENCE,
     "LOCK_NAMES": np.array(dispatching.LOCK_NAMES),
     "MULTI": transactions.MULTI,
     "QUICK": transactions.QUICK,
     "SCHEDULER_LOCK": dispatching.SCHEDULER_LOCK,
     "TIMER_LOCK": dispatching.TIMER_LOCK,
+    "SCM_PER_S": SCM_PER_S,
+    "TOD_PER_S": TOD_PER_S,
     "TOD_PER_US": TOD_PER_US,
     "UNI": transactions.UNI,
     # Percent of the available frames that lie side by side.
@@ -131,7 +136,16 @@ FUNCTIONS: Mapping[str, Any] = {
     "STATISTICS_LENGTH": 192,
     # RDEVCLAS of disks.
     "ECKD": 0x04,
-    "KIB_PER_DISK_IO": guests.KIB_PER_DISK_IO,
+    # One of so many I/Os goes on where the one before it ended.
+    "IN_SEQUENCE": 8,
+    "PAGES_OF_A_TRACK": 12,
+    "PAGES_OF_A_STEAL": 32,
+    "KIB_PER_DISK_IO": 16,
+    # A Linux guest writes its blocks anew every so often.
+    "BLOCK_EVERY": 10 * TOD_PER_S,
+    # Received and sent, for a network I/O.
+    "PACKETS": np.array([5, 4]),
+    "PACKET_BYTES": np.array([420.0, 610.0]),
 }
 """Functions and constants."""
 
@@ -159,12 +173,8 @@ OF_SAMPLE: Mapping[str, Callable[[Sample], Any]] = {
     "activity": dispatching.processor_activity,
     "age": lambda sample: sample.model.ages(sample.number),
     "available": paging.available_frames,
-    "blocks_written": guests.blocks_written,
-    "cache_work": volume_work.cache_work,
     "classes": usage.dispatch_classes,
     "collected_tod": lambda sample: dispatching.collected_tod(sample.model, sample.number),
-    "control_unit_use": volume_work.control_unit_use,
-    "disks": volume_work.disk_work,
     "dispatch_times": dispatching.dispatch_times,
     "dispatched_classes": lambda sample: states.state_counts(sample)[1],
     "ended": transactions.ended_transactions,
@@ -180,25 +190,20 @@ OF_SAMPLE: Mapping[str, Callable[[Sample], Any]] = {
     "links": volume_work.minidisk_links,
     "lists": lambda sample: sample.model.lists,
     "locks": dispatching.lock_spins,
-    "memory": guests.memory_work,
     "messages": dispatching.messages_sent,
     "n": lambda sample: sample.number,
-    "network": guests.network_work,
-    "page_load_us": volume_work.page_load_us,
     "pages_of_a_block": volume_work.pages_of_a_block,
     "paging": paging.pages_moved,
     "path_samples": volume_work.path_samples,
     "samples": lambda sample: sample.high_frequency_samples,
     "seconds": lambda sample: sample.seconds,
     "services": dispatching.service_counts,
-    "session_ages": usage.session_ages,
     "since_power_on": _since_power_on,
     "slots_used": lambda sample: sample.model.volumes.slots_used(
         sample.model.levels, sample.number
     ),
     "spool_reads": lambda sample: volume_work.spool_ios(sample)[0],
     "spool_writes": lambda sample: volume_work.spool_ios(sample)[1],
-    "stolen_by_list": paging.stolen_by_list,
     "stolen_work": dispatching.stolen_work,
     "times": lambda sample: sample.times,
     "traffic": usage.user_traffic,
