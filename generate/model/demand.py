@@ -14,7 +14,7 @@ from ..numeric import F64, I64, around_one, floor_int
 from ..scenario.users import Workload
 from .measurement import Frames, Measurement
 from .population import Population
-from .timeline import Allocation, Timeline
+from .timeline import Allocation
 
 FAST_DIAGNOSE_SINCE = "5.2.0"
 """From this level on CP answers most DIAGNOSE X'44' in a few instructions of its own."""
@@ -70,6 +70,7 @@ class Demand:
     """(intervals,) each: events, pages or processor seconds a second.
 
     Attributes:
+        measurement, allocation, population: what it follows from.
         users, load: (intervals, groups) who is logged on, and how busy at that.
         virtual_processors: of the users logged on.
         emulation, cp, timer_cp: processors that the work keeps busy; the last is the part of `cp`
@@ -81,12 +82,11 @@ class Demand:
             storage and DASD, and below 2 GB.
     """
 
-    def __init__(
-        self, measurement: Measurement, timeline: Timeline, population: Population
-    ) -> None:
-        level, machine = measurement.run.cp_level, measurement.machine
-        self._measurement, groups = measurement, measurement.groups
-        self.load = _loads(measurement, timeline.seconds)
+    def __init__(self, allocation: Allocation, population: Population) -> None:
+        self.allocation, self.population = allocation, population
+        self.measurement = measurement = allocation.measurement
+        level, machine, groups = measurement.run.cp_level, measurement.machine, measurement.groups
+        self.load = _loads(measurement, allocation.timeline.seconds)
         self.users = population.counts(measurement.intervals)
         work = self.users * self.load
 
@@ -126,15 +126,15 @@ class Demand:
         )
 
     def _volume_load(self, work: F64) -> F64:
-        groups = self._measurement.groups
+        groups = self.measurement.groups
         weights = np.array([g.cpu_percent * g.weight * g.count for g in groups])
         counts = np.array([g.count for g in groups])
         share: F64 = (work / counts) @ (weights / max(float(weights.sum()), 1e-9))
         return share if weights.sum() else (work.sum(axis=1) / max(float(counts.sum()), 1.0))
 
     def _hold_pages(self) -> None:
-        frames = Frames.of_run(self._measurement.scenario, self._measurement.run)
-        sets = np.array([256 * g.working_set_mib for g in self._measurement.groups])
+        frames = Frames.of_run(self.measurement.scenario, self.measurement.run)
+        sets = np.array([256 * g.working_set_mib for g in self.measurement.groups])
         pages = (self.users * (0.7 + 0.3 * np.minimum(self.load, 1.0))) @ sets
         self.resident: F64 = np.minimum(pages, 0.97 * frames.for_users)
         self.expanded: F64 = np.minimum(pages - self.resident, 0.95 * frames.expanded)
@@ -142,7 +142,7 @@ class Demand:
         self.slots: F64 = paged + np.minimum(0.05 * pages, 0.05 * frames.slots)
 
     def _move_pages(self, ios: F64) -> None:
-        measurement, storage = self._measurement, self._measurement.storage
+        measurement, storage = self.measurement, self.measurement.storage
         frames = Frames.of_run(measurement.scenario, measurement.run)
         above = frames.users_above_share(storage)
         bound = measurement.run.cp_level < MOVES_BELOW_UNTIL and frames.above > 0
@@ -175,15 +175,14 @@ class Transactions:
     nontrivial_s: F64
 
     @classmethod
-    def build(
-        cls, measurement: Measurement, allocation: Allocation, demand: Demand
-    ) -> Transactions:
+    def build(cls, demand: Demand) -> Transactions:
         """The transactions of a run: none without a rate."""
+        measurement = demand.measurement
         rng, n = measurement.rng("transactions"), measurement.intervals
         settings = measurement.scenario.transactions
         spread = measurement.scenario.spread / 4
         target = measurement.targets.tx_rate
-        count = allocation.counts("transaction counts", demand.transactions, target, spread)
+        count = demand.allocation.counts("transaction counts", demand.transactions, target, spread)
         share = settings.trivial_share * around_one(rng, n, 0.01)
         trivial = floor_int(count * np.minimum(share, 1.0))
         slow = around_one(rng, n, 0.05)

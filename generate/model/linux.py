@@ -6,9 +6,8 @@ import numpy as np
 
 from ..numeric import F64, I64, bell, floor_int
 from .demand import Demand
-from .measurement import TOD_PER_S, Measurement
+from .measurement import TOD_PER_S
 from .population import Users
-from .timeline import Timeline
 
 BUSY = ("user", "nice", "system", "irq", "softirq")
 """Uses of a guest's virtual time."""
@@ -33,10 +32,8 @@ class Linux:
         averages: (3, intervals, groups) load averaged over 1, 5, 15 minutes, in relation to now.
     """
 
-    def __init__(
-        self, measurement: Measurement, timeline: Timeline, demand: Demand, users: Users
-    ) -> None:
-        groups, rng = users.groups, measurement.rng("linux")
+    def __init__(self, demand: Demand, users: Users) -> None:
+        groups, rng = users.groups, demand.measurement.rng("linux")
         self.owner = np.flatnonzero(users.each([g.appldata for g in groups]))
         kib = users.each([g.storage_mib << 10 for g in groups])[self.owner]
         n = len(self.owner)
@@ -52,7 +49,7 @@ class Linux:
         self.packet = 0.6 + 0.8 * rng.random(n)
         self.threads = 55 + floor_int(60 * rng.random(n))
         self.lag = floor_int((0.1 + 0.9 * rng.random(n)) * TOD_PER_S)
-        self.averages = _averages(demand.load, timeline.seconds)
+        self.averages = _averages(demand.load, demand.allocation.timeline.seconds)
         counts = sorted(set(self.processors.tolist()))
         self.by_processors = [np.flatnonzero(self.processors == count) for count in counts]
 

@@ -57,33 +57,6 @@ class Partitions:
         return sum(weight for weight, alone in pairs if not alone)
 
     @property
-    def own_number(self) -> int:
-        """Number of this system's partition, 0 in basic mode."""
-        return self._machine.partition_number if self.names else 0
-
-    @property
-    def own_name(self) -> str:
-        """Name of this system's partition."""
-        return self._machine.partition if self.names else ""
-
-    @property
-    def own_dedicated(self) -> int:
-        """Dedicated processors of this system's partition."""
-        return self._machine.processors if self.names and self._machine.dedicated else 0
-
-    @property
-    def own_shared(self) -> int:
-        """Shared processors of this system's partition."""
-        return self._machine.processors if self.names and not self._machine.dedicated else 0
-
-    @property
-    def characteristics(self) -> int:
-        """CPUCHAR: whether this system's processors are dedicated, shared, capped."""
-        if not self.names:
-            return 0
-        return 0x80 if self._machine.dedicated else 0x40 | 0x20 * self._machine.capped
-
-    @property
     def adjustment(self) -> int:
         """LPARCAF: share of the machine that this system is granted, 1/1000."""
         if not self.names:

@@ -63,14 +63,13 @@ class Processors(Times):
     shortage: F64
 
     @classmethod
-    def build(
-        cls, measurement: Measurement, allocation: Allocation, demand: Demand, work: Transactions
-    ) -> Processors:
+    def build(cls, demand: Demand, work: Transactions) -> Processors:
         """The processors of a run, meeting its utilization and spin targets."""
+        measurement, allocation = demand.measurement, demand.allocation
         online, lost = _online(measurement, allocation.timeline), _suspension(measurement)
         most = _most_of_an_interval(measurement, lost)
         room = floor_int(online * allocation.timeline.tod[:, None] * most)
-        use = _Utilization(measurement, allocation, demand, work, online, room)
+        use = _Utilization(demand, work, online, room)
         busy, emulation = use.by_processor()
         rng, cp = measurement.rng("charged"), busy - emulation
         share = measurement.machine.charged_share * around_one(rng, cp.shape, 0.01)
@@ -83,7 +82,7 @@ class Processors(Times):
             charged,
             cp - charged,
             floor_int(busy * lost),
-            *_spins(measurement, allocation, demand, cp),
+            *_spins(demand, cp),
             use.shortage,
         )
 
@@ -121,10 +120,9 @@ def _most_of_an_interval(measurement: Measurement, lost: float) -> float:
     return min(most, FULL * lpars.limit(lpars.own) / measurement.processors)
 
 
-def _spins(
-    measurement: Measurement, allocation: Allocation, demand: Demand, cp: I64
-) -> tuple[I64, I64]:
+def _spins(demand: Demand, cp: I64) -> tuple[I64, I64]:
     """Spins and the time spent in them, (intervals, processors) each."""
+    measurement, allocation = demand.measurement, demand.allocation
     targets, rng, p = measurement.targets, measurement.rng("spins"), measurement.processors
     line = allocation.timeline
     natural, natural_us = demand.spins(cp.sum(axis=1) / np.maximum(p * line.tod, 1), p)
@@ -147,12 +145,20 @@ class _Utilization:
         room: (intervals, processors) time that each can be busy at most.
     """
 
-    measurement: Measurement
-    allocation: Allocation
     demand: Demand
     work: Transactions
     online: Bool
     room: I64
+
+    @property
+    def measurement(self) -> Measurement:
+        """What is generated."""
+        return self.demand.measurement
+
+    @property
+    def allocation(self) -> Allocation:
+        """Of totals to intervals."""
+        return self.demand.allocation
 
     @property
     def demanded(self) -> F64:

@@ -6,8 +6,6 @@ import numpy as np
 
 from ..numeric import F64, I64, around_one, floor_int
 from .demand import Demand
-from .measurement import Measurement
-from .population import Population
 from .processors import Processors
 from .timeline import Timeline
 
@@ -31,16 +29,10 @@ class Lists:
         eligible: those that the scheduler holds back from the dispatch list.
     """
 
-    def __init__(
-        self,
-        measurement: Measurement,
-        timeline: Timeline,
-        demand: Demand,
-        processors: Processors,
-        population: Population,
-    ) -> None:
+    def __init__(self, demand: Demand, processors: Processors) -> None:
+        measurement, timeline = demand.measurement, demand.allocation.timeline
         rng, n, p = measurement.rng("scheduler"), measurement.intervals, measurement.processors
-        groups = measurement.groups
+        groups, population = measurement.groups, demand.population
 
         def sampled(mean: F64, spread: float) -> I64:
             # A sample finds some, or one more of them: few of them are not always none.

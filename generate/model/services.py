@@ -14,8 +14,6 @@ from ...schemas import layout
 from ..numeric import F64, I64, partition
 from ..scenario.users import Guest, UserGroup
 from .demand import Demand
-from .measurement import Measurement
-from .timeline import Allocation
 
 _DIAGNOSES: dict[Guest, str] = {
     "cms": "A4 40, 58 14, 08 9, A8 6, 18 5, 64 5, 270 5, 0C 3, 24 3, 8C 2, 14 2, D8 1.5, 10 1, "
@@ -51,9 +49,9 @@ class Activity:
     signals: I64
 
     @classmethod
-    def build(cls, measurement: Measurement, allocation: Allocation, demand: Demand) -> Activity:
+    def build(cls, demand: Demand) -> Activity:
         """The work of a run."""
-        targets, counts = measurement.targets, allocation.counts
+        targets, counts = demand.measurement.targets, demand.allocation.counts
         return cls(
             dispatches=counts("dispatches", demand.dispatches),
             simulations=counts("simulations", demand.simulations),

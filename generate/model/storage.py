@@ -8,8 +8,7 @@ import numpy as np
 
 from ..numeric import F64, I64, around_one, floor_int, partition, varied_levels
 from .demand import Demand
-from .measurement import Frames, Measurement
-from .timeline import Allocation
+from .measurement import Frames
 
 _LEVEL_SPREAD = 0.0015
 _SLOT_SPREAD = _LEVEL_SPREAD / 3
@@ -26,7 +25,8 @@ class Levels:
         available_below, available_above: length of the available lists.
     """
 
-    def __init__(self, measurement: Measurement, allocation: Allocation, demand: Demand) -> None:
+    def __init__(self, demand: Demand) -> None:
+        measurement, allocation = demand.measurement, demand.allocation
         rng, targets, n = measurement.rng("levels"), measurement.targets, measurement.intervals
         self.sizes = sizes = Frames.of_run(measurement.scenario, measurement.run)
         # Users logged on in the steady state.
@@ -86,8 +86,9 @@ class Flows(Moved):
     """Pages that moved in each interval of a run, (intervals,)."""
 
     @classmethod
-    def build(cls, measurement: Measurement, allocation: Allocation, demand: Demand) -> Flows:
+    def build(cls, demand: Demand) -> Flows:
         """The flows of a run; sums over the steady state meet the targets' rates."""
+        measurement, allocation = demand.measurement, demand.allocation
         targets, storage = measurement.targets, measurement.storage
         spread = measurement.scenario.spread * _FLOW_SPREAD
 

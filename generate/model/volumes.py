@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..numeric import F64, I64, Bool, around_one, partition
 from .demand import Demand
-from .measurement import SCM_PER_S, Measurement
+from .measurement import SCM_PER_S
 from .storage import Flows, Levels
 from .timeline import Allocation
 
@@ -40,11 +40,9 @@ class Volumes:
             page volumes are busy, 128 us, where a target fixes it.
     """
 
-    def __init__(
-        self, measurement: Measurement, allocation: Allocation, demand: Demand, flows: Flows
-    ) -> None:
-        self.measurement = measurement
-        self.groups = groups = measurement.scenario.volumes
+    def __init__(self, demand: Demand, flows: Flows) -> None:
+        self.measurement, allocation = demand.measurement, demand.allocation
+        groups = self.measurement.scenario.volumes
         self.group = np.repeat(np.arange(len(groups)), [g.count for g in groups])
         first = np.cumsum([0, *(g.count for g in groups)])[:-1]
         number = np.arange(len(self.group)) - first[self.group]
@@ -79,7 +77,7 @@ class Volumes:
         service = times.sum(axis=1)
         self.service = self._real((service / 1000 * SCM_PER_S).tolist())
         self.parts: F64 = (times / np.maximum(service, 1e-9)[:, None])[self.group].T
-        self.lasting = around_one(measurement.rng("volumes"), len(self.group), 0.04)
+        self.lasting = around_one(self.measurement.rng("volumes"), len(self.group), 0.04)
         self.rates = self._real([g.io_per_s for g in groups])
         self.avoided_rate = self._real([g.avoided_per_s for g in groups])
         load = demand.volume_load
