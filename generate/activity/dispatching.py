@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files
 
 import numpy as np
 
@@ -17,38 +18,16 @@ from .volume_work import volume_work
 
 SCHEDULER_LOCK, TIMER_LOCK = "SRMSLOCK", "HCPTRQLK"
 
-_LOCKS: dict[str, tuple[float, float]] = {
-    SCHEDULER_LOCK: (0.62, 1.0),
-    TIMER_LOCK: (0.10, 0.8),
-    "SRMALOCK": (0.02, 0.7),
-    "HCPPGDPL": (0.012, 0.9),
-    "HCPPGDSL": (0.002, 0.9),
-    "HCPPGDTL": (0.0002, 0.5),
-    "HCPPGDAL": (0.0002, 0.5),
-    "RSAAVLLK": (0.06, 0.6),
-    "RSACALLK": (0.004, 0.6),
-    "SYSDATLK": (0.0003, 0.4),
-    "DCTLLOK": (0.0005, 0.8),
-    "FSDVMLK": (0.055, 0.5),
-    "NSUIMGLK": (0.001, 0.8),
-    "HCPPGDML": (0.004, 0.6),
-    "NSUNLSLK": (0.0001, 0.5),
-    "RSANOQLK": (0.0008, 0.5),
-    "RCCSFQL": (0.03, 0.4),
-    "HCPRCCMA": (0.003, 0.7),
-    "RSASXQLK": (0.012, 0.6),
-    "HCPRCCSL": (0.002, 0.6),
-    "RSA2GLCK": (0.03, 0.6),
-    "HCPTMFLK": (0.002, 0.4),
-    "BUTDLKEY": (0.001, 0.5),
-    "RSA2GCLK": (0.012, 0.6),
-    "RSAAVCLK": (0.018, 0.6),
-    "SRMATDLK": (0.0099, 0.3),
-}
+_LOCKS = np.genfromtxt(
+    (files(__package__) / "locks.csv").read_text(encoding="utf-8").splitlines(),
+    delimiter=",",
+    names=True,
+    dtype=None,
+    encoding="utf-8",
+)
 """CP's formal spin locks in the order of MRSYTLCK (5.3.0): share of the spins, length of one."""
 
-LOCK_NAMES = tuple(_LOCKS)
-_LOCK_SHARES, _LOCK_LENGTHS = np.array(list(_LOCKS.values())).T
+LOCK_NAMES = tuple(_LOCKS["name"].tolist())
 _SHARED_SHARES = np.where([name == SCHEDULER_LOCK for name in LOCK_NAMES], 0.3, 0.0)
 """Share of the spins that are for shared use: only the scheduler's lock can be shared."""
 
@@ -173,10 +152,10 @@ class Locks:
 def lock_spins(sample: Sample) -> Locks:
     """The spins of all processors, by lock; sums and times are exactly theirs."""
     times = sample.times
-    spins = partition(int(times.spins.sum()), _LOCK_SHARES)
+    spins = partition(int(times.spins.sum()), _LOCKS["share"])
     shared = floor_int(spins * _SHARED_SHARES)
     kinds = np.stack([spins - shared, shared])
-    weights: F64 = kinds * _LOCK_LENGTHS
+    weights: F64 = kinds * _LOCKS["length"]
     spent = partition(int(times.spin_time.sum()), weights.reshape(-1)).reshape(kinds.shape)
     return Locks(kinds[0], spent[0], kinds[1], spent[1])
 

@@ -3,49 +3,41 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+import functools
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
-from ...config import Place
+from msgspec.structs import asdict
+
+from ...config import Document, Place, Table
+from ...config.values import converter
 from ...schemas.errors import CpmonError
 from ..model.measurement import Frames
 from ..model.partitions import MOST_PARTITIONS
+from ..records.table import Expression
 from ..scenario.scenario import Run, Scenario, Targets
 
 TOD_BEGINS = dt.datetime(1900, 1, 1, tzinfo=dt.UTC)
 TOD_ENDS = dt.datetime(2042, 9, 17, tzinfo=dt.UTC)
 """The day on which the 64 bits are full."""
 
-ROOM = 1.01
-"""Levels vary by a part of a percent around their mean; so much room must be left."""
 
-NEEDED = {
-    "emul_util": "total_util",
-    "master_total_util": "total_util",
-    "master_emul_util": "master_total_util",
-    "spin_time_us": "spin_lock_rate",
-    "dasd_read_rate": "dasd_write_rate",
-    "dasd_write_rate": "dasd_read_rate",
-    "dasd_pages_per_tx": "tx_rate",
-    "cp_us_per_tx": "emul_us_per_tx",
-    "emul_us_per_tx": "tx_rate",
-    "hardware_emul_util": "hardware_total_util",
-}
-"""Targets that need another one."""
+class Room(Table, frozen=True):
+    """What a target demands, and the most that there is of it."""
 
-_TO_DISK = "pages a second to disk"
-_TO_XSTOR = "pages a second to expanded storage"
-_MORE = {
-    "frames below 2 GB": "raise central_mib",
-    "frames above 2 GB": "raise central_mib",
-    "blocks of expanded storage": "raise expanded_mib, or have fewer users",
-    "page slots": 'add [[volumes]] of kind = "page"',
-    _TO_DISK: 'add [[volumes]] of kind = "page"',
-    _TO_XSTOR: "raise expanded_mib",
-}
-"""What gives more room, by the unit of what does not fit."""
+    target: str
+    demanded: str
+    room: str
+    unit: str
+    remedy: str = ""
 
-Demanded = Iterator[tuple[str, float, float, str]]
-"""Key of a target, what it demands, the most that there is room for, and their unit."""
+
+class TargetTable(Table, frozen=True):
+    """The content of `targets.toml`."""
+
+    needs: dict[str, str]
+    room: tuple[Room, ...]
 
 
 def check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
@@ -54,7 +46,7 @@ def check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
     Raises:
         CpmonError: with the key whose value does not fit, and a value that would.
     """
-    for key, needed in NEEDED.items():
+    for key, needed in _table().needs.items():
         if getattr(run.targets, key) is not None and getattr(run.targets, needed) is None:
             raise CpmonError(
                 f"run {run.run_id}: {key} needs {needed}",
@@ -62,14 +54,19 @@ def check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
                 found=f"{key} without {needed}",
                 remedy=f"add {needed}, or remove {key}",
             )
-    for key, demanded, room, unit in (*_pages(scenario, run), *_times(run)):
+    figures = _figures(scenario, run)
+    for need in _table().room:
+        key = need.target
+        demanded, room = (
+            Expression.compiled(text, key).value(figures) for text in (need.demanded, need.room)
+        )
         if demanded > room:
             raise CpmonError(
                 f"run {run.run_id}: {key} does not fit",
                 place=place(f"{run.key}.targets.{key}"),
-                expected=f"room for at most {room:,.1f} {unit}",
-                found=f"{demanded:,.1f} {unit}",
-                remedy=f"lower {key}, or {_MORE[unit]}" if unit in _MORE else f"lower {key}",
+                expected=f"room for at most {room:,.1f} {need.unit}",
+                found=f"{demanded:,.1f} {need.unit}",
+                remedy=f"lower {key}, or {need.remedy}" if need.remedy else f"lower {key}",
             )
     if run.machine.mode == "lpar":
         _check_partitions(scenario, run, place)
@@ -77,47 +74,28 @@ def check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
     _check_user_ids(scenario, run, place)
 
 
-def _pages(scenario: Scenario, run: Run) -> Demanded:
-    frames, targets = Frames.of_run(scenario, run), run.targets
+@functools.cache
+def _table() -> TargetTable:
+    text = (files(__package__) / "targets.toml").read_text(encoding="utf-8")
+    return Document(text, "targets.toml", "the targets").read(TargetTable, converter(Path()))
+
+
+def _figures(scenario: Scenario, run: Run) -> dict[str, Any]:
+    """The names of the expressions in `targets.toml`."""
+    frames, targets, processors = Frames.of_run(scenario, run), run.targets, run.machine.processors
     users = sum(group.count for group in scenario.groups_of(run))
     resident = users * (targets.resident_pages_per_user or 0)
-    above = resident * frames.users_above_share(run.storage)
-    fixed_below = targets.resident_below_2g_pages or 0
-    fixed_above = targets.resident_above_2g_pages or 0
-    in_xstor = users * (targets.xstor_pages_per_user or 0)
-    in_slots = users * (targets.dasd_pages_per_user or 0)
-    for key, demanded, room, unit in (
-        ("resident_pages_per_user", resident - above, frames.users_below, "frames below 2 GB"),
-        ("resident_pages_per_user", above, frames.users_above, "frames above 2 GB"),
-        ("resident_below_2g_pages", fixed_below, frames.users_below, "frames below 2 GB"),
-        ("resident_above_2g_pages", fixed_above, frames.users_above, "frames above 2 GB"),
-        ("xstor_pages_per_user", in_xstor, frames.expanded, "blocks of expanded storage"),
-        ("dasd_pages_per_user", in_slots, frames.slots, "page slots"),
-    ):
-        yield key, demanded * ROOM, room, unit
-    yield "dasd_page_rate", targets.paging_rate or 0, 1e9 if frames.slots else 0, _TO_DISK
-    yield "xstor_page_rate", targets.xstor_page_rate or 0, 1e9 if frames.expanded else 0, _TO_XSTOR
-
-
-def _times(run: Run) -> Demanded:
-    targets, processors = run.targets, run.machine.processors
-    if targets.total_util is None:
-        return
-    total, emul = targets.total_util, targets.emul_util or 0.0
-    spins = (targets.spin_lock_rate or 0.0) * (targets.spin_time_us or 0.0)
     others, others_emul = _others_util(targets, processors)
-    busiest = max(total, targets.master_total_util or 0, others)
-    master_emul = targets.master_emul_util or 0
-    master_total = targets.master_total_util or total
-    hardware_emul, hardware = targets.hardware_emul_util or 0, targets.hardware_total_util or 0
-    yield "master_total_util", max(0.0, -others), 0, "percent more than all processors together"
-    yield "master_emul_util", max(0.0, -others_emul), 0, "percent more than all together"
-    yield "emul_util", emul, 0.99 * total, "percent"
-    yield "master_emul_util", master_emul, 0.99 * master_total, "percent"
-    yield "emul_util", others_emul, max(0.99 * others, 0), "percent besides the master"
-    yield "total_util", busiest, 99.9, "percent on the busiest processor"
-    yield "spin_time_us", spins / (10_000 * processors), 0.9 * (total - emul), "percent"
-    yield "hardware_emul_util", hardware_emul, hardware, "percent"
+    return {
+        **{key: value or 0 for key, value in asdict(targets).items()},
+        "paging_rate": targets.paging_rate or 0,
+        "frames": frames,
+        "users": users,
+        "above": resident * frames.users_above_share(run.storage),
+        "processors": processors,
+        "others": others,
+        "others_emul": others_emul,
+    }
 
 
 def _others_util(targets: Targets, processors: int) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...schemas import Layout, LayoutError, Role, Type, layout
+from ...schemas import Layout, Role, Type, layout
 from ..numeric import F64, I64, U8, U64, Bool, floor_int
 from ..records.events import EventBatch
 from ..records.table import Counts, Values
@@ -51,11 +51,11 @@ class Encoder:
         fixed: values that stay: keys, texts, sizes.
         ages: intervals for which counters have grown before the first sample; one or (rows,).
         wrapping: name of a 4-byte counter that passes 2**32 in the first interval.
-        entries, sizes: see `Encoding`.
+        entries: see `Encoding`.
 
     Raises:
-        LayoutError: see `Encoding`; a fixed value of a counter; or a group in records that, by
-            their own values, do not have it.
+        LayoutError: see `Encoding`; or a group in records that, by their own values, do not have
+            it.
     """
 
     def __init__(
@@ -68,11 +68,10 @@ class Encoder:
         wrapping: str = "",
         *,
         entries: Counts | None = None,
-        sizes: Counts | None = None,
     ) -> None:
         self.layout = layout
         self.rows = rows
-        self.encoding = Encoding(layout, release, entries, sizes)
+        self.encoding = Encoding(layout, release, entries)
         self._ages = ages
         self._wrapping = wrapping
         self._columns: dict[str, _Level | _Counter | None] = {}
@@ -80,8 +79,6 @@ class Encoder:
         self._records = np.tile(self.encoding.blank, (rows, 1))
         self._tods = TIME.view(self._records)
         for name, value in fixed.items():
-            if self.is_counter(name):
-                raise LayoutError(f"{layout.name}.{name} is a counter, which is not fixed")
             self._columns[name] = self._begin(name, value, None)
         self.encoding.check_conditions(self._records)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,12 @@ from ..model.measurement import TOD_PER_S
 from ..model.system import Model
 from ..numeric import F64, I64, U64, Bool, floor_int
 from .table import Counts, Values, named_rows, records
+
+CONFIGURATION = (
+    *("mtrsys", "mtrprp", "mtrdev", "mtrmem", "mtrpag"),
+    *("mtrspr", "mtrusr", "mtrsch", "mtrxsg"),
+)
+"""Records of the configuration in CP's order; MTRSCM follows."""
 
 RECORD_TIME = 1_400
 """TOD units from one of several records that are written at once to the next."""
@@ -191,22 +197,11 @@ def _transaction_ends(sample: Sample, progress: Progress) -> list[EventBatch]:
     return batches
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A MONITOR command; one without EVENT or SAMPLE in it is about both."""
 
     tod: int
     text: str
-
-    @property
-    def values(self) -> Values:
-        """The fields that MTRECM and MTRSCM share."""
-        return {"calbyct": len(self.text), "calcmd": self.text}
-
-    @property
-    def sizes(self) -> Counts:
-        """Length of the text, which ends the record."""
-        return {"calcmd": len(self.text)}
 
 
 def monitor_commands(model: Model, number: int, started: int) -> list[Command]:
@@ -231,18 +226,39 @@ def monitor_commands(model: Model, number: int, started: int) -> list[Command]:
     return sorted(commands, key=lambda command: command.tod)
 
 
+def configuration(sample: Sample, started: int) -> list[tuple[str, int, Values, Counts]]:
+    """Layout name, rows, values and sizes of each configuration record, in CP's order.
+
+    Args:
+        started: TOD at which monitoring started.
+    """
+    parts = list[tuple[str, int, Values, Counts]]()
+    for name in CONFIGURATION:
+        record = records()[name]
+        rows = record.rows(record.scope(sample))
+        if rows:
+            parts.append((name, rows, record.values(sample), {}))
+    for tod, text in monitor_commands(sample.model, sample.number, started):
+        parts.append(("mtrscm", 1, {"caltod": tod, **_command(text)}, {"calcmd": len(text)}))
+    return parts
+
+
 def start_events(sample: Sample, tod: int, commands: Iterable[Command]) -> list[EventBatch]:
     """The events where monitoring starts: the commands (MTRECM) and the event profile (MTREPR)."""
-    events = sample.model.measurement.scenario.monitor.events
     recorded = [
-        EventBatch(
-            "mtrecm",
-            np.array([command.tod], dtype=np.uint64),
-            command.values,
-            sizes=command.sizes,
-        )
-        for command in commands
-        if "monitor" in events and not command.text.startswith("MONITOR SAMPLE")
+        EventBatch("mtrecm", _one(at), _command(text), sizes={"calcmd": len(text)})
+        for at, text in commands
+        if not text.startswith("MONITOR SAMPLE")
     ]
-    profile = records()["mtrepr"].values(sample)
-    return [*recorded, EventBatch("mtrepr", np.array([tod], dtype=np.uint64), profile)]
+    if "monitor" not in sample.model.measurement.scenario.monitor.events:
+        recorded = []
+    return [*recorded, EventBatch("mtrepr", _one(tod), records()["mtrepr"].values(sample))]
+
+
+def _command(text: str) -> Values:
+    """The fields that MTRECM and MTRSCM share; the text ends the record."""
+    return {"calbyct": len(text), "calcmd": text}
+
+
+def _one(tod: int) -> U64:
+    return np.array([tod], dtype=np.uint64)

@@ -77,6 +77,7 @@ class Expression:
     names: Names
 
     @classmethod
+    @functools.cache
     def compiled(cls, text: str, place: str) -> Expression:
         """An expression from its text.
 
@@ -90,7 +91,7 @@ class Expression:
         names = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
         return cls(compile(tree, place, "eval"), names)
 
-    def value(self, scope: Scope) -> Any:
+    def value(self, scope: Mapping[str, Any]) -> Any:
         """The value with the names of a scope."""
         return eval(self.code, _GLOBALS, scope)
 

@@ -80,11 +80,6 @@ def test_a_text_is_written_in_ebcdic():
     assert [row[20:28].decode("cp037") for row in rows] == ["ALPHA   ", "BETA    "]
 
 
-def test_a_fixed_counter_is_refused():
-    with pytest.raises(LayoutError, match=r"sytrsp.plsmvb2g is a counter"):
-        Encoder(layout("sytrsp"), 1, "4.3.0", {"plsmvb2g": 1})
-
-
 def test_a_field_that_is_not_there_is_refused():
     with pytest.raises(LayoutError, match="sytrsp has no field plsmvb3g"):
         encode(Encoder(layout("sytrsp"), 1, "4.3.0", {}), plsmvb3g=1)

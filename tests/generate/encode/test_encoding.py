@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cpmon.generate.encode.encoder import Encoder, ebcdic
+from cpmon.generate.encode.encoder import Encoder, ebcdic, encode_events
 from cpmon.generate.encode.encoding import Encoding
+from cpmon.generate.records.events import EventBatch
 from cpmon.ingest.decode.columns import decode
 from cpmon.ingest.decode.decoded import Decoded, Entries
 from cpmon.schemas import Layout, LayoutError, layout, layouts
@@ -120,15 +121,10 @@ def test_a_block_is_refused_in_a_record_that_says_it_has_another():
 
 
 def test_a_block_of_another_product_has_the_size_that_it_is_given():
-    encoder = Encoder(
-        layout("aplsdt"),
-        1,
-        "5.3.0",
-        {"mdgprod": ebcdic("PRODUCT1", 16), "data.data": b"\x01\x02\x03"},
-        entries={"data": 1},
-        sizes={"data": 3},
-    )
-    (row,) = encoded(encoder)
+    values = {"mdgprod": ebcdic("PRODUCT1", 16), "data.data": b"\x01\x02\x03"}
+    tods = np.zeros(1, dtype=np.uint64)
+    batch = EventBatch("aplsdt", tods, values, entries={"data": 1}, sizes={"data": 3})
+    row = encode_events([batch], "5.3.0")[0].records[0].tobytes()
     assert (struct.unpack_from(">hh", row, 20), row[52:]) == ((52, 3), b"\x01\x02\x03")
 
 
