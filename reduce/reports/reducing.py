@@ -7,6 +7,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from ...store.results.reduced import (
     stamped,
     whole_file,
 )
-from ...store.results.reduction_database import ReductionDatabase, Result
+from ...store.results.reduction_database import QueryWriter, ReductionDatabase, Result
 from ...store.results.stamps import Basis, bases
 from ...store.results.units import Unit, units
 from ...store.runs.classes import take_classes
@@ -46,7 +47,7 @@ class Done:
 
     Attributes:
         rows: of intervals that were computed. days: that were added, or rolled up again.
-        seconds: that it took; what it shares with others counts for the first of them.
+        seconds: until its rows were written; what it shares with others counts for the first.
     """
 
     name: str
@@ -117,6 +118,10 @@ class _Reducer:
     def database(self) -> ReductionDatabase:
         return ReductionDatabase(self.store, reductions(), self.scratch, self._limits)
 
+    @functools.cached_property
+    def writer(self) -> QueryWriter:
+        return self.database.writer()
+
     def run(self, chosen: Sequence[Basis]) -> Iterator[Done]:
         """Compute what is missing; yields in any order."""
         rest = [basis for basis in chosen if not basis.by_time]
@@ -168,23 +173,32 @@ class _Reducer:
             if (unit.system, day) in work.missing
         }
         self.database.restrict_to_unit(unit, [*by_day.values(), *map(_whole, whole)])
-        for work in works:
-            for day in unit.days:
-                if result := by_day.get((work.basis.name, day)):
-                    self._keep_day(work, (unit.system, day), result)
-        self._keep_whole(whole)
+        # Roll-ups read finished files, so they are made while the next reduction is computed.
+        executor = ThreadPoolExecutor(max_workers=1)
+        try:
+            rolled = [
+                executor.submit(self._roll_up, work, day, *self._keep_day(work, day, result))
+                for work in works
+                for day in ((unit.system, day) for day in unit.days)
+                if (result := by_day.get((work.basis.name, day[1])))
+            ]
+            self._keep_whole(whole)
+            for future in rolled:
+                future.result()
+        finally:
+            executor.shutdown(cancel_futures=True)
 
-    def _keep_day(self, work: _Work, day: Day, result: Result) -> None:
-        """The interval level is published first: roll-ups without it were left by a prune."""
+    def _keep_day(self, work: _Work, day: Day, result: Result) -> tuple[Path, str]:
+        """Publish the intervals of a day first: roll-ups without them were left by a prune."""
         started = time.perf_counter()
         version = work.state.expected[day]
         path = self._path(work, INTERVAL, day, version)
         scratch = self._scratch(work, INTERVAL)
         work.done.rows += self.database.write(result, scratch)
         publish(self.store, scratch, path)
-        self._roll_up(work, day, path, version)
         work.done.days += 1
         work.done.seconds += time.perf_counter() - started
+        return path, version
 
     def _roll_up(self, work: _Work, day: Day, piece: Path, version: str) -> None:
         """The roll-ups of a day, from the piece of its intervals."""
@@ -192,7 +206,7 @@ class _Reducer:
             return
         self._describe(work.rollup)
         paths = {level: self._scratch(work, level) for level in LEVELS}
-        roll_up(self.database, work.rollup, piece, self.shifts, paths, day[0])
+        roll_up(self.writer, work.rollup, piece, self.shifts, paths, day[0])
         for level, scratch in paths.items():
             publish(self.store, scratch, self._path(work, level, day, f"{version}.{self.hours}"))
 

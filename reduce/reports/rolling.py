@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...config.shifts import Shift
-from ...store.results.reduction_database import ReductionDatabase
+from ...store.results.reduction_database import QueryWriter
 from ...store.views.views import text
 from .report_sql import TIME
 from .rollups import EVER, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours
@@ -14,7 +14,7 @@ from .shifts import shift_condition
 
 
 def roll_up(
-    database: ReductionDatabase,
+    writer: QueryWriter,
     rollup: Rollup,
     piece: Path,
     shifts: Sequence[Shift],
@@ -31,23 +31,23 @@ def roll_up(
         OSError: the disk refuses them.
         CpmonError: the memory limit is too small.
     """
-    run = database.execute
+    run = writer.execute
     run(f"CREATE TEMP VIEW {ROWS} AS FROM read_parquet({text(str(piece))})")
     try:
-        _create_shifts(database, shifts)
+        _create_shifts(writer, shifts)
         run(f"CREATE TEMP TABLE {SUMS} AS {rollup.sums()}")
         for level, path in paths.items():
             ((depth,),) = run(rollup.depth_of(level)).fetchall()
-            database.write_query(rollup.select(level, text(system), depth), path)
+            writer.write_query(rollup.select(level, text(system), depth), path)
     finally:
         run(f"DROP VIEW {ROWS}")
         for table in (SHIFTS, SHIFT_ENDS, SUMS):
             run(f"DROP TABLE IF EXISTS {table}")
 
 
-def _create_shifts(database: ReductionDatabase, shifts: Sequence[Shift]) -> None:
+def _create_shifts(writer: QueryWriter, shifts: Sequence[Shift]) -> None:
     """The shifts, and which intervals belong to them; 0 is all of the time."""
-    run = database.connection.execute
+    run = writer.connection.execute
     run(f"CREATE TEMP TABLE {SHIFTS} (shift_id INTEGER, shift VARCHAR, hours VARCHAR)")
     run(f"INSERT INTO {SHIFTS} VALUES (0, ?, '')", [EVER])
     run(

@@ -45,12 +45,52 @@ Reader = Result | str
 """A computation: of a result, or of another relation that is materialized."""
 
 
-class ReductionDatabase:
-    """Computes reductions over the dumps of one unit after another.
+class QueryWriter:
+    """Runs statements, and writes the rows of queries to files.
 
     Attributes:
-        connection: to the database.
+        connection: of its own, since temporary tables belong to one.
     """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Use a connection."""
+        self.connection = connection
+        self.connection.execute("SET TimeZone = 'UTC'")
+
+    def write_query(self, query: str, path: Path) -> int:
+        """Write the rows of a query to a durable file; returns their number.
+
+        Raises:
+            OSError: the disk refuses them.
+            CpmonError: the memory limit is too small.
+        """
+        ((count,),) = self.execute(f"COPY ({query}) TO {text(str(path))} ({FORMAT})").fetchall()
+        with path.open("rb") as written:
+            os.fsync(written.fileno())
+        return int(count)
+
+    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """Run a statement.
+
+        Raises:
+            OSError: the disk refuses what does not fit into memory.
+            CpmonError: the memory limit is too small.
+        """
+        try:
+            return self.connection.execute(sql)
+        except duckdb.IOException as error:
+            raise disk_error(error) from error
+        except duckdb.OutOfMemoryException as error:
+            raise CpmonError(
+                "the memory limit is too small for a reduction",
+                found=str(error).split("\n", maxsplit=1)[0],
+                effect="results that were complete are kept",
+                remedy="raise memory_limit in the settings",
+            ) from error
+
+
+class ReductionDatabase(QueryWriter):
+    """Computes reductions over the dumps of one unit after another."""
 
     def __init__(
         self, store: Store, views: Sequence[View], scratch: Path, limits: Limits | None = None
@@ -66,16 +106,19 @@ class ReductionDatabase:
             CpmonError: a limit means nothing to DuckDB.
         """
         self._landed = LandedViews(store)
-        self.connection: duckdb.DuckDBPyConnection = self._landed.connection
+        super().__init__(self._landed.connection)
         self.connection.execute(
-            f"SET temp_directory = {text(str(scratch))}; SET TimeZone = 'UTC';"
-            " SET preserve_insertion_order = false"
+            f"SET temp_directory = {text(str(scratch))}; SET preserve_insertion_order = false"
         )
         limits = limits or Limits()
         limit(self.connection, Limits(limits.memory or MEMORY, limits.threads))
         self._views = {view.name: view for view in views}
         self._readers: dict[str, set[Reader]] = {}
         self._materialized: set[str] = set()
+
+    def writer(self) -> QueryWriter:
+        """Another connection to the same memory, threads and scratch folder."""
+        return QueryWriter(self.connection.cursor())
 
     def restrict_to_unit(self, unit: Unit, results: Iterable[Result]) -> None:
         """Let reductions see a unit and the last interval before it, to compute some results."""
@@ -124,37 +167,6 @@ class ReductionDatabase:
         count = self.write_query(f"{query} ORDER BY {_order(view)}", path)
         self._release(result)
         return count
-
-    def write_query(self, query: str, path: Path) -> int:
-        """Write the rows of a query to a durable file; returns their number.
-
-        Raises:
-            OSError: the disk refuses them.
-            CpmonError: the memory limit is too small.
-        """
-        ((count,),) = self.execute(f"COPY ({query}) TO {text(str(path))} ({FORMAT})").fetchall()
-        with path.open("rb") as written:
-            os.fsync(written.fileno())
-        return int(count)
-
-    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
-        """Run a statement.
-
-        Raises:
-            OSError: the disk refuses what does not fit into memory.
-            CpmonError: the memory limit is too small.
-        """
-        try:
-            return self.connection.execute(sql)
-        except duckdb.IOException as error:
-            raise disk_error(error) from error
-        except duckdb.OutOfMemoryException as error:
-            raise CpmonError(
-                "the memory limit is too small for a reduction",
-                found=str(error).split("\n", maxsplit=1)[0],
-                effect="results that were complete are kept",
-                remedy="raise memory_limit in the settings",
-            ) from error
 
     def _plan(self, results: Iterable[Result]) -> None:
         for relation in sorted(self._materialized):
