@@ -17,7 +17,7 @@ from typing import NamedTuple
 from cpmon.cli.main import Status, run
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.reduce import reductions
-from cpmon.reduce.reports.report_set import REPORTS
+from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.schemas import HEADER_LENGTH, Layout, layouts
 from cpmon.schemas.field import LARGEST_COUNT, LARGEST_LEVEL, Field, Role, Type
 from cpmon.schemas.layout import Group

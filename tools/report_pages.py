@@ -9,6 +9,7 @@ from itertools import groupby
 from sqlglot import exp
 from sqlglot.lineage import Node, lineage
 
+from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import (
     Elapsed,
     Latest,
@@ -21,7 +22,6 @@ from cpmon.reduce.metrics.report_shape import (
 )
 from cpmon.reduce.reductions.reductions import Reduction, reduction, reductions
 from cpmon.reduce.render.printing import Style
-from cpmon.reduce.reports.report_set import REPORTS
 from cpmon.schemas.registry import record_of, tables
 
 OWN = ("seconds", "interval_end", "system", "dump", "tod", "tod_us")

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from ..render.printing import Format
 
+TIME = "interval_end"
+"""The column of every reduction that has the end of an interval, UTC."""
 WHOLE = Format(0)
 HEX = 16
 

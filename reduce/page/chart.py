@@ -10,8 +10,8 @@ from pathlib import Path
 from ...config import Document, Table
 from ...config.values import converter
 from ..metrics import metric_of
+from ..metrics.report_set import REPORTS
 from ..metrics.report_shape import Report, ReportColumn
-from ..reports.report_set import REPORTS
 
 
 class Kind(StrEnum):

@@ -12,10 +12,10 @@ import duckdb
 
 from ...config import Settings
 from ...schemas import CpmonError
+from ..metrics.report_set import REPORTS
 from ..metrics.report_shape import Report
 from ..reductions.reductions import reduction
 from ..reports.report import ReportResult, report
-from ..reports.report_set import REPORTS
 from ..rules.exceptions import Exceptions, exceptions
 from .chart import CHARTS, TILES, Chart
 from .drawing import over_time, svg

@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from ...schemas.printable import printable
+from ..metrics.report_shape import TIME
 from ..render.html import COLORS
-from ..reports.report_sql import TIME
 from .chart import Chart, Kind
 from .points import Points
 

@@ -11,10 +11,9 @@ import pyarrow.compute as pc
 
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
-from ..metrics.report_shape import Elapsed, Latest, Lines, ReportColumn
+from ..metrics.report_shape import TIME, Elapsed, Latest, Lines, ReportColumn
 from ..reports.cells import cell_text, clock
 from ..reports.report import ReportResult
-from ..reports.report_sql import TIME
 from .chart import Chart, Kind, column_of
 from .drawing import bars, over_time, png, stacked, svg
 from .points import POINTS, Points, with_gaps

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..metrics.report_shape import Lines, Report, ReportColumn
+from ..metrics.report_set import END, REPORTS
+from ..metrics.report_shape import TIME, Lines, Report, ReportColumn
 from ..reports.cells import cell_text
 from ..reports.levels import source_of
-from ..reports.report_set import END, REPORTS
-from ..reports.report_sql import TIME, Span, lines_sql
+from ..reports.report_sql import Span, lines_sql
 from .chart import Chart, Series, column_of
 
 POINTS = pa.schema([(TIME, pa.timestamp("us")), ("series", pa.string()), ("value", pa.float64())])

@@ -10,10 +10,9 @@ from zoneinfo import ZoneInfo
 
 import pyarrow.compute as pc
 
-from ..metrics.report_shape import Lines, ReportColumn
+from ..metrics.report_shape import TIME, Lines, ReportColumn
 from ..reports.cells import UTC_ZONE, cell_text, clock
 from ..reports.report import ReportResult
-from ..reports.report_sql import TIME
 from .chart import TILES, Tile, column_of
 
 DAY = timedelta(days=1)

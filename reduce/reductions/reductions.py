@@ -17,9 +17,9 @@ from importlib.resources.abc import Traversable
 
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, unknown
+from ..metrics.rollups import rollup_of
 from ..metrics.select_list import ParsedView, SelectItem, common_table, select_items, sources
 from ..metrics.views import with_metrics
-from ..reports.rollups import rollup_of
 from .system_settings import settings_view
 
 _VIEW = re.compile(

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from ...schemas.loader import Sources
 from ...schemas.pages.merge_result import MergeResult
+from ..metrics.report_set import REPORTS
 from ..reductions.provenance import tables_of
 from ..reductions.reductions import reduction
-from .report_set import REPORTS
 
 
 def layout_effects(before: Sources, after: Sources, pages: Sequence[MergeResult]) -> str:

@@ -12,8 +12,8 @@ from ...schemas import CpmonError
 from ...store.catalogue.kept_views import DAY
 from ...store.dumps.lateness import INSIDE, LATE
 from ..metrics.report_shape import Lines, Report
+from ..metrics.rollups import LEVELS, hours, rollup_of
 from .report_sql import Source, Span
-from .rollups import LEVELS, hours, rollup_of
 
 _COVERED = f"""
 WITH day AS (

@@ -36,9 +36,9 @@ from ...store.results.stamps import Basis, bases
 from ...store.results.units import Unit, units
 from ...store.runs.classes import take_classes
 from ...store.sandbox.sandbox import Limits
+from ..metrics.rollups import LEVELS, Rollup, hours_of, rollup_of
 from ..reductions.reductions import reduction, reductions
 from .rolling import roll_up
-from .rollups import LEVELS, Rollup, hours_of, rollup_of
 
 
 @dataclass(slots=True)

@@ -19,12 +19,12 @@ from ...config import Settings
 from ...config.shifts import find_zone
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, unknown
-from ..metrics.report_shape import Lines, Report
+from ..metrics.report_set import END, REPORTS
+from ..metrics.report_shape import TIME, Lines, Report
 from ..reductions.provenance import inferred_notes, tables_of
 from ..reductions.reductions import reduction
 from .levels import is_kept, source_of
-from .report_set import END, REPORTS
-from .report_sql import TIME, Source, Span, lines_sql, mean_sql
+from .report_sql import Source, Span, lines_sql, mean_sql
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
 

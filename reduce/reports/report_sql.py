@@ -7,12 +7,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ...config.shifts import Shift
-from ...store.dumps.lateness import LATE, inside
-from ..metrics.report_shape import Elapsed, Latest, Level, Lines, Report, ReportColumn, Sums, Total
+from ...store.dumps.lateness import LATE
+from ..metrics.report_shape import (
+    TIME,
+    Elapsed,
+    Latest,
+    Level,
+    Lines,
+    Report,
+    ReportColumn,
+    Sums,
+    Total,
+)
+from ..metrics.rollups import bucket, count_of, sum_of, time_of
 from .shifts import shift_condition
 
-TIME = "interval_end"
-"""The column of every reduction that has the end of an interval, UTC."""
 BEFORE = LATE + timedelta(milliseconds=1)
 """Of a span that roll-ups are asked for, the first of them begins that much earlier at most: its
 begin is the end of an interval, perhaps a late one, and is computed."""
@@ -63,21 +72,6 @@ class Source:
             return "min(begins)", "max(ends)", "NULL", "NULL"
         length = f"arg_min(seconds, {TIME})" if timed else "NULL"
         return f"min({TIME})", f"max({TIME})", f"count(DISTINCT {TIME})", length
-
-
-def sum_of(column: str) -> str:
-    """The column of a roll-up that has the sum of one."""
-    return f"{column}_sum"
-
-
-def count_of(column: str) -> str:
-    """The column of a roll-up that says of how many intervals one is known."""
-    return f"{column}_n"
-
-
-def time_of(over: str, under: str) -> str:
-    """The column of a roll-up that has the sum of one where another is known."""
-    return f"{under}_of_{over}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +199,3 @@ def _shown(column: ReportColumn, report: Report, end: str, *, rolled: bool) -> s
     if column.name in report.keys:
         return column.name
     return f"{line_sql(column, rolled=rolled)} AS {column.name}"
-
-
-def bucket(by: timedelta | None) -> str:
-    """The end of the line that an interval belongs to: on the hour, counted from midnight UTC."""
-    if by is None:
-        return TIME
-    span = f"to_seconds({int(by.total_seconds())})"
-    return f"time_bucket({span}, {inside(TIME)}) + {span}"

@@ -8,8 +8,8 @@ from pathlib import Path
 from ...config.shifts import Shift
 from ...store.results.reduction_database import QueryWriter
 from ...store.views.views import text
-from .report_sql import TIME
-from .rollups import EVER, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours
+from ..metrics.report_shape import TIME
+from ..metrics.rollups import EVER, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours
 from .shifts import shift_condition
 
 

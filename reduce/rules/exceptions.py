@@ -21,7 +21,7 @@ from ...schemas.lookup import unknown
 from ...store.catalogue.span_samples import SpanSamples
 from ...store.sandbox.guard import guarded
 from ...store.sandbox.sandbox import run
-from ..reports.report_sql import TIME
+from ..metrics.report_shape import TIME
 from ..reports.shifts import shift_condition
 from .rule import Rule, Severity
 from .rule_file import load_rules

@@ -7,7 +7,7 @@ numbers among all intervals less their numbers among those beyond the limit are 
 from __future__ import annotations
 
 from ...store.views.views import name, text
-from ..reports.report_sql import TIME
+from ..metrics.report_shape import TIME
 from .rule import KEY, Comparison, Rule
 
 ENOUGH = 0.99

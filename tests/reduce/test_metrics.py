@@ -12,9 +12,9 @@ import pytest
 
 from cpmon.reduce.metrics import metric_of, views
 from cpmon.reduce.metrics.registry import HEADER, read_metrics
+from cpmon.reduce.metrics.report_set import read_reports
 from cpmon.reduce.reductions.reductions import ordered, parse
 from cpmon.reduce.reductions.system_settings import read_settings
-from cpmon.reduce.reports.report_set import read_reports
 from cpmon.schemas import CpmonError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +57,7 @@ def test_a_row_adds_a_metric_and_an_entry_a_report(tmp_path: Path) -> None:
     )
     rows = package / "cpmon" / "reduce" / "metrics" / "processor.csv"
     rows.write_text(rows.read_text(encoding="utf-8") + ROW, encoding="utf-8")
-    reports = package / "cpmon" / "reduce" / "reports" / "reports.toml"
+    reports = package / "cpmon" / "reduce" / "metrics" / "reports.toml"
     reports.write_text(reports.read_text(encoding="utf-8") + ENTRY, encoding="utf-8")
     store = tmp_path / "store"
     cpmon(package, "ingest", LAB, "--store", store)

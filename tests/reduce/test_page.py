@@ -12,6 +12,7 @@ import pytest
 
 from cpmon.cli.output import write_file
 from cpmon.reduce import ReportResult, report
+from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
 from cpmon.reduce.page.chart import CHARTS, TILES, Chart, Series
 from cpmon.reduce.page.content import Content, Figure, Group
@@ -26,7 +27,6 @@ from cpmon.reduce.page.window import Window, file_names, windows
 from cpmon.reduce.render.html import COLORS
 from cpmon.reduce.render.printing import Format, Style
 from cpmon.reduce.reports.cells import cell_text
-from cpmon.reduce.reports.report_set import REPORTS
 from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import insert, lab, minute
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cpmon.reduce import reduction, reductions
+from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.reductions.reductions import ordered, parse
-from cpmon.reduce.reports.report_set import REPORTS
 from cpmon.schemas import CpmonError, tables
 from tests.reduce.catalogue import META
 

@@ -26,13 +26,13 @@ from cpmon.config.shifts import Shift
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report, report_names
+from cpmon.reduce.metrics import rollups
+from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import Latest, Level, Lines, ReportColumn, Sums, Total
+from cpmon.reduce.metrics.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
 from cpmon.reduce.reductions.reductions import reduction
-from cpmon.reduce.reports import rollups
 from cpmon.reduce.reports.reducing import reduce
-from cpmon.reduce.reports.report_set import REPORTS
 from cpmon.reduce.reports.rolling import roll_up
-from cpmon.reduce.reports.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
 from cpmon.store.results.reduction_database import ReductionDatabase

@@ -10,9 +10,9 @@ import msgspec
 from ...config import Document, Table
 from ...config.values import Names, Text, converter
 from ...schemas import CpmonError
-from ..metrics import metric_of
-from ..metrics.metric import print_rule
-from ..metrics.report_shape import Lines, Report, ReportColumn
+from .metric import print_rule
+from .registry import metric_of
+from .report_shape import Lines, Report, ReportColumn
 
 FILE = "reports.toml"
 

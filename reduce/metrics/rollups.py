@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ...config.shifts import Shift
-from ..metrics.report_shape import Elapsed, Latest, Level, Lines, ReportColumn, Sums, Total
+from ...store.dumps.lateness import inside
 from .report_set import REPORTS
-from .report_sql import TIME, bucket, count_of, sum_of, time_of
+from .report_shape import TIME, Elapsed, Latest, Level, Lines, ReportColumn, Sums, Total
 
 LEVELS = {"15m": timedelta(minutes=15), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 """The levels of roll-ups and what a row of each covers, from the finest."""
@@ -247,3 +247,26 @@ def _docs(column: ReportColumn, docs: Mapping[str, str]) -> Iterator[tuple[str, 
             return
     yield f"{name}_max", f"The greatest of the intervals. {docs[name]}"
     yield f"{name}_p95", f"95th percentile of the intervals, by nearest rank. {docs[name]}"
+
+
+def sum_of(column: str) -> str:
+    """The column of a roll-up that has the sum of one."""
+    return f"{column}_sum"
+
+
+def count_of(column: str) -> str:
+    """The column of a roll-up that says of how many intervals one is known."""
+    return f"{column}_n"
+
+
+def time_of(over: str, under: str) -> str:
+    """The column of a roll-up that has the sum of one where another is known."""
+    return f"{under}_of_{over}"
+
+
+def bucket(by: timedelta | None) -> str:
+    """The end of the line that an interval belongs to: on the hour, counted from midnight UTC."""
+    if by is None:
+        return TIME
+    span = f"to_seconds({int(by.total_seconds())})"
+    return f"time_bucket({span}, {inside(TIME)}) + {span}"
