@@ -73,6 +73,16 @@ class Code(Enum):
         "The compressed file ends early or is damaged; what could be decompressed is landed.",
         "Compress and transfer the dump again.",
     )
+    UNWRAPPED = (
+        Severity.INFO,
+        "A transfer had put something around the dump; it was taken off. Offsets count without it.",
+        "Nothing to do; a transfer in binary, in records of 4096 bytes, has nothing around it.",
+    )
+    WORDS_BROKEN = (
+        Severity.WARNING,
+        "Descriptor words of a transfer end to fit; what follows was read as it stands.",
+        "Transfer the dump again in binary, in records of 4096 bytes.",
+    )
     END_MISSING = (
         Severity.INFO,
         "The dump has no end-of-data record: it is still being written, or was cut at a frame.",

@@ -37,7 +37,7 @@ def command(
     release: str,
     container: str,
 ) -> Status:
-    """Land each DUMP: a MONWRITE file or a capture of /dev/monreader, plain, gzip or zstd.
+    """Land each DUMP: a MONWRITE file or a capture of /dev/monreader, plain or compressed.
 
     - is standard input.
 

@@ -1,15 +1,19 @@
-"""Decompresses gzip and zstd, and delivers what precedes damage before raising an error."""
+"""Decompresses gzip, zstd, bzip2 and xz, and delivers what precedes damage before an error."""
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import pyarrow as pa
 
 PIECE = 256 * 1024
 """How much of gzip is decompressed at once."""
+XZ_MEMORY = 128 * 1024 * 1024
+"""Bytes that xz may take: the largest of its presets needs half of them."""
 ZSTD_STEP = 4096
 """How much of zstd is taken in, and given out, at once: what stands there in front of damage is
 lost with the block that is damaged."""
@@ -101,3 +105,39 @@ def unzstd(stored: Stored) -> Iterator[bytes]:
     with pa.CompressedInputStream(pa.PythonFile(_SmallReads(stored), mode="r"), "zstd") as stream:
         while piece := stream.read(ZSTD_STEP):
             yield piece
+
+
+def unbzip2(stored: Stored) -> Iterator[bytes]:
+    """Streams one after the other.
+
+    Raises:
+        OSError, EOFError: one is damaged, or ends early; all before it has been given.
+    """
+    return _streams(stored, bz2.BZ2Decompressor)
+
+
+def unxz(stored: Stored) -> Iterator[bytes]:
+    """Streams one after the other.
+
+    Raises:
+        lzma.LZMAError, EOFError: one is damaged, needs too much memory, or ends early.
+    """
+    return _streams(stored, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY))
+
+
+def _streams(
+    stored: Stored, begin: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
+) -> Iterator[bytes]:
+    stream, waiting = begin(), b""
+    while True:
+        if stream.needs_input and not waiting and not (waiting := stored.read(PIECE)):
+            raise EOFError("the compressed file ends inside a stream")
+        piece = stream.decompress(waiting, PIECE)
+        waiting = b""
+        if piece:
+            yield piece
+        if stream.eof:
+            waiting = stream.unused_data or stored.read(PIECE)
+            if not waiting.strip(b"\0"):
+                return
+            stream = begin()

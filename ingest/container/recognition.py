@@ -20,8 +20,15 @@ HEAD = 64 * FRAME
 """How many of the first bytes tell how a dump is wrapped if they are good."""
 FAR = 16 * 1024 * 1024
 """How many of them are searched if the first ones are damaged."""
-PREFIXES = (4, 8)
-"""Lengths of record, and of block and record descriptor words."""
+WORD = 4
+"""Bytes of a descriptor word."""
+CARD = 80
+"""Bytes that records are padded to where a file was made of cards."""
+VMARC, LABELS = "7ac3c6c6", ("e5d6d3f1", "c8c4d9f1")
+"""First bytes, in EBCDIC: `:CFF` of a VMARC archive; `VOL1` and `HDR1` of a labelled tape."""
+TERSE = (1, 2, 5, 7)
+"""First bytes of what TERSE packs, AMATERSE among it; believed."""
+UNPACKED = "then transfer what comes of it in binary, in records of 4096 bytes"
 
 
 def detect_container(head: U8, name: str, final: bool) -> Container | None:
@@ -45,6 +52,7 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
     if len(head) == 0:
         raise DumpError(f"{name} is empty", remedy="copy the dump again, after MONWRITE closed it")
     begins = len(head) >= FRAME and _is_start(head)
+    _refuse_wrapped(head, name)
     line_end = _line_end(head) if begins else ""
     if line_end:
         raise _not_binary(name, f"{line_end} behind the first 4096 bytes", head)
@@ -63,6 +71,7 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
         return Container.MONWRITE
     if _holds_control(head) or find_control(head, 0, len(head)) is not None:
         return Container.MONWRITE
+    packed = ", or unpack it first: by its first byte it may be packed by TERSE"
     raise DumpError(
         f"{name} is no monitor data",
         place="offset 0x0",
@@ -70,30 +79,92 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
         found=_hex(head),
         effect="nothing was landed",
         remedy="give a file written by MONWRITE or read from /dev/monreader, plain or compressed "
-        "by gzip or zstd",
+        "by gzip, zstd, bzip2, xz or zip; a file that CMS has packed is unpacked by COPYFILE "
+        f"(UNPACK{packed if int(head[0]) in TERSE else ''}",
     )
 
 
+def _refuse_wrapped(head: U8, name: str) -> None:
+    """Raise if this is an archive or a tape of another system, or a copy record by record."""
+    first = head[:4].tobytes().hex()
+    if first == VMARC:
+        raise _wrapped(name, "a VMARC archive", head, f"unpack it by VMARC UNPK, {UNPACKED}")
+    if first in LABELS:
+        read = "read the file behind the labels by MOVEFILE or a DD statement"
+        raise _wrapped(name, "a tape with standard labels", head, f"{read}, {UNPACKED}")
+    if _is_aws_tape(head):
+        read = "take the file out of the tape image, such as by hetget of Hercules"
+        raise _wrapped(name, "an AWSTAPE image", head, f"{read}, {UNPACKED}")
+    if _has_word_each_record(head):
+        what = "monitor records, each with a descriptor word"
+        raise _wrapped(name, what, head, "give the file that MONWRITE wrote; " + BINARY)
+    if _is_padded(head):
+        what = f"a copy in records of {CARD} bytes"
+        raise _wrapped(name, what, head, "give the file that MONWRITE wrote; " + BINARY)
+
+
+def _wrapped(name: str, what: str, head: U8, remedy: str) -> DumpError:
+    return DumpError(
+        f"{name} is {what}",
+        place="offset 0x0",
+        expected="a MONWRITE control record",
+        found=_hex(head),
+        effect="nothing was landed",
+        remedy=remedy,
+    )
+
+
+def _is_aws_tape(head: U8) -> bool:
+    """Two block headers of six bytes: length, length of the block before, flags."""
+    if len(head) < 6 or head[2:4].any() or not head[4] & 0x80 or head[5]:
+        return False
+    length = int(head[0]) | int(head[1]) << 8
+    behind = head[6 + length :][:6]
+    return length > 0 and len(behind) == 6 and int(behind[2]) | int(behind[3]) << 8 == length
+
+
+def _has_word_each_record(head: U8) -> bool:
+    """In front of two records stands a descriptor word, which counts four bytes more."""
+    at = 0
+    for _ in range(2):
+        length = _half(head, at + WORD)
+        if not _is_record(head, at + WORD) or head[at + 2 : at + 4].any():
+            return False
+        if _half(head, at) != length + WORD:
+            return False
+        at += WORD + length
+    return True
+
+
+def _is_padded(head: U8) -> bool:
+    """Zeros fill a frame, or the first record, up to a multiple of 80, where a record begins."""
+    mces = read_control(head[:FRAME]) if len(head) >= FRAME else None
+    length = FRAME if mces else _half(head, 0) if _is_record(head, 0) else 0
+    behind = -(-length // CARD) * CARD
+    if length == behind or (mces and mces[0].lead == behind - length):
+        return False
+    filled = not head[length:behind].any()
+    return filled and _is_record(head, behind) and not _is_record(head, length)
+
+
+def _is_record(head: U8, at: int) -> bool:
+    return bool(are_headers(head, np.array([at], np.int64))[0])
+
+
+def _half(head: U8, at: int) -> int:
+    """The halfword at a position; -1 behind the end."""
+    return int(head[at]) << 8 | int(head[at + 1]) if at + 2 <= len(head) else -1
+
+
 def _refuse_changed(head: U8, name: str) -> None:
-    """Raise if a transfer has put prefixes in front of the frames, or has translated them."""
-    for width in PREFIXES:
-        shifted = head[width:]
-        if len(shifted) >= FRAME and _is_start(shifted):
-            raise DumpError(
-                f"{name} has {width} bytes in front of its records",
-                place="offset 0x0",
-                expected="a control record",
-                found=f"{_hex(head)}, then a control record",
-                effect="nothing was landed",
-                remedy="it was read with record or block descriptor words; " + BINARY,
-            )
+    """Raise if a transfer has translated the dump."""
     if len(head) > AREA and _translated(head):
         raise _not_binary(name, "EBCDIC translated to ASCII", head)
 
 
 def _is_start(frame: U8) -> bool:
     """A control record, or a frame of records as in a dump that starts in mid-stream."""
-    return bool(read_control(frame[:FRAME])) or bool(are_headers(frame, np.zeros(1, np.int64))[0])
+    return bool(read_control(frame[:FRAME])) or _is_record(frame, 0)
 
 
 def _hides_set(head: U8) -> bool:

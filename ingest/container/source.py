@@ -1,23 +1,39 @@
-"""Reads a dump as a stream of decompressed bytes: a file, a pipe or a device, gzip or zstd."""
+"""Reads a dump as a stream of its own bytes, whatever it was compressed with or wrapped in."""
 
 from __future__ import annotations
 
 import functools
+import lzma
 import os
 import sys
+import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from io import RawIOBase
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
 from blake3 import blake3
 
 from ...schemas.errors import DumpError
-from .decompression import Stored, gunzip, unzstd
+from .decompression import Stored, gunzip, unbzip2, unxz, unzstd
 from .monreader_device import Device
+from .wrapping import (
+    HEAD,
+    Delivered,
+    Peeked,
+    descriptor_words,
+    is_tar,
+    tar_member,
+    without_words,
+    zip_member,
+)
+
+LARGEST_RATIO, FREE_BYTES = 400, 256 * 1024 * 1024
+"""How many times its stored size a dump may have, once it has more than `FREE_BYTES`: samples of
+idle systems compress by less than a hundred, and files made to fill a disk by a thousand."""
 
 
 class Container(StrEnum):
@@ -26,14 +42,6 @@ class Container(StrEnum):
     AUTO = "auto"
     MONWRITE = "monwrite"
     MONREADER = "monreader"
-
-
-class Delivered(Protocol):
-    """A stream of decompressed bytes."""
-
-    def readinto(self, target: memoryview, /) -> int:
-        """Fill `target` from its front; returns how far, 0 at the end."""
-        ...
 
 
 class Source:
@@ -45,8 +53,10 @@ class Source:
         stored_read: how many of them have been read, for progress.
         size: bytes delivered so far, decompressed.
         ended: whether everything has been delivered.
-        compression: "none", "gzip" or "zstd", by the first bytes.
+        compression: "none", "gzip", "zstd", "bzip2", "xz" or "zip", by the first bytes.
+        wrapping: what else was around it: "tar", "RDW", "BDW and RDW".
         damage: message of the decompressor's error, or None.
+        words_broken: where descriptor words ended to fit, or None.
         container: how the data is wrapped, if the user states it, else AUTO.
         device: the device that it comes from, or None.
         hashing: whether what is delivered is hashed on the way; a quarter of the time of a list.
@@ -67,6 +77,8 @@ class Source:
         self.size = 0
         self.ended = False
         self.damage: str | None = None
+        self.wrapping: list[str] = []
+        self.words_broken: str | None = None
         self.container = container
         self.device = raw if isinstance(raw, Device) else None
         self._stored = _Counted(raw)
@@ -91,7 +103,7 @@ class Source:
 
     @property
     def compression(self) -> str:
-        """Of the stored bytes: "none", "gzip" or "zstd"."""
+        """Of the stored bytes, "none" if they are the dump itself."""
         return self._stored.compression
 
     def readinto(self, target: memoryview) -> int:
@@ -109,6 +121,7 @@ class Source:
         if self.hashing:
             self._hash.update(target[:filled])
         self.size += filled
+        self._check_ratio()
         return filled
 
     def change(self) -> str:
@@ -120,13 +133,57 @@ class Source:
             return f"{before[0]:,} bytes at the beginning, {now[0]:,} bytes now"
         return "its time of change is another one"
 
+    def _check_ratio(self) -> None:
+        """Refuse what was made to grow without end; nothing of it is landed.
+
+        Raises:
+            DumpError: it has grown too much.
+        """
+        stored = self._file.tell() if self._file and self.compression == "zip" else self.stored_read
+        if self.compression != "none" and self.size > max(FREE_BYTES, LARGEST_RATIO * stored):
+            raise DumpError(
+                f"{self.name} grows too much when it is decompressed",
+                expected=f"at most {LARGEST_RATIO} times its stored size",
+                found=f"{self.size:,} bytes of {stored:,}",
+                effect="nothing was landed",
+                remedy="if it is a dump all the same, decompress it first",
+            )
+
     @functools.cached_property
     def _delivered(self) -> Delivered:
-        if self.compression == "gzip":
-            return _Pieces(gunzip(self._stored), self)
-        if self.compression == "zstd":
-            return _Pieces(unzstd(self._stored), self)
-        return self._stored
+        if self.device:
+            return self._stored
+        stream = Peeked(self._decompressed())
+        head = stream.peek(HEAD)
+        if is_tar(head):
+            self.wrapping.append("tar")
+            stream = Peeked(_Pieces(tar_member(stream, self.name), self))
+            head = stream.peek(HEAD)
+        if words := descriptor_words(head):
+            self.wrapping.append(words)
+            return _Pieces(self._without_words(stream, words), self)
+        return stream
+
+    def _decompressed(self) -> Delivered:
+        match self.compression:
+            case "gzip":
+                return _Pieces(gunzip(self._stored), self)
+            case "zstd":
+                return _Pieces(unzstd(self._stored), self)
+            case "bzip2":
+                return _Pieces(unbzip2(self._stored), self)
+            case "xz":
+                return _Pieces(unxz(self._stored), self)
+            case "zip":
+                return _Pieces(zip_member(self._file, self.name), self)
+            case _:
+                return self._stored
+
+    def _without_words(self, stream: Peeked, words: str) -> Iterator[bytes]:
+        def broken(where: str) -> None:
+            self.words_broken = where
+
+        return without_words(stream, in_blocks=words.startswith("BDW"), broken=broken)
 
 
 Progress = Callable[[Source], None]
@@ -167,9 +224,15 @@ def _state(file: RawIOBase | None) -> tuple[int, int] | None:
 
 
 class _Counted:
-    """Stored bytes, counted; the first four are looked at to find the compression."""
+    """Stored bytes, counted; the first six are looked at to find the compression."""
 
-    MAGIC = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+    MAGIC = (
+        (b"\x1f\x8b", "gzip"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"BZh", "bzip2"),
+        (b"\xfd7zXZ\0", "xz"),
+        (b"PK\x03\x04", "zip"),
+    )
 
     def __init__(self, raw: Stored) -> None:
         self._raw = raw
@@ -181,7 +244,7 @@ class _Counted:
         """Name of the compression whose magic number comes first, or "none"."""
         if isinstance(self._raw, Device):
             return "none"
-        self._head = self._fully(4)
+        self._head = self._fully(6)
         named = (name for magic, name in self.MAGIC if self._head.startswith(magic))
         return next(named, "none")
 
@@ -225,7 +288,7 @@ class _Pieces:
         if not self._rest:
             try:
                 self._rest = memoryview(next(self._pieces, b""))
-            except (zlib.error, EOFError, OSError) as error:
+            except (zlib.error, lzma.LZMAError, tarfile.TarError, EOFError, OSError) as error:
                 self._source.damage = str(error)
         got = min(len(target), len(self._rest))
         target[:got] = self._rest[:got]

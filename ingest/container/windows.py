@@ -83,6 +83,10 @@ def _report_source(source: Source, findings: Findings) -> None:
     if source.damage:
         detail = f"{source.compression}: {source.damage}"
         findings.add(Code.COMPRESSED_CUT, source.size, detail)
+    if source.wrapping:
+        findings.add(Code.UNWRAPPED, 0, " in ".join(reversed(source.wrapping)))
+    if source.words_broken:
+        findings.add(Code.WORDS_BROKEN, source.size, source.words_broken)
 
 
 class Splits(Protocol):

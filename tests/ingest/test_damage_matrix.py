@@ -24,6 +24,8 @@ from cpmon.cli.main import Status, run
 from cpmon.generate import damaged, dump_frames, parse_damage, parse_scenario
 from cpmon.generate.damage.kinds import CUT_COMPRESSED, KINDS
 from cpmon.ingest import ingest
+from cpmon.ingest.checks.passes import check_dump
+from cpmon.ingest.container.source import Source
 from cpmon.ingest.findings import Code
 from cpmon.store import Store, connect
 from tests.generate.damage.test_damage import Back, Offsets, Seen, at_home, check_rows, shifted
@@ -164,9 +166,9 @@ CASES = [
 REFUSED = {
     "to-ascii": "was transferred as text",
     "line-ends": "was transferred as text",
-    "record-prefixes": "has 4 bytes in front of its records",
-    "block-prefixes": "has 8 bytes in front of its records",
 }
+
+TAKEN_OFF = ("record-prefixes", "block-prefixes")
 
 
 def zstd(data: bytes) -> bytes:
@@ -434,7 +436,15 @@ def test_findings_are_rows_of_the_store(bench: Callable[[str], Bench], tmp_path:
 
 def test_every_kind_of_damage_is_in_the_matrix():
     done = {case.damage.partition(":")[0] for case in CASES} | set(REFUSED) | {CUT_COMPRESSED}
-    assert done == set(KINDS)
+    assert done | set(TAKEN_OFF) == set(KINDS)
+
+
+@pytest.mark.parametrize("damage", TAKEN_OFF)
+def test_words_in_front_of_records_are_taken_off(damage: str):
+    checked = check_dump(Source(io.BytesIO(do(damage, whole())), "a.mon"))
+    plain = check_dump(Source(io.BytesIO(whole()), "a.mon"))
+    assert checked.bytes == plain.bytes
+    assert checked.findings.counts == plain.findings.counts | {Code.UNWRAPPED: 1}
 
 
 @pytest.mark.parametrize("code", Code, ids=lambda code: code.name)

@@ -30,12 +30,6 @@ def zstd(data: bytes) -> bytes:
     [
         pytest.param("to-ascii", marks=tries(RECOGNISE, "{} was transferred as text")),
         pytest.param("line-ends", marks=tries(RECOGNISE, "{} was transferred as text")),
-        pytest.param(
-            "record-prefixes", marks=tries(RECOGNISE, "{} has {} bytes in front of its records")
-        ),
-        pytest.param(
-            "block-prefixes", marks=tries(RECOGNISE, "{} has {} bytes in front of its records")
-        ),
     ],
 )
 def test_a_dump_that_is_transferred_again_in_binary_lands(

@@ -424,8 +424,6 @@ def test_garbage_behind_the_end_is_kept_aside(size: int, tmp_path: Path, intact:
         (["to-ascii"], "was transferred as text", "EBCDIC translated to ASCII"),
         (["line-ends"], "was transferred as text", "CR and LF"),
         (["to-ascii", "line-ends"], "was transferred as text", "EBCDIC translated to ASCII"),
-        (["record-prefixes"], "has 4 bytes in front of its records", "10 04 00 00"),
-        (["block-prefixes"], "has 8 bytes in front of its records", "60 1c 00 00 10 04 00 00"),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, list) else "",
 )
@@ -595,7 +593,8 @@ def test_the_page_says_of_every_kind_what_is_told_of_it():
         form += ":COUNT" if kind.count else ""
         (row,) = [row for row in rows if row.startswith(f"| `{form}` |")]
         told = row.split("|")[3]
-        named = {word for word in told.replace("`", " ").replace(",", " ").split() if "_" in word}
+        words = told.replace("`", " ").replace(",", " ").split()
+        named = {word for word in words if "_" in word or word == Code.UNWRAPPED.name}
         assert named - {"TOD_"} <= {code.name for code in Code}
         assert named or "refused" in told
 
@@ -638,8 +637,9 @@ def survives(data: bytes) -> None:
         with pytest.raises(DumpError):
             take_inventory(Source(io.BytesIO(data), "a.mon"))
         return
-    assert parts["size"] == len(data)
-    assert take_inventory(Source(io.BytesIO(data), "a.mon")).size == len(data)
+    source = Source(io.BytesIO(data), "a.mon")
+    assert take_inventory(source).size == parts["size"]
+    assert source.wrapping or parts["size"] == len(data)
 
 
 @few_or_many(10, 60)

@@ -55,13 +55,6 @@ def test_line_ends_behind_records_come_from_a_text_transfer(
     assert name in (error.found or "")
 
 
-@pytest.mark.parametrize("prefix", [b"\x10\x04\0\0", b"\x10\x08\0\0\x10\x04\0\0"])
-def test_record_and_block_prefixes_are_recognised(prefix: bytes, tmp_path: Path, store: Store):
-    error = refused(b"".join(prefix + f for f in FRAMES), tmp_path, store)
-
-    assert error.problem == f"odd.mon has {len(prefix)} bytes in front of its records"
-
-
 def test_a_damaged_first_control_record_costs_itself(tmp_path: Path, store: Store):
     file = tmp_path / "odd.mon"
     file.write_bytes(b"\x5a" * FRAME + DATA[FRAME:])

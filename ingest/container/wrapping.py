@@ -1,0 +1,208 @@
+"""What a transfer puts around a dump, taken off again: tar, zip, and descriptor words of z/OS.
+
+A V-format file has a record descriptor word (RDW) in front of each record, a VB file that kept its
+blocks a block descriptor word (BDW) in front of each block as well: two bytes of length, which
+counts the word itself, and two zero bytes. Trailing nulls of a record may have been stripped.
+"""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from io import RawIOBase
+from typing import IO, Protocol, cast
+
+import numpy as np
+
+from ...schemas.errors import DumpError
+from .control_records import read_control
+from .decompression import PIECE
+from .frames import FRAME, are_headers
+
+WORD = 4
+LARGEST_RECORD = FRAME + WORD
+LARGEST_BLOCK = 32760
+HEAD = 3 * FRAME
+"""How many of the first bytes tell what is around a dump."""
+
+
+class Delivered(Protocol):
+    """A stream of bytes."""
+
+    def readinto(self, target: memoryview, /) -> int:
+        """Fill `target` from its front; returns how far, 0 at the end."""
+        ...
+
+
+class Peeked:
+    """A stream whose first bytes can be looked at before they are read."""
+
+    def __init__(self, stream: Delivered) -> None:
+        self._stream = stream
+        self._head = memoryview(b"")
+
+    def peek(self, size: int) -> bytes:
+        """The first bytes, at most `size` of them; before anything else is read."""
+        head = memoryview(bytearray(size))
+        filled = 0
+        while filled < size and (got := self._stream.readinto(head[filled:])):
+            filled += got
+        self._head = head[:filled]
+        return self._head.tobytes()
+
+    def readinto(self, target: memoryview) -> int:
+        """From what was looked at, then straight from the stream."""
+        if not self._head:
+            return self._stream.readinto(target)
+        got = min(len(target), len(self._head))
+        target[:got], self._head = self._head[:got], self._head[got:]
+        return got
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` bytes; none at the end."""
+        target = bytearray(size)
+        return bytes(target[: self.readinto(memoryview(target))])
+
+
+def is_tar(head: bytes) -> bool:
+    """Whether a tar archive begins here."""
+    return head[257:262] == b"ustar"
+
+
+def tar_member(stream: Peeked, name: str) -> Iterator[bytes]:
+    """The bytes of the one file of an archive.
+
+    Raises:
+        DumpError: it holds several files, or none.
+        tarfile.TarError, EOFError: it is damaged; all before the damage has been given.
+    """
+    seen = ""
+    with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|", bufsize=PIECE) as archive:
+        for member in archive:
+            if not member.isfile():
+                continue
+            if seen:
+                raise _several(name, "tar", [seen, member.name])
+            seen, file = member.name, archive.extractfile(member)
+            while file and (piece := file.read(PIECE)):
+                yield piece
+    if not seen:
+        raise _several(name, "tar", [])
+
+
+def zip_member(file: RawIOBase | None, name: str) -> Iterator[bytes]:
+    """The bytes of the one file of an archive.
+
+    Raises:
+        DumpError: it holds several files or none, comes from a pipe, is damaged, or needs a
+            password or a method that Python lacks.
+    """
+    if file is None:
+        raise DumpError(
+            f"{name} is a zip archive, which has its list at the end",
+            effect="nothing was read",
+            remedy="give the file itself, or unpack it: unzip -p FILE.zip | cpmon ingest -",
+        )
+    try:
+        with zipfile.ZipFile(cast(IO[bytes], file)) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            if len(members) != 1:
+                raise _several(name, "zip", [member.filename for member in members])
+            with archive.open(members[0]) as opened:
+                while piece := opened.read(PIECE):
+                    yield piece
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise DumpError(
+            f"{name} cannot be unpacked", found=str(error), remedy="unpack it, and give the dump"
+        ) from None
+
+
+def _several(name: str, kind: str, members: list[str]) -> DumpError:
+    return DumpError(
+        f"{name} is a {kind} archive of {'several files' if members else 'no file'}",
+        expected="an archive of one dump",
+        found=", ".join(members[:3]) or "nothing",
+        effect="nothing was landed",
+        remedy="unpack it, and give the dumps in it",
+    )
+
+
+def descriptor_words(head: bytes) -> str:
+    """Which words stand in front of the frames: "RDW", "BDW and RDW", or none."""
+    block, first = _length(head, 0, LARGEST_BLOCK), _length(head, WORD, LARGEST_RECORD)
+    if first and block >= first + WORD and _is_frame(head[2 * WORD : WORD + first]):
+        return "BDW and RDW"
+    first = _length(head, 0, LARGEST_RECORD)
+    return "RDW" if first and _is_frame(head[WORD:first]) else ""
+
+
+def without_words(
+    stream: Peeked, *, in_blocks: bool, broken: Callable[[str], None]
+) -> Iterator[bytes]:
+    """The frames without the words in front of them, filled up to 4096 bytes.
+
+    Where the words end to fit, what follows is given as it is: the framer finds its frames.
+
+    Args:
+        in_blocks: block descriptor words stand in front of blocks. broken: told where that was.
+    """
+    waiting, base, block_end = b"", 0, 0
+    while piece := stream.read(PIECE):
+        waiting += piece
+        frames, used, block_end, is_good = _split(waiting, base, block_end, in_blocks=in_blocks)
+        if frames:
+            yield b"".join(frames)
+        waiting, base = waiting[used:], base + used
+        if not is_good:
+            broken(f"no descriptor word at stored offset 0x{base:x}")
+            yield waiting
+            yield from iter(lambda: stream.read(PIECE), b"")
+            return
+    if waiting:
+        broken(f"{len(waiting)} bytes at stored offset 0x{base:x} are no whole record")
+        yield waiting
+
+
+def _split(
+    data: bytes, base: int, block_end: int, *, in_blocks: bool
+) -> tuple[list[bytes], int, int, bool]:
+    """The whole frames at the front, the bytes they take, the end of their block, and if all fits.
+
+    Each word says where the next one is, so they are followed one by one.
+
+    Args:
+        base: stored offset of the data. block_end: where the next block begins.
+    """
+    frames, at = list[bytes](), 0
+    while True:
+        here, end = at, block_end
+        if in_blocks and base + here == end and here + WORD <= len(data):
+            block = _length(data, here, LARGEST_BLOCK)
+            if not block:
+                return frames, at, block_end, False
+            end, here = end + block, here + WORD
+        if here + WORD > len(data):
+            return frames, at, block_end, True
+        length = _length(data, here, LARGEST_RECORD)
+        if not length or (in_blocks and base + here + length > end):
+            return frames, at, block_end, False
+        if here + length > len(data):
+            return frames, at, block_end, True
+        frames.append(data[here + WORD : here + length].ljust(FRAME, b"\0"))
+        at, block_end = here + length, end
+
+
+def _length(data: bytes, at: int, most: int) -> int:
+    """The length that a word gives, itself included; 0 if it is none."""
+    length = int.from_bytes(data[at : at + 2], "big")
+    return length if WORD < length <= most and data[at + 2 : at + 4] == b"\0\0" else 0
+
+
+def _is_frame(data: bytes) -> bool:
+    """Whether this is a control record, or a frame that begins with several records."""
+    frame = np.frombuffer(data[:FRAME].ljust(FRAME, b"\0"), np.uint8)
+    if read_control(frame):
+        return True
+    is_record = bool(are_headers(frame, np.zeros(1, np.int64))[0])
+    return is_record and int.from_bytes(data[:2], "big") < len(data)

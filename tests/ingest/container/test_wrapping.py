@@ -1,0 +1,213 @@
+"""What transfers put around a dump is taken off, or refused by name; its rows are the same."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import struct
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from cpmon.ingest import Code, ingest
+from cpmon.ingest.container import source as sources
+from cpmon.ingest.container.source import Source
+from cpmon.schemas import DumpError
+from cpmon.store import Store
+from tests.dumps import FRAME, dump, fields, interval
+from tests.ingest.container.test_recognition import refused
+from tests.scenarios import CONFIG, SAMPLE
+
+DATA = dump(interval(60, CONFIG, SAMPLE), interval(120, SAMPLE), interval(180, SAMPLE))
+FRAMES = [DATA[at : at + FRAME] for at in range(0, len(DATA), FRAME)]
+
+
+def word(length: int) -> bytes:
+    return struct.pack(">HH", length, 0)
+
+
+def rdw(frames: list[bytes]) -> bytes:
+    return b"".join(word(len(frame) + 4) + frame for frame in frames)
+
+
+def stripped(frames: list[bytes]) -> list[bytes]:
+    return [frame.rstrip(b"\0") or b"\0" for frame in frames]
+
+
+def blocks(frames: list[bytes], most: int) -> bytes:
+    parts = (rdw(frames[at : at + most]) for at in range(0, len(frames), most))
+    return b"".join(word(len(part) + 4) + part for part in parts)
+
+
+def tar(*files: tuple[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        folder = tarfile.TarInfo("perf")
+        folder.type = tarfile.DIRTYPE
+        archive.addfile(folder)
+        for name, data in files:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def zipped(*files: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.mkdir("perf")
+        for name, data in files:
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+WRAPPED: dict[str, tuple[bytes, str]] = {
+    "RDW": (rdw(FRAMES), "RDW"),
+    "RDW, nulls stripped": (rdw(stripped(FRAMES)), "RDW"),
+    "BDW and RDW": (blocks(FRAMES, 6), "BDW and RDW"),
+    "BDW and RDW, a record a block": (blocks(FRAMES, 1), "BDW and RDW"),
+    "BDW and RDW, nulls stripped": (blocks(stripped(FRAMES), 3), "BDW and RDW"),
+    "tar": (tar(("perf/a.mon", DATA)), "tar"),
+    "tar in gzip": (gzip.compress(tar(("a.mon", DATA))), "tar"),
+    "RDW in tar in xz": (lzma.compress(tar(("a.mon", rdw(FRAMES)))), "RDW in tar"),
+    "zip": (zipped(("perf/a.mon", DATA)), ""),
+    "zip, stored": (zipped(("a.mon", DATA), method=zipfile.ZIP_STORED), ""),
+    "bzip2": (bz2.compress(DATA), ""),
+    "bzip2, two streams": (bz2.compress(DATA[:FRAME]) + bz2.compress(DATA[FRAME:]), ""),
+    "xz": (lzma.compress(DATA), ""),
+    "xz, two streams and padding": (
+        lzma.compress(DATA[:FRAME]) + lzma.compress(DATA[FRAME:]) + bytes(8),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("stored", "wrapping"), WRAPPED.values(), ids=WRAPPED)
+def test_what_is_around_a_dump_is_taken_off(
+    stored: bytes, wrapping: str, tmp_path: Path, store: Store
+):
+    plain, file = tmp_path / "plain.mon", tmp_path / "a.mon"
+    plain.write_bytes(DATA)
+    file.write_bytes(stored)
+    landed = ingest(file, store)
+    alone = ingest(plain, Store(tmp_path / "other", create=True))
+    for said in ("dump", "bytes", "first_tod", "intervals"):
+        assert landed.about[said] == alone.about[said]
+    rows, others = landed.about["rows"], alone.about["rows"]
+    assert {t: rows[t] for t in rows if t != "finding"} == {
+        t: others[t] for t in others if t != "finding"
+    }
+    further = landed.findings.counts.keys() - alone.findings.counts.keys()
+    assert further == ({Code.UNWRAPPED} if wrapping else set())
+    (dump,) = store.dumps()
+    folder = store.find(dump["dump"])
+    assert folder is not None
+    found = pq.ParquetFile(folder / "finding.parquet").read().to_pylist()
+    details = [row["detail"] for row in found if row["code"] == "UNWRAPPED"]
+    assert details == ([wrapping] if wrapping else [])
+
+
+@pytest.mark.parametrize("at", [5, 4100 + 1, 3 * 4100 + 2])
+def test_words_that_end_to_fit_cost_no_record_behind_them(at: int, tmp_path: Path, store: Store):
+    file, stored = tmp_path / "a.mon", bytearray(rdw(FRAMES))
+    if at > FRAME:
+        stored[at // 4100 * 4100] = 0xFF
+    else:
+        del stored[len(stored) - at :]
+    file.write_bytes(stored)
+    landed = ingest(file, store)
+    assert Code.UNWRAPPED in landed.findings.counts
+    assert Code.WORDS_BROKEN in landed.findings.counts
+    about = landed.about["bytes"]
+    assert about["size"] == sum(n for name, n in about.items() if name != "size")
+
+
+def padded(pieces: list[bytes]) -> bytes:
+    return b"".join(piece + bytes(-len(piece) % 80) for piece in pieces)
+
+
+RECORDS = [fields("useact", 60 + n, vmduser=f"U{n}") for n in range(40)]
+TAPE = b"".join(
+    struct.pack("<HH", len(f), before) + b"\xa0\0" + f
+    for f, before in zip(FRAMES, [0, *map(len, FRAMES)], strict=False)
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "what", "remedy"),
+    [
+        (b"\x7a\xc3\xc6\xc6" + bytes(8000), "a VMARC archive", "VMARC UNPK"),
+        ("VOL1CPMON1".encode("cp037") + bytes(8000), "a tape with standard labels", "MOVEFILE"),
+        ("HDR1".encode("cp037") + bytes(8000), "a tape with standard labels", "MOVEFILE"),
+        (TAPE, "an AWSTAPE image", "tape image"),
+        (
+            b"".join(word(len(record) + 4) + record for record in RECORDS),
+            "monitor records, each with a descriptor word",
+            "MONWRITE wrote",
+        ),
+        (padded(FRAMES), "a copy in records of 80 bytes", "MONWRITE wrote"),
+        (padded(RECORDS), "a copy in records of 80 bytes", "MONWRITE wrote"),
+    ],
+    ids=["vmarc", "VOL1", "HDR1", "awstape", "words", "padded frames", "padded records"],
+)
+def test_what_cannot_be_taken_off_is_named_with_what_to_do(
+    data: bytes, what: str, remedy: str, tmp_path: Path, store: Store
+):
+    error = refused(data, tmp_path, store)
+    assert error.problem == f"odd.mon is {what}"
+    assert remedy in (error.remedy or "")
+
+
+@pytest.mark.parametrize("first", [1, 2, 5, 7])
+def test_terse_is_thought_of_where_nothing_else_fits(first: int, tmp_path: Path, store: Store):
+    error = refused(bytes([first]) + b"\x91" * 9000, tmp_path, store)
+    assert "TERSE" in (error.remedy or "")
+    assert "COPYFILE" in (refused(b"\x91" * 9000, tmp_path, store).remedy or "")
+
+
+@pytest.mark.parametrize("pack", [tar, zipped])
+def test_an_archive_of_several_files_or_none_is_refused(
+    pack: Callable[..., bytes], tmp_path: Path, store: Store
+):
+    several = refused(pack(("a.mon", DATA), ("b.mon", DATA)), tmp_path, store)
+    assert "archive of several files" in several.problem
+    assert several.found == "a.mon, b.mon"
+    assert "archive of no file" in refused(pack(), tmp_path, store).problem
+
+
+def test_a_zip_from_a_pipe_asks_for_the_file():
+    stored = Source(io.BytesIO(zipped(("a.mon", DATA))), "standard input")
+    with pytest.raises(DumpError, match="list at the end"):
+        stored.readinto(memoryview(bytearray(100)))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_what_grows_without_end_is_refused(
+    pack: Callable[[bytes], bytes],
+    tmp_path: Path,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
+    error = refused(pack(DATA + bytes(64 << 20)), tmp_path, store)
+    assert error.problem == "odd.mon grows too much when it is decompressed"
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+def test_what_precedes_damage_lands(pack: Callable[[bytes], bytes], tmp_path: Path, store: Store):
+    file, half = tmp_path / "a.mon", len(FRAMES) // 2 * FRAME
+    file.write_bytes(pack(DATA[:half]) + pack(DATA[half:])[:-20])
+    landed = ingest(file, store)
+    assert Code.COMPRESSED_CUT in landed.findings.counts
+    assert landed.about["bytes"]["size"] >= half
+
+
+def test_a_zip_archive_that_was_cut_is_refused(tmp_path: Path, store: Store):
+    error = refused(zipped(("a.mon", DATA))[:-30], tmp_path, store)
+    assert error.problem == "odd.mon cannot be unpacked"
