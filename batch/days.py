@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..store.dumps.lateness import INSIDE, LATE
+from ..store.dumps.grace_period import GRACE, INSIDE
 from ..store.dumps.store import Store
 
 MAX_AHEAD = timedelta(days=1)
@@ -46,5 +46,5 @@ def dump_days(store: Store, dump: str, zone: ZoneInfo) -> DumpDays:
 def day_bounds(first: date, last: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
     """UTC bounds of the interval ends that belong to some days; a day may have 23 or 25 hours."""
     midnights = (datetime.combine(d, time.min, zone) for d in (first, last + timedelta(days=1)))
-    since, until = (midnight.astimezone(UTC) + LATE for midnight in midnights)
+    since, until = (midnight.astimezone(UTC) + GRACE for midnight in midnights)
     return since, until

@@ -172,9 +172,9 @@ def _moment(text: str) -> datetime:
 
 def _bound(text: str) -> datetime:
     """The latest end of an interval that counts to a span up to a time: CP may end it late."""
-    from ..store.dumps.lateness import LATE
+    from ..store.dumps.grace_period import GRACE
 
-    return _moment(text) + LATE
+    return _moment(text) + GRACE
 
 
 def _length(text: str) -> timedelta:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ...config.shifts import Shift
-from ...store.dumps.lateness import inside
+from ...store.dumps.grace_period import inside
 from .report_set import REPORTS
 from .report_shape import TIME, Elapsed, Latest, Level, Lines, ReportColumn, Sums, Total
 

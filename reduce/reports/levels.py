@@ -10,7 +10,7 @@ import duckdb
 
 from ...schemas import CpmonError
 from ...store.catalogue.kept_views import DAY
-from ...store.dumps.lateness import INSIDE, LATE
+from ...store.dumps.grace_period import GRACE, INSIDE
 from ..metrics.report_shape import Lines, Report
 from ..metrics.rollups import LEVELS, hours, rollup_of
 from .report_sql import Source, Span
@@ -98,7 +98,7 @@ def is_kept(con: duckdb.DuckDBPyConnection, system: str) -> bool:
 
 def _lacks_intervals(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> bool:
     """Whether days may be kept in roll-ups only; told by what is kept, however long the span is."""
-    first = (span.since - LATE).date() if span.since else date.min
+    first = (span.since - GRACE).date() if span.since else date.min
     last = (span.until - INSIDE).date() if span.until else date.max
     names = {"reduction": wanted.reduction, "system": span.system}
     found = con.execute(_COARSE, {**names, "first": first, "last": last}).fetchall()

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ...config.shifts import Shift
-from ...store.dumps.lateness import LATE
+from ...store.dumps.grace_period import GRACE
 from ..metrics.report_shape import (
     TIME,
     Elapsed,
@@ -22,7 +22,7 @@ from ..metrics.report_shape import (
 from ..metrics.rollups import bucket, count_of, sum_of, time_of
 from .shifts import shift_condition
 
-BEFORE = LATE + timedelta(milliseconds=1)
+BEFORE = GRACE + timedelta(milliseconds=1)
 """Of a span that roll-ups are asked for, the first of them begins that much earlier at most: its
 begin is the end of an interval, perhaps a late one, and is computed."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...config.shifts import Shift
-from ...store.dumps.lateness import inside
+from ...store.dumps.grace_period import inside
 
 
 def shift_condition(shift: Shift, column: str) -> tuple[str, list[Any]]:

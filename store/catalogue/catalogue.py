@@ -40,7 +40,7 @@ from .kept_views import coverage, reduction_entries, rollup_entries
 
 SCHEMAS = ("monitor", "interval", "meta", ROLLUP, LANDED)
 OWN_TEXT = (
-    *("catalogue/catalogue.py", "catalogue/kept_views.py", "dumps/lateness.py"),
+    *("catalogue/catalogue.py", "catalogue/kept_views.py", "dumps/grace_period.py"),
     *("views/views.py", "views/meta.py", "views/sources.py", "views/dictionary.py"),
     *("views/entries.py", "runs/classes.py", "runs/companions/tables.py"),
 )

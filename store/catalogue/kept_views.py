@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..dumps.lateness import inside
+from ..dumps.grace_period import inside
 from ..dumps.store import Store
 from ..results.reduced import LEVELS, ByDay, Day, Kept, docs_path
 from ..views.entries import Entry, replacing

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from ...schemas.errors import StoreError
 from .disk import replace_durably
 from .folders import DayFolder
-from .lateness import INSIDE, INSIDE_US
+from .grace_period import INSIDE, INSIDE_US
 from .store import Store
 
 FILE = "days.json"
@@ -38,7 +38,7 @@ class Held:
         folder: of the dump.
         system, dump: its names.
         begins: the first day that it can have a say in, UTC.
-        days: those that the intervals count to which it closes, as `lateness` has it.
+        days: those that the intervals count to which it closes, as `grace_period` has it.
         nominal: every interval says how long it should be, so no other dump is asked for it.
         pruned: its samples were removed; what was reduced from them stands.
     """

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from ...schemas.registry import fingerprint
 from ..dumps.days import Held, days_of
-from ..dumps.lateness import day_condition
+from ..dumps.grace_period import day_condition
 from ..dumps.store import Store
 from ..runs.classes import classes_text
 from ..runs.companions import TABLES

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from ..dumps.days import Held
-from ..dumps.lateness import LATE, day_condition
+from ..dumps.grace_period import GRACE, day_condition
 from ..views.views import text
 from .stamps import basis_of
 
@@ -32,12 +32,12 @@ class Unit:
     @property
     def first(self) -> datetime:
         """Its intervals end later than this."""
-        return datetime.combine(self.days[0], time.min) + LATE
+        return datetime.combine(self.days[0], time.min) + GRACE
 
     @property
     def last(self) -> datetime:
         """Its intervals end up to this."""
-        return datetime.combine(self.days[-1], time.min) + timedelta(days=1) + LATE
+        return datetime.combine(self.days[-1], time.min) + timedelta(days=1) + GRACE
 
     @property
     def dumps(self) -> list[Held]:

@@ -18,7 +18,7 @@ from cpmon.reduce.metrics.report_shape import Sums
 from cpmon.reduce.reports import reducing
 from cpmon.store import Store, connect
 from cpmon.store.catalogue import catalogue
-from cpmon.store.dumps import lateness
+from cpmon.store.dumps import grace_period
 from cpmon.store.results.reduced import kept
 from cpmon.store.views import relations, views
 from tests.dumps import dump, fields, interval
@@ -79,7 +79,7 @@ def macro(patch: pytest.MonkeyPatch) -> None:
 
 def grace(patch: pytest.MonkeyPatch) -> None:
     """A longer grace period for late interval ends."""
-    patch.setattr(lateness, "LATE", timedelta(seconds=2))
+    patch.setattr(grace_period, "GRACE", timedelta(seconds=2))
 
 
 def rolled(patch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Which span of time an interval counts to, though CP ends it a little late.
+"""The grace period for late interval ends, and the span of time that an interval counts to.
 
 CP stamps the end of an interval when it has written the samples: some milliseconds, or hundreds of
 them, behind the second that it was due. The interval that ends with an hour is stamped in the next
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
 
-LATE = timedelta(seconds=1)
-"""So much behind the end of a span an interval may end that counts to it."""
-INSIDE = LATE + timedelta(microseconds=1)
+GRACE = timedelta(seconds=1)
+"""Grace period for late interval ends: an interval that ends in it counts to the span before."""
+INSIDE = GRACE + timedelta(microseconds=1)
 """What is left when it is taken from the end of an interval lies in the span."""
 INSIDE_US = INSIDE // timedelta(microseconds=1)
 
@@ -23,6 +23,6 @@ def inside(end: str) -> str:
 
 def day_condition(day: date) -> str:
     """The condition that an interval counts to a day, as SQL on `interval_end`."""
-    first = datetime.combine(day, time.min) + LATE
+    first = datetime.combine(day, time.min) + GRACE
     last = first + timedelta(days=1)
     return f"interval_end > TIMESTAMP '{first}' AND interval_end <= TIMESTAMP '{last}'"
