@@ -16,6 +16,7 @@ from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import record_of
 from ...schemas.registry import tables as layout_tables
+from ...schemas.unplaced import Unplaced, unplaced
 
 PLACE = {
     "system": "System that the monitor data is from.",
@@ -74,6 +75,9 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
         if _meta(column, "type") == Type.TOD:
             columns.append(f"tod_timestamp({name(column.name)}) AS {name(column.name + '_at')}")
             docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
+    for counter in unplaced(layout) if layout else ():
+        columns.append(f"CAST(NULL AS BIGINT) AS {name(counter.name)}")
+        docs[counter.name] = _describe_unplaced(counter)
     title = (schema.metadata or {}).get(b"title", b"").decode()
     provenance = (schema.metadata or {}).get(b"provenance", b"").decode()
     said = f"{title}. Layout: {provenance}." if provenance else f"{title}."
@@ -114,6 +118,9 @@ def interval_view(layout: Layout) -> Documented:
         for bit in layout.bits_of(field):
             columns.append(name(bit.name))
             docs[bit.name] = _describe_bit(bit)
+    for counter in unplaced(layout):
+        columns.append(name(counter.name))
+        docs[counter.name] = _describe_unplaced(counter)
     partition = ", ".join(f"r.{key}" for key in keys)
     select = f"""
       WITH sampled AS (
@@ -209,6 +216,11 @@ def _bit(field: Field, bit: Field) -> str:
 def _describe_bit(bit: Field) -> str:
     said = bit.meaning or "Meaning not known"
     return f"{said}; X'{bit.code.upper()}' of {bit.of}; place {bit.provenance}."
+
+
+def _describe_unplaced(counter: Unplaced) -> str:
+    place = f"seen at {counter.since}, place not known: NULL until its page is imported"
+    return f"{counter.meaning}; {place}."
 
 
 def _before(field: Field) -> str:

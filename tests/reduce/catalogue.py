@@ -24,6 +24,7 @@ from cpmon.reduce import reductions
 from cpmon.schemas import Field, Layout, layout
 from cpmon.schemas.arrow import outer_keys
 from cpmon.schemas.field import Type
+from cpmon.schemas.unplaced import unplaced
 from cpmon.store import Store, connect
 from cpmon.store.runs.companions import TABLES
 from cpmon.store.views.template import load, save
@@ -82,6 +83,7 @@ def _empty_catalogue() -> duckdb.DuckDBPyConnection:
             for f in (*outer_keys(found), *found.columns)
             for typed in _columns(found, f, schema)
         ]
+        fields += [f"{counter.name} BIGINT" for counter in unplaced(found)]
         if found.parent:
             fields += ["entry INTEGER", "code VARCHAR"]
         seconds = ["seconds DOUBLE"] if schema == "interval" else []

@@ -35,10 +35,24 @@ def test_times_of_a_disk_are_scaled_to_all_its_ios(con: duckdb.DuckDBPyConnectio
         **{"response_ms": 24.48, "queue_length": 0.2, "busy_util": 0.0448},
         **{"starts": 600, "avoided": 120},
         **{"pending_seconds": 0.384, "disconnect_seconds": 1.536, "connect_seconds": 0.768},
-        **{"busy_seconds": 2.688, "unit_queue_seconds": 0.192, "response_seconds": 14.688},
-        **{"queued_samples": 6, "queue_samples": 30},
+        **{"active_seconds": None, "busy_seconds": 2.688, "unit_queue_seconds": 0.192},
+        **{"response_seconds": 14.688, "queued_samples": 6, "queue_samples": 30},
     }
     close(one(con, "dasd_by_activity", 1, device=0x400), want)
+
+
+def test_the_time_in_which_a_disk_alone_is_active_is_part_of_its_service(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    con.execute("UPDATE interval.ioddev SET scmdatim = 750 WHERE seconds > 0 AND rdevdev = 1024")
+    # 750 units more of the 300 timed I/Os: 0.32 ms each, of all 600 0.192 s.
+    found = one(con, "dasd_by_activity", 1, device=0x400)
+    assert found["active_seconds"] == pytest.approx(0.192)
+    assert found["service_ms"] == pytest.approx(4.48 + 0.32)
+    assert found["response_ms"] == pytest.approx(24.48 + 0.32)
+    assert found["busy_util"] == pytest.approx((2.688 + 0.192) / 60)
+    unit = one(con, "dasd_by_control_unit", 1, subsystem="001F")
+    assert unit["service_ms"] == pytest.approx((4992 + 192) / 1800)
 
 
 def test_an_idle_disk_without_a_label_has_no_times(con: duckdb.DuckDBPyConnection) -> None:

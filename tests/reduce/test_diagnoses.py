@@ -49,6 +49,13 @@ def test_the_fast_path_counts_from_5_2_on(con: duckdb.DuckDBPyConnection) -> Non
     assert "44 fast" not in by_code(con, 2)
 
 
+def test_the_counter_of_the_fast_path_itself_wins_where_records_have_it(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    con.execute("UPDATE interval.sytprp SET pfxfst44 = 300 WHERE seconds IS NOT NULL")
+    assert by_code(con, 2)["44 fast"]["diagnoses"] == 2 * 300  # calfstph: 1800 a processor
+
+
 def test_a_record_without_the_one_before_it_has_no_growth(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("UPDATE interval.prcdia SET seconds = NULL WHERE interval_end = ?", [minute(2)])
     assert by_code(con, 2)["08"]["diagnoses"] is None

@@ -60,6 +60,16 @@ def test_time_that_is_neither_busy_nor_waiting_is_suspended() -> None:
     assert found == pytest.approx((0.4,))
 
 
+def test_the_sie_rate_is_the_sum_of_all_counters_that_records_have() -> None:
+    con = lab()
+    rate = "SELECT sie_rate FROM processors_by_time WHERE interval_end = ? AND cpu = 0"
+    con.execute("UPDATE interval.sytprp SET pfxfstxc = 600, pfxfst44 = 1200")
+    assert con.execute(rate, [minute(1)]).fetchone() == ((6000 + 600 + 1200) / 60,)
+    con.execute("UPDATE interval.sytprp SET plsfppfsuccess = 60, pfxfstpx = 120, pfxfstsg = 180")
+    con.execute("UPDATE interval.sytprp SET plswrucp = 240")
+    assert con.execute(rate, [minute(1)]).fetchone() == ((6000 + 1800 + 600) / 60,)
+
+
 def test_each_processor_has_one_row_an_interval() -> None:
     count = lab().execute("SELECT count(*), count(seconds) FROM processors_by_time").fetchone()
     assert count == (6, 4)

@@ -227,6 +227,22 @@ def test_a_run_without_any_data_is_there_and_all_null() -> None:
     assert all(value is None for name, value in none.items() if name not in given)
 
 
+def test_a_volume_is_busy_with_the_ios_that_were_not_timed_too() -> None:
+    con = lab()
+    # Half of the I/Os of one volume were timed, and the disk alone was active a tenth of the time.
+    con.execute(
+        "UPDATE interval.ioddev SET scgcount = 500, scmdatim = 0.1 * seconds / 128e-6"
+        " WHERE rdevdev = 512 AND seconds > 0"
+    )
+    assert summary(con)["page_volume_busy"] == pytest.approx((2 * 0.6 + 0.2) / 2, rel=1e-5)
+
+
+def test_a_volume_whose_ios_were_not_timed_in_an_interval_counts_in_the_other() -> None:
+    con = lab()
+    con.execute("UPDATE interval.ioddev SET scgcount = 0 WHERE rdevdev = 512 AND seconds = 30")
+    assert summary(con)["page_volume_busy"] == pytest.approx((0.5 + 0.2) / 2, rel=1e-5)
+
+
 def test_a_volume_that_is_silent_is_left_out_of_the_mean() -> None:
     con = lab()
     con.execute("DELETE FROM interval.ioddev WHERE rdevdev = ?", [0x201])

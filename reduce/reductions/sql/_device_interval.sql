@@ -16,6 +16,7 @@ WITH counted AS (
          CAST(SUM(scmfptim) AS DOUBLE) * 128e-6 AS pending,
          CAST(SUM(scmddtim) AS DOUBLE) * 128e-6 AS disconnect,
          CAST(SUM(scmcntim) AS DOUBLE) * 128e-6 AS connected,
+         CAST(SUM(scmdatim) AS DOUBLE) * 128e-6 AS active_only,
          CAST(SUM(scmcqtim) AS DOUBLE) * 128e-6 AS unit_queue,
          TRY_CAST(SUM(hfctio) AS BIGINT) AS queued_samples,
          TRY_CAST(SUM(hfrdevct) AS BIGINT) AS queue_samples
@@ -35,6 +36,7 @@ scaled AS (
          pending,
          disconnect,
          connected,
+         active_only,
          unit_queue,
          queued_samples,
          queue_samples,
@@ -64,6 +66,14 @@ SELECT system,
        disconnect * untimed AS disconnect_seconds,
        -- Connected, seconds. NULL at a first sample, or if no I/O was timed.
        connected * untimed AS connect_seconds,
+       -- The device alone active, seconds (SCMDATIM). NULL at a first sample,
+       -- if no I/O was timed, or if the record ends before it.
+       active_only * untimed AS active_seconds,
+       -- What the service takes, seconds: pending, disconnected, connected and,
+       -- as far as records have it, the device alone active. NULL at a first
+       -- sample, or if no I/O was timed.
+       (pending + disconnect + connected + COALESCE(active_only, 0)) * untimed
+         AS busy_seconds,
        -- Queued in the control unit, seconds, part of the times above. NULL at
        -- a first sample, if no I/O was timed, or if the record ends before it.
        unit_queue * untimed AS unit_queue_seconds,

@@ -7,27 +7,19 @@ WITH volume AS (
   WHERE interval_end IS NOT NULL
     AND calpage > 0
   GROUP BY system, interval_end, rdevdev
-),
-activity AS (
-  SELECT system,
-         interval_end,
-         rdevdev AS device,
-         SUM(seconds) AS seconds,
-         SUM(scmfptim + scmddtim + scmcntim) * 128e-6 AS busy_seconds
-  FROM interval.ioddev
-  WHERE interval_end IS NOT NULL
-  GROUP BY system, interval_end, rdevdev
 )
 SELECT v.system,
        v.interval_end,
        -- Device number.
        v.device,
-       -- Elapsed seconds between the device's samples. NULL without a delta.
-       a.seconds,
-       -- Pending, disconnected and connected, seconds. NULL without a delta.
+       -- Elapsed seconds between the device's samples. NULL without a delta, or
+       -- if no I/O was timed.
+       CASE WHEN a.busy_seconds IS NOT NULL THEN a.seconds END AS seconds,
+       -- What the service of all its I/Os took, seconds: that of the timed ones
+       -- in proportion. NULL without a delta, or if no I/O was timed.
        a.busy_seconds
 FROM volume AS v
-LEFT JOIN activity AS a
+LEFT JOIN _device_interval AS a
   ON a.system = v.system
   AND a.interval_end = v.interval_end
   AND a.device = v.device;

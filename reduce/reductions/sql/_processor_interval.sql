@@ -16,8 +16,13 @@ WITH sampled AS (
          TRY_CAST(SUM(pfxtotwt) AS BIGINT) AS wait_tod,
          TRY_CAST(SUM(pfxspint) AS BIGINT) AS spin_tod,
          TRY_CAST(SUM(pfxspinc) AS BIGINT) AS spins,
-         TRY_CAST(SUM(pfxruncp) AS BIGINT) AS sie_entries,
-         TRY_CAST(SUM(calfstph) AS BIGINT) AS fast_entries
+         -- IBM's page of 7.3 names the seven counters that add up to the
+         -- entries into SIE. Records that lack some leave these out.
+         TRY_CAST(SUM(pfxruncp + COALESCE(plsfppfsuccess, 0)
+                      + COALESCE(pfxfstpx, 0) + COALESCE(pfxfstxc, 0)
+                      + COALESCE(pfxfstsg, 0) + COALESCE(pfxfst44, 0)
+                      + COALESCE(plswrucp, 0)) AS BIGINT) AS sie_entries,
+         TRY_CAST(SUM(COALESCE(pfxfst44, calfstph)) AS BIGINT) AS fast_entries
   FROM interval.sytprp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, pfxcpuad
@@ -49,10 +54,13 @@ SELECT s.system,
        s.spin_tod,
        -- Spins on CP locks. NULL at a first sample.
        s.spins,
-       -- Times that CP ran a user (SYTPRP_PFXRUNCP). NULL at a first sample.
+       -- Entries into SIE: PFXRUNCP, PLSFPPFSUCCESS, PFXFSTPX, PFXFSTXC,
+       -- PFXFSTSG, PFXFST44 and PLSWRUCP of SYTPRP, as far as its records have
+       -- them. NULL at a first sample.
        s.sie_entries,
-       -- Entries into guests by a fast path (SYTPRP_CALFSTPH). NULL at a first
-       -- sample.
+       -- Entries into guests by the fast path of DIAGNOSE X'44'
+       -- (SYTPRP_PFXFST44); where records lack it, by any fast path
+       -- (SYTPRP_CALFSTPH). NULL at a first sample.
        s.fast_entries
 FROM sampled AS s
 LEFT JOIN _processor_configuration AS c

@@ -18,7 +18,8 @@ SELECT system,
        TRY_CAST(SUM(spin_tod) AS BIGINT) AS spin_tod,
        -- Spins on CP locks. NULL at a first sample.
        TRY_CAST(SUM(spins) AS BIGINT) AS spins,
-       -- Entries into guests by a fast path. NULL at a first sample.
+       -- Entries into guests by the fast path of DIAGNOSE X'44', or by any
+       -- where records do not tell them apart. NULL at a first sample.
        TRY_CAST(SUM(fast_entries) AS BIGINT) AS fast_entries,
        -- Elapsed seconds of the master processor. NULL when it is not known.
        SUM(CASE WHEN is_master THEN seconds END) AS master_seconds,

@@ -6,7 +6,7 @@ SELECT system,
        AVG(seconds) AS seconds,
        -- Pages moved below the 2 GB line (PLSMVB2G). NULL at a first sample.
        TRY_CAST(SUM(plsmvb2g) AS BIGINT) AS moves_2g,
-       -- Frames taken by the stealing scan (PLSSTLFR). NULL at a first sample.
+       -- Frames stolen (PLSSTLFR). NULL at a first sample.
        TRY_CAST(SUM(plsstlfr) AS BIGINT) AS steals
 FROM interval.sytrsp
 WHERE interval_end IS NOT NULL

@@ -30,15 +30,18 @@ SELECT d.system,
        d.disconnect_seconds,
        -- Connected, seconds. NULL without timed I/Os.
        d.connect_seconds,
-       -- Pending, disconnected and connected, seconds. NULL without timed I/Os.
-       d.pending_seconds + d.disconnect_seconds + d.connect_seconds
-         AS busy_seconds,
+       -- The device alone active, seconds. NULL without timed I/Os, and where
+       -- IODDEV records end before SCMDATIM.
+       d.active_seconds,
+       -- Pending, disconnected, connected and, as far as it is known, active
+       -- alone: seconds. NULL without timed I/Os.
+       d.busy_seconds,
        -- Queued in the control unit, seconds, part of these. NULL without timed
        -- I/Os, and where IODDEV records end before SCMCQTIM.
        d.unit_queue_seconds,
        -- Busy and queued, seconds of I/Os. NULL without timed I/Os and
        -- high-frequency samples.
-       d.pending_seconds + d.disconnect_seconds + d.connect_seconds
+       d.busy_seconds
          + CAST(d.queued_samples AS DOUBLE) / nullif(d.queue_samples, 0)
          * d.seconds
          AS response_seconds,

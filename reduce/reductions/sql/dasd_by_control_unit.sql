@@ -65,7 +65,8 @@ SELECT system,
        disconnect_seconds,
        -- Connected, seconds. NULL without timed I/Os.
        connect_seconds,
-       -- Pending, disconnected and connected, seconds. NULL without timed I/Os.
+       -- Pending, disconnected, connected and, as far as it is known, active
+       -- alone: seconds. NULL without timed I/Os.
        busy_seconds,
        -- Queued in the control unit, seconds. NULL without timed I/Os, and
        -- where IODDEV records end before SCMCQTIM.

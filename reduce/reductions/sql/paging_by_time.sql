@@ -104,7 +104,7 @@ SELECT k.system,
        g.dasd_writes,
        -- Elapsed seconds of the paging records. NULL without SYTSYP deltas.
        g.seconds AS paging_seconds,
-       -- Frames taken by the stealing scan. NULL without SYTRSP deltas.
+       -- Frames stolen. NULL without SYTRSP deltas.
        r.steals,
        -- Times that the available list below 2 GB was empty. NULL without
        -- SYTRSP deltas.

@@ -29,7 +29,8 @@ SELECT -- System.
        p.spin_tod,
        -- Neither running nor waiting, TOD units. NULL without a SYTPRP delta.
        p.seconds * 4096e6 - p.busy_tod - p.wait_tod AS suspended_tod,
-       -- Times that CP ran a user. NULL without a SYTPRP delta.
+       -- Entries into SIE, as far as records count them. NULL without a SYTPRP
+       -- delta.
        p.sie_entries,
        -- Pages into and out of expanded storage. NULL without a SYTXSP delta.
        x.xstor_pages,

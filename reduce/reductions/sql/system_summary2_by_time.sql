@@ -27,7 +27,7 @@ SELECT i.system,
        p.spins,
        -- Pages moved below the 2 GB line. NULL without SYTRSP deltas.
        r.moves_2g,
-       -- Frames taken by the stealing scan. NULL without SYTRSP deltas.
+       -- Frames stolen. NULL without SYTRSP deltas.
        r.steals,
        -- Elapsed seconds of the real-storage records. NULL without SYTRSP
        -- deltas.

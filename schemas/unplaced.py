@@ -1,0 +1,36 @@
+"""Counters that IBM's pages of later releases name, and whose place is not known here.
+
+Views show them as NULL, so that a reduction can use them; a site that imports the page of its
+release gives them their place, and the layout's field then stands for them.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+from dataclasses import dataclass
+from importlib.resources import files
+
+from .layout import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A counter of record `dsect`. `since`: the first release on whose page it was seen."""
+
+    dsect: str
+    name: str
+    since: str
+    meaning: str
+
+
+def unplaced(layout: Layout) -> list[Unplaced]:
+    """The counters of a record that its layout lacks."""
+    known = {column.name for column in layout.columns}
+    return [row for row in _rows() if row.dsect == layout.name and row.name not in known]
+
+
+@functools.cache
+def _rows() -> tuple[Unplaced, ...]:
+    text = (files(__package__) / "unplaced.csv").read_text(encoding="utf-8")
+    return tuple(Unplaced(**row) for row in csv.DictReader(text.splitlines()))
