@@ -14,7 +14,6 @@ from ..model.services import Activity, entry_of
 from ..model.system import Model
 from ..numeric import F64, I64, around_one, capped, floor_int, partition
 from .sample import Sample, per_sample
-from .volume_work import volume_work
 
 SCHEDULER_LOCK, TIMER_LOCK = "SRMSLOCK", "HCPTRQLK"
 
@@ -42,37 +41,11 @@ _COLLECTED_US = 900
 
 _SPREAD = 0.06
 
-_STOLEN = 0.03
-"""Share of the dispatches for which a processor took the work from another one's queue."""
-
-_STOLEN_PLACES = 64
-
-_OTHERS_IO_PER_S = 150
-"""I/Os that another partition starts in a second of processor time."""
-
-_PER_TRANSFER = 2
-"""A message takes an instruction (or DIAGNOSE X'68') to send and one to receive."""
-
 
 @per_sample
 def processor_activity(sample: Sample) -> Activity:
     """CP's work in the interval, by processor."""
     return sample.model.activity.at(sample.interval, sample.times.cp)
-
-
-@per_sample
-def io_starts(sample: Sample) -> I64:
-    """(processors,) I/Os started in the interval."""
-    return partition(int(volume_work(sample).starts.sum()), sample.times.cp)
-
-
-def stolen_work(sample: Sample) -> I64:
-    """(processors, places of PLSSTLCT) how often each took work from the queue of another one."""
-    dispatches = processor_activity(sample).dispatches
-    count = len(dispatches)
-    sources = np.where(np.eye(count) > 0, 0.0, np.maximum(sample.times.cp, 1.0))
-    totals = floor_int(dispatches * _STOLEN) * (count > 1)
-    return np.pad(partition(totals, sources), ((0, 0), (0, _STOLEN_PLACES - count)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,24 +83,6 @@ def _by_entry(rng: np.random.Generator, weights: F64, totals: I64) -> I64:
     shares = weights / total if total else np.full(len(weights), 1 / len(weights))
     columns = np.repeat(shares[:, None], len(totals), axis=1)
     return np.ascontiguousarray(allocate_shares(rng, columns, totals).T)
-
-
-@dataclass(frozen=True, slots=True)
-class Messages:
-    """Messages sent in one interval: (processors,) that worked on them."""
-
-    iucv: I64
-    vmcf: I64
-
-
-@per_sample
-def messages_sent(sample: Sample) -> Messages:
-    """As many as there were instructions and DIAGNOSEs for them."""
-    services = service_counts(sample)
-    return Messages(
-        iucv=services.instructions[:, entry_of("prcins", "IUCV")] // _PER_TRANSFER,
-        vmcf=services.diagnoses[:, entry_of("prcdia", "68")] // _PER_TRANSFER,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,18 +196,3 @@ def _management_us(lpars: Partitions, active: int, span: int) -> I64:
     weights = 1.0 + 1.0 / np.arange(1, lpars.physical + 1)
     caps = np.full(lpars.physical, span, dtype=np.int64)
     return capped(min(wanted, max(total - active, 0)), weights, caps)
-
-
-@per_sample
-def io_work(sample: Sample) -> I64:
-    """(I/O processors,) I/Os that each started in the interval, for all partitions.
-
-    The partitions beside this one start as many as they use the processors.
-    """
-    lpars, total = sample.model.partitions, int(volume_work(sample).starts.sum())
-    if lpars.names:
-        used = dispatch_times(sample).effective
-        others = int(used.sum()) - int(used[lpars.processors(lpars.own)].sum())
-        total += round(others / 1e6 * _OTHERS_IO_PER_S)
-    count = 1 + sample.model.measurement.machine.physical_processors // 8
-    return partition(total, 1.0 / np.arange(2, count + 2))

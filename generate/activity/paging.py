@@ -22,22 +22,6 @@ def pages_moved(sample: Sample) -> Moved:
     return sample.model.flows.at(sample.interval, sample.times.cp, rng)
 
 
-@per_sample
-def frames_taken(sample: Sample) -> tuple[I64, I64]:
-    """(processors,) frames taken from the available lists below and above 2 GB."""
-    paging = pages_moved(sample)
-    share = sample.model.levels.sizes.users_above_share(sample.model.measurement.storage)
-    above = floor_int(paging.stolen * share)
-    return paging.stolen - above + paging.moved_below_2g, above
-
-
-def available_frames(sample: Sample) -> tuple[int, int]:
-    """Frames on the available lists below and above 2 GB."""
-    levels, n = sample.model.levels, sample.number
-    above = int(levels.available_above[n]) if levels.sizes.above else 0
-    return int(levels.available_below[n]), above
-
-
 def times_empty(taken: I64, available: int, seconds: int) -> I64:
     """(processors,) times that a list is found empty.
 

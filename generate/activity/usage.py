@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model.services import entry_of
 from ..numeric import F64, I64, Bool, capped, floor_int, partition, skewed
-from .dispatching import messages_sent
 from .sample import Sample, per_sample
-from .volume_work import spool_ios, user_ios
+from .volume_work import user_ios
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,29 +156,6 @@ def virtual_ios(sample: Sample) -> VirtualIos:
     load = sample.model.demand.load[k] * sample.seconds
     expected = users.ios * load[users.group] * sample.active
     return VirtualIos(*floor_int(expected + rng.random(expected.shape)))
-
-
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """What users sent and spooled in one interval, (users,): messages, pages."""
-
-    iucv: I64
-    vmcf: I64
-    spool_reads: I64
-    spool_writes: I64
-
-
-@per_sample
-def user_traffic(sample: Sample) -> Traffic:
-    """Sums are those of the system; who sends and spools most follows from the groups."""
-    users, mixes, messages = sample.model.users, sample.model.mixes, messages_sent(sample)
-    totals = [int(messages.iucv.sum()), int(messages.vmcf.sum()), *spool_ios(sample)]
-    load = sample.model.demand.load[sample.interval]
-    iucv = mixes.instructions[:, entry_of("prcins", "IUCV")] * load
-    vmcf = mixes.diagnoses[:, entry_of("prcdia", "68")] * load
-    spooling = virtual_ios(sample).unit_record + 0.01
-    weights = np.stack([iucv[users.group], vmcf[users.group], spooling, spooling])
-    return Traffic(*partition(np.array(totals), weights * sample.active))
 
 
 @per_sample

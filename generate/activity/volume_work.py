@@ -112,13 +112,6 @@ def path_use(sample: Sample) -> F64:
     return use
 
 
-def spool_ios(sample: Sample) -> tuple[int, int]:
-    """Reads and writes of the spool volumes in the interval."""
-    spool = volume_work(sample).starts[sample.model.volumes.is_spool]
-    reads = int((spool // 2).sum())
-    return reads, int(spool.sum()) - reads
-
-
 def pages_of_a_block(sample: Sample) -> float:
     """Mean over the I/Os of the interval on page volumes; over the volumes where there are none."""
     volumes, work = sample.model.volumes, volume_work(sample)

@@ -10,6 +10,7 @@ import numpy as np
 from ..activity import dispatching, guests, paging, states, transactions, usage, volume_work
 from ..activity.sample import Sample
 from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
+from ..model.services import entry_of
 from ..model.system import Model
 from ..numeric import floor_int, partition
 from ..scenario.hardware import ProcessorType
@@ -70,6 +71,7 @@ FUNCTIONS: Mapping[str, Any] = {
     "arange": np.arange,
     "bincount": np.bincount,
     "clip": np.clip,
+    "eye": np.eye,
     "flatnonzero": np.flatnonzero,
     "floor": np.floor,
     "floor_int": floor_int,
@@ -85,8 +87,10 @@ FUNCTIONS: Mapping[str, Any] = {
     "round": round,
     "uint64": np.uint64,
     "where": np.where,
+    "pad": np.pad,
     "partition": partition,
     "blocks_by_size": paging.blocks_by_size,
+    "entry_of": entry_of,
     "domain_mask": _domain_mask,
     "high_frequency_mask": _high_frequency_mask,
     "level_text": _level_text,
@@ -130,6 +134,8 @@ FUNCTIONS: Mapping[str, Any] = {
     # USETRE_CALFLAG1 of a guest's base virtual processor.
     "BASE": 0x80,
     "IO_SAMPLES_PER_S": 1000,
+    # I/Os that another partition starts in a second of processor time.
+    "OTHERS_IO_PER_S": 150,
     # Time that an I/O processor spends on starting an I/O and on presenting its end.
     "IO_US": 35.0,
     # Bytes of performance data of one device.
@@ -172,7 +178,6 @@ OF_MODEL: Mapping[str, Callable[[Model], Any]] = {
 OF_SAMPLE: Mapping[str, Callable[[Sample], Any]] = {
     "activity": dispatching.processor_activity,
     "age": lambda sample: sample.model.ages(sample.number),
-    "available": paging.available_frames,
     "classes": usage.dispatch_classes,
     "collected_tod": lambda sample: dispatching.collected_tod(sample.model, sample.number),
     "dispatch_times": dispatching.dispatch_times,
@@ -180,17 +185,13 @@ OF_SAMPLE: Mapping[str, Callable[[Sample], Any]] = {
     "ended": transactions.ended_transactions,
     "flows": lambda sample: sample.model.flows,
     "found": lambda sample: states.state_counts(sample)[0],
-    "frames_taken": paging.frames_taken,
     "held": usage.holdings,
-    "io_starts": dispatching.io_starts,
-    "io_work": dispatching.io_work,
     "ios": usage.virtual_ios,
     "k": lambda sample: sample.interval,
     "levels": lambda sample: sample.model.levels,
     "links": volume_work.minidisk_links,
     "lists": lambda sample: sample.model.lists,
     "locks": dispatching.lock_spins,
-    "messages": dispatching.messages_sent,
     "n": lambda sample: sample.number,
     "pages_of_a_block": volume_work.pages_of_a_block,
     "paging": paging.pages_moved,
@@ -202,11 +203,7 @@ OF_SAMPLE: Mapping[str, Callable[[Sample], Any]] = {
     "slots_used": lambda sample: sample.model.volumes.slots_used(
         sample.model.levels, sample.number
     ),
-    "spool_reads": lambda sample: volume_work.spool_ios(sample)[0],
-    "spool_writes": lambda sample: volume_work.spool_ios(sample)[1],
-    "stolen_work": dispatching.stolen_work,
     "times": lambda sample: sample.times,
-    "traffic": usage.user_traffic,
     "used": usage.usage,
     "work": volume_work.volume_work,
 }
