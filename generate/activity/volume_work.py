@@ -112,27 +112,6 @@ def path_use(sample: Sample) -> F64:
     return use
 
 
-def pages_of_a_block(sample: Sample) -> float:
-    """Mean over the I/Os of the interval on page volumes; over the volumes where there are none."""
-    volumes, work = sample.model.volumes, volume_work(sample)
-    if not volumes.is_page.any():
-        return 1.0
-    pages: F64 = (work.reads + work.writes)[volumes.is_page].astype(np.float64)
-    sizes = volumes.pages_per_io[volumes.is_page]
-    return float(pages.sum() / (pages / sizes).sum()) if pages.any() else float(sizes.mean())
-
-
-def minidisk_links(sample: Sample) -> I64:
-    """(volumes,) links to minidisks: those of each user who is logged on are on one volume."""
-    volumes = sample.model.volumes
-    others = np.flatnonzero(~volumes.is_cp)
-    links = np.zeros(len(volumes.devices), dtype=np.int64)
-    if len(others):
-        homes = np.flatnonzero(sample.present) % len(others)
-        links[others] = np.bincount(homes, minlength=len(others))
-    return links
-
-
 @per_sample
 def path_samples(sample: Sample) -> tuple[I64, I64]:
     """High-frequency samples of the interval that found channel paths busy.
