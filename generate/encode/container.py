@@ -142,23 +142,19 @@ _FILLED_SHARE = 4
 """CP notifies the reader of events when one of so many parts of their ring is full."""
 
 
-@dataclass(slots=True)
 class Delivery:
     """What CP puts into the monitor segment and announces to its reader, message by message.
 
     An eighth of the segment is for events. Where more of them happen in an interval than a quarter
     of that holds, they go out in parts, before the sample; the last part goes out with it.
 
-    Attributes:
+    Args:
         size: of the monitor segment in bytes.
     """
 
-    size: int
-    _segment: Segment = field(init=False)
-    _messages: int = field(default=0, init=False)
-
-    def __post_init__(self) -> None:
-        self._segment = Segment(self.size, event_size=self.size // _RING_SHARE // FRAME * FRAME)
+    def __init__(self, size: int) -> None:
+        self._segment = Segment(size, event_size=size // _RING_SHARE // FRAME * FRAME)
+        self._messages = 0
 
     def interval(
         self, blocks: Sequence[Block], events: Sequence[Block], end_tod: int
