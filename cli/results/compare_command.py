@@ -44,8 +44,9 @@ def command(
     TABLE is a shipped one or a TOML file of your own (docs/comparisons.md). csv holds one printed
     cell a line: table, run_id, row_label, value_as_printed, source_tag.
 
-    Without TABLE, --run and --base compare runs on the standard metrics, and tell for each by a
-    t-test of the intervals of both steady states whether it changed or is noise. The base run is
+    Without TABLE, --run and --base compare runs on the standard metrics, and say for each by a
+    test of the intervals of both steady states, paired by time, whether it changed, is large but
+    not proven, or within how many percent it did not change. The base run is
     by default the one that the runs name themselves. csv holds one metric a line, unrounded.
 
     \b

@@ -21,7 +21,7 @@ from .run_layout import run_layout
 from .table_layout import table_layout
 
 FORMATS = ("text", "table", "csv", "json", "jsonl", "markdown", "parquet", "html")
-UPRIGHT = 7
+UPRIGHT = 8
 """So many columns fit a sheet of paper upright; with more the page is printed across."""
 _GAP = "   "
 

@@ -1,38 +1,45 @@
 """Runs beside a base run on the standard metrics, without a spec, and which differences count.
 
-Values are those of run_summary. Whether a difference is one, and not noise, is told from the
-intervals of both steady states (`estimate.py`).
+Values are those of run_summary. Whether a difference is one, and not noise, follows from the
+intervals of both steady states (`change_test.py`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from ..metrics import Metric, compared_metrics
 from ..reductions.reductions import reduction
 from ..render.printing import Format, Printed, blank, exact, fixed, percentage, show
-from .estimate import (
+from .change_test import (
     FEWEST,
     Array,
-    Estimate,
+    Difference,
     adjusted,
-    difference_p,
     estimate,
     level,
+    paired_difference,
     ratio_samples,
+    welch_difference,
 )
-from .run_facts import RunFacts, base_and_runs, read_facts, read_samples
+from .run_facts import RunFacts, base_and_runs, pair_length, read_facts, read_intervals
+from .samples import SIGNIFICANT_P
 
 SHOWN_DIGITS = 4
 """Significant digits of a value, so that a small change can be read from what is printed."""
 MOST_DECIMALS = 6
+PAIRED = 0.9
+"""Least share of the intervals of both runs that must have a partner, if they are paired."""
+LARGE_PERCENT = 10
+"""A difference of so many percent of the base is not passed over, even if it is not proven."""
 
 _TEXT, _NUMBER, _COUNT = pa.string(), pa.float64(), pa.int64()
 LINES = pa.schema(
@@ -46,13 +53,16 @@ LINES = pa.schema(
         "value": _NUMBER,
         "difference": _NUMBER,
         "change_percent": _NUMBER,
+        "verdict": _TEXT,
         "confidence": _TEXT,
         "p": _NUMBER,
         "p_adjusted": _NUMBER,
+        "bound_percent": _NUMBER,
+        "detectable_percent": _NUMBER,
         "base_intervals": _COUNT,
         "intervals": _COUNT,
-        "base_effective": _NUMBER,
-        "effective": _NUMBER,
+        "pairs": _COUNT,
+        "degrees_of_freedom": _NUMBER,
         "reason": _TEXT,
     }.items()
 )
@@ -62,15 +72,17 @@ class Verdict(StrEnum):
     """What the intervals say about a difference."""
 
     CHANGE = "change"
-    NOISE = "noise"
-    """Chance alone would show it too often."""
+    UNPROVEN = "not proven"
+    """It is large, but chance alone would show it too often."""
+    WITHIN = "no change"
+    """None greater than a bound that is stated."""
     SAME = "same"
     """All intervals of both runs have one and the same value."""
     NONE = ""
     """Nothing, for a reason that the line names."""
 
 
-_RANKS = {Verdict.CHANGE: 0, Verdict.NOISE: 1, Verdict.SAME: 1, Verdict.NONE: 2}
+_RANKS = {verdict: rank for rank, verdict in enumerate(Verdict)} | {Verdict.SAME: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +93,12 @@ class MetricLine:
         run_id: of the run compared.
         values: of base and run, in the unit of the metric, unrounded; None if not known.
         printed: the same as printed. difference, change: of what is printed; change in percent.
-        p: how often chance alone would show the difference; p_adjusted: allowing for how many
-            metrics are compared. None where the intervals say nothing.
-        estimates: of base and run, from the intervals of their steady states.
+        samples: of the intervals of base and run, in the unit of the metric; NaN without a value.
+        test: of the difference, in the unit of the metric; None where the intervals say nothing.
+        p_adjusted: its p, allowing for how many metrics are compared.
+        bound: there is no change greater than this, percent of the base.
+        detectable: the smallest change that would probably have been found, percent of the base.
+            Both None where the base is 0.
         reason: why a cell is empty.
     """
 
@@ -93,17 +108,27 @@ class MetricLine:
     printed: tuple[Printed, Printed]
     difference: Printed
     change: Printed
-    estimates: tuple[Estimate | None, Estimate | None]
-    p: float | None = None
+    samples: tuple[Array, Array] = field(compare=False)
+    test: Difference | None = None
     p_adjusted: float | None = None
+    bound: float | None = None
+    detectable: float | None = None
     verdict: Verdict = Verdict.NONE
     reason: str = ""
 
     @property
+    def intervals(self) -> tuple[int, int]:
+        """How many intervals of base and run have a value."""
+        base, run = (int(np.count_nonzero(~np.isnan(s))) for s in self.samples)
+        return base, run
+
+    @property
     def confidence(self) -> str:
-        """`cl 99%`, `noise`, `same`, or nothing."""
+        """`cl 99%`, `not proven`, `within 2.1%`, `same`, or nothing."""
         if self.verdict is Verdict.CHANGE and self.p_adjusted is not None:
             return f"cl {level(self.p_adjusted)}%"
+        if self.verdict is Verdict.WITHIN and self.bound is not None:
+            return f"within {shown_percent(self.bound)}%"
         return str(self.verdict)
 
 
@@ -156,34 +181,48 @@ def compare_runs(
         CpmonError: a run is not in the store, is named twice or is its own base, or the base is
             not known.
     """
-    wanted = base_and_runs(con, runs, base)
-    facts = read_facts(con, wanted)
-    samples = read_samples(con, wanted)
-    first, *others = (facts[run] for run in wanted)
-    lines = [
-        _line(metric, first, other, [_estimate(metric, samples[f.run_id]) for f in (first, other)])
-        for other in others
-        for metric in compared_metrics()
-    ]
-    order = {run: n for n, run in enumerate(wanted)}
-    judged = sorted(_judged(lines), key=lambda line: (order[line.run_id], *_rank(line)))
+    order = base_and_runs(con, runs, base)
+    facts = read_facts(con, order)
+    intervals = read_intervals(con, order)
+    first, *others = (facts[run] for run in order)
+    lines = []
+    for other in others:
+        length = pair_length(intervals[first.run_id], intervals[other.run_id])
+        binned = [intervals[run.run_id].binned(length) for run in (first, other)]
+        lines += [_line(metric, first, other, binned) for metric in compared_metrics()]
+    places = {run: n for n, run in enumerate(order)}
+    judged = sorted(_judged(lines), key=lambda line: (places[line.run_id], *_rank(line)))
     return RunComparison(first, tuple(others), tuple(judged))
 
 
-def _estimate(metric: Metric, samples: Mapping[str, Array]) -> Estimate | None:
-    over, under = samples[metric.sampled], metric.denominator
-    values = ratio_samples(over, samples[under]) if under else over
-    return estimate(values * metric.multiplier)
+def difference_of_runs(base: Array, run: Array) -> Difference:
+    """The test of a difference of two runs, by pairs if nearly all intervals have a partner.
+
+    Args:
+        base, run: (intervals,) samples by time into the run; NaN where an interval has none.
+    """
+    length = max(base.size, run.size)
+    both = [np.pad(s, (0, length - s.size), constant_values=np.nan) for s in (base, run)]
+    pairs = np.count_nonzero(~np.isnan(both[0] + both[1]))
+    if pairs >= max(FEWEST, PAIRED * max(np.count_nonzero(~np.isnan(s)) for s in both)):
+        return paired_difference(*both)
+    before, after = estimate(base), estimate(run)
+    assert before and after, "callers look for samples first"
+    return welch_difference(before, after)
 
 
 def _line(
-    metric: Metric, base: RunFacts, run: RunFacts, estimates: list[Estimate | None]
+    metric: Metric, base: RunFacts, run: RunFacts, binned: Sequence[Mapping[str, Array]]
 ) -> MetricLine:
     """A line without a verdict."""
     values = base.values[metric.name], run.values[metric.name]
     absence = _absence(metric, [f for f, v in zip((base, run), values, strict=True) if v is None])
     form = Format(_decimals(metric, values))
     of_base, of_run = (show(v, form, scale=metric.scale, reason=absence) for v in values)
+    factor = metric.multiplier * metric.scale
+    samples = [
+        ratio_samples(sums[metric.sampled], sums[metric.denominator]) * factor for sums in binned
+    ]
     line = MetricLine(
         metric,
         run.run_id,
@@ -191,13 +230,17 @@ def _line(
         (of_base, of_run),
         _less(of_run, of_base, form),
         percentage(of_run, of_base),
-        (estimates[0], estimates[1]),
+        (samples[0], samples[1]),
     )
     reason = absence or _untested(line, base, run)
     if reason:
         return replace(line, reason=reason)
-    these, those = estimates
-    return replace(line, p=difference_p(these, those)) if these and those else line
+    test = difference_of_runs(*line.samples)
+    shown = float(line.difference.value or 0)
+    if metric.compared.whole and shown * test.gap < 0:
+        reason = "in the steady state alone the runs differ the other way"
+        return replace(line, reason=reason)
+    return replace(line, test=test)
 
 
 def _scaled(value: float | None, metric: Metric) -> float | None:
@@ -230,68 +273,105 @@ def _less(value: Printed, base: Printed, form: Format) -> Printed:
 
 def _untested(line: MetricLine, base: RunFacts, run: RunFacts) -> str:
     """Why the intervals say nothing about a difference; empty if they do."""
-    for facts, found in zip((base, run), line.estimates, strict=True):
-        if found is None:
+    for facts, count in zip((base, run), line.intervals, strict=True):
+        if not count:
             return f"no single interval of the steady state of {facts.run_id} has a value"
-        if found.samples < FEWEST:
+        if count < FEWEST:
             return (
-                f"{found.samples} intervals of the steady state of {facts.run_id} have a value; "
+                f"{count} intervals of the steady state of {facts.run_id} have a value; "
                 f"a statement needs {FEWEST}"
             )
-    before, after = (found.mean for found in line.estimates if found)
-    shown = float(line.difference.value or 0)
-    if line.metric.compared.whole and shown * (after - before) < 0:
-        return "in the steady state alone the runs differ the other way"
     return ""
 
 
 def _judged(lines: Sequence[MetricLine]) -> list[MetricLine]:
     """The lines with verdicts, which allow for how many there are."""
-    tested = [line for line in lines if line.p is not None]
-    chances = iter(adjusted([line.p for line in tested if line.p is not None]))
-    return [line if line.p is None else _with_verdict(line, next(chances)) for line in lines]
+    chances = adjusted([line.test.p for line in lines if line.test is not None])
+    changes = sum(level(chance) is not None for chance in chances)
+    # A further change would have to have at most this p to be one, after Benjamini and Hochberg.
+    least = SIGNIFICANT_P * min(changes + 1, len(chances)) / max(len(chances), 1)
+    given = iter(chances)
+    return [
+        line if line.test is None else _with_verdict(line, next(given), least) for line in lines
+    ]
 
 
-def _with_verdict(line: MetricLine, p_adjusted: float) -> MetricLine:
-    constant = not any(found.variance for found in line.estimates if found)
+def _with_verdict(line: MetricLine, p_adjusted: float, least: float) -> MetricLine:
+    """Args: least: greatest p that would be a change."""
+    test, base = line.test, abs(line.values[0] or 0)
+    assert test is not None
+    percent = 100 / base if base else None
+    bound = percent and test.bound() * percent
+    large = percent is None or abs(test.gap) * percent >= LARGE_PERCENT
     if level(p_adjusted) is not None:
         verdict = Verdict.CHANGE
+    elif not test.uncertainties:
+        verdict = Verdict.SAME
     else:
-        verdict = Verdict.SAME if constant else Verdict.NOISE
-    return replace(line, p_adjusted=p_adjusted, verdict=verdict)
+        verdict = Verdict.UNPROVEN if large else Verdict.WITHIN
+    detectable = percent and test.detectable(least) * percent
+    line = replace(line, p_adjusted=p_adjusted, bound=bound, detectable=detectable)
+    return replace(line, verdict=verdict)
+
+
+def shown_percent(value: float) -> str:
+    """A bound in percent, rounded up: one decimal below 10, none from 10 on."""
+    tenths = math.ceil(value * 10) / 10
+    return f"{tenths:.1f}" if tenths < 10 else f"{math.ceil(value)}"
 
 
 def _rank(line: MetricLine) -> tuple[float, ...]:
-    """Changes first, the greatest first; the others in the order of the metrics."""
-    if line.verdict is not Verdict.CHANGE:
-        return (_RANKS[line.verdict],)
+    """Changes first, then what is large, the greatest first; others in the order of the metrics."""
+    rank = _RANKS[line.verdict]
+    if line.verdict not in (Verdict.CHANGE, Verdict.UNPROVEN):
+        return (rank,)
     size = math.inf if line.change.value is None else abs(float(line.change.value))
-    return (_RANKS[line.verdict], -size)
+    return (rank, -size)
 
 
-def _notes(found: RunComparison) -> Iterable[str]:
-    tested = sum(line.p is not None for line in found.lines)
+def _notes(comparison: RunComparison) -> Iterable[str]:
+    tests = [line.test for line in comparison.lines if line.test is not None]
+    verdicts = {line.verdict for line in comparison.lines}
     yield (
-        "cl: confidence level of a two-sided t-test (Welch) of the intervals of both steady "
-        "states, which count for less the more each resembles the one before it, adjusted for "
-        f"the {tested} differences tested; noise: below 95 %."
+        "cl: confidence level of a two-sided t-test of the intervals of both steady states, paired "
+        "by their time into the run, which count for less the more each resembles the one before "
+        f"it; adjusted for the {len(tests)} differences tested."
     )
-    if any(line.verdict is Verdict.SAME for line in found.lines):
+    if Verdict.UNPROVEN in verdicts:
+        yield (
+            f"not proven: {LARGE_PERCENT} % or more, but chance alone would show it in more than "
+            "5 % of such comparisons."
+        )
+    if Verdict.WITHIN in verdicts:
+        yield "within: no change, or none that is greater than this part of the base (at 95 %)."
+    if any(line.detectable is not None for line in comparison.lines):
+        yield (
+            "Detectable: the smallest change that would have been found in four of five such "
+            "comparisons."
+        )
+    if Verdict.SAME in verdicts:
         yield "same: all intervals of both runs have one value."
-    if any(line.metric.compared.whole and line.printed[1].text for line in found.lines):
+    alone = [line for line in comparison.lines if line.test is not None and not line.test.pairs]
+    if alone:
+        metrics = ", ".join(dict.fromkeys(line.metric.title for line in alone))
+        which = "The intervals" if len(alone) == len(tests) else f"Those of {metrics}"
+        yield (
+            f"{which} have no partners in the other run: a course that both runs have in common "
+            "counts as autocorrelation, and less is found."
+        )
+    if any(line.metric.compared.whole and line.printed[1].text for line in comparison.lines):
         yield "CPU/Tx is that of the whole run, its confidence that of the steady state."
-    if any(line.metric.unit == "%" for line in found.lines):
+    if any(line.metric.unit == "%" for line in comparison.lines):
         yield "Differences of percentages are in percentage points, changes relative to the base."
-    lengths = {round(run.seconds or 0) for run in found.facts}
+    lengths = {round(run.seconds or 0) for run in comparison.facts}
     if len(lengths) > 1:
-        said = ", ".join(f"{run.run_id} {run.seconds or 0:.0f} s" for run in found.facts)
-        yield f"The steady states differ in length: {said}."
+        runs = ", ".join(f"{run.run_id} {run.seconds or 0:.0f} s" for run in comparison.facts)
+        yield f"The steady states differ in length: {runs}."
 
 
 def _row(base: RunFacts, line: MetricLine) -> dict[str, Any]:
     before, after = line.values
     difference = None if before is None or after is None else after - before
-    of_base, of_run = line.estimates
     return {
         "base_run_id": base.run_id,
         "run_id": line.run_id,
@@ -302,13 +382,16 @@ def _row(base: RunFacts, line: MetricLine) -> dict[str, Any]:
         "value": after,
         "difference": difference,
         "change_percent": _percent(difference, before),
+        "verdict": str(line.verdict) or None,
         "confidence": line.confidence or None,
-        "p": line.p,
+        "p": line.test and line.test.p,
         "p_adjusted": line.p_adjusted,
-        "base_intervals": of_base and of_base.samples,
-        "intervals": of_run and of_run.samples,
-        "base_effective": of_base and of_base.effective,
-        "effective": of_run and of_run.effective,
+        "bound_percent": line.bound,
+        "detectable_percent": line.detectable,
+        "base_intervals": line.intervals[0],
+        "intervals": line.intervals[1],
+        "pairs": line.test and line.test.pairs,
+        "degrees_of_freedom": line.test and line.test.freedom,
         "reason": line.reason or None,
     }
 

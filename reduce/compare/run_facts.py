@@ -13,7 +13,7 @@ import numpy as np
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ..metrics import compared_metrics
-from .estimate import Array
+from .change_test import Array
 
 ATTRIBUTES = ("cp_level", "users", "processors")
 
@@ -100,19 +100,52 @@ def _texts(pairs: Iterable[tuple[str, Any]]) -> dict[str, str]:
     return {key: "" if value is None else str(value) for key, value in pairs}
 
 
-def read_samples(
-    con: duckdb.DuckDBPyConnection, wanted: Sequence[str]
-) -> dict[str, dict[str, Array]]:
-    """Run -> column of _run_interval -> (intervals of its steady state,), NaN where NULL."""
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """The intervals of a steady state, in order of time.
+
+    Attributes:
+        middle, seconds: (intervals,) time of the middle since the steady state began, and length.
+        sums: column of _run_interval -> (intervals,), NaN where NULL.
+    """
+
+    middle: Array
+    seconds: Array
+    sums: Mapping[str, Array]
+
+    def binned(self, length: float) -> Mapping[str, Array]:
+        """The sums by bins of so many seconds: (bins,) each, NaN where an interval lacks a value.
+
+        The last column, "", counts the intervals of each bin.
+        """
+        places = np.floor(self.middle / length).astype(int)
+        bins = int(places.max(initial=-1)) + 1
+        counts = np.bincount(places, minlength=bins).astype(float)
+        columns = {name: np.bincount(places, sums, bins) for name, sums in self.sums.items()}
+        columns |= {"": counts}
+        return {name: np.where(counts > 0, column, np.nan) for name, column in columns.items()}
+
+
+def pair_length(base: Intervals, run: Intervals) -> float:
+    """Seconds of the bins by which two steady states are paired: the longer usual interval."""
+    return max(float(np.median(i.seconds)) if i.seconds.size else 1.0 for i in (base, run))
+
+
+def read_intervals(con: duckdb.DuckDBPyConnection, wanted: Sequence[str]) -> dict[str, Intervals]:
+    """Run -> the intervals of its steady state."""
     names = dict.fromkeys(n for m in compared_metrics() for n in (m.sampled, m.denominator) if n)
     casts = ", ".join(f"CAST({name} AS DOUBLE) AS {name}" for name in names)
-    found = con.execute(
-        f"SELECT run_id, {casts} FROM _run_interval WHERE is_steady "
-        f"AND run_id IN ({', '.join('?' for _ in wanted)}) ORDER BY run_id, interval_end",
+    rows = con.execute(
+        "SELECT run_id, CAST(epoch(interval_end) AS DOUBLE) AS _end, CAST(seconds AS DOUBLE) AS"
+        f" _seconds, {casts} FROM _run_interval WHERE is_steady"
+        f" AND run_id IN ({', '.join('?' for _ in wanted)}) ORDER BY run_id, interval_end",
         list(wanted),
     ).fetchnumpy()
-    values = {name: np.ma.filled(found[name], np.nan) for name in names}
-    return {
-        run: {name: column[found["run_id"] == run] for name, column in values.items()}
-        for run in wanted
-    }
+    return {run: _intervals(rows, rows["run_id"] == run, list(names)) for run in wanted}
+
+
+def _intervals(rows: Mapping[str, Any], mine: Any, names: Sequence[str]) -> Intervals:
+    columns = {n: np.ma.filled(rows[n], np.nan)[mine] for n in (*names, "_end", "_seconds")}
+    ends, seconds = columns.pop("_end"), columns.pop("_seconds")
+    begin = ends[0] - seconds[0] if ends.size else 0.0
+    return Intervals(ends - begin - seconds / 2, seconds, columns)

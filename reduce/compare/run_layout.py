@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from .layout import SCHEMA_VERSION, Block, Body, Layout, attribute_heading, footnote_marks
-from .run_comparison import MetricLine, RunComparison, Verdict
+from .run_comparison import MetricLine, RunComparison, Verdict, shown_percent
 
 _SECTIONS = {
     Verdict.CHANGE: "Changes",
-    Verdict.NOISE: "No change, as far as the intervals can tell",
-    Verdict.SAME: "No change, as far as the intervals can tell",
+    Verdict.UNPROVEN: "Large, but not proven",
+    Verdict.WITHIN: "No change",
+    Verdict.SAME: "No change",
     Verdict.NONE: "No statement",
 }
 
@@ -54,7 +55,7 @@ def _facts(comparison: RunComparison) -> Block:
 def _metrics(comparison: RunComparison, run: str, marks: Mapping[str, str]) -> Block:
     """The lines of a run under headings, in reading order."""
     base = comparison.base.run_id
-    head = ["Metric", "Unit", base, run, "Difference", "Change %", "Confidence"]
+    head = ["Metric", "Unit", base, run, "Difference", "Change %", "Confidence", "Detectable %"]
     sections = itertools.groupby(comparison.of(run), key=lambda line: _SECTIONS[line.verdict])
     bodies = [
         Body([_row(line, marks) for line in lines], name, changed=name == "Changes")
@@ -65,8 +66,13 @@ def _metrics(comparison: RunComparison, run: str, marks: Mapping[str, str]) -> B
 
 def _row(line: MetricLine, marks: Mapping[str, str]) -> list[str]:
     cells = (*line.printed, line.difference, line.change)
-    said = line.confidence or marks.get(line.reason, "")
-    return [line.metric.title, line.metric.unit, *(cell.text for cell in cells), said]
+    return [
+        line.metric.title,
+        line.metric.unit,
+        *(cell.text for cell in cells),
+        line.confidence or marks.get(line.reason, ""),
+        shown_percent(line.detectable) if line.detectable else "",
+    ]
 
 
 def _document(comparison: RunComparison, title: str) -> dict[str, Any]:

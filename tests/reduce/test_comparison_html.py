@@ -157,8 +157,8 @@ def test_a_table_without_ratios_and_claims_has_one_part() -> None:
 def runs() -> Iterator[RunComparison]:
     """Two runs of which one has markup in its name, and line breaks in an attribute."""
     with empty_catalogue() as con:
-        add_run(con, "A", "SA", busy=33, emulation=21, n=10)
-        add_run(con, "B", NASTY, busy=39, emulation=21.2, n=10)
+        add_run(con, "A", "SA", busy=33, emulation=21, n=12)
+        add_run(con, "B", NASTY, busy=39, emulation=21.2, n=12, first=-1)
         con.execute(
             "UPDATE meta.run SET run_id = ?, cp_level = ? WHERE run_id = 'B'", [NASTY, "4\n3"]
         )
@@ -172,10 +172,11 @@ def test_runs_have_a_table_of_facts_and_one_of_metrics(runs: RunComparison) -> N
     assert page.rows[1] == ["System", "SA", NASTY]
     start = next(n for n, row in enumerate(page.rows) if row[0] == "Metric")
     assert page.rows[start] == [
-        *("Metric", "Unit", "A", NASTY, "Difference", "Change %", "Confidence"),
+        *("Metric", "Unit", "A", NASTY, "Difference", "Change %", "Confidence", "Detectable %"),
     ]
     assert page.rows[start + 1] == ["Changes"]
-    assert page.rows[start + 2] == ["CP Util/Proc", "%", "20.00", "29.67", "9.67", "48", "cl 99%"]
+    cells = ["CP Util/Proc", "%", "20.00", "29.67", "9.67", "48", "cl 98%", "39"]
+    assert page.rows[start + 2] == cells
     assert ("class", "change") in page.attributes
     assert any(text.startswith("cl: confidence level") for text in page.text)
     reason = f"not known of A and {NASTY} without SYTSYP deltas"

@@ -1,0 +1,235 @@
+"""Whether a metric differs between two runs: a t-test of their intervals, paired by time.
+
+A rate of a run is a sum over a sum (pages over seconds), not a mean of its intervals. Its samples
+are made so that their mean is exactly that quotient: R + (over - R under) / mean(under) for
+R = sum(over) / sum(under), the linearised ratio (Cochran 1977, chapter 6).
+
+Intervals of two runs are paired by their time into the run, so that a course that both have in
+common (a ramp, the hours of a day) cancels out and is not taken for autocorrelation. With the
+samples x and y of a pair, the difference of the runs is D = mean(y - x), and its deviations are
+y - x - D s with s = (x + y) / mean(x + y): those of the relative difference, so that a run that
+does everything twice deviates nowhere, whatever its course. Each is divided by 1 - s / n, as the
+jackknife does, since a pair that holds much of the sum pulls D towards itself (Royall and
+Cumberland 1981).
+
+Successive deviations resemble each other, so n of them say less than n independent ones would.
+How much less is estimated twice, and the estimate that finds less counts:
+
+- With r, the correlation of each with the next, they count as n (1 - r) / (1 + r). The estimate of
+  r is too small by about (1 + 4 r) / n (Marriott and Pope 1954) and uncertain by
+  sqrt((1 - r^2) / n): its upper confidence limit of 90 % is taken.
+- Where they resemble each other for longer than r says, as a slow wave below much noise does, the
+  slow part is what counts: its variance is the mean square of their weights on the first cube root
+  of n cosines, whose number is the degrees of freedom (Lazarus, Lewis, Stock and Watson 2018).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .samples import SIGNIFICANT_P
+
+Array = npt.NDArray[np.float64]
+
+FEWEST = 12
+"""Below so many intervals their correlation cannot be estimated, and nothing follows from them."""
+POWER = 0.8
+"""Share of the comparisons in which a change of the detectable size is found."""
+_LIMIT = 1.28
+"""Of the normal distribution, 90 % lie below."""
+_MOST_CORRELATED = 0.99
+_LEAST_EFFECTIVE = 2.0
+_LEAST_COSINES = 2
+_MOST_LEVERAGE = 0.9
+_EXACT = 1e-9
+"""Samples that differ by no more than this part of them are the same but for binary noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """The variance of a mean or of a difference of means, and its degrees of freedom."""
+
+    variance: float
+    freedom: float
+
+    def quantile(self, share: float) -> float:
+        """The size of an error that `share` of all errors stay below."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.freedom, share)) * math.sqrt(self.variance)
+
+    def p(self, gap: float) -> float:
+        """How often chance alone would show a gap of that size: a two-sided t-test."""
+        from scipy.special import stdtr
+
+        return float(2 * stdtr(self.freedom, -abs(gap) / math.sqrt(self.variance)))
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean of samples and its uncertainty.
+
+    Attributes:
+        samples: how many there are.
+        uncertainties: by the correlation and by the slow part; none where all samples are the same.
+    """
+
+    mean: float
+    samples: int
+    uncertainties: tuple[Uncertainty, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference of two means, run less base, and its uncertainties as those of an estimate.
+
+    `pairs` is the number of pairs of intervals, 0 if they are not paired.
+    """
+
+    gap: float
+    pairs: int
+    uncertainties: tuple[Uncertainty, ...]
+
+    @property
+    def p(self) -> float:
+        """How often chance alone would show such a difference, 0..1.
+
+        Of values that never vary: 1 if they are the same, else 0.
+        """
+        return max((u.p(self.gap) for u in self.uncertainties), default=float(not self.gap))
+
+    @property
+    def freedom(self) -> float | None:
+        """Degrees of freedom of the test that counts."""
+        if not self.uncertainties:
+            return None
+        return max(self.uncertainties, key=lambda u: u.p(self.gap)).freedom
+
+    def bound(self) -> float:
+        """The farther end of the 95 % confidence interval of the gap, by its size."""
+        errors = (u.quantile(1 - SIGNIFICANT_P / 2) for u in self.uncertainties)
+        return abs(self.gap) + max(errors, default=0.0)
+
+    def detectable(self, level: float) -> float:
+        """The smallest gap that such a comparison finds with probability POWER.
+
+        Args:
+            level: greatest p that counts as found.
+        """
+        sums = (u.quantile(1 - level / 2) + u.quantile(POWER) for u in self.uncertainties)
+        return max(sums, default=0.0)
+
+
+def ratio_samples(over: Array, under: Array) -> Array:
+    """Samples whose mean is sum(over) / sum(under).
+
+    Args:
+        over, under: (intervals,); NaN where the interval has no value.
+
+    Returns:
+        (intervals,); NaN where either was, and everywhere if the divisor is 0.
+    """
+    missing = np.isnan(over) | np.isnan(under)
+    over, under = np.where(missing, np.nan, over), np.where(missing, np.nan, under)
+    divisor, count = np.nansum(under), np.count_nonzero(~missing)
+    if not divisor:
+        return np.full_like(over, np.nan)
+    quotient = np.nansum(over) / divisor
+    samples: Array = quotient + (over - quotient * under) / (divisor / count)
+    return samples
+
+
+def estimate(samples: Array) -> Estimate | None:
+    """The mean of the intervals of a steady state; None without any.
+
+    Args:
+        samples: (intervals,), in order of time; NaN where an interval has none.
+    """
+    known = samples[~np.isnan(samples)]
+    if not known.size:
+        return None
+    mean = float(known.mean())
+    same = np.ptp(known) <= _EXACT * float(np.abs(known).max())
+    return Estimate(mean, known.size, () if same else _uncertainties(samples - mean))
+
+
+def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
+    """Of the mean of samples that deviate so from it; NaN where one is missing."""
+    known = deviations[~np.isnan(deviations)]
+    count = known.size
+    variance = float(np.mean(known**2))
+    raw = float(np.nansum(deviations[1:] * deviations[:-1])) / count / variance
+    correlation = raw + (1 + 4 * raw) / count
+    if correlation > 0:
+        correlation += _LIMIT * math.sqrt(max(1 - correlation**2, 0) / count)
+    correlation = min(max(correlation, 0.0), _MOST_CORRELATED)
+    effective = max(count * (1 - correlation) / (1 + correlation), _LEAST_EFFECTIVE)
+    cosines = max(_LEAST_COSINES, round(count ** (1 / 3)))
+    phases = np.pi / count * np.outer(np.arange(1, cosines + 1), np.arange(count) + 0.5)
+    weights = np.sqrt(2) * np.cos(phases) @ known / count
+    return (
+        # The mean of the squares is too small by the variance of the mean itself.
+        Uncertainty(variance / (effective - 1), effective - 1),
+        Uncertainty(float(np.mean(weights**2)), cosines),
+    )
+
+
+def paired_difference(base: Array, run: Array) -> Difference:
+    """The difference of runs whose intervals were at the same time into the run.
+
+    Args:
+        base, run: (pairs,) samples in order of time; NaN where an interval has none.
+    """
+    gaps, sums = run - base, run + base
+    pairs = int(np.count_nonzero(~np.isnan(gaps)))
+    gap, mean = float(np.nanmean(gaps)), float(np.nanmean(sums))
+    size = float(np.nanmax(np.abs(sums)))
+    shape = sums / mean if mean else np.ones_like(sums)
+    deviations = (gaps - gap * shape) / (1 - np.minimum(shape / pairs, _MOST_LEVERAGE))
+    deviations -= np.nanmean(deviations)
+    if float(np.nanmax(np.abs(deviations))) <= _EXACT * size:
+        return Difference(gap if abs(gap) > _EXACT * size else 0.0, pairs, ())
+    return Difference(gap, pairs, _uncertainties(deviations))
+
+
+def welch_difference(base: Estimate, run: Estimate) -> Difference:
+    """The difference of runs whose intervals cannot be paired (Welch 1947)."""
+    gap = run.mean - base.mean
+    varying = [e.uncertainties for e in (base, run) if e.uncertainties]
+    if not varying:
+        same = abs(gap) <= _EXACT * max(abs(run.mean), abs(base.mean))
+        return Difference(0.0 if same else gap, 0, ())
+    return Difference(gap, 0, tuple(map(_together, zip(*varying, strict=True))))
+
+
+def _together(parts: Sequence[Uncertainty]) -> Uncertainty:
+    """The uncertainty of a difference, by those of what is subtracted."""
+    variance = sum(u.variance for u in parts)
+    return Uncertainty(variance, variance**2 / sum(u.variance**2 / u.freedom for u in parts))
+
+
+def adjusted(chances: Sequence[float]) -> list[float]:
+    """The same p values, made larger for how many they are (Benjamini and Hochberg 1995).
+
+    Of the differences whose adjusted p is at most 5 %, 5 % at most are expected to be chance;
+    with so many metrics to look at, one in twenty would be otherwise.
+    """
+    if not chances:
+        return []
+    given = np.asarray(chances, dtype=float)
+    order = np.argsort(given)[::-1]
+    shares = given[order] * given.size / np.arange(given.size, 0, -1)
+    made = np.empty_like(given)
+    made[order] = np.minimum.accumulate(np.minimum(shares, 1.0))
+    found: list[float] = made.tolist()
+    return found
+
+
+def level(chance: float) -> int | None:
+    """The confidence level in whole percent, at most 99; None where p is above 5 %."""
+    return None if chance > SIGNIFICANT_P else min(99, math.floor(100 * (1 - chance)))
