@@ -14,7 +14,7 @@ from ..options import (
     store_option,
     zone_option,
 )
-from ..output import deliver
+from ..output import deliver, say
 from ..site_settings import opened
 from ..site_settings import settings as site_settings
 
@@ -48,9 +48,11 @@ def command(
     """Look for what should not be: busy processors and volumes, looping users, lost data.
 
     For each rule and object, the episodes in which its figure was beyond the limit: first and last
-    interval, the worst value, and where in which dump the record of it stands. Formats other than
-    table carry unrounded values, times in UTC. The exit status is 3 where a rule of severity
-    warning or critical was met.
+    interval, the worst value, and where in which dump the record of it stands. A rule looks at what
+    it needs before --since, and an episode that began earlier is listed from its begin on. What
+    could not be judged, because records are missing, is named. Formats other than table carry
+    unrounded values, times in UTC. The exit status is 3 where a rule of severity warning or
+    critical was met.
 
     Rules are TOML tables; those of the store's cpmon.toml or of --rules change limits of the
     shipped ones, switch them off, or add to them.
@@ -63,7 +65,7 @@ def command(
     """
     from ...config.shifts import find_zone
     from ...reduce.rules.exceptions import exceptions
-    from ...reduce.rules.exceptions_text import render_exceptions, render_rules
+    from ...reduce.rules.exceptions_text import render_exceptions, render_rules, unknowns
     from ...reduce.rules.rule import Severity
     from ...reduce.rules.rule_file import load_rules
     from ..main import Status
@@ -80,5 +82,8 @@ def command(
             connection, known, **selection, severity=Severity(severity), settings=settings
         )
     deliver(render_exceptions(found, form, printed), output, form)
+    if form not in ("table", "text"):
+        for note in unknowns(found):
+            say(note, err=True)
     grave = found.worst is not None and found.worst is not Severity.INFO
     return Status.WARNINGS if grave else Status.DONE

@@ -17,6 +17,7 @@ from ..metrics.report_shape import Report
 from ..reductions.reductions import reduction
 from ..reports.report import ReportResult, report
 from ..rules.exceptions import Exceptions, exceptions
+from ..rules.exceptions_text import unknowns
 from .chart import CHARTS, TILES, Chart
 from .drawing import over_time, svg
 from .listing import Listing, listing, short_report
@@ -60,8 +61,8 @@ class Content:
     """Everything on a page.
 
     Attributes:
-        episodes: of exceptions, rows of `exceptions.SCHEMA`. unseen: titles of rules that had no
-            value to look at.
+        episodes: of exceptions, rows of `exceptions.SCHEMA`. unknowns: what could not be
+            judged.
         facts: settings and their values. dumps, findings: rows of the store's tables.
         thinned: length of the points of the charts; None: each interval is one.
     """
@@ -69,7 +70,7 @@ class Content:
     window: Window
     tiles: tuple[Shown, ...]
     episodes: tuple[Mapping[str, Any], ...]
-    unseen: tuple[str, ...]
+    unknowns: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     dumps: tuple[Mapping[str, Any], ...]
     findings: tuple[Mapping[str, Any], ...]
@@ -95,7 +96,7 @@ def read_content(
         window,
         tuple(shown_tiles(_for_tiles(asked), limits, zone)),
         tuple(found.table.slice(0, MOST_EPISODES).to_pylist()),
-        tuple(rule.title for rule, _ in found.unseen),
+        tuple(unknowns(found, zone)),
         tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
         tuple(_rows(con, _DUMPS, window)),
         tuple(_rows(con, _FINDINGS, window)),

@@ -1,18 +1,21 @@
 """Exceptions: episodes in which a figure was beyond the limit of a rule, and what was not known.
 
-Rules are data (`shipped.toml`, the settings of a site, a file); this module asks a
-store by each of them. Figures that are missing are no exceptions, and are told.
+Rules are data (`shipped.toml`, the settings of a site, a file); this module queries a store by each
+of them. A rule looks at what it needs before the scope, and an episode that began earlier has its
+own begin. Figures that are missing are no exceptions, and are named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...config import Settings
 from ...config.shifts import Shift
@@ -25,7 +28,7 @@ from ..metrics.report_shape import TIME
 from ..reports.shifts import shift_condition
 from .rule import Rule, Severity
 from .rule_file import load_rules
-from .rule_samples import in_turn
+from .rule_samples import LookBack, first_look, in_turn
 from .rule_sql import SQL_NEEDS, episodes_sql, values_sql
 from .scope import Coverage, Scope, coverage, scope_of
 
@@ -50,9 +53,44 @@ SCHEMA = pa.schema(
         ("record_offset", pa.int64()),
     ]
 )
-"""An episode a row. `value` is the worst of it, in `unit`, met at the end of `worst_interval`;
-`dump` and `record_offset` are the place of the record that it comes from, NULL where a rule has
-no such record. Interval ends are UTC. `limit` is NULL where meeting the rule needs none."""
+"""An episode a row, as a whole if it began before the scope. `value` is the worst of it, in `unit`,
+met at the end of `worst_interval`; `dump` and `record_offset` are the place of the record that it
+comes from, NULL where a rule has no such record. Interval ends are UTC. `limit` is NULL where
+meeting the rule needs none."""
+LONGER = timedelta(hours=8), timedelta(days=2), timedelta(days=7)
+"""How far back the begin of an episode is looked for, one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """A rule that had no value of a system in `missing` of its `measured` intervals."""
+
+    rule: Rule
+    system: str
+    missing: int
+    measured: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """A figure that was beyond the limit of a rule for some minutes, or for more than is known."""
+
+    rule: Rule
+    system: str
+    object: str
+    first: datetime
+    last: datetime
+    minutes: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a rule found: episodes as `SCHEMA`, and what it could look at."""
+
+    episodes: pa.Table
+    seen: frozenset[str]
+    lacking: tuple[Lacking, ...]
+    unjudged: tuple[Unjudged, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +101,25 @@ class Exceptions:
         table: episodes as `SCHEMA`: the worst severity first, then by time.
         rules: those that were looked at.
         unseen: those that had no value to look at, with the systems whose records are missing.
+        lacking: rules that had no value in some intervals of a system.
+        unjudged: figures beyond the limit of a rule for less time than it asks for, next to
+            intervals of which nothing is known: they may or may not be exceptions.
         coverage: the intervals that were looked at.
     """
 
     table: pa.Table
     rules: tuple[Rule, ...]
     unseen: tuple[tuple[Rule, tuple[str, ...]], ...]
+    lacking: tuple[Lacking, ...]
+    unjudged: tuple[Unjudged, ...]
     coverage: Coverage
+
+    @property
+    def earlier(self) -> int:
+        """How many episodes began before the scope."""
+        since = self.coverage.scope.since
+        first = self.table.column("first_interval")
+        return int(pc.sum(pc.less_equal(first, pa.scalar(since, first.type))).as_py() or 0)
 
     @property
     def worst(self) -> Severity | None:
@@ -132,17 +182,23 @@ def exceptions_of(
     """
     covered = coverage(con, scope, run)
     shifts = {rule.id: _shift(rule, settings) for rule in rules}
-    by_rule: dict[str, tuple[pa.Table, frozenset[str]]] = {}
-    for rule in in_turn(rules, scope, samples):
-        by_rule[rule.id] = _episodes(con, rule, scope, shifts[rule.id])
+    by_rule: dict[str, _Found] = {}
+    for rule, look_back in in_turn(rules, scope, samples):
+        by_rule[rule.id] = _episodes(con, rule, scope, shifts[rule.id], look_back)
     found = [by_rule[rule.id] for rule in rules]
     systems = _systems(con, scope)
-    missing = [tuple(name for name in systems if name not in seen) for _, seen in found]
+    missing = [tuple(name for name in systems if name not in of.seen) for of in found]
     pairs = zip(rules, missing, strict=True)
     # Where every row is an exception, no row is good news.
     unseen = tuple((rule, names) for rule, names in pairs if names and rule.limit is not None)
-    table = pa.concat_tables([SCHEMA.empty_table(), *(episodes for episodes, _ in found)])
-    return Exceptions(_sorted(table), tuple(rules), unseen, covered)
+    return Exceptions(
+        _sorted(pa.concat_tables([SCHEMA.empty_table(), *(of.episodes for of in found)])),
+        tuple(rules),
+        unseen,
+        tuple(lacking for of in found for lacking in of.lacking),
+        tuple(unjudged for of in found for unjudged in of.unjudged),
+        covered,
+    )
 
 
 def _systems(con: duckdb.DuckDBPyConnection, scope: Scope) -> list[str]:
@@ -158,21 +214,52 @@ def _shift(rule: Rule, settings: Settings) -> Shift | None:
 
 
 def _episodes(
-    con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope, shift: Shift | None
-) -> tuple[pa.Table, frozenset[str]]:
-    """The episodes of a rule as `SCHEMA`, and the systems of which it had values."""
+    con: duckdb.DuckDBPyConnection,
+    rule: Rule,
+    scope: Scope,
+    shift: Shift | None,
+    look_back: LookBack,
+) -> _Found:
+    """What a rule finds in a scope; the begin of what lasted then already is looked for."""
     of_shift, values = shift_condition(shift, TIME) if shift else ("true", [])
-    where = f"{scope.condition()} AND {of_shift}"
     try:
-        rule = _guarded(con, rule) if rule.sql else rule
-        columns = _columns(con, rule) if rule.sql else []
-        system = _only_system(con, rule) if rule.sql and "system" not in columns else None
-        sql = episodes_sql(rule, values_sql(rule, columns, system), where)
-        found = run(con, lambda: con.sql(sql, params=values).to_arrow_table())
+        ready = _guarded(con, rule) if rule.sql else rule
+        columns = _columns(con, ready) if rule.sql else []
+        system = _only_system(con, ready) if rule.sql and "system" not in columns else None
+        every, start = values_sql(ready, columns, system), first_look(rule, scope)
+        for longer in (*LONGER, None):
+            sql = episodes_sql(ready, every, scope, start, of_shift)
+            rows = run(con, partial(_arrow, con, sql, values))
+            is_cut = rule.limit is not None and pc.any(rows.column("cut")).as_py()
+            if longer is None or scope.since is None or not is_cut:
+                break
+            start = scope.since - longer
+            look_back(start)
     except duckdb.Error as error:
         key = "sql" if rule.sql else "reduction"
         raise _failed(rule, key, str(error).partition("\n\nLINE")[0]) from None
-    seen = frozenset(found.column("seen")[0].as_py() or ())
+    seen = frozenset(rows.column("seen")[0].as_py() or ())
+    lacking = rows.column("lacking")[0].as_py() or ()
+    rows = rows.filter(rows.column("system").is_valid())
+    short = rows.filter(pc.invert(rows.column("judged")))
+    of_objects = ("system", "object", "first_interval", "last_interval", "minutes")
+    return _Found(
+        _table(rule, rows.filter(rows.column("judged"))),
+        seen,
+        # SQL may well yield a value now and then.
+        tuple(
+            Lacking(rule, **part) for part in lacking if rule.reduction and part["system"] in seen
+        ),
+        tuple(Unjudged(rule, *line.values()) for line in short.select(of_objects).to_pylist()),
+    )
+
+
+def _arrow(con: duckdb.DuckDBPyConnection, sql: str, values: list[Any]) -> pa.Table:
+    return con.sql(sql, params=values).to_arrow_table()
+
+
+def _table(rule: Rule, met: pa.Table) -> pa.Table:
+    """Episodes as `SCHEMA`."""
     constant = {
         "severity": str(rule.severity),
         "rule": rule.id,
@@ -182,8 +269,7 @@ def _episodes(
         "limit": rule.limit,
         "unit": rule.unit,
     }
-    met = found.filter(found.column("system").is_valid())
-    table = pa.table(
+    return pa.table(
         [
             pa.repeat(pa.scalar(constant[f.name], f.type), met.num_rows)
             if f.name in constant
@@ -192,7 +278,6 @@ def _episodes(
         ],
         schema=SCHEMA,
     )
-    return table, seen
 
 
 def _guarded(con: duckdb.DuckDBPyConnection, rule: Rule) -> Rule:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,10 +13,12 @@ from ...schemas.printable import printable
 from ..reductions.provenance import inferred_notes
 from ..render.render import render
 from ..render.text import bullets
-from ..reports.cells import clock
-from .exceptions import Exceptions
+from ..reports.cells import UTC_ZONE, clock
+from .exceptions import Exceptions, Unjudged
 from .rule import Comparison, Rule
 
+MOST_NAMED = 3
+"""Objects that a note names."""
 _IDENTITY = 12
 """Characters of a dump's identity, as `cpmon ingest` prints it."""
 
@@ -74,8 +76,8 @@ def _text(found: Exceptions, zone: ZoneInfo) -> str:
         shown = pa.table(_columns(found, zone))
         lines += [render(shown, "table").decode().rstrip(), ""]
     else:
-        lines.append("No exceptions.")
-    lines += bullets([*_meanings(found), *_unseen(found)])
+        lines.append("No exceptions in what is known." if unknowns(found) else "No exceptions.")
+    lines += bullets([*_meanings(found), *_earlier(found), *unknowns(found, zone)])
     return "\n".join(lines) + "\n"
 
 
@@ -121,15 +123,54 @@ def _meanings(found: Exceptions) -> list[str]:
     return notes + inferred_notes(frozenset[str]().union(*(rule.tables for rule in met)))
 
 
-def _unseen(found: Exceptions) -> list[str]:
-    """Which rules could not be looked at, so that nothing found is not taken for good news."""
+def unknowns(found: Exceptions, zone: ZoneInfo = UTC_ZONE) -> list[str]:
+    """What could not be judged, so that nothing found is not taken for good news."""
     notes = []
+    is_one = bool(found.coverage.scope.system)
     for rule, systems in found.unseen:
-        of = "" if found.coverage.scope.system else f" of {', '.join(systems)}"
+        of = "" if is_one else f" of {', '.join(systems)}"
         notes.append(
             f"{rule.id}: not known, since the store has no figures for it{of} in this span."
         )
+    for part in found.lacking:
+        of = "" if is_one else f" of {part.system}"
+        notes.append(
+            f"{part.rule.id}: not known in {part.missing:,} of {part.measured:,} intervals{of}, "
+            "which have no figures for it."
+        )
+    for name in dict.fromkeys(part.rule.id for part in found.unjudged):
+        parts = [part for part in found.unjudged if part.rule.id == name]
+        notes.append(_unjudged(parts, zone, with_system=not is_one))
     return notes
+
+
+def _unjudged(parts: Sequence[Unjudged], zone: ZoneInfo, *, with_system: bool) -> str:
+    """One note for what is too short to be judged by one rule, the longest first."""
+    rule = parts[0].rule
+    named = [
+        f"{f'{part.system} ' if with_system else ''}{part.object} for {_minutes(part.minutes)}"
+        f" up to {clock(part.last, zone)}"
+        for part in sorted(parts, key=lambda part: -part.minutes)[:MOST_NAMED]
+    ]
+    more = [f"{len(parts) - MOST_NAMED} more"] if len(parts) > MOST_NAMED else []
+    return (
+        f"{rule.id}: too little data to judge figures {limit_of(rule)} next to time of which "
+        f"nothing is known; the rule asks for {_minutes(rule.for_minutes)}: "
+        f"{'; '.join([*named, *more])}."
+    )
+
+
+def _minutes(value: float) -> str:
+    text = _number(value)
+    return f"{text} minute" if text == "1" else f"{text} minutes"
+
+
+def _earlier(found: Exceptions) -> list[str]:
+    """That episodes are listed with what was before the span."""
+    if not found.earlier:
+        return []
+    noun = "episode" if found.earlier == 1 else "episodes"
+    return [f"{found.earlier:,} {noun} began before this span: First is where."]
 
 
 def _limit(row: dict[str, Any]) -> str:

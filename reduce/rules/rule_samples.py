@@ -1,4 +1,4 @@
-"""Which samples the rules of exceptions look at: most need those of their scope and no others.
+"""Which samples the rules of exceptions look at: most need those of their scope and some before.
 
 A reduction by time is the same whatever lies beyond its span and the interval before, and so is
 what the shipped rules ask. The SQL of a site may look back as far as it likes.
@@ -7,7 +7,8 @@ what the shipped rules ask. The SQL of a site may look back as far as it likes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 
 from ...store.catalogue.span_samples import SpanSamples
 from ...store.results.stamps import Basis, bases, code_of
@@ -16,23 +17,45 @@ from .rule import Rule
 from .rule_file import SHIPPED
 from .scope import Scope
 
+LookBack = Callable[[datetime], None]
+"""Shows the samples from an earlier time on, too."""
 
-def in_turn(rules: Sequence[Rule], scope: Scope, samples: SpanSamples | None) -> Iterator[Rule]:
+
+def in_turn(
+    rules: Sequence[Rule], scope: Scope, samples: SpanSamples | None
+) -> Iterator[tuple[Rule, LookBack]]:
     """All rules, those that may look at all samples first; each may be asked when it comes.
 
     Args:
-        samples: are narrowed to the scope before the others come; they stay so.
+        samples: are narrowed to the scope, and to what the rules look at before it, before the
+            others come; they stay so.
     """
     if samples is None or scope.system is None or scope.since is None or scope.until is None:
-        yield from rules
+        yield from ((rule, lambda _: None) for rule in rules)
         return
     by_name = {basis.name: basis for basis in bases(reductions())}
     near = [rule for rule in rules if _is_near(rule, by_name)]
     if len(near) < len(rules):
         samples.all()
-        yield from (rule for rule in rules if rule not in near)
-    samples.near(scope.system, scope.since, scope.until, _tables(near, by_name))
-    yield from near
+        yield from ((rule, lambda _: None) for rule in rules if rule not in near)
+    system, until, read = scope.system, scope.until, _tables(near, by_name)
+    shown = min((start for rule in near if (start := first_look(rule, scope))), default=scope.since)
+    samples.near(system, shown, until, read)
+
+    def look_back(start: datetime) -> None:
+        nonlocal shown
+        if start < shown:
+            shown = start
+            samples.near(system, shown, until, read)
+
+    yield from ((rule, look_back) for rule in near)
+
+
+def first_look(rule: Rule, scope: Scope) -> datetime | None:
+    """From when on a rule looks at first: it may need minutes before the scope."""
+    if scope.since is None or rule.limit is None:
+        return scope.since
+    return scope.since - timedelta(minutes=rule.for_minutes)
 
 
 def _is_near(rule: Rule, by_name: dict[str, Basis]) -> bool:

@@ -90,7 +90,7 @@ def test_no_exception_is_no_warning(loop: Path, cpmon: Cpmon) -> None:
     ):
         answer = cpmon("exceptions", "--store", loop, *narrowed)
         assert answer.status is Status.DONE, narrowed
-        assert "No exceptions." in answer.text
+        assert "No exceptions" in answer.text
 
 
 def test_own_rules_change_limits_and_add_to_the_shipped_ones(

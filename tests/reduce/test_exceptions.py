@@ -159,9 +159,9 @@ def test_a_run_a_system_and_a_span_limit_what_is_looked_at(
         con, "meta.run", {"run_id": "R", "system": "LAB", "since": minute(1), "until": minute(4)}
     )
     assert [row["system"] for row in met(con, busy())] == ["LAB", "OTHER"]
-    assert spans(met(con, busy(), run="R")) == [("CPU 0", minute(2), minute(4))]
+    assert spans(met(con, busy(), run="R")) == [("CPU 0", minute(1), minute(4))]
     later = minute(2).replace(tzinfo=UTC)
-    assert spans(met(con, busy(), run="R", since=later)) == [("CPU 0", minute(3), minute(4))]
+    assert spans(met(con, busy(), run="R", since=later)) == [("CPU 0", minute(1), minute(4))]
     (row,) = met(con, busy(), system="OTHER", until=minute(2))
     assert (row["system"], row["last_interval"]) == ("OTHER", minute(2))
     with pytest.raises(CpmonError) as error:
@@ -209,7 +209,7 @@ def test_a_system_without_figures_is_told_and_no_good_news(
     got = found(con, busy())
     assert [(rule.id, systems) for rule, systems in got.unseen] == [("busy", ("MUTE",))]
     text = render_exceptions(got).decode()
-    assert "No exceptions." in text
+    assert "No exceptions in what is known." in text
     assert "busy: not known, since the store has no figures for it of MUTE" in text
     assert (
         found(
@@ -315,3 +315,68 @@ def test_the_text_says_what_was_met_by_how_much_and_where(con: duckdb.DuckDBPyCo
         *("2", "97.3", "%", ">", "90", "2001-11-13", "11:02:00", "a", "0x7d0"),
     ]
     assert note == "* busy: Busy (above 90 % for 2 minutes)."
+
+
+def test_a_rule_looks_at_what_it_needs_before_the_span(con: duckdb.DuckDBPyConnection) -> None:
+    """The fault: of a loop from minute 1 to 400, the minutes 61 to 119 said "No exceptions"."""
+    intervals(con, 450)
+    shares(con, [None, *[0.95] * 400, *[0.1] * 49])
+    rule = busy(for_minutes=60.0)
+    (row,) = met(con, rule, since=minute(60), until=minute(119))
+    assert spans([row]) == [("CPU 0", minute(1), minute(119))]
+    assert (row["intervals"], row["minutes"]) == (119, 119.0)
+    # Half an hour into the loop the rule is met by none of the 89 minutes before it, but by 90.
+    (row,) = met(con, rule, since=minute(90), until=minute(91))
+    assert spans([row]) == [("CPU 0", minute(1), minute(91))]
+    text = render_exceptions(found(con, rule, since=minute(90), until=minute(91))).decode()
+    assert "1 episode began before this span" in text
+    assert met(con, rule, since=minute(400), until=minute(449)) == []
+
+
+def test_what_is_too_short_to_be_judged_at_the_end_of_the_data_is_named(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    intervals(con, 31)
+    shares(con, [None, *[0.1] * 10, *[0.95] * 20])
+    shares(con, [None, *[0.1] * 10, *[0.95] * 10, *[0.1] * 10], cpu=1)
+    rule = busy(for_minutes=60.0)
+    result = found(con, rule)
+    assert result.table.num_rows == 0
+    # Processor 1 came to rest again after 10 minutes: that is known.
+    assert [(u.object, u.first, u.last, u.minutes) for u in result.unjudged] == [
+        ("CPU 0", minute(11), minute(30), 20.0)
+    ]
+    text = " ".join(render_exceptions(result).decode().split())
+    assert "No exceptions in what is known." in text
+    assert "busy: too little data to judge figures above 90 %" in text
+    assert (
+        "the rule asks for 60 minutes: LAB CPU 0 for 20 minutes up to 2001-11-13 10:30:00." in text
+    )
+
+
+def test_what_borders_on_a_gap_may_have_lasted_longer(con: duckdb.DuckDBPyConnection) -> None:
+    intervals(con, 30, gaps=(10,))
+    shares(con, [None, *[0.1] * 9, *[0.95] * 5, *[0.1] * 5, *[0.95] * 5, *[0.1] * 5])
+    (unjudged,) = found(con, busy(for_minutes=6.0)).unjudged
+    # How long the first interval behind a gap lasted is not known.
+    assert (unjudged.first, unjudged.last, unjudged.minutes) == (minute(10), minute(14), 4.0)
+
+
+def test_intervals_without_figures_are_named(con: duckdb.DuckDBPyConnection) -> None:
+    intervals(con, 11)
+    shares(con, [None, 0.1, 0.95, None, None, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
+    result = found(con, busy(for_minutes=2.0))
+    assert [(part.system, part.missing, part.measured) for part in result.lacking] == [
+        ("LAB", 2, 10)
+    ]
+    assert [(u.first, u.minutes) for u in result.unjudged] == [(minute(2), 1.0)]
+    text = " ".join(render_exceptions(result).decode().split())
+    assert "busy: not known in 2 of 10 intervals of LAB, which have no figures for it." in text
+    assert found(con, busy(), since=minute(5)).lacking == ()
+
+
+def test_what_has_too_little_to_be_looked_at_is_known(con: duckdb.DuckDBPyConnection) -> None:
+    intervals(con, 4)
+    shares(con, [None, 0.95, 0.2, 0.95])
+    least = {"busy_tod": 30 * 4096e6}
+    assert found(con, busy(least=least)).lacking == ()

@@ -289,7 +289,7 @@ def test_names_from_data_are_escaped_wherever_they_stand(window: Window):
                 "unit": STRANGE,
             },
         ),
-        unseen=(STRANGE,),
+        unknowns=(STRANGE,),
     )
     assert "<b>" not in re.sub(r"<b>(?:info)</b>", "", text)
     assert text.count("&lt;b&gt;&amp;") >= 10
