@@ -20,7 +20,7 @@ from cpmon.generate import load_scenario
 from cpmon.generate.model.demand import Demand
 from cpmon.generate.model.measurement import Measurement
 from cpmon.generate.model.population import Population
-from cpmon.generate.model.timeline import Timeline
+from cpmon.generate.model.timeline import Allocation, Timeline
 from cpmon.reduce.compare.change_test import Array, adjusted
 from cpmon.reduce.compare.run_comparison import difference_of_runs
 from cpmon.reduce.compare.samples import SIGNIFICANT_P
@@ -42,8 +42,8 @@ class SimulatedRun:
 
     def __init__(self, seed: int, intervals: int) -> None:
         measurement = Measurement(SCENARIO, "LAB", intervals, seed)
-        timeline = Timeline(measurement)
-        self.demand = Demand(measurement, timeline, Population(measurement))
+        allocation = Allocation(measurement, Timeline(measurement))
+        self.demand = Demand(allocation, Population(measurement))
         self._groups = [group.name for group in measurement.groups]
         self._steps = np.random.default_rng([SEED, seed]).normal(size=intervals)
 
