@@ -83,8 +83,8 @@ class Completer:
     @functools.cached_property
     def _fields(self) -> list[str]:
         rows = self._connection.sql(
-            "SELECT DISTINCT unnest([column_name, table_name || '.' || column_name])"
-            " FROM meta.dictionary WHERE column_name IS NOT NULL"
+            "SELECT DISTINCT unnest([name, table_name || '.' || name])"
+            " FROM meta.dictionary WHERE name IS NOT NULL"
         ).fetchall()
         return [str(field) for (field,) in rows]
 

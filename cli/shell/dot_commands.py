@@ -42,10 +42,10 @@ QUALIFY schema_name || '.' || table_name = min(schema_name || '.' || table_name)
 ORDER BY column_index"""
 
 FIELDS = """
-SELECT table_name AS "table", column_name AS "column", domain, record, "offset", length, type, role,
-  unit, code, provenance, meaning
+SELECT table_name AS "table", name AS "field", column_name AS "column", domain, record, "offset",
+  length, type, role, unit, code, provenance, meaning
 FROM meta.dictionary
-WHERE lower(column_name) = $column AND ($table = '' OR lower(table_name) = $table)
+WHERE lower(name) = $column AND ($table = '' OR lower(table_name) = $table)
 ORDER BY ALL"""
 
 OTHERS = """
@@ -106,7 +106,7 @@ def _explain(session: Session, words: Words) -> None:
     values = {"column": column, "table": table}
     found = _ask(session, FIELDS, **values) + _ask(session, OTHERS, **values)
     if not found:
-        columns = _known(session, "column_name", "meta.dictionary WHERE column_name IS NOT NULL")
+        columns = _known(session, "name", "meta.dictionary WHERE name IS NOT NULL")
         raise _no("field", words[0], columns, column)
 
 

@@ -260,14 +260,14 @@ def dictionary(text: str | None, form: str, output: Path | None) -> None:
     if form == "html":
         deliver(page(found).encode(), output, form)
         return
-    brief = ("table_name", "column_name", "offset", "length", "type", "role", "unit", "meaning")
+    brief = ("table_name", "name", "offset", "length", "type", "role", "unit", "meaning")
     if form in PLAIN:
         found = [{k: row[k] for k in brief} | {"title": row["title"]} for row in found]
     deliver(rows_as(found, form), output, form)
 
 
 def _has(row: dict[str, object], text: str) -> bool:
-    words = ("table_name", "column_name", "record_name", "title", "code", "meaning")
+    words = ("table_name", "name", "record_name", "title", "code", "meaning")
     return any(text in str(row[word] or "").lower() for word in words)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from ...schemas.arrow import CODE
 from ...schemas.field import Field
 from ...schemas.registry import by_record, records
 from .views import name, text
@@ -12,6 +13,10 @@ from .views import name, text
 COLUMNS = {
     "table_name": ("VARCHAR", "Table that the field lands in; NULL of a record without a layout."),
     "column_name": (
+        "VARCHAR",
+        "Column of the table that has it: its own, or `code`; NULL of a record without a layout.",
+    ),
+    "name": (
         "VARCHAR",
         "IBM's name in lower case, without the prefix; NULL of a record without a layout.",
     ),
@@ -44,14 +49,15 @@ def rows() -> Iterator[dict[str, object]]:
     own = by_record()
     for said in records():
         layout = own.get((int(said["domain"]), int(said["record"])))
-        if layout is None or not layout.columns:
+        if layout is None or not any(table.columns for table in layout.tables()):
             yield _record(said) | {"table_name": layout.name if layout else None}
             continue
         for table in layout.tables():
             for field in (*table.columns, *table.bits):
                 yield _row(said, table.name, field)
             for group in table.groups:
-                yield from (_row(said, group.entry.name, label) for label in group.labels)
+                for label in group.labels:
+                    yield _row(said, group.entry.name, label) | {"column_name": CODE.name}
 
 
 def create_sql() -> str:
@@ -83,6 +89,7 @@ def _row(said: dict[str, str], table: str, field: Field) -> dict[str, object]:
     return _record(said) | {
         "table_name": table,
         "column_name": field.name,
+        "name": field.name,
         "offset": field.offset,
         "length": field.length or None,
         **{word: getattr(field, word) or None for word in texts},

@@ -10,7 +10,7 @@ from string import Template
 
 Row = dict[str, object]
 
-CELLS = ("column_name", "offset", "length", "type", "role", "unit", "since", "until", "provenance")
+CELLS = ("name", "offset", "length", "type", "role", "unit", "since", "until", "provenance")
 HEADINGS = ("field", "at", "bytes", "type", "role", "unit", "since", "until", "source", "meaning")
 
 
