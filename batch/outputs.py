@@ -14,7 +14,7 @@ from ..reduce.compare.comparison_table import compare
 from ..reduce.compare.rendering import render_comparison
 from ..reduce.compare.spec_file import load_spec
 from ..reduce.reports.report import report
-from ..reduce.reports.report_text import render_report
+from ..reduce.reports.report_text import render_reports
 from ..reduce.rules.exceptions import exceptions
 from ..reduce.rules.exceptions_text import render_exceptions
 from ..schemas.errors import CpmonError
@@ -94,18 +94,21 @@ class OutputWriter:
         con, settings, zone = self.con, self.settings, self.settings.zone(system)
         since, until = day_bounds(day, day, find_zone(zone))
         if output.kind == "report":
-            rows = report(
-                con,
-                output.name,
-                system=system,
-                since=since,
-                until=until,
-                top=output.top,
-                shift=output.shift,
-                zone=zone,
-                settings=settings,
-            )
-            return [(path, render_report(rows, output.form))]
+            reports = [
+                report(
+                    con,
+                    name,
+                    system=system,
+                    since=since,
+                    until=until,
+                    top=output.top,
+                    shift=output.shift,
+                    zone=zone,
+                    settings=settings,
+                )
+                for name in output.names
+            ]
+            return [(path, render_reports(reports, output.form))]
         if output.kind == "exceptions":
             matches = exceptions(con, system=system, since=since, until=until, settings=settings)
             return [(path, render_exceptions(matches, output.form, zone))]

@@ -21,7 +21,7 @@ from ..reduce.reports.report import find_report
 from ..reduce.rules.rule_file import load_rules as load_exception_rules
 from ..reduce.validation import load_rules as load_validation_rules
 from ..schemas.errors import CpmonError
-from ..schemas.formats import FORMATS
+from ..schemas.formats import FORMATS, format_of_file
 from ..schemas.lookup import unknown
 from ..schemas.registry import tables
 from ..store.results.retention import retention
@@ -49,19 +49,25 @@ class Output:
     """A file that is written for each system and day that changed.
 
     Attributes:
-        kind: one of `KINDS`. name: of the report or table; empty for the others.
+        kind: one of `KINDS`. names: of the report or table, or of reports in an XLSX file, which
+            has a sheet for each; none for the others.
         path: pattern of the file (`output_path`); of a folder for pages.
         form: format. systems: only of these; empty: of all.
         top, shift: as the options of `cpmon report`.
     """
 
     kind: str
-    name: str
+    names: tuple[str, ...]
     path: Path
     form: str = "table"
     systems: tuple[str, ...] = ()
     top: int | None = None
     shift: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The names in one word."""
+        return "+".join(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +169,7 @@ def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output
     if not names:
         raise invalid(kind, "true" if kind in FLAGS else f"a {kind}", getattr(table, kind))
     forms = ("html",) if kind == "pages" else (*FORMATS, "html") if kind == "table" else FORMATS
-    form = table.form or forms[0]
+    form = table.form or format_of_file(table.path, forms) or forms[0]
     if form not in forms:
         raise invalid("format", ", ".join(forms), form)
     for name in ("top", "shift"):
@@ -171,10 +177,13 @@ def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output
             raise invalid(name, "nothing: only reports have it", getattr(table, name))
     marks = ("date",) if kind == "table" else ("date", "system")
     check_path(table.path, settings.place(f"{key}.path"), (*marks, "name"))
+    parts: list[tuple[str, ...]] = [(name,) for name in names]
     if len(names) > 1 and "{name}" not in str(table.path):
-        raise invalid("path", "a path with {name}, as several are written", str(table.path))
+        if form != "xlsx" or kind != "report":
+            raise invalid("path", "a path with {name}, as several are written", str(table.path))
+        parts = [names]
     path, top = table.path.absolute(), table.top or None
-    return [Output(kind, name, path, form, table.systems, top, table.shift) for name in names]
+    return [Output(kind, part, path, form, table.systems, top, table.shift) for part in parts]
 
 
 def _names(setting: tuple[str, ...] | bool, kind: str) -> tuple[str, ...]:

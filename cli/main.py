@@ -70,8 +70,19 @@ WITH_PANDAS = ("validate", "batch")
 """Commands that need pandas: it comes with Great Expectations."""
 
 
+class ClosedPipe(Exception):
+    """Nobody reads the output any more. click would end a program with status 1 for it."""
+
+
 class Commands(click.Group):
     """Subcommands that are imported only when they run: help must answer at once."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(context)
+        except BrokenPipeError:
+            raise ClosedPipe from None
 
     def list_commands(self, _context: click.Context) -> list[str]:
         """Names, in the order of a first session."""
@@ -139,7 +150,7 @@ def run(arguments: list[str]) -> Status:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return Status.INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, ClosedPipe):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.DONE
     except Exception as error:  # noqa: BLE001 - the last resort: what went wrong, and the status

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import click
 
-from ..schemas.formats import FORMATS
+from ..schemas.formats import FORMATS, format_of_file
 from .site_settings import CONFIG, FLAGS, command_name, settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -97,15 +97,16 @@ def limit_options(command: Command) -> Command:
 
 
 def usual_format(context: click.Context, option: click.Parameter, form: str) -> str:
-    """What --format says, or else the settings of a command that reads a store."""
-    given = context.get_parameter_source(option.name or "")
-    if context.resilient_parsing or "store" not in context.params:
+    """What --format says; else the name of -o, or the settings of a command that reads a store."""
+    source = context.get_parameter_source(option.name or "")
+    if context.resilient_parsing or source is not click.core.ParameterSource.DEFAULT:
         return form
-    if given is not click.core.ParameterSource.DEFAULT:
-        return form
+    choices = option.type.choices if isinstance(option.type, click.Choice) else ()
+    by_name = format_of_file(context.params.get("output"), choices)
+    if by_name or "store" not in context.params:
+        return by_name or form
     usual = settings().format_of(command_name(context))
-    allowed = option.type.choices if isinstance(option.type, click.Choice) else ()
-    return usual if usual and usual in allowed else form
+    return usual if usual and usual in choices else form
 
 
 dump_arguments = click.argument(
@@ -224,8 +225,9 @@ output_option = click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
+    is_eager=True,  # its name may say the format
     metavar="FILE",
-    help="Write there instead of standard output (- is standard output).",
+    help="Write there instead of standard output (-), in the format that .csv, .xlsx ... say.",
 )
 
 

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from ..schemas.atomic import replacing
 from ..schemas.errors import CpmonError
+from ..schemas.formats import BINARY
 from ..schemas.printable import printable
 
 FOR_PEOPLE = ("table", "text", "markdown")
 
 
-def deliver(data: bytes, output: Path | None, form: str) -> None:
-    """Print a result, or write it beside the file and rename it.
+def deliver(data: bytes | Iterable[bytes], output: Path | None, form: str) -> None:
+    """Print a result, or write it beside the file and rename it; parts of it as they come.
 
     Control characters in names reach neither a terminal nor what is meant for people.
 
     Raises:
-        CpmonError: Parquet would go to a terminal, or the file cannot be written.
+        CpmonError: a binary format would go to a terminal, or the file cannot be written.
     """
-    if form in FOR_PEOPLE or (output is None and form != "parquet" and sys.stdout.isatty()):
-        data = printable(data.decode(errors="replace")).encode()
-    if output is None or str(output) == "-":
-        if form == "parquet" and sys.stdout.isatty():
-            raise CpmonError("Parquet is not for a terminal", remedy="name a file with -o")
-        stream = sys.stdout.buffer
-        stream.write(data)
-        stream.flush()
+    parts = [data] if isinstance(data, bytes) else data
+    is_printed = output is None or str(output) == "-"
+    to_terminal = is_printed and sys.stdout.isatty()
+    if to_terminal and form in BINARY:
+        raise CpmonError(f"{BINARY[form]} is not for a terminal", remedy="name a file with -o")
+    if form in FOR_PEOPLE or to_terminal:
+        parts = (printable(part.decode(errors="replace")).encode() for part in parts)
+    if not is_printed:
+        write_file(cast("Path", output), parts)
         return
-    write_file(output, data)
+    for part in parts:
+        sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
 
 
 def read_input() -> str:
@@ -71,16 +75,17 @@ def written_to(place: Path) -> Iterator[None]:
         ) from None
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file so that readers see the old or the new one.
+def write_file(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Write a file, in parts if they come so; readers see the old or the new one.
 
     Raises:
         CpmonError: it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as part:
-            part.write_bytes(data)
+        with replacing(path) as file, file.open("wb") as stream:
+            for part in [data] if isinstance(data, bytes) else data:
+                stream.write(part)
     except OSError as error:
         raise CpmonError(f"{path} cannot be written: {error.strerror}") from None
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from ..schemas.formats import FORMATS
 from ..schemas.lookup import unknown
 from .batch import BatchSettings, InboxSettings, OutputSettings
 from .document import Document, Table
@@ -21,7 +22,7 @@ VARIABLE = "CPMON_CONFIG"
 DEFAULT = "default"
 MOST_THREADS = 1024
 
-Format = Literal["table", "text", "csv", "json", "jsonl", "markdown", "parquet"]
+Format: Any = Literal[FORMATS]
 WITH_FORMAT = (
     *("query", "shell", "report", "exceptions", "compare", "runs", "classes", "store", "validate"),
 )

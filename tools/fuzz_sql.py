@@ -19,7 +19,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cpmon.cli.asking import ask
+import pyarrow as pa
+
+from cpmon.cli.answers import ask
 from cpmon.reduce import reductions
 from cpmon.schemas.errors import CpmonError
 from cpmon.store import Store, connect
@@ -213,7 +215,7 @@ class Fuzzer:
             for number in numbers:
                 text = self.text(number)
                 try:
-                    answer = ask(connection, text)
+                    answer = pa.concat_tables(ask(connection, text))
                 except CpmonError as error:
                     self.counts[error.problem.partition(":")[0]] += 1
                 else:

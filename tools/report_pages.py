@@ -45,7 +45,7 @@ INTRODUCTION = """\
 | `--top N` | reports of objects: only the greatest |
 | `--user`, `--device`, `--cpu` | follows one object; reports of objects then have lines by time |
 | `--tz ZONE` | time zone of the printed times |
-| `--format`, `-o` | text, or the unrounded values as CSV, JSON, Parquet, Markdown |
+| `--format`, `-o` | text, or the unrounded values as CSV, JSON, Parquet, Markdown, XLSX |
 
 Every figure of a line, of the mean line and of a line over several intervals is computed from
 sums: growth over elapsed seconds, never a mean of means. A level is the mean of the samples. What

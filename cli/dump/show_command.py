@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...schemas.formats import BINARY
 from ..options import MOMENT, OFFSET, output_options, pairs, release_option
 from ..output import deliver
 from .dump_output import container_option
@@ -102,9 +103,9 @@ def command(
         if follow and output is None and sys.stdout.isatty():
             click.echo_via_pager(chunks)
             return
-        _write((chunk.encode() for chunk in chunks), output, form)
+        deliver((chunk.encode() for chunk in chunks), output, form)
     else:
-        _write(_machine(found, name, form), output, form)
+        deliver(_machine(found, name, form), output, form)
 
 
 def _explained(
@@ -179,7 +180,7 @@ def _machine(found: Iterable[Explained], dump: str, form: str) -> Iterator[bytes
             yield (",\n" if number else "").encode()
             yield json.dumps(document(picked, lines, dump), indent=1).encode()
         yield b"]\n"
-    elif form == "parquet":
+    elif form in BINARY:
         yield render(pa.concat_tables(rows(p, lines, dump) for p, lines in found), form)
     elif form == "markdown":
         for picked, lines in found:
@@ -189,15 +190,6 @@ def _machine(found: Iterable[Explained], dump: str, form: str) -> Iterator[bytes
         for number, (picked, lines) in enumerate(found):
             text = render(rows(picked, lines, dump), form)
             yield text.partition(b"\n")[2] if form == "csv" and number else text
-
-
-def _write(chunks: Iterable[bytes], output: Path | None, form: str) -> None:
-    """Each record as soon as it is there, or all of them to a file."""
-    if output is not None or form == "parquet":
-        deliver(b"".join(chunks), output, form)
-        return
-    for chunk in chunks:
-        deliver(chunk, None, form)
 
 
 def _paint(output: Path | None) -> Callable[[str, str], str]:

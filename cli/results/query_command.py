@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ..asking import ask
+from ..answers import ask
 from ..options import limit_options, listing_option, output_options, pairs, store_option
 from ..output import deliver, read_input
 from ..site_settings import opened
@@ -62,7 +62,10 @@ def command(
       cpmon query --file my.sql --store perf/ --format parquet -o my.parquet
     """
     sql, values = _question(question, file, params)
-    deliver(_answer(store, sql, values, form), output, form)
+    from ...reduce.render.render import render_parts
+
+    with opened(store) as connection:
+        deliver(render_parts(ask(connection, sql, values), form), output, form)
 
 
 def _question(
@@ -88,10 +91,3 @@ def _question(
         raise click.UsageError(f"{file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise click.UsageError(f"{file} is no text in UTF-8") from None
-
-
-def _answer(store: Path, sql: str, values: dict[str, Any], form: str) -> bytes:
-    from ...reduce.render.render import render
-
-    with opened(store) as connection:
-        return render(ask(connection, sql, values), form)

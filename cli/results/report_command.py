@@ -34,7 +34,7 @@ def _reports() -> Iterator[str]:
 
 
 @click.command("report")
-@click.argument("name", required=False)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @store_option
 @selection_options
 @click.option("--cpu", type=int, help="Follow this processor.")
@@ -59,7 +59,7 @@ def _reports() -> Iterator[str]:
 @listing_option("Name the reports.", _reports)
 @output_options
 def command(
-    name: str | None,
+    names: tuple[str, ...],
     store: Path,
     selection: dict[str, Any],
     cpu: int | None,
@@ -75,7 +75,7 @@ def command(
     form: str,
     output: Path | None,
 ) -> None:
-    """Print the report NAME.
+    """Print the reports NAME.
 
     Reports by time have a line an interval (or a --by span) and a mean line from sums over the
     span. The others have a line for each object over the whole span, the greatest first; with
@@ -83,6 +83,8 @@ def command(
 
     With --html no NAME is given: a page for each run (or system without runs) has them all, and
     index.html lists the pages. They need no network. Run cpmon reduce before, it is faster then.
+
+    Several reports stand one below the other, or each on a sheet of an XLSX file.
 
     Upper or lower case, dashes or underscores: all the same. Formats other than table carry the
     unrounded values, times in UTC.
@@ -93,14 +95,13 @@ def command(
       cpmon report processors-by-time --store perf/ --system VMPROD --cpu 0 --format csv
       cpmon report user_resource_util --store perf/ --top 10 --shift prime
       cpmon report user_resource_util --store perf/ --user LINUX001 --by 15m
+      cpmon report user_paging dasd_by_activity --store perf/ --run 2600NP -o reports.xlsx
       cpmon report --html --store perf/ --run 2600NP -o pages/
       cpmon report paging_by_time --store perf/ --run 2600NP --plot paging.png
     """
     objects = {"cpu": cpu, "user": user.upper() if user else None, "device": device}
     if html:
-        if any(
-            given is not None for given in (name, *objects.values(), by, top, shift, plot, columns)
-        ):
+        if names or any(v is not None for v in (*objects.values(), by, top, shift, plot, columns)):
             raise click.UsageError(
                 "--html takes --run, --system, --since, --until and --tz: a page has all reports"
             )
@@ -108,29 +109,32 @@ def command(
         return
     if columns is not None and plot is None:
         raise click.UsageError("--columns chooses what --plot FILE draws")
+    if plot is not None and len(names) > 1:
+        raise click.UsageError("--plot draws one report: name it alone")
     followed = {key: value for key, value in objects.items() if value is not None}
     options = {"objects": followed, "by": by, "top": top, "shift": shift, "zone": zone}
-    result = _report(store, name, selection | options)
+    reports = _reports_of(store, names, selection | options)
     if plot is None:
-        from ...reduce import render_report
+        from ...reduce.reports.report_text import render_reports
 
-        deliver(render_report(result, form), output, form)
+        deliver(render_reports(reports, form), output, form)
         return
     from ...reduce.page.plot import plot_report
 
-    names = [part.strip() for part in columns.split(",")] if columns else []
-    write_file(plot, plot_report(result, plot.suffix.lower().lstrip("."), names))
+    drawn = [part.strip() for part in columns.split(",")] if columns else []
+    write_file(plot, plot_report(reports[0], plot.suffix.lower().lstrip("."), drawn))
 
 
-def _report(store: Path, name: str | None, options: dict[str, Any]) -> ReportResult:
-    """The report of that name; a wrong name is refused before the store is opened."""
+def _reports_of(store: Path, names: tuple[str, ...], options: dict[str, Any]) -> list[ReportResult]:
+    """The reports of those names; a wrong one is refused before the store is opened."""
     from ...reduce import find_report, report, report_names
 
-    if name is None:
+    if not names:
         raise click.UsageError(f"which report? One of {', '.join(report_names())}")
-    find_report(name)
+    for name in names:
+        find_report(name)
     with opened(store) as connection:
-        return report(connection, name, **options, settings=settings())
+        return [report(connection, name, **options, settings=settings()) for name in names]
 
 
 def _write_pages(store: Path, output: Path | None, selection: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import TextIO
 import click
 
 from ...schemas.errors import CpmonError
-from ..asking import hear_interrupts
+from ..answers import restore_interrupts
 from ..output import say
 from .completion import DELIMITERS, Completer
 from .dot_commands import run_dot
@@ -54,7 +54,7 @@ def run_prompt(session: Session) -> None:
     with _line_editing(session, lambda: waiting) as remember:
         while not session.over:
             try:
-                hear_interrupts()
+                restore_interrupts()
                 line = _line(MORE if waiting else PROMPT)
                 remember(line)
                 waiting = _take(session, waiting, line + "\n")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..asking import ask
+from ...schemas.formats import BINARY
+from ..answers import ask
 from ..output import deliver, write_file
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 
 @dataclass(slots=True)
@@ -39,35 +41,40 @@ class Session:
         Raises:
             CpmonError: it is refused or fails, or the answer cannot be written.
         """
-        from ...reduce.render.render import render
+        from ...reduce.render.render import render_parts
 
-        began = time.perf_counter()
-        table = ask(self.connection, sql, values)
-        self.show(render(table, self.mode))
+        began, rows = time.perf_counter(), 0
+
+        def counted() -> Iterator[pa.Table]:
+            nonlocal rows
+            for part in ask(self.connection, sql, values):
+                rows += len(part)
+                yield part
+
+        self.show(render_parts(counted(), self.mode))
         if self.timer:
-            took = time.perf_counter() - began
-            click.echo(f"{table.num_rows:,} rows in {took:.3f} s", err=True)
+            click.echo(f"{rows:,} rows in {time.perf_counter() - began:.3f} s", err=True)
 
-    def show(self, data: bytes) -> None:
+    def show(self, data: bytes | Iterable[bytes]) -> None:
         """Print an answer, or add it to the file.
 
         Raises:
-            CpmonError: it cannot be written, or a Parquet file would hold two answers.
+            CpmonError: it cannot be written, or a binary file would hold two answers.
         """
         from ...schemas.errors import CpmonError
 
         if self.output is None:
             deliver(data, None, self.mode)
             return
-        if self._written and self.mode == "parquet":
+        if self._written and self.mode in BINARY:
             raise CpmonError(
-                "a Parquet file holds one answer",
+                f"a {BINARY[self.mode]} file holds one answer",
                 place=str(self.output),
                 effect="the file is as it was",
                 remedy="name another one with .output FILE",
             )
-        write_file(self.output, self._written + data)
-        self._written += data
+        self._written += data if isinstance(data, bytes) else b"".join(data)
+        write_file(self.output, self._written)
 
     def send_to(self, file: Path | None) -> None:
         """Let answers go to a file, the first one in place of what it holds."""

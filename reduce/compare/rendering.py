@@ -10,17 +10,18 @@ import json
 from collections.abc import Iterator, Sequence
 
 from ...schemas import CpmonError
+from ...schemas.formats import FORMATS
 from ...schemas.printable import one_line, printable
 from ..render.html import html_page
 from ..render.render import render
 from ..render.text import bullets, grid_lines, markdown_table
+from ..render.xlsx import Column, Sheet, number_of, workbook
 from .comparison_table import ComparisonTable
 from .layout import Block, Body, Layout
 from .run_comparison import RunComparison
 from .run_layout import run_layout
 from .table_layout import table_layout
 
-FORMATS = ("text", "table", "csv", "json", "jsonl", "markdown", "parquet", "html")
 UPRIGHT = 8
 """So many columns fit a sheet of paper upright; with more the page is printed across."""
 _GAP = "   "
@@ -29,10 +30,11 @@ _GAP = "   "
 def render_comparison(
     comparison: ComparisonTable | RunComparison, format: str = "text", figure: str = ""
 ) -> bytes:
-    """A comparison in one of FORMATS, UTF-8 (parquet: the file).
+    """A comparison in one of FORMATS or html, UTF-8 (parquet and xlsx: the file).
 
     csv, jsonl and parquet hold the cells of a table in long form, and a line a metric, unrounded,
-    of a run comparison; json adds the runs and the reasons or notes.
+    of a run comparison; json adds the runs and the reasons or notes. xlsx has both: the tables as
+    they are printed on one sheet, the long form on another.
 
     Args:
         figure: for html, a drawing of the runs, as `page.figure.runs_figure` makes one.
@@ -54,11 +56,13 @@ def render_comparison(
             return (document + "\n").encode()
         case "csv" | "jsonl" | "parquet":
             return render(layout.cells, format)
+        case "xlsx":
+            return b"".join(workbook(_sheets(layout)))
         case "html":
             return _page(layout, figure)
     raise CpmonError(
         "a comparison cannot be printed in that format",
-        expected=", ".join(FORMATS),
+        expected=", ".join((*FORMATS, "html")),
         found=format,
     )
 
@@ -118,6 +122,26 @@ def _markdown(layout: Layout) -> Iterator[str]:
 def _markdown_rows(block: Block, bodies: Sequence[Body], left: list[bool]) -> str:
     rows = [list(map(one_line, row)) for body in bodies for row in body.rows]
     return markdown_table(list(map(one_line, block.head)), rows, left)
+
+
+def _sheets(layout: Layout) -> Iterator[Sheet]:
+    """The blocks below each other, with numbers as numbers; then the cells in long form."""
+    blocks = layout.blocks
+    width = max(len(block.head) for block in blocks)
+    lines: list[Sequence[str]] = []
+    for block in blocks:
+        again = block is not blocks[0] and list(block.head) != list(blocks[0].head)
+        lines += [[], [block.heading], *([block.head] if again else [])] if lines else []
+        for body in block.bodies:
+            lines += [[body.name], *body.rows] if body.name else body.rows
+    rows = [[number_of(cell) for cell in (*line, *[""] * (width - len(line)))] for line in lines]
+    head = [*blocks[0].head, *[""] * (width - len(blocks[0].head))]
+    notes = (*layout.remarks, *_sentences(layout), *_footnotes(layout), *layout.notes)
+    title = ": ".join(filter(None, (layout.subtitle, layout.title)))
+    yield Sheet("comparison", [Column(name, width=24) for name in head], rows, [title], (), notes)
+    cells = layout.cells
+    columns = [Column(name, width=len(name) + 2) for name in cells.column_names]
+    yield Sheet("cells", columns, ([*row.values()] for row in cells.to_pylist()))
 
 
 def _page(layout: Layout, figure: str) -> bytes:

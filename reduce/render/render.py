@@ -4,59 +4,79 @@ Times are ISO-8601 in UTC with microseconds. NULL is empty in csv, table and mar
 json. Bytes are hexadecimal, differences of times as DuckDB writes them. A line break inside a cell
 of a table or of markdown is a backslash and an n. Nothing here loops over the rows of csv, json,
 jsonl or parquet.
+
+A result can come in parts, and leaves in parts: no format holds more than one of them in memory.
 """
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...schemas import CpmonError
+from ...schemas.formats import FORMATS
 from ...schemas.printable import one_line, printable
 from .text import GAP, markdown_table, text_lines
+from .xlsx import Column, Sheet, workbook
 
-FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet")
+if TYPE_CHECKING:
+    import duckdb
+
 _ISO = "%Y-%m-%dT%H:%M:%S.%fZ"
 _DECIMALS = 6
+_CONTROL = r"[\x00-\x1f\x7f-\x{9f}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
+"""What `one_line` may change in a text, as Arrow's regular expressions have it."""
 
 
 def render(table: pa.Table, format: str = "table", *, title: str = "") -> bytes:
-    """A table in one of FORMATS, UTF-8 (parquet: the file, zstd).
+    """A table in one of FORMATS, UTF-8 (parquet and xlsx: the file).
 
     Args:
         table: any columns; timestamps without zone are UTC.
-        format: one of FORMATS.
-        title: printed above a text or Markdown table, and nowhere else.
+        format: one of FORMATS; `text` is a table here.
+        title: printed above a text or Markdown table, the name of a sheet, and nowhere else.
 
     Raises:
         CpmonError: there is no such format.
     """
-    table = _distinct(table)
-    match format:
-        case "table" | "text":
-            return printable(_text(table, title)).encode()
-        case "markdown":
-            return printable(_markdown(table, title)).encode()
-        case "csv":
-            return _csv(table)
-        case "json":
-            return b"[" + b",\n ".join(_objects(table)) + b"]\n"
-        case "jsonl":
-            return b"".join(line + b"\n" for line in _objects(table))
-        case "parquet":
-            return _parquet(table)
-    raise CpmonError(
-        "a result cannot be printed in that format",
-        expected=", ".join(FORMATS),
-        found=format,
-        remedy=f"use --format with one of {', '.join(FORMATS)}",
-    )
+    return b"".join(render_parts([table], format, title=title))
+
+
+def render_parts(
+    parts: Iterable[pa.Table], format: str = "table", *, title: str = ""
+) -> Iterator[bytes]:
+    """The parts of a table, one at least, in one of FORMATS as they come.
+
+    The columns of a text table are as wide as the first part needs, or more where a later one does.
+
+    Raises:
+        CpmonError: there is no such format.
+    """
+    writers: dict[str, Callable[[Iterator[pa.Table], str], Iterator[bytes]]] = {
+        "table": _text,
+        "text": _text,
+        "markdown": _markdown,
+        "csv": _csv,
+        "json": _json,
+        "jsonl": _jsonl,
+        "parquet": _parquet,
+        "xlsx": _xlsx,
+    }
+    if format not in writers:
+        raise CpmonError(
+            "a result cannot be printed in that format",
+            expected=", ".join(FORMATS),
+            found=format,
+            remedy=f"use --format with one of {', '.join(FORMATS)}",
+        )
+    return writers[format](map(_distinct, parts), title)
 
 
 def _distinct(table: pa.Table) -> pa.Table:
@@ -119,20 +139,42 @@ def _flat_sql(column: str, kind: pa.DataType) -> str:
 
 def _query(sql: str, given: pa.Table) -> pa.Table:
     """The answer of a query over the table `given`."""
-    import duckdb
-
-    with duckdb.connect() as con:
+    with _scratch().cursor() as con:
         con.register("given", given)
         return con.sql(sql).to_arrow_table()
 
 
-def _csv(table: pa.Table) -> bytes:
+@functools.cache
+def _scratch() -> duckdb.DuckDBPyConnection:
+    """A database in memory for conversions; a new one takes 10 ms or more, for each part."""
+    import duckdb
+
+    return duckdb.connect(config={"threads": 1})
+
+
+def _csv(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
     """Quotes only where needed, lines end in a line feed, NULL is empty and '' is quoted."""
     import polars
 
-    out = io.BytesIO()
-    polars.DataFrame(_flat(table)).write_csv(out, quote_style="necessary")
-    return out.getvalue()
+    for number, table in enumerate(parts):
+        out = io.BytesIO()
+        frame = polars.DataFrame(_flat(table))
+        frame.write_csv(out, quote_style="necessary", include_header=not number)
+        yield out.getvalue()
+
+
+def _json(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
+    before = b"["
+    for table in parts:
+        for lines in filter(None, [_objects(table)]):
+            yield before + b",\n ".join(lines)
+            before = b",\n "
+    yield b"]\n" if before != b"[" else b"[]\n"
+
+
+def _jsonl(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
+    for table in parts:
+        yield b"".join(line + b"\n" for line in _objects(table))
 
 
 def _objects(table: pa.Table) -> list[bytes]:
@@ -147,9 +189,8 @@ def _objects(table: pa.Table) -> list[bytes]:
         return []
     members = ", ".join(f"{_literal(name)}, c{n}" for n, name in enumerate(table.column_names))
     objects = f"SELECT CAST(json_object({members}) AS BLOB) AS line FROM given"
-    lines = _query(objects, _numbered(table))
-    found: list[bytes] = lines.column(0).to_pylist()
-    return found
+    lines: list[bytes] = _query(objects, _numbered(table)).column(0).to_pylist()
+    return lines
 
 
 def _literal(text: str) -> str:
@@ -157,17 +198,85 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _parquet(table: pa.Table) -> bytes:
+def _parquet(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
     from pyarrow import parquet
 
-    out = io.BytesIO()
-    parquet.write_table(_spelled(table, _span_sql), out, compression="zstd")
-    return out.getvalue()
+    out, first = _Sink(), _spelled(next(parts), _span_sql)
+    with parquet.ParquetWriter(pa.PythonFile(out, mode="w"), first.schema, compression="zstd") as w:
+        for table in itertools.chain([first], (_spelled(part, _span_sql) for part in parts)):
+            w.write_table(table)
+            yield out.take()
+    yield out.take()
 
 
-def _cells(table: pa.Table) -> list[list[str]]:
+class _Sink(io.RawIOBase):
+    """A file that is written from front to back, whose bytes are taken out as they come."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Keep some bytes until they are taken."""
+        self._pieces.append(bytes(data))
+        self._size += len(self._pieces[-1])
+        return len(self._pieces[-1])
+
+    def tell(self) -> int:
+        """Bytes written so far."""
+        return self._size
+
+    def take(self) -> bytes:
+        """The bytes since the last time."""
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        return data
+
+
+def _xlsx(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
+    first = next(parts)
+    columns = [
+        Column(f"{name} (UTC)" if pa.types.is_timestamp(kind) else name, width=len(name) + 2)
+        for name, kind in zip(first.column_names, first.schema.types, strict=True)
+    ]
+    rows = (
+        row
+        for table in itertools.chain([first], parts)
+        for row in zip(*(c.to_pylist() for c in _spelled(table, _sheet_sql).columns), strict=True)
+    )
+    return workbook([Sheet(title or "result", columns, rows)])
+
+
+def _sheet_sql(column: str, kind: pa.DataType) -> str:
+    """SQL for the text of a column of a sheet, which has times of its own."""
+    if pa.types.is_timestamp(kind):
+        utc = column if kind.tz is None else f"({column} AT TIME ZONE 'UTC')"
+        return f"CAST({utc} AS TIMESTAMP)"
+    return _plain_sql(column, kind) or _flat_sql(column, kind)
+
+
+def _cells(table: pa.Table) -> list[pa.Array]:
     """The columns as texts, for tables that a person reads."""
-    return [[_cell(v) for v in column.to_pylist()] for column in _flat(table).columns]
+    return [_texts(column) for column in _flat(table).columns]
+
+
+def _texts(column: pa.ChunkedArray) -> pa.Array:
+    """A column as texts, empty for NULL; only floats and unusual types are looked at one by one."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        texts = column.cast(pa.string())
+    elif pa.types.is_string(kind):
+        odd = pc.any(pc.match_substring_regex(column, _CONTROL)).as_py()
+        texts = pa.chunked_array([[_cell(v) for v in column.to_pylist()]]) if odd else column
+    else:
+        texts = pa.chunked_array([pa.array([_cell(v) for v in column.to_pylist()], pa.string())])
+    return pa.concat_arrays([pa.array([], pa.string()), *pc.fill_null(texts, "").chunks])
 
 
 def _cell(value: Any) -> str:
@@ -196,20 +305,34 @@ def _is_number(kind: pa.DataType) -> bool:
     )
 
 
-def _text(table: pa.Table, title: str) -> str:
-    left = [not _is_number(field.type) for field in table.schema]
-    columns = [
-        [one_line(name), *cells]
-        for name, cells in zip(table.column_names, _cells(table), strict=True)
-    ]
-    widths = [max(map(len, column)) for column in columns]
-    head, *lines = text_lines(columns, left)
-    rule = GAP.join("-" * width for width in widths)
-    return "".join(f"{line}\n" for line in (*([title, ""] if title else []), head, rule, *lines))
+def _text(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
+    widths: list[int] = []
+    for table in parts:
+        left = [not _is_number(field.type) for field in table.schema]
+        cells = _cells(table)
+        if not cells:
+            lines = [title] if title else []
+        elif not widths:
+            names = [one_line(name) for name in table.column_names]
+            columns = [
+                pa.concat_arrays([pa.array([n]), c]) for n, c in zip(names, cells, strict=True)
+            ]
+            widths = [pc.max(pc.utf8_length(column)).as_py() for column in columns]
+            head, *lines = text_lines(columns, left)
+            rule = GAP.join("-" * width for width in widths)
+            lines = [*([title, ""] if title else []), head, rule, *lines]
+        else:
+            lines = text_lines(cells, left, widths)
+        yield printable("".join(f"{line}\n" for line in lines)).encode()
 
 
-def _markdown(table: pa.Table, title: str) -> str:
-    left = [not _is_number(field.type) for field in table.schema]
-    head = f"## {title}\n\n" if title else ""
-    names = list(map(one_line, table.column_names))
-    return head + markdown_table(names, zip(*_cells(table), strict=True), left) + "\n"
+def _markdown(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
+    for number, table in enumerate(parts):
+        left = [not _is_number(field.type) for field in table.schema]
+        rows = zip(*(column.to_pylist() for column in _cells(table)), strict=True)
+        text = markdown_table([one_line(name) for name in table.column_names], rows, left)
+        if number:
+            text = "".join(f"{line}\n" for line in text.split("\n")[2:])
+        else:
+            text = (f"## {title}\n\n" if title else "") + text + "\n"
+        yield printable(text).encode()

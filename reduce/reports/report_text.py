@@ -7,13 +7,33 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...schemas.errors import CpmonError
 from ...schemas.printable import printable
 from ..metrics.report_shape import Lines, ReportColumn
 from ..render.render import render
 from ..render.text import bullets, text_lines
+from ..render.xlsx import workbook
 from .cells import cell_text, clock
 from .column_texts import column_texts
 from .report import ReportResult
+from .report_sheet import report_sheet
+
+
+def render_reports(results: Sequence[ReportResult], format: str = "text") -> bytes:
+    """Several reports, one below the other as text or Markdown, each on a sheet of an XLSX file.
+
+    Raises:
+        CpmonError: the format holds one table.
+    """
+    if format == "xlsx":
+        return b"".join(workbook(report_sheet(r, report_heading(r)) for r in results))
+    if len(results) > 1 and format not in ("text", "table", "markdown"):
+        raise CpmonError(
+            f"--format {format} holds one report",
+            found=f"{len(results)} reports",
+            remedy="use xlsx, which has a sheet for each, or name one report",
+        )
+    return b"\n".join(render_report(result, format) for result in results)
 
 
 def render_report(result: ReportResult, format: str = "text") -> bytes:
@@ -26,6 +46,8 @@ def render_report(result: ReportResult, format: str = "text") -> bytes:
     """
     if format in ("text", "table"):
         return printable(_text(result)).encode()
+    if format == "xlsx":
+        return render_reports([result], format)
     return render(result.table, format, title=result.report.name)
 
 
@@ -50,10 +72,11 @@ def _text(result: ReportResult) -> str:
     if result.lines is not Lines.TIME:
         del lines[-2:]
     notes = ["", *bullets(result.notes)] if result.notes else []
-    return "\n".join([*_heading(result), "", *lines, *notes]) + "\n"
+    return "\n".join([*report_heading(result), "", *lines, *notes]) + "\n"
 
 
-def _heading(result: ReportResult) -> list[str]:
+def report_heading(result: ReportResult) -> list[str]:
+    """Two lines: name and title; system, run, how it was narrowed, span and zone."""
     noun = "interval" if result.intervals == 1 else "intervals"
     run = f", run {result.run_id}" if result.run_id else ""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))

@@ -39,6 +39,17 @@ def test_an_inbox_takes_the_batchs_settling_time_unless_it_has_its_own():
     assert [inbox.system for inbox in found.inboxes] == [None, "X"]
 
 
+def test_a_workbook_takes_several_reports_and_the_suffix_says_the_format():
+    reports = 'report = ["paging-by-time", "PROCESSORS_BY_TIME"]'
+    (output,) = plan(f'{INBOX}[[output]]\n{reports}\npath = "{{date}}.xlsx"\n').outputs
+    assert (output.form, output.names) == ("xlsx", ("PAGING_BY_TIME", "PROCESSORS_BY_TIME"))
+    forms = {
+        suffix: plan(f'{INBOX}[[output]]\nreport = "events"\npath = "e.{suffix}"\n').outputs[0].form
+        for suffix in ("csv", "json", "md", "xlsx", "txt", "html")
+    }
+    assert list(forms.values()) == ["csv", "json", "markdown", "xlsx", "table", "table"]
+
+
 def test_a_list_of_reports_is_an_output_for_each():
     found = plan(
         INBOX + '[[output]]\nreport = ["paging-by-time", "PROCESSORS_BY_TIME"]\n'

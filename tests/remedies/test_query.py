@@ -64,7 +64,7 @@ def test_the_query_that_is_suggested_runs(tried: Attempt, landed: Path):
     tried.works("query", "busiest_users", "--store", landed)
 
 
-@tries("cli/output.py", "Parquet is not for a terminal")
+@tries("cli/output.py", "{} is not for a terminal")
 def test_parquet_is_written_to_a_file_that_is_named(
     tried: Attempt, landed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -113,7 +113,7 @@ def test_the_shell_finds_what_it_suggests(wrong: str, right: str, tried: Attempt
     assert tried.works("shell", "--store", landed, stdin=right.encode()).out
 
 
-@tries("cli/shell/session.py", "a Parquet file holds one answer")
+@tries("cli/shell/session.py", "a {} file holds one answer")
 def test_a_second_answer_goes_to_another_parquet_file(tried: Attempt, landed: Path, tmp_path: Path):
     words = ("shell", "--store", landed)
     first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"

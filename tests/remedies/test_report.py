@@ -120,3 +120,10 @@ def test_days_whose_intervals_are_gone_are_reported_without_a_shift(tried: Attem
     tried.works(*report, "--until", "2003-05-07")
     tried.fails(*report, "--shift", "prime", "--until", "2003-05-07")
     tried.works(*report, "--shift", "prime", "--since", "2006-02-01")
+
+
+@tries("reduce/reports/report_text.py", "--format {} holds one report")
+def test_several_reports_go_into_a_workbook(tried: Attempt, lab: Path, tmp_path: Path):
+    words = ("report", "events", "spin_locks", "--run", LAB, "--store", lab)
+    tried.fails(*words, "--format", "csv")
+    tried.works(*words, "-o", tmp_path / "both.xlsx")

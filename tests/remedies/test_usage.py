@@ -33,6 +33,11 @@ CASES: list[Case] = [
         "report processors_by_time --columns total_util --plot OUT.svg --store LAB",
     ),
     (
+        "--plot draws one report: name it alone",
+        "report processors_by_time paging_by_time --plot OUT.svg --store LAB",
+        "report processors_by_time --plot OUT.svg --store LAB",
+    ),
+    (
         "--html writes several files: name their folder with -o DIR",
         "report --html --store LAB",
         "report --html -o OUT --store TINY",

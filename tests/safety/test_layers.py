@@ -12,7 +12,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from cpmon.cli.asking import ask
 from cpmon.cli.main import Status
 from cpmon.ingest import ingest
 from cpmon.schemas import CpmonError
@@ -22,6 +21,7 @@ from tests.cli.answer import Cpmon
 from tests.dumps import dump, interval
 from tests.safety.attempts import HIDDEN, STATEMENTS
 from tests.scenarios import CONFIG, SAMPLE
+from tests.sql import answer
 
 WRITES = (
     "COPY (SELECT 1) TO '{to}/made.csv'",
@@ -130,7 +130,7 @@ def test_duckdb_alone_keeps_sql_from_writing_beside_the_data(
     with connect(store) as connection:
         for folder in (place, store.root, store.root / "gathered"):
             with pytest.raises(CpmonError):
-                ask(connection, sql.format(to=folder))
+                answer(connection, sql.format(to=folder))
     assert files(place.parent).items() >= before.items()
     assert not [file for file in files(place.parent) if "made" in file]
 
@@ -145,7 +145,7 @@ def test_duckdb_alone_keeps_sql_from_writing_files_of_the_store(
     before = files(store.root.parent)
     attempt = f"COPY (SELECT 1) TO '{store.root}/{file}' (FORMAT csv, USE_TMP_FILE false)"
     with connect(store) as connection, pytest.raises(CpmonError):
-        ask(connection, attempt)
+        answer(connection, attempt)
     assert files(store.root.parent).items() >= before.items()
     assert not (store.root / "cpmon.toml").exists()
 
@@ -159,7 +159,7 @@ def test_nothing_is_written_without_the_guard(store: Store, unguarded: None):
         for sql in attempts:
             for folder in (store.root, store.root / "records", store.root / "runs"):
                 with suppress(CpmonError):
-                    ask(connection, sql.format(store=folder, out=folder))
+                    answer(connection, sql.format(store=folder, out=folder))
         assert files(store.root.parent) == before
 
 
@@ -192,4 +192,4 @@ def test_spilling_works_for_one_connection_after_another(store: Store):
     )
     for _ in range(2):
         with connect(store, (), sandbox.Limits("40MB", 2)) as connection:
-            assert ask(connection, rows).to_pylist()[0]["n"] == 800_000
+            assert answer(connection, rows).to_pylist()[0]["n"] == 800_000

@@ -13,7 +13,6 @@ import duckdb
 import polars as pl
 import pytest
 
-from cpmon.cli.asking import ask
 from cpmon.cli.main import Status
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
@@ -24,6 +23,7 @@ from tests.cli.answer import Cpmon
 from tests.dumps import dump, interval
 from tests.safety.attempts import HIDDEN, QUERIES, READS, STATEMENTS
 from tests.scenarios import CONFIG, SAMPLE
+from tests.sql import answer
 
 SECRET = "4711-do-not-tell"
 LOCKED = "SELECT name, value FROM duckdb_settings() ORDER BY ALL"
@@ -77,7 +77,7 @@ def test_an_attempt_has_no_effect(place: Place, sql: str, said: str):
     before, set_before = place.files(), place.connection.sql(LOCKED).fetchall()
 
     with pytest.raises(CpmonError) as caught:
-        ask(place.connection, sql.format(store=place.store.root, out=place.out))
+        answer(place.connection, sql.format(store=place.store.root, out=place.out))
 
     assert said in str(caught.value)
     assert SECRET not in str(caught.value)
@@ -110,11 +110,12 @@ def test_an_attempt_has_no_effect(place: Place, sql: str, said: str):
     ],
 )
 def test_what_only_reads_is_answered(place: Place, sql: str):
-    assert ask(place.connection, sql).num_columns
+    assert answer(place.connection, sql).num_columns
 
 
 def test_the_files_of_the_store_can_be_read(place: Place):
-    found = ask(place.connection, f"SELECT * FROM glob('{place.store.root}/records/**/*.parquet')")
+    sql = f"SELECT * FROM glob('{place.store.root}/records/**/*.parquet')"
+    found = answer(place.connection, sql)
     assert found.num_rows
     ((name,),) = place.connection.sql(
         "SELECT any_value(filename)"
@@ -161,7 +162,7 @@ def test_what_does_not_fit_into_memory_is_spilled_outside_of_the_store(
             "SELECT count(*) AS n, max(s) AS s FROM (SELECT row_number() OVER (ORDER BY"
             " hash(range)) AS n, repeat('x', 100) || range AS s FROM range(1500000))"
         )
-        assert ask(connection, sorted_rows).to_pylist()[0]["n"] == 1_500_000
+        assert answer(connection, sorted_rows).to_pylist()[0]["n"] == 1_500_000
         assert {str(file) for file in store.root.rglob("*")} == before
     folder = spill_folder()
     assert folder is not None and store.root not in folder.parents

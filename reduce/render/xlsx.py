@@ -1,0 +1,150 @@
+"""XLSX workbooks: numbers stay numbers, times are times, texts are texts and never formulas.
+
+Rows are written as they come and leave memory at once. Excel has no time zones, so headings or the
+lines above a table say which one its times are in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from ...schemas.printable import printable
+
+MAX_ROWS = 1_048_576
+"""Rows of a sheet; what does not fit goes on in another one."""
+MAX_TEXT = 32_767
+"""Characters of a cell."""
+MAX_EXACT = 2**53
+"""A cell holds a floating point number; larger integers are written as text."""
+MAX_NAME = 31
+PIECE = 1024 * 1024
+CLOCK = "yyyy-mm-dd hh:mm:ss"
+TICKS = f"{CLOCK}.000"
+NUMBER = re.compile(r"-?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
+_FIRST_DAY = datetime(1900, 1, 1)  # noqa: DTZ001 - Excel's own, which has no time zone
+_BOLD = {"bold": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a sheet: its heading, unit included; `format` is Excel's for its numbers."""
+
+    heading: str
+    format: str = ""
+    width: int = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table with lines of text above and below; its last row may be set off as a summary."""
+
+    name: str
+    columns: Sequence[Column]
+    rows: Iterable[Sequence[Any]]
+    head: Sequence[str] = ()
+    summary: Sequence[Any] = ()
+    notes: Sequence[str] = ()
+
+
+def workbook(sheets: Iterable[Sheet]) -> Iterator[bytes]:
+    """The file of some sheets, in pieces; rows are asked for one after the other."""
+    import xlsxwriter
+
+    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    with tempfile.TemporaryFile() as file:
+        book = xlsxwriter.Workbook(file, options)
+        writer = _Writer(book)
+        for sheet in sheets:
+            writer.write(sheet)
+        book.close()
+        file.seek(0)
+        while piece := file.read(PIECE):
+            yield piece
+
+
+def number_of(text: str) -> float | str | None:
+    """A printed number as one; another text as it is, and an empty one as nothing."""
+    return float(text.replace(",", "")) if NUMBER.fullmatch(text) else text or None
+
+
+class _Writer:
+    """Writes sheets of a workbook from their first to their last row."""
+
+    def __init__(self, book: Any) -> None:
+        self._book = book
+        self._bold = book.add_format(_BOLD)
+        self._formats: dict[tuple[str, bool], Any] = {}
+        self._names: set[str] = set()
+        self._page: Any = None
+        self._row = 0
+
+    def write(self, sheet: Sheet) -> None:
+        """Write a sheet, and as many others as its rows need."""
+        formats = [self._format(column.format, bold=False) for column in sheet.columns]
+        self._begin(sheet)
+        for row in sheet.rows:
+            if self._row == MAX_ROWS:
+                self._begin(sheet)
+            self._put(row, formats)
+        if sheet.summary:
+            self._put(sheet.summary, [self._format(c.format, bold=True) for c in sheet.columns])
+        for note in ("", *sheet.notes) if sheet.notes else ():
+            self._put([note], [None])
+
+    def _begin(self, sheet: Sheet) -> None:
+        self._page, self._row = self._book.add_worksheet(self._name(sheet.name)), 0
+        for number, column in enumerate(sheet.columns):
+            self._page.set_column(number, number, max(column.width, 8))
+        for line in sheet.head:
+            self._put([line], [self._bold])
+        self._row += bool(sheet.head)
+        self._put([column.heading for column in sheet.columns], [self._bold] * len(sheet.columns))
+        self._page.freeze_panes(self._row, 0)
+
+    def _name(self, name: str) -> str:
+        """A name that Excel takes, and that no other sheet has."""
+        plain = re.sub(r"[\[\]:*?/\\]", "_", printable(name)).strip("'") or "sheet"
+        number, free = 1, plain[:MAX_NAME]
+        while free.lower() in self._names:
+            number += 1
+            free = f"{plain[: MAX_NAME - 5]} {number}"
+        self._names.add(free.lower())
+        return free
+
+    def _put(self, values: Sequence[Any], formats: Sequence[Any]) -> None:
+        for number, (value, form) in enumerate(zip(values, formats, strict=True)):
+            self._cell(number, value, form)
+        self._row += 1
+
+    def _cell(self, number: int, value: Any, form: Any) -> None:
+        page, row = self._page, self._row
+        match value:
+            case None:
+                pass
+            case bool():
+                page.write_boolean(row, number, value, form)
+            case int() if abs(value) > MAX_EXACT:
+                page.write_string(row, number, str(value), form)
+            case int() | float() | Decimal():
+                if math.isfinite(value):
+                    page.write_number(row, number, value, form)
+            case datetime() if value.replace(tzinfo=None) >= _FIRST_DAY:
+                plain = value.replace(tzinfo=None)
+                page.write_datetime(row, number, plain, form or self._format(TICKS, bold=False))
+            case date() if not isinstance(value, datetime) and value >= _FIRST_DAY.date():
+                page.write_datetime(row, number, value, self._format("yyyy-mm-dd", bold=False))
+            case _:
+                page.write_string(row, number, printable(str(value))[:MAX_TEXT], form)
+
+    def _format(self, form: str, *, bold: bool) -> Any:
+        if (form, bold) not in self._formats:
+            properties = ({"num_format": form} if form else {}) | (_BOLD if bold else {})
+            self._formats[form, bold] = self._book.add_format(properties) if properties else None
+        return self._formats[form, bold]
