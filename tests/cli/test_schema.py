@@ -109,7 +109,7 @@ def test_the_dictionary_has_every_row_of_every_file(cpmon: Cpmon):
             if row["type"] not in ("group", "reserved") and row["of"] not in groups:
                 assert (record["dsect"], row["name"]) in columns
     assert {row["record_name"] for row in rows} == {r["dsect"] for r in SHIPPED.records}
-    assert any(row["column_name"] == "plsdgx00" and row["code"] for row in rows)
+    assert any(row["name"] == "plsdgx00" and row["code"] for row in rows)
 
 
 def test_the_page_of_the_dictionary_stands_alone(cpmon: Cpmon, tmp_path: Path):

@@ -124,6 +124,6 @@ def test_days_whose_intervals_are_gone_are_reported_without_a_shift(tried: Attem
 
 @tries("reduce/reports/report_text.py", "--format {} holds one report")
 def test_several_reports_go_into_a_workbook(tried: Attempt, lab: Path, tmp_path: Path):
-    words = ("report", "events", "spin_locks", "--run", LAB, "--store", lab)
+    words = ("report", "events", "spin_locks", "--run", "LAB", "--store", lab)
     tried.fails(*words, "--format", "csv")
     tried.works(*words, "-o", tmp_path / "both.xlsx")
