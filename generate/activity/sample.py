@@ -26,6 +26,7 @@ class Sample:
         interval: number of its interval.
         seconds: nominal length of the interval.
         results: of functions that are computed once for each sample.
+        names: values of the names in expressions, as far as they were asked for.
     """
 
     def __init__(self, model: Model, number: int) -> None:
@@ -34,6 +35,7 @@ class Sample:
         self.interval = model.timeline.interval_of(number)
         self.seconds = int(model.timeline.seconds[self.interval])
         self.results: dict[Callable[[Sample], Any], Any] = {}
+        self.names: dict[str, Any] = {}
 
     @cached_property
     def present(self) -> Bool:

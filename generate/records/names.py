@@ -187,6 +187,9 @@ OF_SAMPLE: Mapping[str, Callable[[Sample], Any]] = {
     "flows": lambda sample: sample.model.flows,
     "found": lambda sample: states.state_counts(sample)[0],
     "held": usage.holdings,
+    "io_starts": lambda sample: partition(
+        int(volume_work.volume_work(sample).starts.sum()), sample.times.cp
+    ),
     "ios": usage.virtual_ios,
     "k": lambda sample: sample.interval,
     "levels": lambda sample: sample.model.levels,
