@@ -217,6 +217,11 @@ class Findings:
         """The first finding of a code that was met."""
         return next(finding for finding in self.kept if finding.code is code)
 
+    def details(self, code: Code) -> list[str]:
+        """What is told of a code: of the first, or of each kind of record if it is counted so."""
+        told = [finding.detail for finding in self.kept if finding.code is code]
+        return told if code in (Code.LAYOUT_UNKNOWN, Code.RECORD_LONGER) else told[:1]
+
     @property
     def worst(self) -> Severity | None:
         """The gravest severity met, or None."""

@@ -91,7 +91,7 @@ def _details(checked: Checked) -> str:
             "",
             f"{code.severity}: {code.name} x {count:,}, first at {first.offset:#x}",
             f"  {code.meaning}",
-            *([f"  {first.detail}"] if first.detail else []),
+            *(f"  {detail}" for detail in checked.findings.details(code) if detail),
             *([f"  effect: {first.effect}"] if first.effect else []),
             f"  remedy: {code.remedy}",
         ]

@@ -105,5 +105,6 @@ def _tell(dump: Path, landed: Landed, seconds: float) -> None:
     for code, count in sorted(landed.findings.counts.items(), key=lambda item: item[0].name):
         first = landed.findings.first(code)
         say(f"  {code.severity}: {code.name} x {count:,}, first at {first.offset:#x}", err=True)
-        say(f"    {code.meaning}\n    {first.detail}", err=True)
+        told = "".join(f"\n    {detail}" for detail in landed.findings.details(code))
+        say(f"    {code.meaning}{told}", err=True)
         say(f"    remedy: {code.remedy}", err=True)

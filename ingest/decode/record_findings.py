@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow.compute as pc
 
 from ...schemas.field import HEADER_LENGTH
 from ...schemas.layout import Layout
@@ -41,7 +42,9 @@ class RecordFindings:
         """
         if decoded.tail.null_count < len(decoded.tail):
             longer = decoded.tail.is_valid().to_numpy(zero_copy_only=False)
-            self._count_records(Code.RECORD_LONGER, decoded.layout, offsets[longer])
+            layout, spare = decoded.layout, pc.max(pc.binary_length(decoded.tail)).as_py()
+            told = f"records of {layout.name}: {layout.length + spare} bytes, {layout.length} known"
+            self._count(Code.RECORD_LONGER, layout.name, offsets[longer], told)
         self._note_impossible(decoded, offsets)
 
     def note_cut(self, layout: Layout, offsets: I64) -> None:

@@ -23,6 +23,7 @@ from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Lines, Report
 from ..reductions.provenance import inferred_notes, tables_of
 from ..reductions.reductions import reduction
+from .layout_notes import layout_notes
 from .levels import is_kept, source_of
 from .report_sql import Source, Span, lines_sql, mean_sql
 
@@ -235,6 +236,7 @@ def _read(
             *([] if source.is_rolled else _unmeasured(con, wanted, span)),
             *_missing(shown, table),
             *inferred_notes(tables_of(wanted.reduction)),
+            *layout_notes(con, span.system, starts, ends, tables_of(wanted.reduction)),
             *wanted.notes,
         ),
         zone=zone,

@@ -1,0 +1,51 @@
+"""What a report says of records that its dumps write and the layouts do not know in full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cpmon.ingest import Code, ingest
+from cpmon.reduce import reductions, report
+from cpmon.schemas.registry import tables
+from cpmon.store import Store
+from cpmon.store.catalogue.catalogue import readers_catalogue
+from tests.dumps import dump, fields, interval
+
+KNOWN = tables()["useact"].length
+
+
+def notes(folder: Path, release: str, length: int) -> str:
+    """The notes of the report of users: two samples of one, `length` bytes a record."""
+
+    def sample(at: int) -> bytes:
+        user = fields("useact", at, length=length, vmduser="U1", vmdttime=at << 12)
+        return interval(at, *([fields("mtrsys", at, systmid="VM")] if at == 60 else []), user)
+
+    file, store = folder / "a.mon", Store(folder / "store", create=True)
+    file.write_bytes(dump(*map(sample, (60, 120, 180))))
+    landed = ingest(file, store, release=release)
+    longer = landed.findings.counts[Code.RECORD_LONGER]
+    assert longer == (3 if length > KNOWN else 0)
+    return "\n".join(report(readers_catalogue(store, reductions()), "user_resource_util").notes)
+
+
+def test_a_report_over_records_as_they_are_known_says_nothing_of_it(tmp_path: Path):
+    said = notes(tmp_path, "5.3.0", KNOWN)
+    assert "Longer" not in said and "later than" not in said and "multithreaded" not in said
+
+
+def test_longer_records_are_named_with_their_page(tmp_path: Path):
+    said = notes(tmp_path, "5.2.0", 364)
+    assert f"USEACT (4.3) 364 bytes, {KNOWN} of them known" in said
+    assert "MRUSEACT" in said
+    assert "later than" not in said
+
+
+@pytest.mark.parametrize(("release", "threads"), [("6.2.0", False), ("7.3.0", True)])
+def test_a_later_release_says_what_is_not_certain(release: str, threads: bool, tmp_path: Path):
+    said = notes(tmp_path, release, KNOWN)
+    assert f"CP {release} is later than the layouts of" in said
+    assert "USEACT (4.3)" in said
+    assert ("runs multithreaded" in said) == threads
