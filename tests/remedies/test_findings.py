@@ -36,6 +36,7 @@ ELSEWHERE = {
 """What is not tried here, with the reason."""
 HERE = {
     "VALUE_IMPOSSIBLE",
+    "WORDS_BROKEN",
     *(
         "INTERVAL_GAP",
         "TOD_BACK",
@@ -47,7 +48,7 @@ HERE = {
 }
 NOTHING = {
     *("FRAME_ORPHAN", "CONTROL_CUT", "END_MISSING", "TRAILING_DATA", "TOD_DISORDER"),
-    *("OWNER_RESTARTED", "RECORD_LONGER"),
+    *("OWNER_RESTARTED", "RECORD_LONGER", "UNWRAPPED"),
 }
 """What asks for nothing to be done: it says what became of the data."""
 
@@ -67,6 +68,19 @@ def test_a_dump_that_is_transferred_again_has_the_finding_no_more(
     tried.works("damage", path, AGAIN[code], "-o", arrived)
     assert code in codes(tried.cpmon, arrived)
     assert "again" in Code[code].remedy
+    arrived.write_bytes(path.read_bytes())
+    assert codes(tried.cpmon, arrived) == set()
+
+
+def test_words_that_are_broken_are_whole_in_the_next_transfer(tried: Attempt, tmp_path: Path):
+    path, arrived = tmp_path / "day.mon", tmp_path / "arrived.mon"
+    path.write_bytes(dump_of(intervals=20))
+    tried.works("damage", path, "record-prefixes", "-o", arrived)
+    data = bytearray(arrived.read_bytes())
+    data[3 * 4100] = 0xFF
+    arrived.write_bytes(data)
+    assert "WORDS_BROKEN" in codes(tried.cpmon, arrived)
+    assert "again in binary" in Code.WORDS_BROKEN.remedy
     arrived.write_bytes(path.read_bytes())
     assert codes(tried.cpmon, arrived) == set()
 
