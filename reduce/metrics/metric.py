@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..render.printing import Format, Style
-from .report_shape import HEX, Elapsed, Latest, Level, Mean, ReportColumn, Sums, Total
+from .report_shape import HEX, Elapsed, Latest, Level, Mean, ReportColumn, Sums, Total, one_line
 
 SHORT = {"pages/s": "/s", "frames/s": "/s", "users": ""}
 """Units as a report prints them below a heading that names what is counted."""
@@ -100,7 +100,7 @@ class Metric:
     @property
     def title(self) -> str:
         """Its name on one line."""
-        return self.label or self.heading.replace("|", " ")
+        return self.label or one_line(self.heading)
 
     @property
     def scale(self) -> int:

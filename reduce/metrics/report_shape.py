@@ -82,7 +82,12 @@ class ReportColumn:
     @property
     def heading(self) -> str:
         """The label on one line."""
-        return self.label.replace("|", " ")
+        return one_line(self.label)
+
+
+def one_line(label: str) -> str:
+    """A label without its line breaks, and without the hyphens at the end of its lines."""
+    return label.replace("-|", "").replace("|", " ")
 
 
 @dataclass(frozen=True, slots=True)

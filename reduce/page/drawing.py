@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pyarrow as pa
 
 from ...schemas.printable import printable
@@ -22,6 +23,9 @@ from .points import Points
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 WIDTH, HEIGHT = 640, 200
+COLUMNS = WIDTH // 2
+"""Of two pixels each: a line through more points than two a column is a blot."""
+DASH = [5, 4]
 LARGE = 10_000
 """From here on an axis says 10k."""
 CLOCK = {
@@ -115,6 +119,8 @@ def over_time(
     """
     import altair as alt
 
+    if chart.kind is Kind.LINES:
+        points = thinned(points)
     rows = _rows(points.table, zone)
     order, colors = list(points.order), _colors(chart, points.order)
     scale = alt.Scale(domainMin=0, domainMax=_end(chart, points))
@@ -144,7 +150,19 @@ def over_time(
     if chart.kind is Kind.STACK:
         drawn = base.mark_area()
     else:
-        drawn = base.mark_line(strokeWidth=1.8).encode(order=alt.Order("time:T"))
+        # A pointed join of a spike reaches far beyond its value, below 0 too.
+        drawn = base.mark_line(strokeWidth=1.8, strokeJoin="round").encode(
+            order=alt.Order("time:T")
+        )
+        if any(dashes := _dashes(points)):
+            drawn = drawn.encode(
+                strokeDash=alt.StrokeDash(
+                    "series:N",
+                    scale=alt.Scale(domain=order, range=[DASH if d else [1, 0] for d in dashes]),
+                    sort=order,
+                    legend=legend,
+                )
+            )
     layers = [drawn, *([_limit(limit)] if limit and _near(points, limit) else [])]
     return _finished(alt.layer(*layers), {chart.name: rows}, background)
 
@@ -215,6 +233,56 @@ def _colors(chart: Chart, order: tuple[str, ...]) -> list[str]:
     free = [name for name in PALETTE if name not in named.values()]
     picked = [named.get(series) or free[n % len(free)] for n, series in enumerate(order)]
     return [COLORS[name] for name in picked]
+
+
+def thinned(points: Points) -> Points:
+    """The points that a drawing can show: of each series the least and greatest of COLUMNS.
+
+    A series of no more points stays as it is; so do its gaps.
+    """
+    table = points.table
+    if len(table) <= 2 * COLUMNS:
+        return points
+    micros = table.column(TIME).cast(pa.int64()).to_numpy()
+    values = table.column("value").to_numpy()
+    names = table.column("series").to_numpy(zero_copy_only=False)
+    since = micros - micros.min()
+    columns = since * COLUMNS // (since.max() + 1)
+    keep = np.zeros(len(table), dtype=bool)
+    for name in points.order:
+        mine = np.flatnonzero(names == name)
+        if len(mine) <= 2 * COLUMNS:
+            keep[mine] = True
+            continue
+        known = mine[~np.isnan(values[mine])]
+        ordered = known[np.lexsort((values[known], columns[known]))]
+        begins = np.flatnonzero(np.diff(columns[ordered], prepend=-1))
+        ends = np.append(begins[1:], len(ordered)) - 1
+        keep[ordered[begins]] = keep[ordered[ends]] = True
+        keep[mine[np.isnan(values[mine])]] = True
+    return Points(table.filter(pa.array(keep)), points.order)
+
+
+def _dashes(points: Points) -> list[bool]:
+    """Whether each series is drawn in dashes, since it hides one that is drawn before it.
+
+    It does where half of their common points are nearer to each other than the eye can tell.
+    """
+    table, near = points.table, _greatest(points) / HEIGHT
+    names = table.column("series").to_pylist()
+    times, values = table.column(TIME).to_pylist(), table.column("value").to_pylist()
+    series: dict[str, dict[datetime, float]] = {name: {} for name in points.order}
+    for name, time, value in zip(names, times, values, strict=True):
+        if value is not None:
+            series[name][time] = value
+    lines = list(series.values())
+    return [any(_hides(line, other, near) for other in lines[:n]) for n, line in enumerate(lines)]
+
+
+def _hides(line: dict[datetime, float], other: dict[datetime, float], near: float) -> bool:
+    common = line.keys() & other.keys()
+    close = sum(abs(line[time] - other[time]) <= near for time in common)
+    return bool(common) and 2 * close >= len(common)
 
 
 def _greatest(points: Points) -> float:

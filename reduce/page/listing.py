@@ -31,7 +31,7 @@ Read = Callable[[str, timedelta | None, int | None], ReportResult]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The heading of a column. `parts` are the lines of its label, `is_text` aligns it left."""
+    """The heading of a column. `parts` are the words of its label, `is_text` aligns it left."""
 
     parts: tuple[str, ...]
     unit: str
@@ -123,7 +123,7 @@ def listing(result: ReportResult, docs: dict[str, str]) -> Listing:
 def _head(result: ReportResult, column: ReportColumn, about: str) -> Head:
     kind = result.table.schema.field(column.name).type
     is_text = pa.types.is_string(kind) or pa.types.is_timestamp(kind) or pa.types.is_boolean(kind)
-    return Head(tuple(column.label.split("|")), column.unit, about, is_text)
+    return Head(tuple(column.label.replace("-|", "").split("|")), column.unit, about, is_text)
 
 
 def _cells(result: ReportResult, column: ReportColumn) -> list[Cell]:

@@ -16,10 +16,10 @@ from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
 from cpmon.reduce.page.chart import CHARTS, TILES, Chart, Series
 from cpmon.reduce.page.content import Content, Figure, Group
-from cpmon.reduce.page.drawing import over_time, svg
+from cpmon.reduce.page.drawing import COLUMNS, HEIGHT, over_time, svg, thinned
 from cpmon.reduce.page.figure import runs_figure, runs_points
 from cpmon.reduce.page.listing import Cell, Listing, listing, short_report
-from cpmon.reduce.page.page import rendered
+from cpmon.reduce.page.page import Line, _System, rendered
 from cpmon.reduce.page.plot import plot_report
 from cpmon.reduce.page.points import POINTS, Points, hover_values, read_points, with_gaps
 from cpmon.reduce.page.tiles import shown_tiles
@@ -161,6 +161,67 @@ def test_a_drawing_has_title_and_description_and_its_names_are_escaped():
     assert "<b>" not in drawn
     assert COLORS["c1"] in drawn and COLORS["c2"] in drawn
     assert "http" not in drawn.replace("http://www.w3.org/", "")
+
+
+def spikes(count: int) -> Points:
+    """A series of minutes at 0.09, every tenth at 10 to 99, and one that lacks the middle."""
+    times = [minute(n) for n in range(count)]
+    values = [float(10 + n % 90) if n % 10 == 0 else 0.09 for n in range(count)]
+    gap = [None if n == count // 2 else value for n, value in enumerate(values)]
+    names = ["a"] * count + ["b"] * count
+    return Points(pa.table([times * 2, names, values + gap], schema=POINTS), ("a", "b"))
+
+
+def test_a_day_is_thinned_to_what_can_be_seen_and_keeps_its_extremes():
+    points, drawn = spikes(1433), thinned(spikes(1433))
+    assert series(thinned(spikes(600)), "a") == series(spikes(600), "a")
+    for name in ("a", "b"):
+        values = series(drawn, name)
+        assert len(values) <= 2 * COLUMNS + 1
+        known = [value for value in values if value is not None]
+        assert (min(known), max(known)) == (0.09, 90.0)
+    assert series(drawn, "b").count(None) == 1
+    times = [row["interval_end"] for row in drawn.table.to_pylist() if row["series"] == "a"]
+    assert times == sorted(times)
+    # Each of 320 columns has 4.5 minutes: the least and the greatest of the first five.
+    assert drawn.table.to_pylist()[:2] == points.table.to_pylist()[:2]
+
+
+def test_a_line_never_goes_below_zero():
+    """The fault: joins of spikes reached up to nine units below the axis."""
+    drawn = svg(over_time(Chart("c", "", "", (), axis="%"), spikes(1433), UTC), "t", "a", "c")
+    lines = re.findall(r'<path[^>]* d="(M0,[^"]{500,})"[^>]*>', drawn)
+    assert len(lines) == 2
+    for line in lines:
+        assert set(re.findall("[A-Za-z]", line)) == {"M", "L"}
+        heights = [float(y) for y in re.findall(r"[ML][\d.]+,([\d.-]+)", line)]
+        assert min(heights) >= 0 and max(heights) <= HEIGHT
+    assert drawn.count('stroke-linejoin="round"') >= 2
+
+
+def test_a_line_that_hides_another_is_drawn_in_dashes():
+    chart = Chart("c", "", "", (), axis="%")
+    made = over_time(chart, spikes(30), UTC)
+    [layer] = made["layer"]
+    assert layer["encoding"]["strokeDash"]["scale"]["range"] == [[1, 0], [5, 4]]
+    columns = [[minute(1), minute(2)] * 2, ["a", "a", "b", "b"], [1.0, 2, 3, 4]]
+    apart = over_time(chart, Points(pa.table(columns, schema=POINTS), ("a", "b")), UTC)
+    assert "strokeDash" not in apart["layer"][0]["encoding"]
+
+
+def test_words_of_a_heading_are_whole_again():
+    column = ReportColumn("runnable", "Run-|nable")
+    assert column.heading == "Runnable"
+    made = listing_of_one("Run-|nable")
+    assert made.heads[0].parts == ("Runnable",)
+
+
+def test_one_line_is_no_lines():
+    window = Window("S", None, None, None, 1, minute(0), minute(1))
+    for count, words in ((1, "1 line</output>"), (2, "2 lines</output>")):
+        group = _System("S", [Line(window, "f.html", ())] * count, "")
+        page = rendered("index.html", measures=(), groups=[group], zone=UTC).decode()
+        assert words in page
 
 
 def test_a_limit_is_drawn_where_values_come_near_it():

@@ -51,7 +51,8 @@
         row.hidden = !words.every((word) => texts[n].includes(word));
         shown += !row.hidden;
       });
-      count.textContent = words.length ? `${shown} of ${rows.length} lines` : `${rows.length} lines`;
+      const all = `${rows.length} line${rows.length === 1 ? "" : "s"}`;
+      count.textContent = words.length ? `${shown} of ${all}` : all;
     });
   }
 
