@@ -41,6 +41,9 @@ _COLLECTED_US = 900
 
 _SPREAD = 0.06
 
+_OTHERS_IO_PER_S = 150
+"""I/Os that another partition starts in a second of processor time."""
+
 
 @per_sample
 def processor_activity(sample: Sample) -> Activity:
@@ -196,3 +199,13 @@ def _management_us(lpars: Partitions, active: int, span: int) -> I64:
     weights = 1.0 + 1.0 / np.arange(1, lpars.physical + 1)
     caps = np.full(lpars.physical, span, dtype=np.int64)
     return capped(min(wanted, max(total - active, 0)), weights, caps)
+
+
+def others_ios(sample: Sample) -> int:
+    """I/Os of the partitions beside this one: as many as they use the processors."""
+    lpars = sample.model.partitions
+    if not lpars.names:
+        return 0
+    used = dispatch_times(sample).effective
+    others = int(used.sum()) - int(used[lpars.processors(lpars.own)].sum())
+    return round(others / 1e6 * _OTHERS_IO_PER_S)

@@ -135,8 +135,6 @@ FUNCTIONS: Mapping[str, Any] = {
     # USETRE_CALFLAG1 of a guest's base virtual processor.
     "BASE": 0x80,
     "IO_SAMPLES_PER_S": 1000,
-    # I/Os that another partition starts in a second of processor time.
-    "OTHERS_IO_PER_S": 150,
     # Time that an I/O processor spends on starting an I/O and on presenting its end.
     "IO_US": 35.0,
     # Bytes of performance data of one device.
@@ -196,6 +194,7 @@ OF_SAMPLE: Mapping[str, Callable[[Sample], Any]] = {
     "lists": lambda sample: sample.model.lists,
     "locks": dispatching.lock_spins,
     "n": lambda sample: sample.number,
+    "others_ios": dispatching.others_ios,
     "paging": paging.pages_moved,
     "path_samples": volume_work.path_samples,
     "samples": lambda sample: sample.high_frequency_samples,

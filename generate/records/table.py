@@ -54,7 +54,7 @@ class RecordTable(Table, frozen=True, kw_only=True):
         wrapping: 4-byte counter of which some records pass 2**32 in every dump.
         variants: a name and its values, each of which makes a type of its own.
         entries: number of entries of each group that the records have.
-        let: names for parts of the other expressions.
+        let: names for parts of the other expressions, computed wherever one of these is.
         values: expression of each field.
     """
 
