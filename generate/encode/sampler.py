@@ -40,15 +40,13 @@ class _Writer:
     Attributes:
         stamps: (rows,) TOD of each in the last sample, where the type depends on it.
         present: (rows,) which had a record in the last sample.
-        scope: the names of the record's expressions in this one.
     """
 
     def __init__(
         self, record: Record, given: dict[str, Any], sample: Sample, wrapping: bool, sampled: bool
     ) -> None:
         self.record, self.given, self.sampled = record, given, sampled
-        self.scope, model = record.scope(sample, **given), sample.model
-        scope = self.scope
+        scope, model = record.scope(sample, **given), sample.model
         self.entries = record.entries(scope)
         self.encoder = Encoder(
             record.layout,
@@ -66,8 +64,7 @@ class _Writer:
 
     def rows(self, sample: Sample) -> tuple[Bool, int]:
         """Which rows have a record in a sample, and how many that are."""
-        self.scope = self.record.scope(sample, **self.given)
-        present = self.record.present(self.scope)
+        present = self.record.present(self.record.scope(sample, **self.given))
         if present is None:
             return self.all_rows, self.encoder.rows
         return present, int(present.sum())
@@ -79,7 +76,8 @@ class _Writer:
 
         Counters start with the growth of an interval of nominal length.
         """
-        record, encoder, scope = self.record, self.encoder, self.scope
+        record, encoder = self.record, self.encoder
+        scope = record.scope(sample, **self.given)
         restarted = record.restarted(scope)
         if restarted is not None:
             encoder.restart(restarted)

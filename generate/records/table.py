@@ -104,8 +104,9 @@ class Scope(dict[str, Any]):
     def __init__(self, let: Mapping[str, Expression], sample: Sample, **given: Any) -> None:
         if not sample.names:
             lasting = {name: figure(sample.model) for name, figure in OF_MODEL.items()}
-            sample.names.update(FUNCTIONS, sample=sample, model=sample.model, **lasting)
-        super().__init__(sample.names, **given)
+            sample.names.update(FUNCTIONS, model=sample.model, **lasting)
+        # Not among the names of the sample: a circle would keep it until the garbage collector runs.
+        super().__init__(sample.names, sample=sample, **given)
         self._let = let
 
     def __missing__(self, name: str) -> Any:
