@@ -105,7 +105,7 @@ class Scope(dict[str, Any]):
         if not sample.names:
             lasting = {name: figure(sample.model) for name, figure in OF_MODEL.items()}
             sample.names.update(FUNCTIONS, model=sample.model, **lasting)
-        # Not among the names of the sample: a circle would keep it until the garbage collector runs.
+        # Not among its own names: a circle would keep it until the garbage collector runs.
         super().__init__(sample.names, sample=sample, **given)
         self._let = let
 
