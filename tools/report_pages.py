@@ -114,8 +114,10 @@ def _report(report: Report) -> Iterator[str]:
         yield (
             "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
         )
-    for said in report.notes:
-        yield from ("", said)
+    for note in report.notes:
+        levels = [f"from CP {note.since} on"] * bool(note.since)
+        levels += [f"before CP {note.before}"] * bool(note.before)
+        yield from ("", f"{note.text} ({' and '.join(levels)})" if levels else note.text)
 
 
 def _digits(column: ReportColumn) -> str:

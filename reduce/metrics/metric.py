@@ -65,7 +65,7 @@ class Metric:
         width, heading: of the column in reports; bars separate the lines of a heading.
         label: its name where there is room, as in comparisons; the heading by default.
         compared: how comparisons of runs show it.
-        since: the first CP level whose records have it; empty if all have.
+        since, until: the first and the last CP level whose records have it; empty if all have.
         meaning: documentation with range and meaning of NULL; empty where the SQL has it.
         place: file and line of the row.
     """
@@ -84,6 +84,7 @@ class Metric:
     label: str
     compared: Compared
     since: str
+    until: str
     meaning: str
     place: str
 

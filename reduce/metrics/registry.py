@@ -122,6 +122,7 @@ def _check_cells(row: Mapping[str, str], place: str) -> None:
         ("width", not row["heading"] or row["width"].isdigit(), "characters of the column"),
         ("compare", not row["compare"] or _COMPARE.fullmatch(row["compare"]), "rank and decimals"),
         ("since", _LEVEL.fullmatch(row["since"]), "a CP level such as 5.2.0, or nothing"),
+        ("until", _LEVEL.fullmatch(row["until"]), "a CP level such as 6.3.0, or nothing"),
         (
             "denominator",
             bool(row["denominator"]) == (row["kind"] == Kind.RATIO),

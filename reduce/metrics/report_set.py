@@ -12,7 +12,7 @@ from ...config.values import Names, Text, converter
 from ...schemas import CpmonError
 from .metric import print_rule
 from .registry import metric_of
-from .report_shape import Lines, Report, ReportColumn
+from .report_shape import Lines, Note, Report, ReportColumn
 
 FILE = "reports.toml"
 
@@ -24,6 +24,14 @@ class ColumnKeys(Table, frozen=True):
     heading: Text | None = None
     width: int | None = None
     format: Text | None = None
+
+
+class NoteKeys(Table, frozen=True):
+    """A note that is of some CP levels only."""
+
+    text: Text
+    since: str = ""
+    before: str = ""
 
 
 class ReportKeys(Table, frozen=True):
@@ -38,7 +46,7 @@ class ReportKeys(Table, frozen=True):
     keys: Names = Names()
     follows: dict[str, Text] = msgspec.field(default_factory=dict)
     sort: str = ""
-    notes: list[Text] = msgspec.field(default_factory=list)
+    notes: list[str | NoteKeys] = msgspec.field(default_factory=list)
 
 
 class ReportsKeys(Table, frozen=True):
@@ -68,7 +76,10 @@ def read_reports(text: str) -> dict[str, Report]:
             keys=tuple(entry.keys),
             follows=entry.follows,
             sort=entry.sort,
-            notes=tuple(entry.notes),
+            notes=tuple(
+                Note(n) if isinstance(n, str) else Note(n.text, n.since, n.before)
+                for n in entry.notes
+            ),
             group=entry.group,
         )
     return reports

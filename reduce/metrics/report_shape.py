@@ -91,6 +91,18 @@ def one_line(label: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What is said below a report, where some of its dumps may be of these CP levels.
+
+    `since` and `before` (itself outside) bound them; empty is any.
+    """
+
+    text: str
+    since: str = ""
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A reduction laid out for a reader.
 
@@ -100,7 +112,7 @@ class Report:
         keys: columns that tell the objects apart: ("device",).
         follows: the option that picks one object, and its column: {"device": "device"}.
         sort: column by which objects are ordered, the greatest first.
-        notes: printed below every one of them.
+        notes: printed below it.
         group: what it is about: the part of a page that it stands in.
     """
 
@@ -112,5 +124,5 @@ class Report:
     keys: tuple[str, ...] = ()
     follows: Mapping[str, str] = field(default_factory=dict)
     sort: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     group: str = ""

@@ -22,9 +22,9 @@ from ...schemas.lookup import fold, unknown
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Lines, Report
 from ..reductions.provenance import inferred_notes, tables_of
-from ..reductions.reductions import reduction
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
+from .levels_of_cp import levels_of, missing, notes_of
 from .report_sql import Source, Span, lines_sql, mean_sql
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
@@ -221,6 +221,7 @@ def _read(
     if not table.num_rows:
         raise _nothing(con, wanted, span, said)
     starts, ends, intervals, mean = _over_all(con, shown, source, span, over_time)
+    levels = levels_of(con, span.system, starts, ends)
     return ReportResult(
         report=shown,
         system=span.system,
@@ -234,10 +235,10 @@ def _read(
         notes=(
             *said,
             *([] if source.is_rolled else _unmeasured(con, wanted, span)),
-            *_missing(shown, table),
+            *missing(shown, table, levels),
             *inferred_notes(tables_of(wanted.reduction)),
             *layout_notes(con, span.system, starts, ends, tables_of(wanted.reduction)),
-            *wanted.notes,
+            *notes_of(wanted, levels),
         ),
         zone=zone,
         said=_said(span, by, top, table),
@@ -323,15 +324,3 @@ def _unmeasured(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> l
         return []
     noun = "interval" if count == 1 else "intervals"
     return [f"{count} {noun} left out: a first sample, or behind a gap, has no rates."]
-
-
-def _missing(wanted: Report, table: pa.Table) -> list[str]:
-    """One note for every reason why columns are empty, naming the columns."""
-    notes: dict[str, list[str]] = {}
-    for column in wanted.columns:
-        nulls = table.column(column.name).null_count
-        absence = reduction(wanted.reduction).column(column.name).absence
-        if nulls and absence:
-            share = "" if nulls == table.num_rows else f" in {nulls} of {table.num_rows} lines"
-            notes.setdefault(f"not known{share} {absence}", []).append(column.heading)
-    return [f"{', '.join(headings)}: {reason}." for reason, headings in notes.items()]

@@ -36,7 +36,7 @@ TOD_SECOND = 4_096_000_000
 READ = {name for reduction in reductions() for name in reduction.reads if "." in name}
 META = tuple(
     sorted(
-        {f"meta.{name}" for name in ("interval", "run", *TABLES)}
+        {f"meta.{name}" for name in ("interval", "run", "dump", "finding", *TABLES)}
         | {name for name in READ if name.startswith("meta.")}
     )
 )
@@ -170,6 +170,8 @@ def _lab() -> duckdb.DuckDBPyConnection:
                 "seconds": seconds,
             },
         )
+    span = {"first_tod": minute(-0.1), "last_tod": minute(2)}
+    insert(con, "meta.dump", {"system": "LAB", "dump": "a", "release": "4.3.0", **span})
     insert(
         con,
         "monitor.mtrprp",

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "sample-data/small-lab" / "LAB.mon.zst"
 ROW = (
     "write_share,processors_by_time,ratio,xstor_pages,dasd_pages,1e3,,permille,1,9,Xstor|share,"
-    ",,,Pages of expanded storage for every thousand of DASD. NULL without DASD pages.\n"
+    ",,,,Pages of expanded storage for every thousand of DASD. NULL without DASD pages.\n"
 )
 ENTRY = """
 [[report]]
@@ -78,7 +78,7 @@ def test_a_row_adds_a_metric_and_an_entry_a_report(tmp_path: Path) -> None:
 
 
 GOOD = (
-    ",".join(HEADER) + "\nbusy,cpu_by_time,ratio,busy_tod,seconds,1/4096e6,,%,1,6,Busy,,,,Text.\n"
+    ",".join(HEADER) + "\nbusy,cpu_by_time,ratio,busy_tod,seconds,1/4096e6,,%,1,6,Busy,,,,,Text.\n"
 )
 
 
@@ -90,9 +90,10 @@ GOOD = (
         (",seconds,", ",,", "nothing"),
         (",1,6,", ",one,6,", "one"),
         (",1,6,", ",1,wide,", "wide"),
-        (",,,Text", ",,5,Text", "5"),
-        (",,,Text", ",first,,Text", "first"),
-        (",Text.", "", "14"),
+        (",,,Text", ",5,,Text", "5"),
+        (",,,Text", ",,6,Text", "6"),
+        (",,,Text", "first,,,Text", "first"),
+        (",Text.", "", "15"),
         ("name,views", "views,name", "views,name"),
     ],
 )

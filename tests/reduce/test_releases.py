@@ -103,3 +103,73 @@ def test_without_the_page_the_sie_rate_is_of_one_counter_and_says_so(tmp_path: P
 
 def rates(found: ReportResult) -> dict[str, Any]:
     return {line["code"]: line["diagnose_rate"] for line in found.table.to_pylist()}
+
+
+def test_what_cp_no_longer_has_is_blank_with_its_reason(tmp_path: Path) -> None:
+    def users(second: float) -> list[bytes]:
+        pages = {"vmdctpvr": 100, "calctpgs": 200, "calcppgr": 10 * round(second)}
+        cache = {"hcpmdcia": 5 * round(second), "tcmrdct": 10 * round(second)}
+        return [
+            processor(second),
+            fields("useact", second, vmduser="ANNA", **pages),
+            fields("sytxsg", second, **cache),
+            fields("sytrsg", second, tcmmain=1000),
+        ]
+
+    con = land(tmp_path, "07030000", users(60), users(120))
+    cache = report(con, "MINIDISK_CACHE_BY_TIME")
+    (line,) = cache.table.to_pylist()
+    assert (line["avoided_rate"], line["read_rate"], line["real_pages"]) == (5, 10, 1000)
+    assert (line["xstor_ideal_pages"], line["xstor_steal_rate"]) == (None, None)
+    gone = "not known after CP 6.3.0, the last level that records it."
+    assert f"Xstor ideal, Xstor steals: {gone}" in cache.notes
+    paging = report(con, "USER_PAGING")
+    (line,) = paging.table.to_pylist()
+    assert (line["page_read_rate"], line["dasd_pages"]) == (10, 200)
+    for name in ("xstor_in_rate", "xstor_out_rate", "migration_rate", "xstor_pages"):
+        assert line[name] is None, name
+    assert f"Xstor in, Xstor out, Migr rate, Xstor: {gone}" in paging.notes
+    summary = report(con, "SYSTEM_SUMMARY2_BY_TIME")
+    assert f"Xstor pages/ user: {gone}" in summary.notes
+
+
+@pytest.mark.parametrize("level", ["06030000", "06040000"])
+def test_the_last_level_with_expanded_storage_has_it(tmp_path: Path, level: str) -> None:
+    users = [[processor(s), fields("useact", s, vmduser="ANNA", vmdctxbk=7)] for s in (60, 120)]
+    con = land(tmp_path, level, *users)
+    (line,) = report(con, "USER_PAGING").table.to_pylist()
+    assert line["xstor_pages"] == (7 if level < "0604" else None)
+
+
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [
+        ("04030000", "before CP 5.3.0, the first level that records it"),
+        ("07030000", "without a delta of SYTLCK"),
+        ("        ", "without a delta of SYTLCK, or before CP 5.3.0"),
+    ],
+)
+def test_a_reason_names_no_level_that_the_dump_is_not_of(
+    tmp_path: Path, level: str, said: str
+) -> None:
+    locks = [[processor(s), fields("sytscg", s)] for s in (60, 120)]
+    con = land(tmp_path, level, *locks)
+    notes = report(con, "SPIN_LOCKS").notes
+    assert any(note.endswith(f"Shared busy: not known {said}.") for note in notes), notes
+    is_old = any(note.startswith("Before CP 5.3.0 only") for note in notes)
+    assert is_old == (level != "07030000")
+
+
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [
+        ("04020000", "Steals are frames stolen for the free-storage extend condition"),
+        ("05040000", "which of them it is between is not known"),
+        ("06040000", "Steals are frames that the scan of the frame table took"),
+    ],
+)
+def test_steals_are_labelled_by_release(tmp_path: Path, level: str, said: str) -> None:
+    rows = [[processor(s), fields("sytrsp", s, plsstlfr=round(s))] for s in (60, 120)]
+    notes = report(land(tmp_path, level, *rows), "PAGING_BY_TIME").notes
+    (note,) = (note for note in notes if "Steals are" in note)
+    assert said in note

@@ -227,6 +227,14 @@ def test_a_run_without_any_data_is_there_and_all_null() -> None:
     assert all(value is None for name, value in none.items() if name not in given)
 
 
+def test_without_expanded_storage_users_have_the_other_pages() -> None:
+    con = lab()
+    con.execute("UPDATE interval.useact SET vmdctxbk = NULL")
+    found = summary(con)
+    assert found["xstor_pages_per_user"] is None
+    assert found["total_pages_per_user"] == pytest.approx((410 + 420) / 4 + 150)
+
+
 def test_a_volume_is_busy_with_the_ios_that_were_not_timed_too() -> None:
     con = lab()
     # Half of the I/Os of one volume were timed, and the disk alone was active a tenth of the time.

@@ -106,8 +106,9 @@ SELECT s.run_id,
        m.resident_pages,
        m.xstor_pages AS user_xstor_pages,
        m.dasd_pages AS user_dasd_pages,
-       -- All three kinds of pages. NULL without USEACT records.
-       m.resident_pages + m.xstor_pages + m.dasd_pages AS user_pages,
+       -- All kinds of pages that the level has. NULL without USEACT records.
+       m.resident_pages + COALESCE(m.xstor_pages, 0) + m.dasd_pages
+         AS user_pages,
        a.resident_above_2g,
        s.users_logged_on,
        s.users_active,

@@ -115,7 +115,7 @@ SELECT e.system,
        -- Its number. NULL for *PHYSICAL*.
        e.partition_number,
        -- Whether it is that of this system. NULL while SYTCUG does not tell its
-       -- name, as before CP 4.3.0.
+       -- name.
        e.partition_name = m.own_name AS is_own,
        -- Logical processors. NULL for *PHYSICAL*.
        e.logical_processors,

@@ -49,13 +49,11 @@ SELECT i.system,
        -- (TCMXIDSZ); no field is known for those it has. NULL without SYTXSG
        -- records.
        x.xstor_ideal_pages,
-       -- Reads that were looked up. NULL without SYTXSG deltas of level 5.1.0
-       -- or later.
+       -- Reads that were looked up. NULL without SYTXSG deltas.
        x.reads,
        -- I/Os saved. NULL without SYTXSG deltas.
        x.avoided,
-       -- I/Os saved while reads were counted. NULL without SYTXSG deltas of
-       -- level 5.1.0 or later.
+       -- I/Os saved while reads were counted. NULL without SYTXSG deltas.
        CASE WHEN x.reads IS NOT NULL THEN x.avoided END AS read_hits,
        -- Times that blocks of expanded storage were stolen. NULL without SYTXSG
        -- deltas.

@@ -73,20 +73,20 @@ SELECT k.system,
        k.pageable_below_2g,
        -- Frames above 2 GB less those that CP has for free storage (RSAFSA2G)
        -- and other use (RSAFSYUA), and those locked by CP LOCK: inferred; 0
-       -- where no storage is that high. NULL without a MTRMEM record, or where
-       -- SYTRSG records are of a level before 5.2.0.
+       -- where no storage is that high. NULL without MTRMEM and SYTRSG
+       -- records.
        k.pageable_above_2g,
        -- Frames on the available list below 2 GB (RSAAVAIL). NULL without
        -- SYTRSG records.
        k.available_below_2g,
        -- Frames on the available list above 2 GB (RSA2GAVL); 0 where no storage
-       -- is that high. NULL without SYTRSG records of level 5.2.0 or later.
+       -- is that high. NULL without SYTRSG records.
        k.available_above_2g,
        -- Frames below 2 GB locked by CP LOCK (RSACPLOK). NULL without SYTRSG
        -- records.
        k.locked_below_2g,
        -- Frames above 2 GB locked by CP LOCK (RSACPLKG); 0 where no storage is
-       -- that high. NULL without SYTRSG records of level 5.2.0 or later.
+       -- that high. NULL without SYTRSG records.
        k.locked_above_2g,
        -- Pages brought in from expanded storage, by the fast path as well. NULL
        -- without SYTXSP deltas.
@@ -110,7 +110,7 @@ SELECT k.system,
        -- SYTRSP deltas.
        k.empty_below_2g,
        -- Times that the available list above 2 GB was empty; 0 where no storage
-       -- is that high. NULL without SYTRSP deltas of level 5.2.0 or later.
+       -- is that high. NULL without SYTRSP deltas.
        k.empty_above_2g,
        -- Elapsed seconds of the real-storage records. NULL without SYTRSP
        -- deltas.

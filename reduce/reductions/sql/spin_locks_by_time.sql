@@ -83,12 +83,12 @@ SELECT system,
        -- Time spent spinning, TOD units of 1/4096 microsecond. NULL without a
        -- delta of SYTLCK or SYTSCG.
        spin_tod,
-       -- Spins for exclusive use. NULL before CP 5.3.0.
+       -- Spins for exclusive use. NULL without a SYTLCK delta.
        exclusive_spins,
-       -- Time spent in these, TOD units. NULL before CP 5.3.0.
+       -- Time spent in these, TOD units. NULL without a SYTLCK delta.
        exclusive_tod,
-       -- Spins for shared use. NULL before CP 5.3.0.
+       -- Spins for shared use. NULL without a SYTLCK delta.
        shared_spins,
-       -- Time spent in these, TOD units. NULL before CP 5.3.0.
+       -- Time spent in these, TOD units. NULL without a SYTLCK delta.
        shared_tod
 FROM every;

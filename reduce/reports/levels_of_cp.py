@@ -1,0 +1,75 @@
+"""What a report says by the CP levels of its dumps: why columns are empty, and which notes hold."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+import duckdb
+import pyarrow as pa
+
+from ...schemas.layout import release_key
+from ..metrics.registry import metric_of
+from ..metrics.report_shape import Report, ReportColumn
+from ..reductions.reductions import reduction
+
+_RELEASE = re.compile(r"\d+(\.\d+)*")
+
+Levels = list[tuple[int, ...]]
+"""CP levels of dumps, the lowest first; empty where one of the dumps does not name its own."""
+
+
+def levels_of(
+    con: duckdb.DuckDBPyConnection, system: str, first: datetime, last: datetime
+) -> Levels:
+    """The CP levels of the dumps of a span; times are UTC."""
+    rows = con.execute(
+        "SELECT DISTINCT release FROM meta.dump"
+        " WHERE system = ? AND first_tod <= ? AND last_tod >= ?",
+        [system, last, first],
+    ).fetchall()
+    releases = [release or "" for (release,) in rows]
+    if not all(map(_RELEASE.fullmatch, releases)):
+        return []
+    return sorted(map(release_key, releases))
+
+
+def notes_of(wanted: Report, levels: Levels) -> list[str]:
+    """The notes of a report that hold for some of its dumps, or may do."""
+    return [
+        note.text
+        for note in wanted.notes
+        if not levels
+        or (
+            (not note.since or levels[-1] >= release_key(note.since))
+            and (not note.before or levels[0] < release_key(note.before))
+        )
+    ]
+
+
+def missing(wanted: Report, table: pa.Table, levels: Levels) -> list[str]:
+    """One note for every reason why columns are empty, naming the columns."""
+    notes: dict[str, list[str]] = {}
+    for column in wanted.columns:
+        nulls = table.column(column.name).null_count
+        share = "" if nulls == table.num_rows else f" in {nulls} of {table.num_rows} lines"
+        reason = _reason(wanted, column, levels)
+        if nulls and reason:
+            notes.setdefault(f"not known{share} {reason}", []).append(column.heading)
+    return [f"{', '.join(headings)}: {reason}." for reason, headings in notes.items()]
+
+
+def _reason(wanted: Report, column: ReportColumn, levels: Levels) -> str:
+    """Why values are missing: because of the CP level, or as the documentation says."""
+    metric = metric_of(wanted.reduction, column.name)
+    absence = reduction(wanted.reduction).column(column.name).absence
+    since, until = (release_key(r) if r else () for r in (metric.since, metric.until))
+    if until and levels and levels[0] > until:
+        return f"after CP {metric.until}, the last level that records it"
+    if since and levels and levels[-1] < since:
+        return f"before CP {metric.since}, the first level that records it"
+    if since and not (levels and levels[0] >= since):
+        absence += f"{', or ' if absence else ''}before CP {metric.since}"
+    if until and not (levels and levels[-1] <= until):
+        absence += f"{', or ' if absence else ''}after CP {metric.until}"
+    return absence
