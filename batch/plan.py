@@ -84,8 +84,8 @@ class Plan:
     batch: BatchSettings = field(default_factory=BatchSettings)
 
 
-def check_settings(settings: Settings) -> None:
-    """Check the settings that only some commands use.
+def check_settings(settings: Settings) -> Plan | None:
+    """Check the settings that only some commands use; returns the plan, if there are any of it.
 
     Raises:
         CpmonError: the first mistake: file, key and line, found, allowed.
@@ -95,8 +95,7 @@ def check_settings(settings: Settings) -> None:
         if rule.shift:
             settings.shift(rule.shift)
     load_validation_rules(set(tables()), settings)
-    if settings.inboxes or settings.outputs:
-        read_plan(settings)
+    return read_plan(settings) if settings.inboxes or settings.outputs else None
 
 
 def read_plan(settings: Settings) -> Plan:

@@ -11,12 +11,15 @@ import io
 import os
 import sys
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import __version__
 from .pandas_import import allow_pandas, postpone_pandas
+
+if TYPE_CHECKING:
+    from ..schemas.errors import CpmonError
 
 
 class Status(IntEnum):
@@ -171,19 +174,31 @@ def _printable(text: str) -> str:
 
 def _failed(error: Exception, *, debug: bool) -> Status:
     """Tell what went wrong. The errors are imported here, since help must not wait for numpy."""
-    from ..schemas.errors import BusyError, CpmonError, DumpError
+    from ..schemas.errors import CpmonError
 
+    if isinstance(error, PermissionError):
+        error = CpmonError(
+            "a file or folder is not open to this user",
+            place=error.filename and str(error.filename),
+            expected="rights to read it, or to write it where the command writes",
+            found=error.strerror,
+        )
     if debug:
         import traceback
 
         traceback.print_exception(error)
-    elif isinstance(error, CpmonError):
-        click.echo(f"cpmon: {error}", err=True)
-    else:
+    elif not isinstance(error, CpmonError):
         click.echo(_printable(f"cpmon: {type(error).__name__}: {error}"), err=True)
         click.echo("This is a failure of cpmon; `cpmon --debug ...` shows where.", err=True)
-    if isinstance(error, DumpError):
-        return Status.DAMAGED
-    if isinstance(error, BusyError):
-        return Status.BUSY
-    return Status.USAGE if isinstance(error, CpmonError) else Status.FAILED
+        return Status.FAILED
+    return report_error(error, quiet=debug) if isinstance(error, CpmonError) else Status.FAILED
+
+
+def report_error(error: CpmonError, *, quiet: bool = False) -> Status:
+    """Print an error of the user's input or surroundings; returns the status for it."""
+    from ..schemas.errors import BusyError, DumpError
+
+    if not quiet:
+        click.echo(f"cpmon: {error}", err=True)
+    kinds = ((DumpError, Status.DAMAGED), (BusyError, Status.BUSY))
+    return next((status for kind, status in kinds if isinstance(error, kind)), Status.USAGE)

@@ -31,7 +31,7 @@ class Landed:
     """The result of landing a dump.
 
     `already` says that its bytes were in the store before; then nothing was written but, perhaps,
-    its run.
+    its run: `system` is the name that they landed under, whatever name was asked for now.
     """
 
     dump: str

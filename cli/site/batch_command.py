@@ -211,7 +211,7 @@ def install(
 
 def _open(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
     """The store, the plan and the settings."""
-    from ...batch import read_plan
+    from ...batch.plan import check_settings, read_plan
     from ...schemas.errors import CpmonError
     from ...store import Store
 
@@ -223,7 +223,8 @@ def _open(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
             effect="nothing was done",
             remedy="docs/operations.md has settings to start from",
         )
-    return Store(root, create=create), read_plan(site), site
+    plan = (check_settings(site) if create else None) or read_plan(site)
+    return Store(root, create=create), plan, site
 
 
 def _summary(result: BatchResult, form: str, *, subject: bool) -> bytes:

@@ -49,23 +49,30 @@ def command(
       cpmon ingest quiet-hour.mon --store perf/
       ssh vm cat monitor.gz | cpmon ingest - --store perf/ --system VMPROD
     """
-    from ...schemas.errors import BusyError, CpmonError, DumpError
     from ...store import Store
 
     if run_id and len(dumps) > 1:
         raise click.UsageError("--run-id names one run; give one dump with it")
     place, release = Store(store, create=True), release or settings().release(system)
+    try:
+        return _land_all(dumps, place, container, system=system, run_id=run_id, release=release)
+    finally:
+        place.discard_unused()
+
+
+def _land_all(dumps: tuple[Path, ...], store: Store, container: str, **said: Any) -> Status:
+    """Land dumps one after the other; one that cannot be read does not stop the others."""
+    from ...schemas.errors import CpmonError
+    from ..main import report_error
+
     worst = Status.DONE
     for dump in dumps:
         try:
-            said = {"system": system, "run_id": run_id, "release": release}
-            status = _land(dump, place, container=container, **said)
+            status = _land(dump, store, container=container, **said)
         except CpmonError as error:
             if len(dumps) == 1:
                 raise
-            say(f"cpmon: {error}", err=True)
-            status = Status.DAMAGED if isinstance(error, DumpError) else Status.USAGE
-            status = Status.BUSY if isinstance(error, BusyError) else status
+            status = report_error(error)
         worst = max(worst, status)
     return worst
 
@@ -83,6 +90,13 @@ def _land(dump: Path, store: Store, **said: Any) -> Status:
             **said,
         )
     _tell(dump, landed, time.perf_counter() - started)
+    if landed.already and said["system"] not in (None, landed.system):
+        say(
+            f"warning: --system {said['system']} has no effect: the dump landed before under"
+            f" {landed.system}. Land it in another store to give it that name.",
+            err=True,
+        )
+        return Status.WARNINGS
     return status_of(landed.findings.worst)
 
 

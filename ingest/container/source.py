@@ -17,7 +17,7 @@ from typing import cast
 
 from blake3 import blake3
 
-from ...schemas.errors import DumpError
+from ...schemas.errors import CpmonError, DumpError
 from .decompression import Stored, gunzip, unbzip2, unxz, unzstd
 from .monreader_device import Device
 from .wrapping import (
@@ -195,7 +195,7 @@ def open_source(path: str | Path, container: Container | str = Container.AUTO) -
     """The dump at a path, or on standard input for "-". A character device is read set by set.
 
     Raises:
-        DumpError: there is no such file, or it cannot be read.
+        CpmonError: there is no such file, or it cannot be read.
     """
     container = Container(container)
     if str(path) == "-":
@@ -205,7 +205,7 @@ def open_source(path: str | Path, container: Container | str = Container.AUTO) -
     try:
         stored = path.open("rb", buffering=0)
     except OSError as error:
-        raise DumpError(
+        raise CpmonError(
             f"{path} cannot be read: {error.strerror}",
             remedy="give the path of a MONWRITE file, or - for standard input",
         ) from None

@@ -22,6 +22,7 @@ from ...schemas.lookup import fold, unknown
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Lines, Report
 from ..reductions.provenance import inferred_notes, tables_of
+from .cells import cell_text
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
 from .levels_of_cp import levels_of, missing, notes_of
@@ -241,7 +242,7 @@ def _read(
             *notes_of(wanted, levels),
         ),
         zone=zone,
-        said=_said(span, by, top, table),
+        said=_said(wanted, span, by, top, table),
     )
 
 
@@ -279,9 +280,11 @@ def _over_all(
     return first - timedelta(seconds=seconds or 0), last, intervals, numbers
 
 
-def _said(span: Span, by: timedelta | None, top: int | None, table: pa.Table) -> tuple[str, ...]:
+def _said(
+    wanted: Report, span: Span, by: timedelta | None, top: int | None, table: pa.Table
+) -> tuple[str, ...]:
     """How the report was narrowed, in words."""
-    found = [f"{column} {value}" for column, value in span.objects]
+    found = _object_names(wanted, span)
     if span.shift is not None:
         found.append(f"shift {span.shift.name}")
     if by is not None:
@@ -291,10 +294,19 @@ def _said(span: Span, by: timedelta | None, top: int | None, table: pa.Table) ->
     return tuple(found)
 
 
+def _object_names(wanted: Report, span: Span) -> list[str]:
+    """What the report follows, printed as its columns print it: a device number in hexadecimal."""
+    columns = {column.name: column for column in wanted.columns}
+    return [
+        f"{name} {cell_text(columns[name], value) if name in columns else value}"
+        for name, value in span.objects
+    ]
+
+
 def _nothing(
     con: duckdb.DuckDBPyConnection, wanted: Report, span: Span, said: tuple[str, ...]
 ) -> CpmonError:
-    whose = " ".join(f"{column} {value}" for column, value in span.objects)
+    whose = " ".join(_object_names(wanted, span))
     where, values = replace(span, since=None, until=None, shift=None).where()
     measured = " AND seconds IS NOT NULL" if wanted.lines is not Lines.ROW else ""
     ((count, first, last),) = con.execute(

@@ -44,6 +44,7 @@ class Store:
             StoreError: there is none, the folder holds something else, or a newer version.
         """
         self.root = Path(root)
+        self.is_new = self._has_new_root = False
         self.folders = Folders(self.records)
         marker = self.root / MARKER
         if _is_there(marker):
@@ -146,7 +147,9 @@ class Store:
         """
         with writing(self.root):
             for needed in (self.records, self.runs, self.root / "sizes"):
-                needed.mkdir(exist_ok=True)
+                needed.mkdir(parents=True, exist_ok=True)
+        if not (self.root / MARKER).exists():  # `discard_unused` of another process
+            replace_durably(self.root / MARKER, json.dumps({"version": VERSION}))
         with self.scratch() as folder:
             staged = Staging(folder)
             try:
@@ -221,10 +224,25 @@ class Store:
                 effect="nothing was landed",
                 remedy="name a new folder with --store",
             )
+        self.is_new, self._has_new_root = True, not self.root.exists()
         with writing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
             sync_folder(self.root.absolute().parent)
         replace_durably(marker, json.dumps({"version": VERSION}))
+
+    def discard_unused(self) -> None:
+        """Remove a store that this object made if there is nothing in it but empty folders."""
+        contents = sorted(self.root.rglob("*"), reverse=True) if self.is_new else []
+        files = [path for path in contents if not path.is_dir()]
+        if files != [self.root / MARKER]:
+            return
+        with suppress(OSError):  # another process has begun to write
+            files[0].unlink()
+            for folder in contents:
+                if folder != files[0]:
+                    folder.rmdir()
+            if self._has_new_root:
+                self.root.rmdir()
 
 
 def _is_there(marker: Path) -> bool:

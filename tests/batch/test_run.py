@@ -8,6 +8,7 @@ import os
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -168,3 +169,22 @@ def test_the_next_run_has_nothing_to_do_and_the_file_still_waits(
     assert status is Status.DONE
     assert [row["state"] for row in said["waiting"]] == ["deferred"]
     assert [one["landed"] for one in said["runs"]] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    "text", ['[retention]\nraw = "30"\n', '[exceptions.x]\nmeasure = "no"\n'], ids=["raw", "rule"]
+)
+def test_what_a_check_of_the_settings_refuses_no_batch_takes(
+    text: str, site: Site, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+):
+    site.configure(text)
+    config = ["--config", str(site.config)]
+    assert run(["config", "check", str(site.config)]) is Status.USAGE
+    refused = capfd.readouterr().err
+    assert site.batch() is Status.USAGE
+    assert capfd.readouterr().err == refused
+    assert run(["batch", "install", "--systemd", "-o", str(tmp_path / "units"), *config]) is (
+        Status.USAGE
+    )
+    assert capfd.readouterr().err == refused
+    assert not site.store.exists() and not (tmp_path / "units").exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import subprocess
 import sys
@@ -189,7 +191,7 @@ def test_a_bad_dump_does_not_stop_the_others_and_decides_the_status(
 ):
     store = tmp_path / "store"
     answer = cpmon("ingest", tmp_path / "missing.mon", good, "--store", store)
-    assert answer.status is Status.DAMAGED
+    assert answer.status is Status.USAGE
     assert "missing.mon cannot be read" in answer.err
     assert f"{good}: landed as" in answer.text
 
@@ -298,3 +300,61 @@ def _until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() - began < 30
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize("command", ["ingest", "check", "list", "show", "slice"])
+def test_a_file_that_is_missing_is_a_wrong_word_and_no_damage(
+    command: str, cpmon: Cpmon, tmp_path: Path
+):
+    more = {"ingest": ("--store", tmp_path / "store"), "slice": ("-o", tmp_path / "part.mon")}
+    answer = cpmon(command, tmp_path / "missing.mon", *more.get(command, ()))
+    assert answer.status is Status.USAGE
+    assert "missing.mon cannot be read: No such file" in answer.err
+
+
+def test_a_first_ingest_that_fails_leaves_no_store(cpmon: Cpmon, good: Path, tmp_path: Path):
+    letter, store, empty = tmp_path / "letter.mon", tmp_path / "a" / "store", tmp_path / "empty"
+    letter.write_bytes(b"Dear reader,\n" * 1000)
+    empty.mkdir()
+    for bad in (letter, tmp_path / "missing.mon"):
+        assert cpmon("ingest", bad, "--store", store).status is not Status.DONE
+        assert not store.exists()
+        assert cpmon("ingest", bad, "--store", empty).status is not Status.DONE
+        assert list(empty.iterdir()) == [], "a folder that was there stays"
+    assert cpmon("ingest", letter, good, "--store", store).status is Status.DAMAGED
+    assert cpmon("runs", "--store", store).status is Status.DONE
+    cpmon("ingest", letter, "--store", store)
+    assert (store / "store.json").exists(), "what has landed stays"
+
+
+def test_another_name_for_a_dump_that_has_landed_is_not_passed_over(
+    cpmon: Cpmon, good: Path, tmp_path: Path
+):
+    words = ("ingest", good, "--store", tmp_path / "store")
+    assert cpmon(*words, "--system", "FIRST").status is Status.DONE
+    again = cpmon(*words, "--system", "SECOND")
+    assert again.status is Status.WARNINGS
+    assert "--system SECOND has no effect" in again.err
+    assert "under FIRST" in again.err
+    same = cpmon(*words, "--system", "FIRST")
+    assert (same.status, same.err) == (Status.DONE, "")
+
+
+def test_what_this_user_may_not_read_is_no_failure_of_cpmon(
+    cpmon: Cpmon, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    store = tmp_path / "store"
+    cpmon("ingest", good, "--store", store)
+    scan = os.scandir
+
+    def refuse(path: str | Path = ".") -> object:
+        if str(path).endswith("records"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    for words in (("report", "events"), ("query", "SELECT 1"), ("runs",), ("store", "info")):
+        answer = cpmon(*words, "--store", store)
+        assert answer.status is Status.USAGE
+        assert "failure of cpmon" not in answer.err
+        assert f"{store / 'records'}" in answer.err and "Permission denied" in answer.err

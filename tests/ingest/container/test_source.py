@@ -13,7 +13,7 @@ import pytest
 
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.container.source import Source, open_source
-from cpmon.schemas import DumpError
+from cpmon.schemas import CpmonError, DumpError
 from cpmon.store import Store
 from tests.dumps import END, dump, interval
 from tests.scenarios import CONFIG, SAMPLE
@@ -77,8 +77,9 @@ def test_the_identity_tells_dumps_apart():
 
 
 def test_a_missing_file_is_named_with_a_remedy(tmp_path: Path):
-    with pytest.raises(DumpError) as caught, open_source(tmp_path / "none.mon"):
+    with pytest.raises(CpmonError) as caught, open_source(tmp_path / "none.mon"):
         pass
+    assert not isinstance(caught.value, DumpError), "nothing is known of what is in it"
     assert "none.mon" in caught.value.problem
     assert caught.value.remedy
 
