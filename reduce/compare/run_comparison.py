@@ -7,7 +7,7 @@ intervals of both steady states (`change_test.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ..metrics import Metric, compared_metrics
 from ..reductions.reductions import reduction
-from ..render.printing import Format, Printed, blank, exact, fixed, percentage, show
+from ..render.printing import Format, Printed, blank, exact, fixed, percentage, show, upper_percent
 from .change_test import (
     FEWEST,
     Array,
@@ -128,7 +128,7 @@ class MetricLine:
         if self.verdict is Verdict.CHANGE and self.p_adjusted is not None:
             return f"cl {level(self.p_adjusted)}%"
         if self.verdict is Verdict.WITHIN and self.bound is not None:
-            return f"within {shown_percent(self.bound)}%"
+            return f"within {upper_percent(self.bound)}%"
         return str(self.verdict)
 
 
@@ -157,10 +157,6 @@ class RunComparison:
     def reasons(self) -> tuple[str, ...]:
         """Why cells are empty, each reason once, in order of appearance."""
         return tuple(dict.fromkeys(line.reason for line in self.lines if line.reason))
-
-    def notes(self) -> tuple[str, ...]:
-        """How to read the comparison, and what to be careful with."""
-        return tuple(_notes(self))
 
     def to_arrow(self) -> pa.Table:
         """The lines, unrounded, in the unit that each names; what is not known is NULL."""
@@ -314,12 +310,6 @@ def _with_verdict(line: MetricLine, p_adjusted: float, least: float) -> MetricLi
     return replace(line, verdict=verdict)
 
 
-def shown_percent(value: float) -> str:
-    """A bound in percent, rounded up: one decimal below 10, none from 10 on."""
-    tenths = math.ceil(value * 10) / 10
-    return f"{tenths:.1f}" if tenths < 10 else f"{math.ceil(value)}"
-
-
 def _rank(line: MetricLine) -> tuple[float, ...]:
     """Changes first, then what is large, the greatest first; others in the order of the metrics."""
     rank = _RANKS[line.verdict]
@@ -327,46 +317,6 @@ def _rank(line: MetricLine) -> tuple[float, ...]:
         return (rank,)
     size = math.inf if line.change.value is None else abs(float(line.change.value))
     return (rank, -size)
-
-
-def _notes(comparison: RunComparison) -> Iterable[str]:
-    tests = [line.test for line in comparison.lines if line.test is not None]
-    verdicts = {line.verdict for line in comparison.lines}
-    yield (
-        "cl: confidence level of a two-sided t-test of the intervals of both steady states, paired "
-        "by their time into the run, which count for less the more each resembles the one before "
-        f"it; adjusted for the {len(tests)} differences tested."
-    )
-    if Verdict.UNPROVEN in verdicts:
-        yield (
-            f"not proven: {LARGE_PERCENT} % or more, but chance alone would show it in more than "
-            "5 % of such comparisons."
-        )
-    if Verdict.WITHIN in verdicts:
-        yield "within: no change, or none that is greater than this part of the base (at 95 %)."
-    if any(line.detectable is not None for line in comparison.lines):
-        yield (
-            "Detectable: the smallest change that would have been found in four of five such "
-            "comparisons."
-        )
-    if Verdict.SAME in verdicts:
-        yield "same: all intervals of both runs have one value."
-    alone = [line for line in comparison.lines if line.test is not None and not line.test.pairs]
-    if alone:
-        metrics = ", ".join(dict.fromkeys(line.metric.title for line in alone))
-        which = "The intervals" if len(alone) == len(tests) else f"Those of {metrics}"
-        yield (
-            f"{which} have no partners in the other run: a course that both runs have in common "
-            "counts as autocorrelation, and less is found."
-        )
-    if any(line.metric.compared.whole and line.printed[1].text for line in comparison.lines):
-        yield "CPU/Tx is that of the whole run, its confidence that of the steady state."
-    if any(line.metric.unit == "%" for line in comparison.lines):
-        yield "Differences of percentages are in percentage points, changes relative to the base."
-    lengths = {round(run.seconds or 0) for run in comparison.facts}
-    if len(lengths) > 1:
-        runs = ", ".join(f"{run.run_id} {run.seconds or 0:.0f} s" for run in comparison.facts)
-        yield f"The steady states differ in length: {runs}."
 
 
 def _row(base: RunFacts, line: MetricLine) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..render.printing import upper_percent
 from .layout import SCHEMA_VERSION, Block, Body, Layout, attribute_heading, footnote_marks
-from .run_comparison import MetricLine, RunComparison, Verdict, shown_percent
+from .run_comparison import LARGE_PERCENT, MetricLine, RunComparison, Verdict
 
 _SECTIONS = {
     Verdict.CHANGE: "Changes",
@@ -21,17 +22,19 @@ _SECTIONS = {
 def run_layout(comparison: RunComparison) -> Layout:
     """The layout of a run comparison."""
     marks = footnote_marks(comparison.reasons())
-    title = f"{', '.join(run.run_id for run in comparison.runs)} compared with"
+    runs = ", ".join(run.run_id for run in comparison.runs)
+    title = f"{runs} compared with {comparison.base.run_id}"
+    notes = list(_notes(comparison))
     return Layout(
-        title=f"{title} {comparison.base.run_id}",
+        title=title,
         blocks=[
             _facts(comparison),
             *(_metrics(comparison, run.run_id, marks) for run in comparison.runs),
         ],
         footnotes={mark: reason for reason, mark in marks.items()},
-        notes=comparison.notes(),
+        notes=notes,
         cells=comparison.to_arrow(),
-        document=_document(comparison, f"{title} {comparison.base.run_id}"),
+        document=_document(comparison, title, notes),
     )
 
 
@@ -71,11 +74,11 @@ def _row(line: MetricLine, marks: Mapping[str, str]) -> list[str]:
         line.metric.unit,
         *(cell.text for cell in cells),
         line.confidence or marks.get(line.reason, ""),
-        shown_percent(line.detectable) if line.detectable else "",
+        upper_percent(line.detectable) if line.detectable else "",
     ]
 
 
-def _document(comparison: RunComparison, title: str) -> dict[str, Any]:
+def _document(comparison: RunComparison, title: str, notes: list[str]) -> dict[str, Any]:
     runs = [
         {
             "run_id": run.run_id,
@@ -94,5 +97,46 @@ def _document(comparison: RunComparison, title: str) -> dict[str, Any]:
         "base_run_id": comparison.base.run_id,
         "runs": runs,
         "metrics": comparison.to_arrow().to_pylist(),
-        "notes": list(comparison.notes()),
+        "notes": notes,
     }
+
+
+def _notes(comparison: RunComparison) -> Iterator[str]:
+    """How to read the comparison, and what to be careful with."""
+    tests = [line.test for line in comparison.lines if line.test is not None]
+    verdicts = {line.verdict for line in comparison.lines}
+    yield (
+        "cl: confidence level of a two-sided t-test of the intervals of both steady states, paired "
+        "by their time into the run, which count for less the more each resembles the one before "
+        f"it; adjusted for the {len(tests)} differences tested."
+    )
+    if Verdict.UNPROVEN in verdicts:
+        yield (
+            f"not proven: {LARGE_PERCENT} % or more, but chance alone would show it in more than "
+            "5 % of such comparisons."
+        )
+    if Verdict.WITHIN in verdicts:
+        yield "within: no change, or none that is greater than this part of the base (at 95 %)."
+    if any(line.detectable is not None for line in comparison.lines):
+        yield (
+            "Detectable: the smallest change that would have been found in four of five such "
+            "comparisons."
+        )
+    if Verdict.SAME in verdicts:
+        yield "same: all intervals of both runs have one value."
+    alone = [line for line in comparison.lines if line.test is not None and not line.test.pairs]
+    if alone:
+        metrics = ", ".join(dict.fromkeys(line.metric.title for line in alone))
+        which = "The intervals" if len(alone) == len(tests) else f"Those of {metrics}"
+        yield (
+            f"{which} have no partners in the other run: a course that both runs have in common "
+            "counts as autocorrelation, and less is found."
+        )
+    if any(line.metric.compared.whole and line.printed[1].text for line in comparison.lines):
+        yield "CPU/Tx is that of the whole run, its confidence that of the steady state."
+    if any(line.metric.unit == "%" for line in comparison.lines):
+        yield "Differences of percentages are in percentage points, changes relative to the base."
+    lengths = {round(run.seconds or 0) for run in comparison.facts}
+    if len(lengths) > 1:
+        runs = ", ".join(f"{run.run_id} {run.seconds or 0:.0f} s" for run in comparison.facts)
+        yield f"The steady states differ in length: {runs}."

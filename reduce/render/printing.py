@@ -155,6 +155,12 @@ def percentage(value: Printed, base: Printed) -> Printed:
     return _plain(tenths if abs(tenths) < 10 else fixed(exactly, 0))
 
 
+def upper_percent(value: float) -> str:
+    """A bound in percent, rounded up: one decimal below 10, none from 10 on."""
+    tenths = math.ceil(value * 10) / 10
+    return f"{tenths:.1f}" if tenths < 10 else f"{math.ceil(value)}"
+
+
 def change(value: Printed, base: Printed, digits: int) -> Printed:
     """The change from base to value in words: "5% decrease", "no change"."""
     if base.value is not None and base.value.is_zero():

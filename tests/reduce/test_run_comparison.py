@@ -32,6 +32,7 @@ from cpmon.reduce.compare.run_comparison import (
     compare_runs,
     difference_of_runs,
 )
+from cpmon.reduce.compare.run_layout import run_layout
 from cpmon.reduce.metrics import compared_metrics
 from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import TOD_SECOND, close, empty_catalogue, insert, lab, minute
@@ -402,7 +403,9 @@ def test_a_run_of_few_intervals_is_shown_without_a_verdict(con: duckdb.DuckDBPyC
     # 36, 42, 36, 42, 36 of 60 s.
     assert [p.text for p in line.printed] == ["55.0", "64.0"]
     assert line.reason == "5 intervals of the steady state of C have a value; a statement needs 12"
-    assert "The steady states differ in length: A 720 s, B 720 s, C 300 s." in found.notes()
+    assert (
+        "The steady states differ in length: A 720 s, B 720 s, C 300 s." in run_layout(found).notes
+    )
     assert [line.run_id for line in found.lines] == ["B"] * 37 + ["C"] * 37
 
 
