@@ -16,7 +16,7 @@ from ..reports.cells import cell_text, clock
 from ..reports.report import ReportResult
 from .chart import Chart, Kind, column_of
 from .drawing import bars, over_time, png, stacked, svg
-from .points import POINTS, Points, with_gaps
+from .points import Points, object_name, series_of, series_of_object
 
 FORMATS = ("svg", "png")
 MOST_OBJECTS = 20
@@ -125,7 +125,7 @@ def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
 
 def _times(result: ReportResult, columns: list[ReportColumn]) -> Points:
     """Columns over time."""
-    tables = [_series(result.table, column, column.heading) for column in columns]
+    tables = [series_of(result.table, column, column.heading) for column in columns]
     return Points(pa.concat_tables(tables), tuple(column.heading for column in columns))
 
 
@@ -135,11 +135,8 @@ def _split(result: ReportResult, column: ReportColumn) -> Points:
     objects = result.table.group_by(keys).aggregate([]).sort_by([(k, "ascending") for k in keys])
     tables, names = [], []
     for row in objects.slice(0, MOST_OBJECTS).to_pylist():
-        lines = result.table
-        for key in keys:
-            lines = lines.filter(pc.equal(lines.column(key), pa.scalar(row[key])))
         names.append(_name(result, row))
-        tables.append(_series(lines, column, names[-1]))
+        tables.append(series_of_object(result.table, row, keys, column, names[-1]))
     return Points(pa.concat_tables(tables), tuple(names))
 
 
@@ -149,20 +146,13 @@ def _name(result: ReportResult, row: dict[str, Any]) -> str:
     return " ".join(f"{key.heading} {cell_text(key, row[key.name])}" for key in keys)
 
 
-def _series(lines: pa.Table, column: ReportColumn, label: str) -> pa.Table:
-    values = pc.multiply(lines.column(column.name).cast(pa.float64()), float(column.scale))
-    labels = pa.array([label] * len(lines), pa.string())
-    times = lines.column(TIME).cast(pa.timestamp("us"))
-    return with_gaps(pa.table([times, labels, values], schema=POINTS))
-
-
 def _objects(result: ReportResult, columns: list[ReportColumn]) -> Points:
     """The greatest objects of a report, in its order."""
     shown = result.table.slice(0, MOST_OBJECTS)
     keys = [column_of(result.report, key) for key in result.report.keys]
     rows = [
         {
-            "object": " ".join(cell_text(key, line[key.name]) for key in keys),
+            "object": object_name(keys, line),
             "series": column.heading,
             "value": None if line[column.name] is None else line[column.name] * column.scale,
         }

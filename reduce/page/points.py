@@ -53,7 +53,7 @@ def read_points(
         read = [_top(con, d, chart.top, span, by) for d in drawn[:1]]
     else:
         read = [_together(con, name, list(same), span, by) for name, same in _by_report(drawn)]
-    tables = [with_gaps(table) for points in read for table in points]
+    tables = [table for points in read for table in points]
     table = pa.concat_tables([POINTS.empty_table(), *tables])
     return Points(table, tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables)))
 
@@ -76,7 +76,7 @@ def _together(
     source, _ = source_of(con, report, span)
     sql, values = lines_sql(wanted, span, by=by, over_time=True, top=None, source=source)
     lines = con.sql(sql, params=values).to_arrow_table()
-    return [_series(lines, column, label) for label, column in columns.items() if len(lines)]
+    return [series_of(lines, column, label) for label, column in columns.items() if len(lines)]
 
 
 def _top(
@@ -105,28 +105,36 @@ def _top(
         ).to_arrow_table()
     finally:
         con.unregister("_greatest")
-    return [_object(lines, row, keys, column) for row in greatest.to_pylist()]
+    return [
+        series_of_object(lines, row, report.keys, column, object_name(keys, row))
+        for row in greatest.to_pylist()
+    ]
 
 
-def _object(
-    lines: pa.Table, row: dict[str, Any], keys: Sequence[ReportColumn], column: ReportColumn
+def series_of_object(
+    lines: pa.Table, row: dict[str, Any], keys: Sequence[str], column: ReportColumn, label: str
 ) -> pa.Table:
-    """The lines of one object."""
+    """A column of the lines of one object, whose keys are in `row`, as points."""
     for key in keys:
-        lines = lines.filter(pc.equal(lines.column(key.name), pa.scalar(row[key.name])))
-    return _series(lines, column, " ".join(cell_text(key, row[key.name]) for key in keys))
+        lines = lines.filter(pc.equal(lines.column(key), pa.scalar(row[key])))
+    return series_of(lines, column, label)
 
 
 def _over_time(report: Report, columns: tuple[ReportColumn, ...], keys: tuple[str, ...]) -> Report:
     return replace(report, columns=(END, *columns), lines=Lines.TIME, keys=keys)
 
 
-def _series(lines: pa.Table, column: ReportColumn, label: str) -> pa.Table:
-    """One column of lines as points, in the unit that is printed."""
+def object_name(keys: Sequence[ReportColumn], row: dict[str, Any]) -> str:
+    """The keys of an object as they are printed."""
+    return " ".join(cell_text(key, row[key.name]) for key in keys)
+
+
+def series_of(lines: pa.Table, column: ReportColumn, label: str) -> pa.Table:
+    """One column of lines as points, in the unit that is printed, with its gaps."""
     values = pc.multiply(lines.column(column.name).cast(pa.float64()), float(column.scale))
-    labels = pa.array([label], pa.string()).take(pa.array(np.zeros(len(lines), np.int64)))
+    labels = pa.repeat(pa.scalar(label, pa.string()), len(lines))
     times = lines.column(TIME).cast(pa.timestamp("us"))
-    return pa.table([times, labels, values], schema=POINTS)
+    return with_gaps(pa.table([times, labels, values], schema=POINTS))
 
 
 def with_gaps(points: pa.Table) -> pa.Table:

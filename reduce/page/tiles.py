@@ -14,6 +14,7 @@ from ..metrics.report_shape import TIME, Lines, ReportColumn
 from ..reports.cells import UTC_ZONE, cell_text, clock
 from ..reports.report import ReportResult
 from .chart import TILES, Tile, column_of
+from .points import object_name
 
 DAY = timedelta(days=1)
 
@@ -76,7 +77,7 @@ def _highest(
 def _object(result: ReportResult, line: dict[str, Any]) -> str:
     """The names of the object of a line."""
     keys = [column_of(result.report, key) for key in result.report.keys]
-    return " ".join(cell_text(key, line[key.name]) for key in keys)
+    return object_name(keys, line)
 
 
 def _verdict(limit: float | None, unit: str, scale: int, values: Any, noun: str) -> tuple[str, str]:

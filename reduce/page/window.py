@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import duckdb
@@ -13,6 +13,7 @@ import duckdb
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ..reports.report_sql import Span
+from ..rules.scope import utc
 
 MOST_POINTS = 400
 """Points of a series: more than a chart has pixels for help nobody."""
@@ -86,7 +87,7 @@ def windows(
     systems = _names(con, "SELECT DISTINCT system FROM meta.interval ORDER BY system")
     if system is not None and system not in systems:
         raise unknown("system", system, systems)
-    given = [_utc(since), _utc(until), run, run, system, system]
+    given = [utc(since), utc(until), run, run, system, system]
     rows = con.sql(_WINDOWS, params=given).to_arrow_table().to_pylist()
     found = [_window(row) for row in rows]
     if not found:
@@ -97,13 +98,6 @@ def windows(
             remedy="ask for another span, or ingest a dump first",
         )
     return found
-
-
-def _utc(time: datetime | None) -> datetime | None:
-    """A time as the catalogue has it: UTC without zone."""
-    return (
-        time if time is None or time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
-    )
 
 
 def _window(row: dict[str, Any]) -> Window:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import duckdb
 
@@ -17,34 +16,15 @@ from ...schemas.field import Field
 from ...schemas.registry import record_of, tables
 from ...store.sandbox.sandbox import run
 from .counter_checks import CounterCheck, at_hand, counters_of
+from .outcome import Outcome
 from .rule import Rule, Scope
 from .table_checks import TableCheck
 from .written import WrittenCheck
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """What a rule came to.
-
-    Attributes:
-        checked: rows or figures that were looked at. bad: those that break the rule.
-        reason: why there was nothing to look at; empty if there was.
-    """
-
-    rule: Rule
-    checked: int
-    bad: int
-    reason: str = ""
-
-    @property
-    def applies(self) -> bool:
-        """Whether the rule had anything to look at: nothing looked at is not passed."""
-        return not self.reason
-
-
 def count(
     con: duckdb.DuckDBPyConnection, rules: Iterable[Rule], scope: Scope, landed: set[str]
-) -> list[Count]:
+) -> list[Outcome]:
     """The counts of some rules, in their order.
 
     Args:
@@ -55,21 +35,21 @@ def count(
         CpmonError: the SQL of a rule fails.
     """
     wanted = list(rules)
-    there = [rule for rule in wanted if landed.issuperset(rule.needs)]
-    found: dict[str, Count] = {}
-    of_tables = [rule for rule in there if isinstance(rule.check, TableCheck)]
+    available = [rule for rule in wanted if landed.issuperset(rule.needs)]
+    found: dict[str, Outcome] = {}
+    of_tables = [rule for rule in available if isinstance(rule.check, TableCheck)]
     for _, same in itertools.groupby(of_tables, key=lambda rule: rule.needs):
         found |= {one.rule.id: one for one in _of_table(con, list(same), scope)}
     con.execute(at_hand(scope))
-    for rule in there:
+    for rule in available:
         if rule.id not in found:
             found[rule.id] = _of_rule(con, rule, scope)
-    return [found.get(rule.id) or Count(rule, 0, 0, _missing(rule, landed)) for rule in wanted]
+    return [found.get(rule.id) or Outcome(rule, 0, 0, _missing(rule, landed)) for rule in wanted]
 
 
 def _of_table(
     con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
-) -> Iterator[Count]:
+) -> Iterator[Outcome]:
     """The counts of rules about the rows of one table."""
     checks = [rule.check for rule in rules if isinstance(rule.check, TableCheck)]
     figures = ", ".join(f"{check.checked}, {check.screen}" for check in checks)
@@ -82,7 +62,7 @@ def _of_table(
         yield _judged(rule, checked, exact, "no row of it is in this span")
 
 
-def _of_rule(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Count:
+def _of_rule(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Outcome:
     """The count of a rule about counters, or of a written one."""
     check = rule.check
     if isinstance(check, CounterCheck):
@@ -108,8 +88,8 @@ def _fallen(
     return _asked(con, rule, _number_of(check.rows(scope)))[0]
 
 
-def _judged(rule: Rule, checked: int, bad: int, reason: str) -> Count:
-    return Count(rule, checked, bad, "" if checked else reason)
+def _judged(rule: Rule, checked: int, bad: int, reason: str) -> Outcome:
+    return Outcome(rule, checked, bad, "" if checked else reason)
 
 
 def _number_of(rows: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from ..rules.scope import Coverage
-from .counting import Count
 from .rule import Rule, Severity
 
 VERSION = 1
@@ -30,14 +29,22 @@ class Outcome:
 
     Attributes:
         checked: rows or figures that were looked at. bad: those that break the rule.
-        reason: why it does not apply; empty if it does.
+        reason: why there was nothing to look at; empty if there was.
+        holds: whether its expectation was met; None before it was judged.
     """
 
     rule: Rule
-    status: Status
     checked: int
     bad: int
-    reason: str
+    reason: str = ""
+    holds: bool | None = None
+
+    @property
+    def status(self) -> Status:
+        """What became of it: nothing looked at is not passed."""
+        if self.reason:
+            return Status.NOT_APPLICABLE
+        return Status.PASSED if self.holds else Status.FAILED
 
     def row(self) -> dict[str, Any]:
         """As a line of a table."""
@@ -92,22 +99,17 @@ class Validation:
         }
 
 
-def outcomes(counts: list[Count], success: Mapping[str, bool]) -> tuple[Outcome, ...]:
-    """What became of the rules: failed ones first, by severity, then by name."""
-    found = [_outcome(one, success) for one in counts]
+def outcomes(counted: Iterable[Outcome], success: Mapping[str, bool]) -> tuple[Outcome, ...]:
+    """What became of the rules: failed ones first, by severity, then by name.
+
+    Args:
+        success: rule id -> whether its expectation was met.
+    """
+    judged = [replace(one, holds=success.get(one.rule.id)) for one in counted]
+    statuses = list(Status)
     return tuple(
-        sorted(
-            found,
-            key=lambda o: (list(Status).index(o.status), -o.rule.severity.rank, o.rule.id),
-        )
+        sorted(judged, key=lambda o: (statuses.index(o.status), -o.rule.severity.rank, o.rule.id))
     )
-
-
-def _outcome(one: Count, success: Mapping[str, bool]) -> Outcome:
-    status = Status.NOT_APPLICABLE
-    if one.applies:
-        status = Status.PASSED if success[one.rule.id] else Status.FAILED
-    return Outcome(one.rule, status, one.checked, one.bad, one.reason)
 
 
 def _iso(time: datetime | None) -> str | None:

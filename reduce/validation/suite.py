@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...schemas import CpmonError
-from .counting import Count
+from .outcome import Outcome
 
 SUITE = "cpmon"
 QUIET: Any = {"globally": False, "metric_calculations": False}
@@ -55,13 +55,13 @@ def _import() -> None:
         importlib.import_module("great_expectations.expectations")
 
 
-def judge(counts: Sequence[Count]) -> Verdict:
+def judge(counts: Sequence[Outcome]) -> Verdict:
     """Assert that no row breaks any of the rules.
 
     Raises:
         CpmonError: an expectation could not be computed.
     """
-    applying = [one for one in counts if one.applies]
+    applying = [one for one in counts if not one.reason]
     if not applying:
         return Verdict({}, {})
     with _offline():
@@ -80,7 +80,7 @@ def judge(counts: Sequence[Count]) -> Verdict:
     return Verdict(success, document)
 
 
-def _validated(counts: Sequence[Count]) -> Any:
+def _validated(counts: Sequence[Outcome]) -> Any:
     """The result of the suite over the counts."""
     import great_expectations as gx
     import pandas as pd

@@ -11,7 +11,8 @@ import pytest
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.reduce.validation import Rule, Scope, find_rule, load_rules
-from cpmon.reduce.validation.counting import Count, count
+from cpmon.reduce.validation.counting import count
+from cpmon.reduce.validation.outcome import Outcome
 from cpmon.store import Store
 from cpmon.store.catalogue.catalogue import live_catalogue
 from cpmon.store.views.sources import sources
@@ -21,7 +22,7 @@ from tests.cli.conftest import cpmon  # noqa: F401 - the fixture that runs a com
 SAMPLES = Path(__file__).resolve().parents[2] / "sample-data"
 
 Falsify = Callable[[str, str], None]
-Counted = Callable[[str], Count]
+Counted = Callable[[str], Outcome]
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,7 @@ from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.rules.scope import Coverage
 from cpmon.reduce.validation import Scope, Severity, Status, Validation, validate_span
-from cpmon.reduce.validation.counting import Count
-from cpmon.reduce.validation.outcome import outcomes
+from cpmon.reduce.validation.outcome import Outcome, outcomes
 from cpmon.reduce.validation.rendering import render_validation
 from cpmon.reduce.validation.rule import Rule
 from cpmon.reduce.validation.suite import judge
@@ -184,7 +183,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(
     assert "<code>processor-time-closes</code>" in text
     assert "://" not in text and "<script" not in text
     hostile = Rule("a<b>", "<script>", Severity.INFO, "&", "'", (), WrittenCheck("SELECT 1"))
-    found = outcomes([Count(hostile, 1, 1)], {"a<b>": False})
+    found = outcomes([Outcome(hostile, 1, 1)], {"a<b>": False})
     shown = render_validation(
         Validation(found, Coverage(Scope("<i>"), None, None, None, 0), {}), "html"
     ).decode()
@@ -213,7 +212,7 @@ def test_a_span_is_validated_by_the_dumps_it_rests_on(tmp_path: Path):
 
 def test_nothing_that_applies_is_no_success():
     rule = Rule("r", "t", Severity.INFO, "", "", (), WrittenCheck("SELECT 1"))
-    assert judge([Count(rule, 0, 0, "no record")]).success == {}
+    assert judge([Outcome(rule, 0, 0, "no record")]).success == {}
 
 
 def test_an_expectation_that_cannot_be_computed_is_no_verdict(monkeypatch: pytest.MonkeyPatch):
@@ -227,4 +226,4 @@ def test_an_expectation_that_cannot_be_computed_is_no_verdict(monkeypatch: pytes
     monkeypatch.setattr(suite, "_validated", lambda _: type("R", (), {"results": [Broken()]}))
     rule = Rule("r", "t", Severity.INFO, "", "", (), WrittenCheck("SELECT 1"))
     with pytest.raises(CpmonError, match="cannot be computed"):
-        judge([Count(rule, 1, 0)])
+        judge([Outcome(rule, 1, 0)])

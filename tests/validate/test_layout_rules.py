@@ -11,7 +11,7 @@ from cpmon.ingest import Code, ingest
 from cpmon.ingest.checks.passes import check_dump
 from cpmon.ingest.container.source import open_source
 from cpmon.reduce import reductions
-from cpmon.reduce.validation import Rule, Scope, find_rule, load_rules
+from cpmon.reduce.validation import Rule, Scope, Status, find_rule, load_rules
 from cpmon.reduce.validation.counting import count
 from cpmon.reduce.validation.layout_rules import layout_rules
 from cpmon.schemas.errors import CpmonError
@@ -108,7 +108,7 @@ def test_a_rule_without_its_records_is_not_applicable_and_says_which(
 ):
     rule = find_rule(rules, "device-busy")
     (found,) = count(con, [rule], Scope(), lab.tables() - {"ioddev"})
-    assert not found.applies
+    assert found.status is Status.NOT_APPLICABLE
     assert found.reason == "no record IODDEV (6.3) has landed"
 
 
@@ -119,7 +119,7 @@ def test_a_rule_over_a_span_without_rows_is_not_applicable(
         find_rule(rules, name) for name in ("useact.keys", "useact.counters", "users-time-charged")
     ]
     found = count(con, wanted, Scope("NOBODY"), lab.tables())
-    assert [one.applies for one in found] == [False] * 3
+    assert {one.status for one in found} == {Status.NOT_APPLICABLE}
     assert found[0].reason == "no row of it is in this span"
     assert found[1].reason == "no interval follows another directly in this span"
 
