@@ -109,6 +109,16 @@ def _states(con: duckdb.DuckDBPyConnection) -> None:
     for (cpu, n), samples in found.items():
         eligible = {"hfelig0": 0, "hfelig1": 0, "hfelig2": 0, "hfelig3": 1 - cpu if n == 1 else 0}
         told = dict(zip(names, samples, strict=True)) | eligible
+        told |= {
+            "hfdisp0": 0,
+            "hfdisp1": 0,
+            "hfdisp2": 0,
+            "hfdsvm": 2 * cpu,
+            "hfioact": 3,
+            "hfpgact": 2,
+        }
+        told["hfdisp3"] = told["hfquct"] - eligible["hfelig3"]
+        told["hfstct"] = told["hfquct"] + told["hfdorm"]
         row = {"vmdcpuad": cpu, "interval_end": minute(n), "seconds": 60.0 if n == 1 else 30.0}
         insert(con, "interval.useint", key | row | told)
 

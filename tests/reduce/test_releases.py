@@ -173,3 +173,23 @@ def test_steals_are_labelled_by_release(tmp_path: Path, level: str, said: str) -
     notes = report(land(tmp_path, level, *rows), "PAGING_BY_TIME").notes
     (note,) = (note for note in notes if "Steals are" in note)
     assert said in note
+
+
+def test_states_are_of_the_samples_taken_of_a_user(tmp_path: Path) -> None:
+    # Of 100 samples 40 found ANNA in the dispatch list, 20 of them running, and 60 dormant, 5 of
+    # these for a service machine. That HFQUCT says 100 as well makes it no other sample.
+    states = {"hfquct": 100, "hfstct": 100, "hfdisp3": 40, "hfcpurn": 20, "hfiowt": 10}
+    states |= {"hfdorm": 60, "hfdsvm": 5, "hfioact": 3, "hfpgact": 2, "hfllist": 1}
+    con = land(
+        tmp_path,
+        "05030000",
+        [processor(60), fields("useint", 60, vmduser="ANNA")],
+        [processor(120), fields("useint", 120, vmduser="ANNA", **states)],
+    )
+    found = report(con, "USER_STATES")
+    (line,) = found.table.to_pylist()
+    want = {"samples": 100, "active_share": 0.4, "running_share": 0.2, "io_wait_share": 0.1}
+    want |= {"dormant_share": 0.6, "dormant_svm_share": 0.05, "io_active_share": 0.03}
+    want |= {"page_active_share": 0.02, "limit_list_share": 0.01}
+    assert {name: line[name] for name in want} == want
+    assert any("calls HFQUCT and HFSTCT high-frequency samples alike" in n for n in found.notes)

@@ -224,6 +224,8 @@ def test_states_of_both_virtual_processors(con: duckdb.DuckDBPyConnection) -> No
         "eligible": 1,
         "idle": 12,
         "other": 2,
+        "io_active": 6,
+        "page_active": 4,
     }
     want = {
         "system": "LAB",
@@ -232,8 +234,9 @@ def test_states_of_both_virtual_processors(con: duckdb.DuckDBPyConnection) -> No
         "seconds": 60,
         "samples": 120,
         "active_share": 80 / 120,
-        **{f"{state}_share": count / 80 for state, count in counts.items()},
-        "dormant_share": 40 / 120,
+        **{f"{state}_share": count / 120 for state, count in counts.items()},
+        **{"dormant_share": 40 / 120, "dormant_svm_share": 2 / 120, "dormant_svm_samples": 2},
+        **{"limit_list_share": None, "limit_list_samples": None},
         "in_queue_samples": 80,
         **{f"{state}_samples": count for state, count in counts.items()},
         "dormant_samples": 40,
@@ -244,15 +247,15 @@ def test_states_of_both_virtual_processors(con: duckdb.DuckDBPyConnection) -> No
 def test_states_over_a_span_are_sums_over_sums(con: duckdb.DuckDBPyConnection) -> None:
     (line,) = report(con, "USER_STATES").table.to_pylist()
     assert line["samples"] == 180
-    assert line["running_share"] == pytest.approx(50 / 100)
+    assert line["running_share"] == pytest.approx(50 / 180)
     assert line["dormant_share"] == pytest.approx(80 / 180)
 
 
-def test_who_was_in_no_queue_has_no_states(con: duckdb.DuckDBPyConnection) -> None:
+def test_who_was_in_no_queue_did_nothing(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("DELETE FROM interval.useint WHERE vmdcpuad = 1")
     asleep = of_user(con, "user_states_by_time", "ANNA", 2)
     assert (asleep["running_share"], asleep["active_share"], asleep["dormant_share"]) == (
-        None,
+        0,
         0,
         1,
     )

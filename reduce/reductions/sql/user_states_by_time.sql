@@ -1,7 +1,6 @@
 -- In which states the high-frequency samples found each user, one row per
--- system, interval and user, over all virtual processors (D4R4, USEINT). Shares
--- of states in a queue are of the samples that found the user in the dispatch
--- or eligible list; active and dormant are of all samples. The columns from
+-- system, interval and user, over all virtual processors (D4R4, USEINT). All
+-- shares are of the samples taken of the user (HFSTCT). The columns from
 -- in_queue_samples on are the sums behind them.
 CREATE OR REPLACE VIEW user_states_by_time AS
 SELECT system,
@@ -10,11 +9,14 @@ SELECT system,
        vmduser AS userid,
        -- Elapsed seconds T of the user. NULL at a first sample.
        MAX(seconds) AS seconds,
-       -- Samples of all virtual processors: in a queue (HFQUCT) or dormant
-       -- (HFDORM). NULL without USEINT deltas.
-       TRY_CAST(SUM(hfquct + hfdorm) AS BIGINT) AS samples,
-       -- Samples in a queue (HFQUCT). NULL without USEINT deltas.
-       TRY_CAST(SUM(hfquct) AS BIGINT) AS in_queue_samples,
+       -- Samples taken of all virtual processors (HFSTCT). NULL without USEINT
+       -- deltas.
+       TRY_CAST(SUM(hfstct) AS BIGINT) AS samples,
+       -- Samples in the dispatch or eligible list (HFDISP0 to 3, HFELIG0 to 3).
+       -- NULL without USEINT deltas.
+       TRY_CAST(SUM(hfdisp0 + hfdisp1 + hfdisp2 + hfdisp3
+                    + hfelig0 + hfelig1 + hfelig2 + hfelig3) AS BIGINT)
+         AS in_queue_samples,
        -- Samples running (HFCPURN). NULL without USEINT deltas.
        TRY_CAST(SUM(hfcpurn) AS BIGINT) AS running_samples,
        -- Samples waiting for a CPU (HFCPUWT). NULL without USEINT deltas.
@@ -23,6 +25,15 @@ SELECT system,
        TRY_CAST(SUM(hfwtpag) AS BIGINT) AS page_wait_samples,
        -- Samples waiting for I/O (HFIOWT). NULL without USEINT deltas.
        TRY_CAST(SUM(hfiowt) AS BIGINT) AS io_wait_samples,
+       -- Samples with I/O active (HFIOACT). NULL where USEINT records
+       -- end before it.
+       TRY_CAST(SUM(hfioact) AS BIGINT) AS io_active_samples,
+       -- Samples with paging active (HFPGACT). NULL where USEINT records
+       -- end before it.
+       TRY_CAST(SUM(hfpgact) AS BIGINT) AS page_active_samples,
+       -- Samples on the limit list (HFLLIST). NULL where USEINT records
+       -- end before it.
+       TRY_CAST(SUM(hfllist) AS BIGINT) AS limit_list_samples,
        -- Samples waiting for simulation (HFSIMWT). NULL without USEINT deltas.
        TRY_CAST(SUM(hfsimwt) AS BIGINT) AS simulation_wait_samples,
        -- Samples waiting for the console function (HFCFWT). NULL without USEINT
@@ -42,7 +53,10 @@ SELECT system,
        -- Samples in another state (HFOTHR). NULL without USEINT deltas.
        TRY_CAST(SUM(hfothr) AS BIGINT) AS other_samples,
        -- Samples dormant (HFDORM). NULL without USEINT deltas.
-       TRY_CAST(SUM(hfdorm) AS BIGINT) AS dormant_samples
+       TRY_CAST(SUM(hfdorm) AS BIGINT) AS dormant_samples,
+       -- Samples dormant and waiting for a service machine (HFDSVM). NULL
+       -- without USEINT deltas.
+       TRY_CAST(SUM(hfdsvm) AS BIGINT) AS dormant_svm_samples
 FROM interval.useint
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end, vmduser;
