@@ -35,6 +35,8 @@ LEVELS = frozenset(
     ]
 )
 """Units of levels of which there is never less than none."""
+CONTINUED = "part of "
+"""How the grain of records begins of which several make one object."""
 SLACK_S = 60
 """A clock may be ahead of its record by so much: guests have clocks of their own."""
 
@@ -116,9 +118,12 @@ def keys_present(layout: Layout) -> TableCheck | None:
 def keys_unique(layout: Layout) -> TableCheck | None:
     """No two rows of a dump have the same keys and time; None where rows may well.
 
-    Records of the monitor itself, and what has neither keys nor stands once in a sample, may.
+    Records of the monitor itself, what has neither keys nor stands once in a sample, and records
+    that further ones continue may: of these, entries that stand twice tell of a copy.
     """
     record = record_of(layout)
+    if record.grain.startswith(CONTINUED) and not layout.parent:
+        return None
     keys, time = owner_keys(layout), time_of(layout)
     if not keys and (record.grain != "system" or record.domain == 1 or record.kind is Kind.EVENT):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import ReportResult, reductions, report
+from cpmon.reduce.validation import Scope, load_rules
+from cpmon.reduce.validation.counting import count
 from cpmon.schemas import layout
 from cpmon.schemas.loader import COLUMNS
 from cpmon.schemas.registry import reload, use
 from cpmon.store import Store, connect
-from tests.dumps import dump, fields, interval
+from tests.dumps import dump, fields, interval, record, tod
 
 TIMER = 0x7FFF_FFFF_0000_0000
 SECOND = 4_096_000_000
@@ -103,6 +106,46 @@ def test_without_the_page_the_sie_rate_is_of_one_counter_and_says_so(tmp_path: P
 
 def rates(found: ReportResult) -> dict[str, Any]:
     return {line["code"]: line["diagnose_rate"] for line in found.table.to_pylist()}
+
+
+def partition(second: float, *processors: int) -> bytes:
+    """SYTCUP of some logical processors of partition PROD, each dispatched for 70 % of the time."""
+    head = {"lcupname": "PROD", "lcuppnum": 1, "lcupcpct": len(processors), "calcpuof": 64}
+    busy = round(0.7e6 * second)
+    entries = b"".join(
+        struct.pack(">HHBxQQ16s2x", cpu, 100, 0, busy, busy, "CP".ljust(16).encode("cp037"))
+        for cpu in processors
+    )
+    row = fields("sytcup", second, **head, calcpuln=40, lcutctod=tod(second), length=64)
+    return record(0, 16, row[20:] + entries, second)
+
+
+def test_a_partition_that_a_second_record_continues_is_one(tmp_path: Path) -> None:
+    samples = [[processor(s), partition(s, 0, 1), partition(s, 2, 3)] for s in (60, 120, 180)]
+    con = land(tmp_path, "07030000", *samples)
+    (line,) = report(con, "LPAR").table.to_pylist()
+    assert (line["partition_name"], line["logical_processors"]) == ("PROD", 4)
+    assert line["seconds"] == pytest.approx(120)
+    assert line["busy_util"] == pytest.approx(0.7)  # of each: 42 of 60 seconds
+    assert con.execute(
+        "SELECT DISTINCT logical_seconds FROM lpar_by_time ORDER BY 1"
+    ).fetchall() == [
+        (240.0,),
+        (None,),
+    ]
+
+
+def test_a_partition_in_two_records_is_valid_and_one_twice_is_not(tmp_path: Path) -> None:
+    for name, second, is_bad in (("two", (2, 3), False), ("copy", (0, 1), True)):
+        folder = tmp_path / name
+        folder.mkdir()
+        samples = [[processor(s), partition(s, 0, 1), partition(s, *second)] for s in (60, 120)]
+        con = land(folder, "07030000", *samples)
+        landed = Store(folder / "store").tables()
+        rules = {rule.id: rule for rule in load_rules(landed)}
+        assert "sytcup.unique" not in rules
+        (found,) = count(con, [rules["sytcup_cpu.unique"]], Scope(), landed)
+        assert bool(found.bad) == is_bad
 
 
 def test_what_cp_no_longer_has_is_blank_with_its_reason(tmp_path: Path) -> None:

@@ -4,22 +4,32 @@
 -- difference of the record's own clock (LCUTCTOD). The columns from active_us
 -- on are the sums behind the others.
 CREATE OR REPLACE VIEW lpar_by_time AS
-WITH clock AS (
+WITH recorded AS (
+  -- A partition of many processors is continued in further records (7.3).
+  SELECT system,
+         dump,
+         interval_end,
+         lcupname,
+         lcuppnum,
+         MAX(seconds) AS seconds,
+         MAX(CAST(lcutctod AS DOUBLE)) / 4096e6 AS clock_seconds
+  FROM interval.sytcup
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, dump, interval_end, lcupname, lcuppnum
+),
+clock AS (
   SELECT system,
          dump,
          interval_end,
          lcupname,
          lcuppnum,
          CASE WHEN seconds IS NOT NULL
-              THEN CAST(lcutctod AS DOUBLE) / 4096e6 - LAG(
-                CAST(lcutctod AS DOUBLE) / 4096e6
-              ) OVER (
+              THEN clock_seconds - LAG(clock_seconds) OVER (
                 PARTITION BY system, lcupname, lcuppnum
                 ORDER BY interval_end, dump
               )
          END AS seconds
-  FROM interval.sytcup
-  WHERE interval_end IS NOT NULL
+  FROM recorded
 ),
 processor AS (
   SELECT l.system,
