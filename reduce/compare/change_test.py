@@ -221,13 +221,11 @@ def adjusted(chances: Sequence[float]) -> list[float]:
     """
     if not chances:
         return []
-    given = np.asarray(chances, dtype=float)
-    order = np.argsort(given)[::-1]
-    shares = given[order] * given.size / np.arange(given.size, 0, -1)
-    made = np.empty_like(given)
-    made[order] = np.minimum.accumulate(np.minimum(shares, 1.0))
-    found: list[float] = made.tolist()
-    return found
+    p = np.asarray(chances, dtype=float)
+    order = np.argsort(p)[::-1]
+    shares = p[order] * p.size / np.arange(p.size, 0, -1)
+    p[order] = np.minimum.accumulate(np.minimum(shares, 1.0))
+    return list(p.tolist())
 
 
 def level(chance: float) -> int | None:

@@ -42,9 +42,9 @@ class Figures:
 
 def columns(spec: Spec, figures: Figures) -> dict[str, Column]:
     """Run -> label -> what is printed there; also of runs that others are computed from."""
-    found = {run: _measured(spec, run, figures) for run in spec.measured}
-    found |= {made.run: _difference(spec, made, figures) for made in spec.differences}
-    return found | {made.run: _change(spec, made, found) for made in spec.changes}
+    printed = {run: _measured(spec, run, figures) for run in spec.measured}
+    printed |= {computed.run: _difference(spec, computed, figures) for computed in spec.differences}
+    return printed | {computed.run: _change(spec, computed, printed) for computed in spec.changes}
 
 
 def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
@@ -52,18 +52,18 @@ def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
 
     A sample that only one of the two runs has is no pair, so then there is no difference at all.
     """
-    made = next((d for d in spec.differences if d.run == run), None)
-    if made is None:
+    computed = next((d for d in spec.differences if d.run == run), None)
+    if computed is None:
         return {n: value * row.factor for n, value in figures.of(run, row.samples).items()}
     measures = row.quotient or (row.samples,)
     parts = []
     for measure in measures:
-        these, those = figures.of(made.of, measure), figures.of(made.less, measure)
-        if these.keys() != those.keys():
+        minuend, subtrahend = figures.of(computed.of, measure), figures.of(computed.less, measure)
+        if minuend.keys() != subtrahend.keys():
             return {}
-        parts.append(difference(these, those))
-    found = quotient(parts[0], parts[1]) if row.quotient else parts[0]
-    return {n: value * row.factor for n, value in found.items()}
+        parts.append(difference(minuend, subtrahend))
+    samples = quotient(parts[0], parts[1]) if row.quotient else parts[0]
+    return {n: value * row.factor for n, value in samples.items()}
 
 
 def _measured(spec: Spec, run: str, figures: Figures) -> Column:
@@ -87,9 +87,9 @@ def _cell(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
         value = figures.summary[run][row.measure]
         return show(value, row.form, scale=row.factor, reason=_absence(row))
     if row.attribute:
-        said = figures.attributes.get(run, {}).get(row.attribute)
+        value = figures.attributes.get(run, {}).get(row.attribute)
         missing = blank(f"{row.label}: run {run} has no attribute {row.attribute}")
-        return missing if said is None else Printed(str(said), None)
+        return missing if value is None else Printed(str(value), None)
     if row.total:
         values = figures.of(run, row.total).values()
         reason = f"{row.label}: run {run} has no {row.total}"
@@ -107,33 +107,33 @@ def _statistic(
     return statistic(values, whole=row.whole, padded=padded)
 
 
-def _difference(spec: Spec, made: Difference, figures: Figures) -> Column:
+def _difference(spec: Spec, computed: Difference, figures: Figures) -> Column:
     """Only samples can be subtracted one by one; other rows are for the runs themselves."""
     column: Column = {}
     for row in spec.rows:
-        missing = [run for run in (made.of, made.less) if run not in figures.summary]
-        if made.run in row.texts:
-            cell = Printed(row.texts[made.run], None)
+        missing = [run for run in (computed.of, computed.less) if run not in figures.summary]
+        if computed.run in row.texts:
+            cell = Printed(row.texts[computed.run], None)
         elif missing:
             cell = blank(f"run {missing[0]} is not in the store")
         elif row.terms:
             cell = _computed(row, column)
         elif row.samples:
-            cell = _statistic(spec, row, made.run, figures, padded=True)
+            cell = _statistic(spec, row, computed.run, figures, padded=True)
         else:
-            cell = blank(f"{row.label}: {made.run} is a difference of samples")
-        column[row.label] = _noted(row, made.run, cell)
+            cell = blank(f"{row.label}: {computed.run} is a difference of samples")
+        column[row.label] = _noted(row, computed.run, cell)
     return column
 
 
-def _change(spec: Spec, made: Change, found: Mapping[str, Column]) -> Column:
+def _change(spec: Spec, change: Change, printed: Mapping[str, Column]) -> Column:
     column: Column = {}
     for row in spec.rows:
-        if made.run in row.texts:
-            cell = Printed(row.texts[made.run], None)
+        if change.run in row.texts:
+            cell = Printed(row.texts[change.run], None)
         else:
-            cell = percentage(found[made.of][row.label], found[made.base][row.label])
-        column[row.label] = _noted(row, made.run, cell)
+            cell = percentage(printed[change.of][row.label], printed[change.base][row.label])
+        column[row.label] = _noted(row, change.run, cell)
     return column
 
 

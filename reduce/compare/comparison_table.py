@@ -127,11 +127,11 @@ def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
         list(spec.measured),
     ).fetchall()
     measured = [dict(zip(names, row, strict=True)) for row in rows]
-    found: dict[str, Values] = {str(values["run_id"]): values for values in measured}
-    if len(found) < len(measured):
+    summaries: dict[str, Values] = {str(values["run_id"]): values for values in measured}
+    if len(summaries) < len(measured):
         systems = ", ".join(sorted(f"{v['run_id']} of {v['system']}" for v in measured))
         raise CpmonError("a run is in the store more than once", found=systems)
-    if not found:
+    if not summaries:
         known = con.execute("SELECT run_id FROM meta.run ORDER BY run_id").fetchall()
         raise CpmonError(
             f"none of the runs of {spec.name} is in the store",
@@ -139,15 +139,15 @@ def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
             found=", ".join(str(run) for (run,) in known) or "no run",
             remedy="ingest their dumps with a run file beside each, or with --run-id",
         )
-    return found
+    return summaries
 
 
 def _attributes(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
     """Run id -> what is known about it: columns of meta.run, then its free attributes."""
     marks = ", ".join("?" for _ in spec.measured)
-    found = con.execute(f"SELECT * FROM meta.run WHERE run_id IN ({marks})", list(spec.measured))
-    names = [column[0] for column in found.description or ()]
-    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    cursor = con.execute(f"SELECT * FROM meta.run WHERE run_id IN ({marks})", list(spec.measured))
+    names = [column[0] for column in cursor.description or ()]
+    rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     return {row["run_id"]: {**(row["attributes"] or {}), **row} for row in rows}
 
 

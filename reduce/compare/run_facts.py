@@ -62,28 +62,28 @@ def base_and_runs(
             remedy="name it with --base",
         )
     (chosen,) = bases
-    wanted = (str(chosen), *runs)
+    order = (str(chosen), *runs)
     if chosen not in known:
         raise unknown("base run", str(chosen), known)
-    if len(set(wanted)) < len(wanted):
+    if len(set(order)) < len(order):
         raise CpmonError(
             "a run would be compared with itself",
-            found=f"base run {wanted[0]}, runs {', '.join(runs)}",
+            found=f"base run {order[0]}, runs {', '.join(runs)}",
             remedy="name every run once, and another one with --base",
         )
-    return wanted
+    return order
 
 
-def read_facts(con: duckdb.DuckDBPyConnection, wanted: Sequence[str]) -> dict[str, RunFacts]:
+def read_facts(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str, RunFacts]:
     """Run -> what is known of it; only those that have a row in run_summary."""
-    marks = ", ".join("?" for _ in wanted)
+    marks = ", ".join("?" for _ in runs)
     measures = [metric.name for metric in compared_metrics()]
     rows = con.execute(
         "SELECT r.run_id, r.system, r.steady_since, r.steady_until, s.intervals, s.seconds, "
         f"{', '.join(f'r.{name}' for name in ATTRIBUTES)}, "
         f"{', '.join(f's.{name}' for name in measures)} "
         f"FROM meta.run AS r JOIN run_summary AS s USING (run_id) WHERE r.run_id IN ({marks})",
-        list(wanted),
+        list(runs),
     ).fetchall()
     return {str(row[0]): _fact(row, measures) for row in rows}
 
@@ -91,9 +91,9 @@ def read_facts(con: duckdb.DuckDBPyConnection, wanted: Sequence[str]) -> dict[st
 def _fact(row: Sequence[Any], measures: Sequence[str]) -> RunFacts:
     attributes, values = row[6 : 6 + len(ATTRIBUTES)], row[6 + len(ATTRIBUTES) :]
     run, system, since, until, intervals, seconds = row[:6]
-    said = _texts(zip(ATTRIBUTES, attributes, strict=True))
+    texts = _texts(zip(ATTRIBUTES, attributes, strict=True))
     measured = dict(zip(measures, values, strict=True))
-    return RunFacts(run, system, since, until, intervals, seconds, said, measured)
+    return RunFacts(run, system, since, until, intervals, seconds, texts, measured)
 
 
 def _texts(pairs: Iterable[tuple[str, Any]]) -> dict[str, str]:
@@ -131,17 +131,17 @@ def pair_length(base: Intervals, run: Intervals) -> float:
     return max(float(np.median(i.seconds)) if i.seconds.size else 1.0 for i in (base, run))
 
 
-def read_intervals(con: duckdb.DuckDBPyConnection, wanted: Sequence[str]) -> dict[str, Intervals]:
+def read_intervals(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str, Intervals]:
     """Run -> the intervals of its steady state."""
     names = dict.fromkeys(n for m in compared_metrics() for n in (m.sampled, m.denominator) if n)
     casts = ", ".join(f"CAST({name} AS DOUBLE) AS {name}" for name in names)
     rows = con.execute(
         "SELECT run_id, CAST(epoch(interval_end) AS DOUBLE) AS _end, CAST(seconds AS DOUBLE) AS"
         f" _seconds, {casts} FROM _run_interval WHERE is_steady"
-        f" AND run_id IN ({', '.join('?' for _ in wanted)}) ORDER BY run_id, interval_end",
-        list(wanted),
+        f" AND run_id IN ({', '.join('?' for _ in runs)}) ORDER BY run_id, interval_end",
+        list(runs),
     ).fetchnumpy()
-    return {run: _intervals(rows, rows["run_id"] == run, list(names)) for run in wanted}
+    return {run: _intervals(rows, rows["run_id"] == run, list(names)) for run in runs}
 
 
 def _intervals(rows: Mapping[str, Any], mine: Any, names: Sequence[str]) -> Intervals:

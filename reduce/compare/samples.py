@@ -38,18 +38,18 @@ def read_samples(
     con: duckdb.DuckDBPyConnection, runs: Iterable[str], measures: Iterable[str]
 ) -> dict[tuple[str, str], Samples]:
     """(run, measure) -> its samples; a pair without samples is missing."""
-    wanted = list(runs), list(measures)
-    if not all(wanted):
+    parameters = list(runs), list(measures)
+    if not all(parameters):
         return {}
     rows = con.execute(
         "SELECT run_id, measure, sample, value FROM run_samples WHERE value IS NOT NULL "
         "AND list_contains($1, run_id) AND list_contains($2, measure) ORDER BY ALL",
-        wanted,
+        parameters,
     ).fetchall()
-    found: defaultdict[tuple[str, str], dict[int, Decimal]] = defaultdict(dict)
+    samples: defaultdict[tuple[str, str], dict[int, Decimal]] = defaultdict(dict)
     for run, measure, sample, value in rows:
-        found[run, measure][sample] = exact(value)
-    return dict(found)
+        samples[run, measure][sample] = exact(value)
+    return dict(samples)
 
 
 def mean(values: Sequence[Decimal]) -> Decimal:

@@ -89,25 +89,25 @@ def read_content(
         zone: in which times are printed.
     """
     by = window.step()
-    asked = _Asked(con, window, zone, settings)
-    found = _exceptions(asked)
-    limits = {rule.id: rule.limit for rule in found.rules if rule.limit is not None}
+    request = _Request(con, window, zone, settings)
+    matches = _exceptions(request)
+    limits = {rule.id: rule.limit for rule in matches.rules if rule.limit is not None}
     return Content(
         window,
-        tuple(shown_tiles(_for_tiles(asked), limits, zone)),
-        tuple(found.table.slice(0, MOST_EPISODES).to_pylist()),
-        tuple(unknowns(found, zone)),
+        tuple(shown_tiles(_for_tiles(request), limits, zone)),
+        tuple(matches.table.slice(0, MOST_EPISODES).to_pylist()),
+        tuple(unknowns(matches, zone)),
         tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
         tuple(_rows(con, _DUMPS, window)),
         tuple(_rows(con, _FINDINGS, window)),
         tuple(_figures(con, window, zone, by, limits)),
-        tuple(_groups(asked)),
+        tuple(_groups(request)),
         by,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Request:
     """How every report of a page is asked for."""
 
     con: duckdb.DuckDBPyConnection
@@ -135,27 +135,27 @@ class _Asked:
         )
 
 
-def _exceptions(asked: _Asked) -> Exceptions:
-    window = asked.window
+def _exceptions(request: _Request) -> Exceptions:
+    window = request.window
     return exceptions(
-        asked.con,
+        request.con,
         run=window.run_id,
         system=window.system,
         since=window.since,
         until=window.until,
-        settings=asked.settings,
+        settings=request.settings,
     )
 
 
-def _for_tiles(asked: _Asked) -> dict[str, ReportResult]:
+def _for_tiles(request: _Request) -> dict[str, ReportResult]:
     """The reports that tiles are taken from, interval by interval."""
-    found = {}
+    results = {}
     for name in dict.fromkeys(tile.report for tile in TILES if tile.report in REPORTS):
         try:
-            found[name] = asked.read(name)
+            results[name] = request.read(name)
         except CpmonError:
             continue  # its table says that there is nothing
-    return found
+    return results
 
 
 def _figures(
@@ -179,36 +179,36 @@ def _figures(
     return drawn
 
 
-def _groups(asked: _Asked) -> list[Group]:
+def _groups(request: _Request) -> list[Group]:
     groups = dict.fromkeys(report.group for report in REPORTS.values())
     order = [name for name in TITLES if name in groups]
     return [
         Group(
             name,
             TITLES.get(name, name.capitalize()),
-            _listings(asked, [report for report in REPORTS.values() if report.group == name]),
+            _listings(request, [report for report in REPORTS.values() if report.group == name]),
         )
         for name in [*order, *(name for name in groups if name not in TITLES)]
     ]
 
 
-def _listings(asked: _Asked, wanted: Sequence[Report]) -> tuple[Listing, ...]:
-    return tuple(_listing(asked, one) for one in wanted)
+def _listings(request: _Request, reports: Sequence[Report]) -> tuple[Listing, ...]:
+    return tuple(_listing(request, one) for one in reports)
 
 
-def _listing(asked: _Asked, wanted: Report) -> Listing:
+def _listing(request: _Request, listed: Report) -> Listing:
     try:
-        result = short_report(asked.read, asked.window, wanted)
+        result = short_report(request.read, request.window, listed)
     except CpmonError as error:
-        return Listing(wanted.name, wanted.title, missing=str(error))
-    docs = {column.name: column.doc for column in reduction(wanted.reduction).columns}
+        return Listing(listed.name, listed.title, missing=str(error))
+    docs = {column.name: column.doc for column in reduction(listed.reduction).columns}
     return listing(result, docs)
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str, window: Window) -> list[dict[str, Any]]:
-    given = [window.system, window.first, window.last]
-    found: list[dict[str, Any]] = con.sql(sql, params=given).to_arrow_table().to_pylist()
-    return found
+    parameters = [window.system, window.first, window.last]
+    rows: list[dict[str, Any]] = con.sql(sql, params=parameters).to_arrow_table().to_pylist()
+    return rows
 
 
 _DUMPS = """

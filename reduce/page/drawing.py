@@ -73,16 +73,16 @@ def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
     import vl_convert
 
     drawn: str = vl_convert.vegalite_to_svg(_shown(spec))
-    found = _SIZE.match(drawn)
-    assert found, drawn[:200]
-    width, height = found["width"], found["height"]
+    size = _SIZE.match(drawn)
+    assert size, drawn[:200]
+    width, height = size["width"], size["height"]
     head = (
         f'<svg {_NAMESPACES} viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         f' role="img" aria-labelledby="{name}-title {name}-desc">'
         f'<title id="{name}-title">{_escaped(title)}</title>'
         f'<desc id="{name}-desc">{_escaped(about)}</desc>'
     )
-    body = drawn[found.end() :]
+    body = drawn[size.end() :]
     return head + re.sub(r'(\bid="|url\(#)(?=\w)', rf"\g<1>{name}-", body)
 
 

@@ -68,7 +68,7 @@ class Listing:
 
 
 def short_report(
-    read: Read, window: Window, wanted: Report, most: int = MOST_LINES
+    read: Read, window: Window, report: Report, most: int = MOST_LINES
 ) -> ReportResult:
     """A report as a page shows it: by longer and longer times until it is short enough.
 
@@ -78,18 +78,18 @@ def short_report(
     Raises:
         CpmonError: there is nothing to report.
     """
-    if wanted.lines is Lines.ROW:
-        return read(wanted.name, None, MOST_ROWS)
-    if wanted.lines is Lines.OBJECT:
-        return read(wanted.name, None, most)
+    if report.lines is Lines.ROW:
+        return read(report.name, None, MOST_ROWS)
+    if report.lines is Lines.OBJECT:
+        return read(report.name, None, most)
     by = window.step(most)
-    result = read(wanted.name, by, None)
+    result = read(report.name, by, None)
     longer = [step for step in STEPS if by is None or step > by]
     while result.table.num_rows > most and longer:
         length = (window.last - window.first) * result.table.num_rows / most**2
         by = next((step for step in longer if step >= length), longer[-1])
         longer = [step for step in longer if step > by]
-        result = read(wanted.name, by, None)
+        result = read(report.name, by, None)
     lines = result.table.num_rows
     if lines <= most:
         return result
@@ -145,5 +145,5 @@ def _cell(result: ReportResult, column: ReportColumn, value: object) -> Cell:
 def _covers(result: ReportResult) -> str:
     noun = "interval" if result.intervals == 1 else "intervals"
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
-    told = "".join(f", {said}" for said in result.said)
-    return f"{first} to {last} {result.zone.key}, {result.intervals} {noun}{told}"
+    selection = "".join(f", {part}" for part in result.said)
+    return f"{first} to {last} {result.zone.key}, {result.intervals} {noun}{selection}"

@@ -75,16 +75,16 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     Raises:
         CpmonError: there is no such run or system, nothing to show, or a file cannot be written.
     """
-    asked = settings or Settings()
-    hours = find_zone(zone or asked.timezone)
-    found = windows(con, run, system, since, until)
-    names = file_names(found)
+    settings = settings or Settings()
+    hours = find_zone(zone or settings.timezone)
+    page_windows = windows(con, run, system, since, until)
+    names = file_names(page_windows)
     written = []
-    for window, name in zip(found, names, strict=True):
-        content = read_content(con, window, hours, asked)
+    for window, name in zip(page_windows, names, strict=True):
+        content = read_content(con, window, hours, settings)
         written.append(folder / name)
         write(written[-1], rendered("page.html", content=content, zone=hours))
-    lines = read_lines(con, found, names)
+    lines = read_lines(con, page_windows, names)
     written.append(folder / "index.html")
     write(
         written[-1],
@@ -103,13 +103,13 @@ class _System:
 
 
 def _systems(con: duckdb.DuckDBPyConnection, lines: Sequence[Line]) -> list[_System]:
-    found = []
+    systems = []
     for number, (system, same) in enumerate(groupby(lines, lambda line: line.window.system)):
         mine = list(same)
         runs = [line.window.run_id for line in mine if line.window.run_id]
         figure = runs_figure(con, runs, f"runs-{number}") if len(runs) > 1 else ""
-        found.append(_System(system, mine, figure))
-    return found
+        systems.append(_System(system, mine, figure))
+    return systems
 
 
 def rendered(template: str, **values: Any) -> bytes:
@@ -128,7 +128,7 @@ def _in_words(length: timedelta) -> str:
 
 
 def read_lines(
-    con: duckdb.DuckDBPyConnection, found: Sequence[Window], names: Sequence[str]
+    con: duckdb.DuckDBPyConnection, page_windows: Sequence[Window], names: Sequence[str]
 ) -> list[Line]:
     """The lines of the index in the order of the windows."""
     columns = ", ".join(measure[0] for measure in MEASURES)
@@ -137,7 +137,7 @@ def read_lines(
     blank = [None] * len(MEASURES)
     return [
         Line(window, name, _texts(known.get((window.system, window.run_id), blank)))
-        for window, name in zip(found, names, strict=True)
+        for window, name in zip(page_windows, names, strict=True)
     ]
 
 

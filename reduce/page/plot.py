@@ -58,9 +58,9 @@ def _about(result: ReportResult) -> str:
     """What the chart covers."""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
     run = f", run {result.run_id}" if result.run_id else ""
-    told = "".join(f", {said}" for said in result.said)
+    selection = "".join(f", {part}" for part in result.said)
     return (
-        f"{result.report.name}, system {result.system}{run}{told},"
+        f"{result.report.name}, system {result.system}{run}{selection},"
         f" {first} to {last} {result.zone.key}"
     )
 

@@ -72,9 +72,9 @@ def _together(
     """Columns of a report over time, all of its objects together; a table for each."""
     report = REPORTS[name]
     columns = {d.label: column_of(report, d.column) for d in drawn}
-    wanted = _over_time(report, tuple(columns.values()), ())
+    narrowed = _over_time(report, tuple(columns.values()), ())
     source, _ = source_of(con, report, span)
-    sql, values = lines_sql(wanted, span, by=by, over_time=True, top=None, source=source)
+    sql, values = lines_sql(narrowed, span, by=by, over_time=True, top=None, source=source)
     lines = con.sql(sql, params=values).to_arrow_table()
     return [series_of(lines, column, label) for label, column in columns.items() if len(lines)]
 
@@ -93,8 +93,8 @@ def _top(
     source, _ = source_of(con, report, span)
     sql, values = lines_sql(ranked, span, by=None, over_time=False, top=top, source=source)
     greatest = con.sql(sql, params=values).to_arrow_table().select(list(report.keys))
-    wanted = _over_time(report, (*keys, column), report.keys)
-    sql, values = lines_sql(wanted, span, by=by, over_time=True, top=None, source=source)
+    narrowed = _over_time(report, (*keys, column), report.keys)
+    sql, values = lines_sql(narrowed, span, by=by, over_time=True, top=None, source=source)
     names = ", ".join(report.keys)
     con.register("_greatest", greatest)
     try:
@@ -177,5 +177,5 @@ def _hover_series(table: pa.Table, name: str, times: pa.Array) -> list[float | N
     """The values of one series at all times."""
     mine = table.filter(pc.equal(table["series"], name))
     at = pc.index_in(times, mine[TIME].combine_chunks())
-    found = pc.take(mine["value"], at).to_numpy()
-    return [None if np.isnan(value) else float(f"{value:.4g}") for value in found]
+    aligned = pc.take(mine["value"], at).to_numpy()
+    return [None if np.isnan(value) else float(f"{value:.4g}") for value in aligned]

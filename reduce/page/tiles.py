@@ -43,8 +43,8 @@ def shown_tiles(
         limits: of the rules of exceptions that are switched on, by id, in the printed unit.
     """
     have = [tile for tile in TILES if tile.report in results]
-    made = [_shown(tile, results[tile.report], limits.get(tile.rule), zone) for tile in have]
-    return [tile for tile in made if tile is not None]
+    shown = [_shown(tile, results[tile.report], limits.get(tile.rule), zone) for tile in have]
+    return [tile for tile in shown if tile is not None]
 
 
 def _shown(tile: Tile, result: ReportResult, limit: float | None, zone: ZoneInfo) -> Shown | None:

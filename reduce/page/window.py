@@ -87,17 +87,17 @@ def windows(
     systems = _names(con, "SELECT DISTINCT system FROM meta.interval ORDER BY system")
     if system is not None and system not in systems:
         raise unknown("system", system, systems)
-    given = [utc(since), utc(until), run, run, system, system]
-    rows = con.sql(_WINDOWS, params=given).to_arrow_table().to_pylist()
-    found = [_window(row) for row in rows]
-    if not found:
+    parameters = [utc(since), utc(until), run, run, system, system]
+    rows = con.sql(_WINDOWS, params=parameters).to_arrow_table().to_pylist()
+    page_windows = [_window(row) for row in rows]
+    if not page_windows:
         raise CpmonError(
             "no measured interval is in that span",
             found=", ".join(systems) or "no system in the store",
             effect="there is nothing to show; a first sample alone has no rates",
             remedy="ask for another span, or ingest a dump first",
         )
-    return found
+    return page_windows
 
 
 def _window(row: dict[str, Any]) -> Window:
@@ -113,17 +113,17 @@ def plain_name(text: str) -> str:
     return _UNSAFE.sub("-", text).strip("-.") or "page"
 
 
-def file_names(found: list[Window]) -> list[str]:
+def file_names(page_windows: list[Window]) -> list[str]:
     """A file name for each: of its run or system, as far as files can be called so, told apart."""
     names: list[str] = []
-    for window in found:
+    for window in page_windows:
         plain = plain_name(window.run_id or window.system)
-        wanted = f"{'run' if window.run_id else 'system'}-{plain}"
-        name, n = wanted, 1
+        base = f"{'run' if window.run_id else 'system'}-{plain}"
+        name, n = base, 1
         # Some file systems do not tell upper from lower case.
         while name.lower() in {taken.lower() for taken in names}:
             n += 1
-            name = f"{wanted}-{n}"
+            name = f"{base}-{n}"
         names.append(name)
     return [f"{name}.html" for name in names]
 

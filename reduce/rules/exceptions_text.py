@@ -23,7 +23,7 @@ _IDENTITY = 12
 """Characters of a dump's identity, as `cpmon ingest` prints it."""
 
 
-def render_exceptions(found: Exceptions, format: str = "text", zone: str = "UTC") -> bytes:
+def render_exceptions(exceptions: Exceptions, format: str = "text", zone: str = "UTC") -> bytes:
     """Exceptions as text, or their episodes in any format of `render`, times in UTC.
 
     Args:
@@ -33,8 +33,8 @@ def render_exceptions(found: Exceptions, format: str = "text", zone: str = "UTC"
         CpmonError: there is no such format.
     """
     if format in ("text", "table"):
-        return printable(_text(found, ZoneInfo(zone))).encode()
-    return render(found.table, format, title="Exceptions")
+        return printable(_text(exceptions, ZoneInfo(zone))).encode()
+    return render(exceptions.table, format, title="Exceptions")
 
 
 def render_rules(rules: Iterable[Rule], format: str = "table") -> bytes:
@@ -70,27 +70,29 @@ def limit_of(rule: Rule) -> str:
     return f"{rule.comparison} {_number(rule.limit)} {rule.unit}".rstrip()
 
 
-def _text(found: Exceptions, zone: ZoneInfo) -> str:
-    lines = [*_heading(found, zone), ""]
-    if found.table.num_rows:
-        shown = pa.table(_columns(found, zone))
+def _text(exceptions: Exceptions, zone: ZoneInfo) -> str:
+    lines = [*_heading(exceptions, zone), ""]
+    if exceptions.table.num_rows:
+        shown = pa.table(_columns(exceptions, zone))
         lines += [render(shown, "table").decode().rstrip(), ""]
     else:
-        lines.append("No exceptions in what is known." if unknowns(found) else "No exceptions.")
-    lines += bullets([*_meanings(found), *_earlier(found), *unknowns(found, zone)])
+        lines.append(
+            "No exceptions in what is known." if unknowns(exceptions) else "No exceptions."
+        )
+    lines += bullets([*_meanings(exceptions), *_earlier(exceptions), *unknowns(exceptions, zone)])
     return "\n".join(lines) + "\n"
 
 
-def _heading(found: Exceptions, zone: ZoneInfo) -> list[str]:
-    count = found.table.num_rows
+def _heading(exceptions: Exceptions, zone: ZoneInfo) -> list[str]:
+    count = exceptions.table.num_rows
     return [
-        f"Exceptions: {count:,} by {len(found.rules)} rules",
-        found.coverage.line(zone),
+        f"Exceptions: {count:,} by {len(exceptions.rules)} rules",
+        exceptions.coverage.line(zone),
     ]
 
 
-def _columns(found: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
-    rows = found.table.to_pylist()
+def _columns(exceptions: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
+    rows = exceptions.table.to_pylist()
     columns: dict[str, list[Any]] = {
         "Severity": [row["severity"] for row in rows],
         "Rule": [row["rule"] for row in rows],
@@ -105,15 +107,15 @@ def _columns(found: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
         "Dump": [(row["dump"] or "")[:_IDENTITY] for row in rows],
         "Offset": [_hex(row["record_offset"]) for row in rows],
     }
-    if found.coverage.scope.system:
+    if exceptions.coverage.scope.system:
         del columns["System"]
     return columns
 
 
-def _meanings(found: Exceptions) -> list[str]:
+def _meanings(exceptions: Exceptions) -> list[str]:
     """What the rules that were met say, with how long it must last, and what they rest on."""
-    ids = set(found.table.column("rule").to_pylist())
-    met = [rule for rule in found.rules if rule.id in ids]
+    ids = set(exceptions.table.column("rule").to_pylist())
+    met = [rule for rule in exceptions.rules if rule.id in ids]
     notes: list[str] = []
     for rule in met:
         lasting = f" for {_number(rule.for_minutes)} minutes" if rule.for_minutes else ""
@@ -123,23 +125,23 @@ def _meanings(found: Exceptions) -> list[str]:
     return notes + inferred_notes(frozenset[str]().union(*(rule.tables for rule in met)))
 
 
-def unknowns(found: Exceptions, zone: ZoneInfo = UTC_ZONE) -> list[str]:
+def unknowns(exceptions: Exceptions, zone: ZoneInfo = UTC_ZONE) -> list[str]:
     """What could not be judged, so that nothing found is not taken for good news."""
     notes = []
-    is_one = bool(found.coverage.scope.system)
-    for rule, systems in found.unseen:
+    is_one = bool(exceptions.coverage.scope.system)
+    for rule, systems in exceptions.unseen:
         of = "" if is_one else f" of {', '.join(systems)}"
         notes.append(
             f"{rule.id}: not known, since the store has no figures for it{of} in this span."
         )
-    for part in found.lacking:
+    for part in exceptions.lacking:
         of = "" if is_one else f" of {part.system}"
         notes.append(
             f"{part.rule.id}: not known in {part.missing:,} of {part.measured:,} intervals{of}, "
             "which have no figures for it."
         )
-    for name in dict.fromkeys(part.rule.id for part in found.unjudged):
-        parts = [part for part in found.unjudged if part.rule.id == name]
+    for name in dict.fromkeys(part.rule.id for part in exceptions.unjudged):
+        parts = [part for part in exceptions.unjudged if part.rule.id == name]
         notes.append(_unjudged(parts, zone, with_system=not is_one))
     return notes
 
@@ -165,12 +167,12 @@ def _minutes(value: float) -> str:
     return f"{text} minute" if text == "1" else f"{text} minutes"
 
 
-def _earlier(found: Exceptions) -> list[str]:
+def _earlier(exceptions: Exceptions) -> list[str]:
     """That episodes are listed with what was before the span."""
-    if not found.earlier:
+    if not exceptions.earlier:
         return []
-    noun = "episode" if found.earlier == 1 else "episodes"
-    return [f"{found.earlier:,} {noun} began before this span: First is where."]
+    noun = "episode" if exceptions.earlier == 1 else "episodes"
+    return [f"{exceptions.earlier:,} {noun} began before this span: First is where."]
 
 
 def _limit(row: dict[str, Any]) -> str:

@@ -34,17 +34,19 @@ def count(
     Raises:
         CpmonError: the SQL of a rule fails.
     """
-    wanted = list(rules)
-    available = [rule for rule in wanted if landed.issuperset(rule.needs)]
-    found: dict[str, Outcome] = {}
+    ordered = list(rules)
+    available = [rule for rule in ordered if landed.issuperset(rule.needs)]
+    outcomes: dict[str, Outcome] = {}
     of_tables = [rule for rule in available if isinstance(rule.check, TableCheck)]
     for _, same in itertools.groupby(of_tables, key=lambda rule: rule.needs):
-        found |= {one.rule.id: one for one in _of_table(con, list(same), scope)}
+        outcomes |= {one.rule.id: one for one in _of_table(con, list(same), scope)}
     con.execute(at_hand(scope))
     for rule in available:
-        if rule.id not in found:
-            found[rule.id] = _of_rule(con, rule, scope)
-    return [found.get(rule.id) or Outcome(rule, 0, 0, _missing(rule, landed)) for rule in wanted]
+        if rule.id not in outcomes:
+            outcomes[rule.id] = _of_rule(con, rule, scope)
+    return [
+        outcomes.get(rule.id) or Outcome(rule, 0, 0, _missing(rule, landed)) for rule in ordered
+    ]
 
 
 def _of_table(
@@ -54,11 +56,11 @@ def _of_table(
     checks = [rule.check for rule in rules if isinstance(rule.check, TableCheck)]
     figures = ", ".join(f"{check.checked}, {check.screen}" for check in checks)
     where = scope.condition(checks[0].time)
-    row = _asked(con, rules[0], f"SELECT {figures} FROM {checks[0].table} WHERE {where}")
+    row = _query(con, rules[0], f"SELECT {figures} FROM {checks[0].table} WHERE {where}")
     for rule, check, checked, bad in zip(rules, checks, row[::2], row[1::2], strict=True):
         exact = bad
         if bad and not check.exact:
-            (exact,) = _asked(con, rule, _number_of(check.rows(scope)))
+            (exact,) = _query(con, rule, _number_of(check.rows(scope)))
         yield _judged(rule, checked, exact, "no row of it is in this span")
 
 
@@ -66,12 +68,12 @@ def _of_rule(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Outcom
     """The count of a rule about counters, or of a written one."""
     check = rule.check
     if isinstance(check, CounterCheck):
-        checked, *moved = _asked(con, rule, check.moved(scope))
+        checked, *moved = _query(con, rule, check.moved(scope))
         counters = [f for f, did in zip(counters_of(check.layout), moved, strict=True) if did]
         bad = _fallen(con, rule, check, scope, counters) if checked and counters else 0
         return _judged(rule, checked, bad, "no interval follows another directly in this span")
     assert isinstance(check, WrittenCheck)
-    checked, bad = _asked(con, rule, check.guarded(con).counted(scope))
+    checked, bad = _query(con, rule, check.guarded(con).counted(scope))
     return _judged(rule, checked, bad, "no figure of it is known in this span")
 
 
@@ -83,9 +85,9 @@ def _fallen(
     counters: Sequence[Field],
 ) -> int:
     """Rows with a counter that ran backwards; counted only where one is less than before."""
-    if not _asked(con, rule, check.screen(scope, counters))[0]:
+    if not _query(con, rule, check.screen(scope, counters))[0]:
         return 0
-    return _asked(con, rule, _number_of(check.rows(scope)))[0]
+    return _query(con, rule, _number_of(check.rows(scope)))[0]
 
 
 def _judged(rule: Rule, checked: int, bad: int, reason: str) -> Outcome:
@@ -96,7 +98,7 @@ def _number_of(rows: str) -> str:
     return f"SELECT count(*) FROM (\n{rows}\n)"
 
 
-def _asked(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> tuple[int, ...]:
+def _query(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> tuple[int, ...]:
     try:
         row: tuple[int, ...] = run(con, lambda: con.execute(sql).fetchall()[0])
     except duckdb.Error as error:

@@ -29,19 +29,19 @@ SCHEMA = pa.schema(
 """A rule a row: `status` is failed, passed or not applicable, `reason` says why it is the last."""
 
 
-def render_validation(found: Validation, format: str = "table") -> bytes:
+def render_validation(validation: Validation, format: str = "table") -> bytes:
     """A validation as text, as a JSON document, as a page (html), or its rules by `render`.
 
     Raises:
         CpmonError: there is no such format.
     """
     if format in ("table", "text"):
-        return "".join(f"{line}\n" for line in _lines(found)).encode()
+        return "".join(f"{line}\n" for line in _lines(validation)).encode()
     if format == "html":
-        return _page(found)
+        return _page(validation)
     if format == "json":
-        return (json.dumps(found.document(), indent=1, ensure_ascii=False) + "\n").encode()
-    rows = [one.row() for one in found.outcomes]
+        return (json.dumps(validation.document(), indent=1, ensure_ascii=False) + "\n").encode()
+    rows = [one.row() for one in validation.outcomes]
     return render(pa.Table.from_pylist(rows, schema=SCHEMA), format, title="Validation")
 
 
@@ -66,8 +66,8 @@ def render_rules(rules: Iterable[Rule], format: str = "table") -> bytes:
     return render(table, "table" if format == "text" else format)
 
 
-def _counts(found: Validation) -> str:
-    failed, passed, rest = (len(found.of(status)) for status in Status)
+def _counts(validation: Validation) -> str:
+    failed, passed, rest = (len(validation.of(status)) for status in Status)
     return f"{failed} failed, {passed} passed, {rest} not applicable"
 
 
@@ -75,23 +75,23 @@ def _notes(failed: Sequence[Outcome]) -> list[str]:
     """What rules that failed mean and what to do; those of one kind share a note."""
     groups: dict[str, list[str]] = {}
     for one in failed:
-        said = f"{one.rule.meaning} {one.rule.remedy}".replace("\n", " ")
-        groups.setdefault(said, []).append(one.rule.id)
-    found = [f"{', '.join(rules)}: {said}" for said, rules in groups.items()]
-    return found + inferred_notes(table for one in failed for table in one.rule.needs)
+        note = f"{one.rule.meaning} {one.rule.remedy}".replace("\n", " ")
+        groups.setdefault(note, []).append(one.rule.id)
+    notes = [f"{', '.join(rules)}: {note}" for note, rules in groups.items()]
+    return notes + inferred_notes(table for one in failed for table in one.rule.needs)
 
 
-def _missing(found: Validation) -> list[tuple[str, list[str]]]:
+def _missing(validation: Validation) -> list[tuple[str, list[str]]]:
     """Why rules do not apply, each reason with the rules that it is given for."""
-    rest = sorted(found.of(Status.NOT_APPLICABLE), key=lambda one: (one.reason, one.rule.id))
+    rest = sorted(validation.of(Status.NOT_APPLICABLE), key=lambda one: (one.reason, one.rule.id))
     groups = itertools.groupby(rest, key=lambda one: one.reason)
     return [(reason, [one.rule.id for one in group]) for reason, group in groups]
 
 
-def _lines(found: Validation) -> Iterator[str]:
-    yield f"Validation: {_counts(found)}"
-    yield found.coverage.line()
-    failed = found.of(Status.FAILED)
+def _lines(validation: Validation) -> Iterator[str]:
+    yield f"Validation: {_counts(validation)}"
+    yield validation.coverage.line()
+    failed = validation.of(Status.FAILED)
     if failed:
         yield ""
         yield from _table(failed)
@@ -99,7 +99,7 @@ def _lines(found: Validation) -> Iterator[str]:
         yield from bullets(_notes(failed))
         yield f"  The rows: cpmon validate --rows {failed[0].rule.id}"
     yield from bullets(
-        f"not applicable, {reason}: {', '.join(rules)}" for reason, rules in _missing(found)
+        f"not applicable, {reason}: {', '.join(rules)}" for reason, rules in _missing(validation)
     )
 
 
@@ -117,17 +117,17 @@ def _table(failed: Iterable[Outcome]) -> list[str]:
     return render(pa.Table.from_pylist(rows), "table").decode().splitlines()
 
 
-def _page(found: Validation) -> bytes:
+def _page(validation: Validation) -> bytes:
     """One self-contained HTML page without a script."""
-    failed = found.of(Status.FAILED)
+    failed = validation.of(Status.FAILED)
     return html_page(
         __package__,
         "validation.html",
-        counts=_counts(found),
-        span=found.coverage.line(),
+        counts=_counts(validation),
+        span=validation.coverage.line(),
         failed=failed,
-        passed=found.of(Status.PASSED),
-        missing=_missing(found),
+        passed=validation.of(Status.PASSED),
+        missing=_missing(validation),
         notes=_notes(failed),
-        version=found.suite.get("meta", {}).get("great_expectations_version", ""),
+        version=validation.suite.get("meta", {}).get("great_expectations_version", ""),
     )
