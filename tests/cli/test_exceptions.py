@@ -73,6 +73,20 @@ def test_a_guest_that_loops_is_found_with_the_record_that_says_so(loop: Path, cp
     assert row["worst_interval"][:16].replace("T", " ") in shown
 
 
+def test_a_loop_is_found_in_a_span_that_is_shorter_than_the_rule_asks_for(
+    loop: Path, cpmon: Cpmon
+) -> None:
+    """The fault: half an hour of the loop said "No exceptions", for want of an hour."""
+    span = ("--since", "2006-10-16T13:35Z", "--until", "2006-10-16T14:04:30Z")
+    answer = cpmon("exceptions", "--store", loop, "--run", "LOOP", *span, "--format", "json")
+    assert answer.status is Status.WARNINGS
+    (row,) = answer.rows
+    assert row["object"] == "LINUX003 virtual processor 0"
+    assert row["first_interval"][:16] == "2006-10-16T12:36"
+    text = cpmon("exceptions", "--store", loop, "--run", "LOOP", *span).text
+    assert "1 episode began before this span" in text
+
+
 def test_the_text_tells_what_is_not_known(loop: Path, cpmon: Cpmon) -> None:
     answer = cpmon("exceptions", "--store", loop, "--run", "LOOP", "--tz", "Europe/Vienna")
     assert answer.status is Status.WARNINGS
