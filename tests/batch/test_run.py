@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
+import zipfile
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,3 +190,16 @@ def test_what_a_check_of_the_settings_refuses_no_batch_takes(
     )
     assert capfd.readouterr().err == refused
     assert not site.store.exists() and not (tmp_path / "units").exists()
+
+
+def test_a_workbook_of_a_day_has_a_sheet_for_each_report(site: Site):
+    reports = 'report = ["system_summary_by_time", "user_resource_util"]'
+    site.configure(f'[[output]]\n{reports}\npath = "out/{{system}}-{{date}}.xlsx"\n')
+    site.put(GOOD.name, GOOD.data)
+    assert site.batch() in (Status.DONE, Status.WARNINGS)
+    (file,) = (site.folder / "out").iterdir()
+    with zipfile.ZipFile(file) as book:
+        names = re.findall('sheet name="([^"]+)"', book.read("xl/workbook.xml").decode())
+        texts = [book.read(f"xl/worksheets/sheet{n}.xml").decode() for n in (1, 2)]
+    assert names == ["SYSTEM_SUMMARY_BY_TIME", "USER_RESOURCE_UTIL"]
+    assert all("UTC" in text and "<v>" in text and "<f>" not in text for text in texts)
