@@ -146,9 +146,9 @@ def run(arguments: list[str]) -> Status:
         sys.stdout.flush()
         return Status(status) if isinstance(status, int) else Status.DONE
     except click.ClickException as error:
-        said = io.StringIO()
-        error.show(said)
-        click.echo(_printable(said.getvalue()), err=True, nl=False)
+        message = io.StringIO()
+        error.show(message)
+        click.echo(_printable(message.getvalue()), err=True, nl=False)
         return Status.USAGE
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)

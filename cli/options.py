@@ -232,7 +232,7 @@ output_option = click.option(
 
 
 def format_option(
-    *more: str, said: str = "How to print the result."
+    *more: str, help_text: str = "How to print the result."
 ) -> Callable[[Command], Command]:
     """`--format`, with `more` formats than every command has."""
     return click.option(
@@ -242,7 +242,7 @@ def format_option(
         default="table",
         show_default=True,
         callback=usual_format,
-        help=said,
+        help=help_text,
     )
 
 
@@ -254,14 +254,14 @@ def output_options(command: Command) -> Command:
 def listing_option(what: str, lines: Callable[[], Iterable[str]]) -> Callable[[Command], Command]:
     """`--list`: print what there is to choose from and end; nothing else need be given."""
 
-    def tell(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-        if wanted and not context.resilient_parsing:
+    def print_list(context: click.Context, _option: click.Parameter, value: bool) -> None:
+        if value and not context.resilient_parsing:
             for line in lines():
                 click.echo(line)
             context.exit()
 
     return click.option(
-        "--list", is_flag=True, is_eager=True, expose_value=False, callback=tell, help=what
+        "--list", is_flag=True, is_eager=True, expose_value=False, callback=print_list, help=what
     )
 
 

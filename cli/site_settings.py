@@ -31,13 +31,13 @@ def settings(store: Path | None = None) -> Settings:
     context = click.get_current_context()
     if store is None:
         store = context.params.get("store")
-    known: dict[Path | None, Settings] = context.meta.setdefault(READ, {})
-    if store not in known:
-        found = read_settings(store, context.meta.get(CONFIG))
+    cache: dict[Path | None, Settings] = context.meta.setdefault(READ, {})
+    if store not in cache:
+        site = read_settings(store, context.meta.get(CONFIG))
         flags: dict[str, Any] = context.meta.get(FLAGS, {})
         options = {key: f"--{key.replace('_', '-')}" for key in flags}
-        known[store] = replace(found, **flags, origins={**found.origins, **options})
-    return known[store]
+        cache[store] = replace(site, **flags, origins={**site.origins, **options})
+    return cache[store]
 
 
 def opened(store: Path) -> duckdb.DuckDBPyConnection:
@@ -59,11 +59,11 @@ def warn_of_exposure(store: Path) -> str:
     from .output import say
 
     context = click.get_current_context()
-    found = exposure(store, store / "cpmon.toml")
-    if found and store not in context.meta.setdefault(EXPOSED, set()):
+    reason = exposure(store, store / "cpmon.toml")
+    if reason and store not in context.meta.setdefault(EXPOSED, set()):
         context.meta[EXPOSED].add(store)
-        say(f"warning: {found}: its contents may not be what was landed", err=True)
-    return found
+        say(f"warning: {reason}: its contents may not be what was landed", err=True)
+    return reason
 
 
 def limits(store: Path) -> Limits:
@@ -74,8 +74,8 @@ def limits(store: Path) -> Limits:
     """
     from ..store.sandbox.sandbox import Limits
 
-    known = settings(store)
-    return Limits(known.memory_limit, known.threads)
+    site = settings(store)
+    return Limits(site.memory_limit, site.threads)
 
 
 def command_name(context: click.Context) -> str:

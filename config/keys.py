@@ -64,23 +64,23 @@ def _keys() -> dict[str, Key]:
 
 
 def _key(field: inspect.Field) -> Key:
-    wanted = field.type
-    if not isinstance(wanted, inspect.Metadata):
+    schema = field.type
+    if not isinstance(schema, inspect.Metadata):
         raise TypeError(f"{field.name} is not described")
-    extra = wanted.extra or {}
+    extra = schema.extra or {}
     plain = field.default if isinstance(field.default, str) else ""
     return Key(
         field.encode_name,
-        (wanted.extra_json_schema or {})["description"],
+        (schema.extra_json_schema or {})["description"],
         extra.get("default", plain),
         extra.get("variable", ""),
-        _inner(wanted.type),
+        _inner(schema.type),
     )
 
 
-def _inner(wanted: inspect.Type) -> dict[str, str]:
+def _inner(schema: inspect.Type) -> dict[str, str]:
     """The keys of the tables in a field."""
-    match wanted:
+    match schema:
         case inspect.Metadata(type=inner) | inspect.DictType(value_type=inner):
             return _inner(inner)
         case inspect.StructType(fields=fields):
@@ -88,9 +88,9 @@ def _inner(wanted: inspect.Type) -> dict[str, str]:
     return {}
 
 
-def _doc(wanted: inspect.Type) -> str:
-    if isinstance(wanted, inspect.Metadata):
-        return str((wanted.extra_json_schema or {}).get("description", ""))
+def _doc(schema: inspect.Type) -> str:
+    if isinstance(schema, inspect.Metadata):
+        return str((schema.extra_json_schema or {}).get("description", ""))
     return ""
 
 

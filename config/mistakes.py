@@ -38,12 +38,12 @@ def mistake(
     """
     at = _AT.search(str(error))
     problem = str(error)[: at.start()] if at else str(error)
-    key, value, wanted = "", values, inspect.type_info(kind)
+    key, value, schema = "", values, inspect.type_info(kind)
     for step in _steps(at["path"] if at else "", error, values, kind, convert):
         value = value[step]
-        wanted = _inner(wanted, step)
+        schema = _inner(schema, step)
         key = f"{key}[{step}]" if isinstance(step, int) else dotted(key, step)
-    keys = _keys(wanted)
+    keys = _keys(schema)
     if match := _UNKNOWN.fullmatch(problem):
         return unknown("key", match["key"], keys, place=place(dotted(key, match["key"])))
     if match := _MISSING.fullmatch(problem):
@@ -51,7 +51,7 @@ def mistake(
     return CpmonError(
         f"{key or 'the document'} has a wrong value",
         place=place(key),
-        expected=" or ".join(dict.fromkeys(_words(wanted, key))),
+        expected=" or ".join(dict.fromkeys(_words(schema, key))),
         found=repr(value),
     )
 
@@ -79,7 +79,7 @@ def _steps(
 
     Which name it is shows when all others are left out: the same error is raised.
     """
-    here = values
+    level = values
     kept: list[str | int] = []
     for match in _STEP.finditer(path):
         if match["index"] is None:
@@ -88,11 +88,11 @@ def _steps(
             step = int(match["index"])
         else:
             step = next(
-                name for name in here if _raises(error, _only(values, kept, name), kind, convert)
+                name for name in level if _raises(error, _only(values, kept, name), kind, convert)
             )
         kept.append(step)
         yield step
-        here = here[step]
+        level = level[step]
 
 
 def _only(values: Any, path: list[str | int], name: str) -> Any:
@@ -114,39 +114,39 @@ def _raises(error: msgspec.ValidationError, values: Any, kind: type, convert: Co
     return False
 
 
-def _bare(wanted: inspect.Type) -> list[inspect.Type]:
+def _bare(schema: inspect.Type) -> list[inspect.Type]:
     """The types that a value may have, without metadata and None."""
-    if isinstance(wanted, inspect.Metadata):
-        return _bare(wanted.type)
-    if isinstance(wanted, inspect.UnionType):
-        return [one for part in wanted.types for one in _bare(part)]
-    return [] if isinstance(wanted, inspect.NoneType) else [wanted]
+    if isinstance(schema, inspect.Metadata):
+        return _bare(schema.type)
+    if isinstance(schema, inspect.UnionType):
+        return [member for part in schema.types for member in _bare(part)]
+    return [] if isinstance(schema, inspect.NoneType) else [schema]
 
 
-def _inner(wanted: inspect.Type, step: str | int) -> inspect.Type:
+def _inner(schema: inspect.Type, step: str | int) -> inspect.Type:
     """The type of a key or element."""
-    for one in _bare(wanted):
-        if isinstance(one, inspect.StructType):
-            for field in one.fields:
+    for member in _bare(schema):
+        if isinstance(member, inspect.StructType):
+            for field in member.fields:
                 if field.encode_name == step:
                     return field.type
-        elif isinstance(one, inspect.DictType):
-            return one.value_type
-        elif isinstance(one, inspect.ListType | inspect.VarTupleType) and isinstance(step, int):
-            return one.item_type
+        elif isinstance(member, inspect.DictType):
+            return member.value_type
+        elif isinstance(member, inspect.ListType | inspect.VarTupleType) and isinstance(step, int):
+            return member.item_type
     return inspect.AnyType()
 
 
-def _keys(wanted: inspect.Type) -> list[str]:
+def _keys(schema: inspect.Type) -> list[str]:
     """The keys of a table; of a list of tables none."""
-    structs = [one for one in _bare(wanted) if isinstance(one, inspect.StructType)]
-    return [field.encode_name for one in structs for field in one.fields]
+    structs = [member for member in _bare(schema) if isinstance(member, inspect.StructType)]
+    return [field.encode_name for member in structs for field in member.fields]
 
 
-def _words(wanted: inspect.Type, key: str) -> Iterator[str]:
+def _words(schema: inspect.Type, key: str) -> Iterator[str]:
     """What a value may be."""
-    for one in _bare(wanted):
-        match one:
+    for member in _bare(schema):
+        match member:
             case inspect.CustomType(cls=cls):
                 yield "a text" if cls is Path else str(getattr(cls, "EXPECTED", cls.__name__))
             case inspect.LiteralType(values=values):
@@ -154,7 +154,7 @@ def _words(wanted: inspect.Type, key: str) -> Iterator[str]:
             case inspect.EnumType(cls=cls) if issubclass(cls, enum.Enum):
                 yield ", ".join(str(member.value) for member in cls)
             case inspect.IntType(ge=least, le=most) | inspect.FloatType(ge=least, le=most):
-                whole = "a whole number" if isinstance(one, inspect.IntType) else "a number"
+                whole = "a whole number" if isinstance(member, inspect.IntType) else "a number"
                 yield whole + _limits(least, most)
             case inspect.BoolType():
                 yield "true or false"
@@ -169,7 +169,7 @@ def _words(wanted: inspect.Type, key: str) -> Iterator[str]:
 
 
 def _listed(inner: inspect.Type, key: str) -> str:
-    if any(isinstance(one, inspect.StructType | inspect.DictType) for one in _bare(inner)):
+    if any(isinstance(member, inspect.StructType | inspect.DictType) for member in _bare(inner)):
         return f"tables, each headed [[{key}]]"
     plural = {"a text": "texts", "a number": "numbers", "a whole number": "whole numbers"}
     words = " or ".join(_words(inner, key))

@@ -21,7 +21,7 @@ def key_lines(text: str) -> dict[str, int]:
     Keys of inline tables and of lists over several lines are not looked for: the line of what
     holds them is that of `find_line`.
     """
-    found: dict[str, int] = {}
+    lines: dict[str, int] = {}
     tables: Counter[str] = Counter()
     top = quote = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -35,12 +35,12 @@ def key_lines(text: str) -> dict[str, int]:
                 tables[top] += 1
                 top = f"{top}[{tables[top] - 1}]"
             for name in (*above, top):
-                found.setdefault(name, number)
+                lines.setdefault(name, number)
         elif key:
             *_, inner = _names(f"{key[1]} = 0", Counter())
-            found.setdefault(f"{top}.{inner}" if top else inner, number)
+            lines.setdefault(f"{top}.{inner}" if top else inner, number)
             quote = next((q for q in _QUOTES if line.count(q) == 1), "")
-    return found
+    return lines
 
 
 def dotted(above: str, key: str) -> str:

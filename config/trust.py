@@ -23,13 +23,13 @@ def exposure(store: Path, *files: Path) -> str:
     """Why others than this user and root can write to a store or files of it; empty if not."""
     for path in (store, *files):
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError:
             continue
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return f"{path} can be written by others (mode {stat.S_IMODE(found.st_mode):04o})"
-        if found.st_uid not in (0, os.geteuid()):
-            return f"{path} belongs to another user (number {found.st_uid})"
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return f"{path} can be written by others (mode {stat.S_IMODE(status.st_mode):04o})"
+        if status.st_uid not in (0, os.geteuid()):
+            return f"{path} belongs to another user (number {status.st_uid})"
     return ""
 
 

@@ -72,11 +72,11 @@ def _report(checked: Checked, form: str) -> bytes:
     )
     passes = [
         {
-            "pass": str(which),
-            "looked at": f"{checked.looked_at[which]:,} {COUNTED[which]}",
-            "findings": ", ".join(f"{n} x {c:,}" for n, c in checked.of(which).items()) or "none",
+            "pass": str(part),
+            "looked at": f"{checked.looked_at[part]:,} {COUNTED[part]}",
+            "findings": ", ".join(f"{n} x {c:,}" for n, c in checked.of(part).items()) or "none",
         }
-        for which in Pass
+        for part in Pass
     ]
     data = head.encode() + render(pa.Table.from_pylist(passes), form)
     return data + _details(checked).encode()

@@ -45,12 +45,12 @@ def command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
         )
     worst = Status.DONE
     for part in parts:
-        said = f"{part.path}: {part.records:,} records"
-        said += f", {part.repeated:,} repeated" if part.repeated else ""
-        said += f", {part.left_out:,} samples without their interval's end left out" * bool(
+        summary = f"{part.path}: {part.records:,} records"
+        summary += f", {part.repeated:,} repeated" if part.repeated else ""
+        summary += f", {part.left_out:,} samples without their interval's end left out" * bool(
             part.left_out
         )
-        say(said, err=str(output) == "-")
+        say(summary, err=str(output) == "-")
         worst = max(worst, report_findings(part.path, part))
         worst = max(worst, Status.WARNINGS if part.left_out else Status.DONE)
     return worst

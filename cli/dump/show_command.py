@@ -87,7 +87,7 @@ def command(
 
     if hexdump and form not in ("table", "text"):
         raise click.UsageError(f"--hexdump is for reading; it has no --format {form}")
-    wanted = RecordFilter(
+    query = RecordFilter(
         frozenset(kind_of(text) for text in records),
         at,
         unix_us(since),
@@ -96,20 +96,20 @@ def command(
         number - 1,
     )
     count = None if follow and limit is None else limit or 1
-    found = _explained(dump, container, wanted, count, release)
+    explained = _explained(dump, container, query, count, release)
     name = "standard input" if str(dump) == "-" else dump.name
     if form in ("table", "text"):
-        chunks = _texts(found, name, hexdump, _paint(output))
+        chunks = _texts(explained, name, hexdump, _paint(output))
         if follow and output is None and sys.stdout.isatty():
             click.echo_via_pager(chunks)
             return
         deliver((chunk.encode() for chunk in chunks), output, form)
     else:
-        deliver(_machine(found, name, form), output, form)
+        deliver(_machine(explained, name, form), output, form)
 
 
 def _explained(
-    dump: Path, container: str, wanted: RecordFilter, count: int | None, release: str
+    dump: Path, container: str, query: RecordFilter, count: int | None, release: str
 ) -> Iterator[Explained]:
     """The records wanted with their lines, as they are taken.
 
@@ -122,52 +122,52 @@ def _explained(
 
     none = True
     with open_source(dump, container) as source:
-        for picked in itertools.islice(select_records(source, wanted, release), count):
+        for record in itertools.islice(select_records(source, query, release), count):
             none = False
-            yield picked, explain(picked.data, picked.layout, picked.release)
+            yield record, explain(record.data, record.layout, record.release)
     if none:
-        _none(dump, container, wanted)
+        _none(dump, container, query)
 
 
-def _none(dump: Path, container: str, wanted: RecordFilter) -> None:
+def _none(dump: Path, container: str, query: RecordFilter) -> None:
     from ...ingest.container.source import open_source
     from ...ingest.inspect.record_filter import nearest
     from ...schemas.errors import CpmonError
 
     look = f"`cpmon list {shlex.quote(str(dump))}` tells what is inside"
-    if wanted.at is None:
+    if query.at is None:
         raise CpmonError("no record of the dump fits", place=str(dump), remedy=look)
-    known = []
+    places = []
     if str(dump) != "-":
         with open_source(dump, container) as source:
-            before, behind = nearest(source, wanted.at)
-        known = [f"{place:#x}" for place in (before, behind) if place is not None]
+            before, behind = nearest(source, query.at)
+        places = [f"{place:#x}" for place in (before, behind) if place is not None]
     raise CpmonError(
         "no record that fits has this byte",
-        place=f"{dump}, offset {wanted.at:#x}",
+        place=f"{dump}, offset {query.at:#x}",
         expected="a record",
         found="a control record, filler, the end of the dump, or a record of another kind",
-        remedy=f"the nearest records start at {' and '.join(known)}" if known else look,
+        remedy=f"the nearest records start at {' and '.join(places)}" if places else look,
     )
 
 
 def _texts(
-    found: Iterable[Explained], dump: str, hexdump: bool, paint: Callable[[str, str], str]
+    explained: Iterable[Explained], dump: str, hexdump: bool, paint: Callable[[str, str], str]
 ) -> Iterator[str]:
     from ...ingest.inspect import explanation_text as explain_text
     from ...ingest.inspect.hexdump import hexdump as dumped
     from ...reduce.render.render import render
 
-    for number, (picked, lines) in enumerate(found):
+    for number, (record, lines) in enumerate(explained):
         gap = "\n" if number else ""
         if hexdump:
-            body = "\n".join(dumped(picked.data, lines, paint)) + "\n"
+            body = "\n".join(dumped(record.data, lines, paint)) + "\n"
         else:
             body = render(explain_text.table(lines)).decode() + explain_text.footnote(lines)
-        yield f"{gap}{explain_text.heading(picked, dump)}\n{body}"
+        yield f"{gap}{explain_text.heading(record, dump)}\n{body}"
 
 
-def _machine(found: Iterable[Explained], dump: str, form: str) -> Iterator[bytes]:
+def _machine(explained: Iterable[Explained], dump: str, form: str) -> Iterator[bytes]:
     """The same in another format, record by record where the format allows it."""
     import pyarrow as pa
 
@@ -176,19 +176,19 @@ def _machine(found: Iterable[Explained], dump: str, form: str) -> Iterator[bytes
 
     if form == "json":
         yield b"["
-        for number, (picked, lines) in enumerate(found):
+        for number, (record, lines) in enumerate(explained):
             yield (",\n" if number else "").encode()
-            yield json.dumps(document(picked, lines, dump), indent=1).encode()
+            yield json.dumps(document(record, lines, dump), indent=1).encode()
         yield b"]\n"
     elif form in BINARY:
-        yield render(pa.concat_tables(rows(p, lines, dump) for p, lines in found), form)
+        yield render(pa.concat_tables(rows(p, lines, dump) for p, lines in explained), form)
     elif form == "markdown":
-        for picked, lines in found:
-            title = heading(picked, dump).partition("\n")[0]
+        for record, lines in explained:
+            title = heading(record, dump).partition("\n")[0]
             yield render(table(lines), form, title=title) + b"\n"
     else:
-        for number, (picked, lines) in enumerate(found):
-            text = render(rows(picked, lines, dump), form)
+        for number, (record, lines) in enumerate(explained):
+            text = render(rows(record, lines, dump), form)
             yield text.partition(b"\n")[2] if form == "csv" and number else text
 
 

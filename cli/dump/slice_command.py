@@ -105,7 +105,7 @@ def report_findings(dump: Path, written: Slice | Merged) -> Status:
         say(f"  {dump}: {code.severity}: {code.name} x {count:,}", err=True)
     status = status_of(written.findings.worst)
     if written.damaged:
-        said = f"{written.damaged:,} damaged frames; what could be read of them was kept"
-        say(f"  {dump}: {said}. `cpmon check` says more.", err=True)
+        damage = f"{written.damaged:,} damaged frames; what could be read of them was kept"
+        say(f"  {dump}: {damage}. `cpmon check` says more.", err=True)
         status = max(status, Status.DAMAGED)
     return status

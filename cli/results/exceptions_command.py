@@ -72,18 +72,22 @@ def command(
 
     settings = site_settings()
     printed = find_zone(zone or settings.zone(selection["system"])).key
-    known = load_rules(settings, rules)
+    rules_in_force = load_rules(settings, rules)
     if listing:
         least = Severity(severity).rank
-        deliver(render_rules([r for r in known if r.severity.rank >= least], form), output, form)
+        deliver(
+            render_rules([r for r in rules_in_force if r.severity.rank >= least], form),
+            output,
+            form,
+        )
         return Status.DONE
     with opened(store) as connection:
-        found = exceptions(
-            connection, known, **selection, severity=Severity(severity), settings=settings
+        matches = exceptions(
+            connection, rules_in_force, **selection, severity=Severity(severity), settings=settings
         )
-    deliver(render_exceptions(found, form, printed), output, form)
+    deliver(render_exceptions(matches, form, printed), output, form)
     if form not in ("table", "text"):
-        for note in unknowns(found):
+        for note in unknowns(matches):
             say(note, err=True)
-    grave = found.worst is not None and found.worst is not Severity.INFO
-    return Status.WARNINGS if grave else Status.DONE
+    is_grave = matches.worst is not None and matches.worst is not Severity.INFO
+    return Status.WARNINGS if is_grave else Status.DONE

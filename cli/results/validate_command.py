@@ -69,18 +69,18 @@ def command(
     with opened(store) as connection:
         scope = scope_of(connection, **selection)
     with narrowed(Store(store), scope, limits(store)) as (connection, landed):
-        known: Sequence[Rule] = load_rules(landed, settings(), rules)
-        known = [find_rule(known, name) for name in only] or known
+        rules_in_force: Sequence[Rule] = load_rules(landed, settings(), rules)
+        rules_in_force = [find_rule(rules_in_force, name) for name in only] or rules_in_force
         if listing:
-            deliver(render_rules(known, form), output, form)
+            deliver(render_rules(rules_in_force, form), output, form)
         elif rows and sql:
-            text = find_rule(known, rows).check.rows(scope)
+            text = find_rule(rules_in_force, rows).check.rows(scope)
             deliver(f"{text};\n".encode(), output, "text")
         elif rows:
-            broken = offending(connection, find_rule(known, rows), landed, scope)
+            broken = offending(connection, find_rule(rules_in_force, rows), landed, scope)
             deliver(render(broken, form), output, form)
         else:
-            result = validate(connection, known, landed, scope, selection["run"])
+            result = validate(connection, rules_in_force, landed, scope, selection["run"])
             _deliver(result, html, form, output)
             return _status(result.worst)
     return Status.DONE

@@ -165,8 +165,8 @@ def _timer(session: Session, words: Words) -> None:
 
 
 def _help(_session: Session, _words: Words) -> None:
-    for usage, said, *_ in COMMANDS.values():
-        click.echo(f"{usage:<26} {said}")
+    for usage, purpose, *_ in COMMANDS.values():
+        click.echo(f"{usage:<26} {purpose}")
     click.echo("\nAnything else is SQL, up to a semicolon. Ctrl-C stops a query, Ctrl-D leaves.")
 
 

@@ -1,4 +1,4 @@
-"""Lines from a terminal or a pipe: the prompt, its history, and what is done with each line."""
+"""Lines from a terminal or a pipe: the prompt, its history, and how each line is handled."""
 
 from __future__ import annotations
 
@@ -66,14 +66,16 @@ def run_prompt(session: Session) -> None:
                 click.echo("interrupted", err=True)
             except (CpmonError, click.ClickException) as error:
                 waiting = ""
-                said = error.format_message() if isinstance(error, click.ClickException) else error
-                say(f"cpmon: {said}", err=True)
+                message = (
+                    error.format_message() if isinstance(error, click.ClickException) else error
+                )
+                say(f"cpmon: {message}", err=True)
 
 
 def history_file() -> Path:
-    """Where the history is kept, as other programs keep what they remember."""
-    said = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (said if said.is_absolute() else Path("~/.local/state").expanduser()) / "cpmon/history"
+    """The file of the history, in the folder for state of the user."""
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (state if state.is_absolute() else Path("~/.local/state").expanduser()) / "cpmon/history"
 
 
 def _take(session: Session, waiting: str, line: str) -> str:

@@ -55,15 +55,15 @@ def show(store: Path | None, form: str, output: Path | None) -> None:
     from ...config import ignored_files
     from ...config.keys import setting_list
 
-    found = settings(store)
-    rows: list[dict[str, Any]] = setting_list(found)
+    site = settings(store)
+    rows: list[dict[str, Any]] = setting_list(site)
     if store is not None:
-        by = click.get_current_context().get_parameter_source("store")
-        said = "CPMON_STORE" if by is click.core.ParameterSource.ENVIRONMENT else "--store"
-        rows[0] |= {"value": str(store), "origin": said}
+        source = click.get_current_context().get_parameter_source("store")
+        origin = "CPMON_STORE" if source is click.core.ParameterSource.ENVIRONMENT else "--store"
+        rows[0] |= {"value": str(store), "origin": origin}
     deliver(rows_as(rows, form), output, form)
-    click.echo(f"settings: {found.file or 'no file'}", err=True)
-    for ignored in ignored_files(store or found.store, found.file):
+    click.echo(f"settings: {site.file or 'no file'}", err=True)
+    for ignored in ignored_files(store or site.store, site.file):
         click.echo(f"passed over: {ignored}", err=True)
 
 

@@ -59,22 +59,20 @@ def list_(form: str, output: Path | None) -> None:
     from ...schemas.registry import by_record, records
 
     own = by_record()
-    rows = [
-        _record(said, own.get((int(said["domain"]), int(said["record"])))) for said in records()
-    ]
+    rows = [_record(row, own.get((int(row["domain"]), int(row["record"])))) for row in records()]
     deliver(rows_as(rows, form), output, form)
 
 
-def _record(said: dict[str, str], layout: Layout | None) -> dict[str, Any]:
+def _record(row: dict[str, str], layout: Layout | None) -> dict[str, Any]:
     return {
-        "domain": int(said["domain"]),
-        "record": int(said["record"]),
-        "name": said["dsect"],
-        "kind": said["kind"],
+        "domain": int(row["domain"]),
+        "record": int(row["record"]),
+        "name": row["dsect"],
+        "kind": row["kind"],
         "fields": sum(len(t.columns) for t in layout.tables()) if layout else None,
         "bytes": layout.length if layout else None,
-        "provenance": said["provenance"] if layout else None,
-        "title": said["title"],
+        "provenance": row["provenance"] if layout else None,
+        "title": row["title"],
     }
 
 
@@ -175,12 +173,12 @@ def _layout(name: str) -> Layout:
     found = tables().get(name)
     if found is not None:
         return found
-    said = next((r for r in records() if r["dsect"] == name), None)
-    if said is None:
+    row = next((r for r in records() if r["dsect"] == name), None)
+    if row is None:
         raise unknown("record", name, tables())
     raise CpmonError(
         f"{name.upper()} is known by name only",
-        found=f"domain {said['domain']}, record {said['record']}: {said['title']}",
+        found=f"domain {row['domain']}, record {row['record']}: {row['title']}",
         remedy="save IBM's page of it, and bring it in with `cpmon schema import`",
     )
 
@@ -235,7 +233,7 @@ def _indented(rows: Iterable[Described], layout: Layout) -> list[dict[str, Any]]
 
 @command.command("dictionary", short_help="Search all records and fields.")
 @click.argument("text", required=False, metavar="[TEXT]")
-@format_option("html", said="How to print it; html is one page with a search box.")
+@format_option("html", help_text="How to print it; html is one page with a search box.")
 @output_option
 @store_of_layouts
 def dictionary(text: str | None, form: str, output: Path | None) -> None:

@@ -186,9 +186,9 @@ def _tell_totals(
     results: Sequence[Imported], written: Sequence[Change], folder: Path, *, dry_run: bool
 ) -> None:
     counts = Counter(str(found.outcome) for found in results)
-    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    summary_line = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     verb = "would be written" if dry_run else "written"
-    click.echo(f"{said}; files {verb} in {folder}: {len(written)}", err=True)
+    click.echo(f"{summary_line}; files {verb} in {folder}: {len(written)}", err=True)
 
 
 def _effects(importing: PageImport, results: Sequence[Imported]) -> str:

@@ -60,7 +60,7 @@ def command(
         place.discard_unused()
 
 
-def _land_all(dumps: tuple[Path, ...], store: Store, container: str, **said: Any) -> Status:
+def _land_all(dumps: tuple[Path, ...], store: Store, container: str, **options: Any) -> Status:
     """Land dumps one after the other; one that cannot be read does not stop the others."""
     from ...schemas.errors import CpmonError
     from ..main import report_error
@@ -68,7 +68,7 @@ def _land_all(dumps: tuple[Path, ...], store: Store, container: str, **said: Any
     worst = Status.DONE
     for dump in dumps:
         try:
-            status = _land(dump, store, container=container, **said)
+            status = _land(dump, store, container=container, **options)
         except CpmonError as error:
             if len(dumps) == 1:
                 raise
@@ -77,7 +77,7 @@ def _land_all(dumps: tuple[Path, ...], store: Store, container: str, **said: Any
     return worst
 
 
-def _land(dump: Path, store: Store, **said: Any) -> Status:
+def _land(dump: Path, store: Store, **options: Any) -> Status:
     from ...ingest import ingest
 
     size = None if str(dump) == "-" or not dump.exists() else dump.stat().st_size
@@ -87,12 +87,12 @@ def _land(dump: Path, store: Store, **said: Any) -> Status:
             dump,
             store,
             progress=lambda source: advance(source.stored_read),
-            **said,
+            **options,
         )
-    _tell(dump, landed, time.perf_counter() - started)
-    if landed.already and said["system"] not in (None, landed.system):
+    _report(dump, landed, time.perf_counter() - started)
+    if landed.already and options["system"] not in (None, landed.system):
         say(
-            f"warning: --system {said['system']} has no effect: the dump landed before under"
+            f"warning: --system {options['system']} has no effect: the dump landed before under"
             f" {landed.system}. Land it in another store to give it that name.",
             err=True,
         )
@@ -100,25 +100,25 @@ def _land(dump: Path, store: Store, **said: Any) -> Status:
     return status_of(landed.findings.worst)
 
 
-def _tell(dump: Path, landed: Landed, seconds: float) -> None:
+def _report(dump: Path, landed: Landed, seconds: float) -> None:
     about = landed.about
     size = about["bytes"]["size"]
     if landed.already:
-        said = f"landed before as {landed.dump[:12]}, system {landed.system}; nothing to do"
+        summary = f"landed before as {landed.dump[:12]}, system {landed.system}; nothing to do"
     else:
         rows = sum(about["rows"].values())
         speed = f"{size / 1e6:,.1f} MB in {seconds:.1f} s ({size / 1e6 / seconds:,.0f} MB/s)"
-        said = (
+        summary = (
             f"landed as {landed.dump[:12]}, system {landed.system}, "
             f"{about['intervals']} intervals, {rows:,} rows, {speed}"
         )
-    say(f"{dump}: {said}")
+    say(f"{dump}: {summary}")
     if landed.run:
         change = "" if landed.run_changed else " (as before)"
         say(f"  run {landed.run.run_id}{change}")
     for code, count in sorted(landed.findings.counts.items(), key=lambda item: item[0].name):
         first = landed.findings.first(code)
         say(f"  {code.severity}: {code.name} x {count:,}, first at {first.offset:#x}", err=True)
-        told = "".join(f"\n    {detail}" for detail in landed.findings.details(code))
-        say(f"    {code.meaning}{told}", err=True)
+        details = "".join(f"\n    {detail}" for detail in landed.findings.details(code))
+        say(f"    {code.meaning}{details}", err=True)
         say(f"    remedy: {code.remedy}", err=True)

@@ -61,8 +61,8 @@ def command(
         systems = {dump["system"] for dump in place.dumps()}
         if system not in systems:
             raise unknown("system", system, systems, place=str(store))
-        said = pairs("--attribute", attributes)
-        save_run(place, Run(define, system, since, until, base, said))
+        values = pairs("--attribute", attributes)
+        save_run(place, Run(define, system, since, until, base, values))
     with opened(store) as connection:
         table = connection.sql(LISTING).to_arrow_table()
     deliver(render(table, form), output, form)

@@ -97,9 +97,9 @@ def prune(
 
     site = settings()
     given = _levels(keep or "") | ({"raw": raw} if raw else {})
-    said = {**site.retention, **given}
+    lengths = {**site.retention, **given}
     place_of_store, today = Store(store), as_of or datetime.now(UTC).date()
-    if not said:
+    if not lengths:
         raise click.UsageError(
             "say how long what is kept: --keep, --raw or [retention] in settings"
         )
@@ -110,18 +110,18 @@ def prune(
 
     if not dry_run:
         place_of_store.clean()
-    found = plan(place_of_store, reductions(), retention(said, place), today)
-    size = found.bytes
-    for level, files in found.results.items():
+    obsolete = plan(place_of_store, reductions(), retention(lengths, place), today)
+    size = obsolete.bytes
+    for level, files in obsolete.results.items():
         say(f"results of level {level}: {len(files):,} files")
-    for dump, files in found.samples.items():
+    for dump, files in obsolete.samples.items():
         say(f"samples of dump {dump}: {len(files):,} tables")
-    for dump, reason in found.stays.items():
+    for dump, reason in obsolete.stays.items():
         say(f"dump {dump} stays: {reason}", err=True)
     if not dry_run:
-        remove(place_of_store, found)
+        remove(place_of_store, obsolete)
     verb = "would be removed" if dry_run else "removed"
-    say(f"{len(found.files):,} files {verb}, {size:,} bytes")
+    say(f"{len(obsolete.files):,} files {verb}, {size:,} bytes")
 
 
 def _levels(text: str) -> dict[str, str]:
