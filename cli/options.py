@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
+from zoneinfo import ZoneInfo
 
 import click
 
+from ..config.moments import EXAMPLES, MONTH, LineLength, parse_moment, parse_span
+from ..schemas.errors import CpmonError
 from ..schemas.formats import FORMATS, format_of_file
 from .site_settings import CONFIG, FLAGS, command_name, settings
 
@@ -166,23 +169,26 @@ def _release(text: str) -> str:
 
 
 def _moment(text: str) -> datetime:
-    """A time as UTC, which it is where it names no zone."""
-    moment = datetime.fromisoformat(text)
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    """A time of UTC, unless it names an offset."""
+    return parse_moment(text, ZoneInfo("UTC"), datetime.now(UTC))
 
 
-def _bound(text: str) -> datetime:
-    """The latest end of an interval that counts to a span up to a time: CP may end it late."""
-    from ..store.dumps.grace_period import GRACE
-
-    return _moment(text) + GRACE
+def _typed_moment(text: str) -> str:
+    """The text of a time, which is understood again when its zone is known."""
+    _moment(text)
+    return text
 
 
 def _length(text: str) -> timedelta:
-    seconds = int(text[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}.get(text[-1:], 0)
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604_800}
+    seconds = int(text[:-1]) * units.get(text[-1:], 0)
     if seconds <= 0 or not text[:-1].isdecimal():
         raise ValueError(text)
     return timedelta(seconds=seconds)
+
+
+def _line_length(text: str) -> LineLength:
+    return MONTH if text == MONTH else _length(text)
 
 
 def _day(text: str) -> date:
@@ -197,9 +203,10 @@ def _offset(text: str) -> int:
 
 
 RELEASE = Parsed("release", "5.3.0", _release)
-MOMENT = Parsed("time", "2001-12-18T10:00", _moment)
-BOUND = Parsed("time", "2001-12-18T10:00", _bound)
+MOMENT = Parsed("time", EXAMPLES, _moment)
+TYPED_MOMENT = Parsed("time", EXAMPLES, _typed_moment)
 LENGTH = Parsed("length of time", "15m or 1h", _length)
+LINE_LENGTH = Parsed("length of time", "15m, 1h, 1d, 1w or month", _line_length)
 DAY = Parsed("day", "2026-01-31", _day)
 OFFSET = Parsed("offset", "8192 or 0x2000", _offset)
 DEVICE = Parsed("device number", "0A1F", functools.partial(int, base=16))
@@ -279,23 +286,54 @@ def pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def span_options(command: Command, kind: click.ParamType[Any] = BOUND) -> Command:
+def span_options(
+    command: Command, kind: click.ParamType[Any] = TYPED_MOMENT, zone: str = "the printed zone"
+) -> Command:
     """`--since` and `--until`, of intervals."""
     for name, bound in (("--until", "Up to this time"), ("--since", "Later than this time")):
-        text = f"{bound} (ISO 8601; UTC unless it names a zone)."
+        text = f"{bound}, as {EXAMPLES}; in {zone} unless it names an offset."
         command = click.option(name, type=kind, metavar="TIME", help=text)(command)
     return command
+
+
+def span_in(
+    zone: ZoneInfo, since: str | None, until: str | None
+) -> tuple[datetime | None, datetime | None]:
+    """Begin and end of the span that was typed, UTC.
+
+    Raises:
+        CpmonError: it ends before it begins.
+    """
+    begin, end = parse_span(since, until, zone, datetime.now(UTC))
+    if begin and end and end <= begin:
+        raise CpmonError(
+            "the span ends before it begins",
+            expected=f"--until later than --since, {begin.astimezone(zone):%Y-%m-%d %H:%M:%S}",
+            found=f"{end.astimezone(zone):%Y-%m-%d %H:%M:%S} {zone.key}",
+        )
+    return begin, end
 
 
 SELECTION = ("run", "system", "since", "until")
 
 
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--run`, `--system`, `--since` and `--until`, as `selection`: keywords of a report."""
+    """`--run`, `--system`, `--since` and `--until`, as `selection`: keywords of a report.
+
+    CP may end an interval late: the latest that counts to `until` is a grace period behind it.
+    """
 
     @functools.wraps(command)
     def select(**values: Any) -> Any:
-        return command(selection={name: values.pop(name) for name in SELECTION}, **values)
+        from ..config.shifts import find_zone
+        from ..store.dumps.grace_period import GRACE
+
+        selection = {name: values.pop(name) for name in SELECTION}
+        if selection["since"] or selection["until"]:
+            zone = find_zone(values.get("zone") or settings().zone(_measured(values, selection)))
+            since, until = span_in(zone, selection["since"], selection["until"])
+            selection |= {"since": since, "until": until and until + GRACE}
+        return command(selection=selection, **values)
 
     options = (
         click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run."),
@@ -303,6 +341,20 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
         span_options,
     )
     return functools.reduce(lambda decorated, option: option(decorated), reversed(options), select)
+
+
+def _measured(values: Mapping[str, Any], selection: Mapping[str, Any]) -> str | None:
+    """The system whose zone is printed: that named, that of the run, or the only one."""
+    if selection["system"] or not settings().systems or not values.get("store"):
+        return str(selection["system"]) if selection["system"] else None
+    from ..store import Store
+    from ..store.runs.runs import system_of_run
+
+    store = Store(values["store"])
+    if selection["run"]:
+        return system_of_run(store, selection["run"])
+    systems = list(store.records.glob("system=*"))
+    return unquote(systems[0].name.removeprefix("system=")) if len(systems) == 1 else None
 
 
 zone_option = click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")

@@ -39,13 +39,17 @@ INTRODUCTION = """\
 | option | effect |
 |---|---|
 | `--run R`, `--system S` | the system and window of a run; a system, where the store has several |
-| `--since T`, `--until T` | only intervals between them; one may end up to a second late |
+| `--since T`, `--until T` | only intervals between them; one may end up to a second late (1) |
 | `--shift NAME` | only intervals in the hours of a shift; one may end a second late as well |
-| `--by 15m` | reports by time: a line for all intervals of such a span, counted from midnight UTC |
+| `--by 15m` | reports by time: a line for all intervals of such a span, from midnight of the zone: `15m`, `1h`, `1d`, `1w` from Monday, `month` |
 | `--top N` | reports of objects: only the greatest |
 | `--user`, `--device`, `--cpu` | follows one object; reports of objects then have lines by time |
 | `--tz ZONE` | time zone of the printed times |
 | `--format`, `-o` | text, or the unrounded values as CSV, JSON, Parquet, Markdown, XLSX |
+
+(1) T is a time as the report prints it, of the printed zone: `2006-10-16 10:00`, a date, `10:00`
+of today (of the day of `--since`, for `--until`), `today`, `yesterday`, `now`, `-2h`. A time with
+an offset, such as `2006-10-16T10:00Z`, is that of its offset.
 
 Every figure of a line, of the mean line and of a line over several intervals is computed from
 sums: growth over elapsed seconds, never a mean of means. A level is the mean of the samples. What

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "since",
     type=MOMENT,
     metavar="TIME",
-    help="Later than this time (ISO 8601; UTC unless it names a zone).",
+    help="Later than this time, UTC unless it names an offset.",
 )
 @click.option("--until", type=MOMENT, metavar="TIME", help="Up to this time.")
 @click.option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import click
 
 from ..options import (
     DEVICE,
-    LENGTH,
+    LINE_LENGTH,
     Text,
     listing_option,
     output_options,
@@ -23,6 +22,7 @@ from ..output import deliver, say, write_file
 from ..site_settings import opened, settings
 
 if TYPE_CHECKING:
+    from ...config.moments import LineLength
     from ...reduce.reports.report import ReportResult
 
 
@@ -40,7 +40,12 @@ def _reports() -> Iterator[str]:
 @click.option("--cpu", type=int, help="Follow this processor.")
 @click.option("--user", type=Text(), metavar="USERID", help="Follow this user.")
 @click.option("--device", type=DEVICE, metavar="NUMBER", help="Follow this device, as 0A1F.")
-@click.option("--by", type=LENGTH, metavar="SPAN", help="A line for each span, as 15m or 1h.")
+@click.option(
+    "--by",
+    type=LINE_LENGTH,
+    metavar="SPAN",
+    help="A line for each span of the printed zone, as 15m, 1h, 1d, 1w or month.",
+)
 @click.option("--top", type=click.IntRange(1), help="Only so many objects, the greatest.")
 @click.option("--shift", metavar="NAME", help="Only the hours of this shift of the settings.")
 @zone_option
@@ -65,7 +70,7 @@ def command(
     cpu: int | None,
     user: str | None,
     device: int | None,
-    by: timedelta | None,
+    by: LineLength | None,
     top: int | None,
     shift: str | None,
     zone: str | None,

@@ -29,7 +29,7 @@ SELECT run_id, system, since, until, base_run_id, cp_level, users, processors,
     metavar="KEY=VALUE",
     help="With --define: an attribute (cp_level, users, workload ...); may be repeated.",
 )
-@partial(span_options, kind=MOMENT)  # as it is written down
+@partial(span_options, kind=MOMENT, zone="UTC")  # as it is written down
 @output_options
 def command(
     store: Path,

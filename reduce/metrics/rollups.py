@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ...config.moments import LineLength
 from ...config.shifts import Shift
 from ...store.dumps.grace_period import inside
 from .report_set import REPORTS
 from .report_shape import TIME, Elapsed, Latest, Level, Lines, ReportColumn, Sums, Total
 
+HOUR = timedelta(hours=1)
 LEVELS = {"15m": timedelta(minutes=15), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 """The levels of roll-ups and what a row of each covers, from the finest."""
 FINEST = "15m"
@@ -264,9 +266,19 @@ def time_of(over: str, under: str) -> str:
     return f"{under}_of_{over}"
 
 
-def bucket(by: timedelta | None) -> str:
-    """The end of the line that an interval belongs to: on the hour, counted from midnight UTC."""
+def bucket(by: LineLength | None, zone: str = "UTC") -> str:
+    """The end of the line that an interval belongs to: on the hour, counted from midnight.
+
+    Days, weeks from Monday and months are those of the zone, also where a clock is changed.
+    """
     if by is None:
         return TIME
-    span = f"to_seconds({int(by.total_seconds())})"
-    return f"time_bucket({span}, {inside(TIME)}) + {span}"
+    span = "to_months(1)" if isinstance(by, str) else f"to_seconds({int(by.total_seconds())})"
+    utc = inside(TIME)
+    if zone == "UTC":
+        return f"time_bucket({span}, {utc}) + {span}"
+    local = f"timezone('{zone}', timezone('UTC', {utc}))"
+    end = f"(time_bucket({span}, {local}) + {span})"
+    if not isinstance(by, str) and by <= HOUR:  # of an hour that the clocks show twice, two lines
+        return f"{end} - ({local} - {utc})"
+    return f"timezone('UTC', timezone('{zone}', {end}))"

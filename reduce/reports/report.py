@@ -14,19 +14,21 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...config import Settings
+from ...config.moments import LineLength
 from ...config.shifts import find_zone
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, unknown
 from ..metrics.report_set import END, REPORTS
-from ..metrics.report_shape import TIME, Lines, Report
+from ..metrics.report_shape import TIME, Elapsed, Lines, Report
 from ..reductions.provenance import inferred_notes, tables_of
 from .cells import cell_text
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
 from .levels_of_cp import levels_of, missing, notes_of
-from .report_sql import Source, Span, lines_sql, mean_sql
+from .report_sql import Source, Span, line_sql, lines_sql
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
 
@@ -90,7 +92,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
     since: datetime | None = None,
     until: datetime | None = None,
     objects: Mapping[str, Any] | None = None,
-    by: timedelta | None = None,
+    by: LineLength | None = None,
     top: int | None = None,
     shift: str | None = None,
     zone: str | None = None,
@@ -106,8 +108,9 @@ def report(  # noqa: PLR0913 - each is an option of the command
         since, until: limits to intervals that end behind `since` and not behind `until`;
             times without zone are UTC.
         objects: follows one: {"device": 0x1234}, {"user": "LINUX001"}, {"cpu": 0}.
-        by: a line covers the intervals of such a span, which begins on the hour; lines of a
-            report of objects are then times, and one object must be followed.
+        by: a line covers the intervals of such a span of `zone`, which begins on the hour, at
+            midnight, on Monday, or with the month; lines of a report of objects are then times,
+            and one object must be followed.
         top: only so many objects.
         shift: limits to intervals in the hours of a shift of the settings.
         zone: time zone of the printed times; the settings' by default.
@@ -150,8 +153,8 @@ def _followed(wanted: Report, objects: Mapping[str, Any]) -> tuple[tuple[str, An
 _NOUNS = {"cpu": "processor", "user": "user", "device": "device"}
 
 
-def _check_lines(wanted: Report, span: Span, by: timedelta | None, top: int | None) -> None:
-    if by is not None and by.total_seconds() < FEWEST_SECONDS:
+def _check_lines(wanted: Report, span: Span, by: LineLength | None, top: int | None) -> None:
+    if isinstance(by, timedelta) and by.total_seconds() < FEWEST_SECONDS:
         raise CpmonError(
             "a line cannot cover less than a minute", expected="1m or more", found=str(by)
         )
@@ -210,18 +213,24 @@ def _read(
     con: duckdb.DuckDBPyConnection,
     wanted: Report,
     span: Span,
-    by: timedelta | None,
+    by: LineLength | None,
     top: int | None,
     zone: ZoneInfo,
 ) -> ReportResult:
     over_time = wanted.lines is Lines.TIME or _is_one(wanted, span) or wanted.keys == ()
     shown = _shown(wanted, over_time)
     source, said = source_of(con, wanted, span)
-    sql, values = lines_sql(shown, span, by=by, over_time=over_time, top=top, source=source)
+    sql, values = lines_sql(
+        shown, span, by=by, over_time=over_time, top=top, source=source, zone=zone.key
+    )
     table = con.sql(sql, params=values).to_arrow_table()
     if not table.num_rows:
         raise _nothing(con, wanted, span, said)
     starts, ends, intervals, mean = _over_all(con, shown, source, span, over_time)
+    if over_time:
+        mean |= _mean_lengths(shown, table)
+    if source.level == "day" and by is not None and zone.key != "UTC":
+        said = (*said, "Roll-ups of days are those of UTC days.")
     levels = levels_of(con, span.system, starts, ends)
     return ReportResult(
         report=shown,
@@ -261,8 +270,9 @@ def _over_all(
 ) -> tuple[datetime, datetime, int, dict[str, float | None]]:
     """Begin and end of what is covered, intervals; values of the mean line."""
     where, values = source.where(span)
-    averaged = [c for c in shown.columns if c.mean is not None] if over_time else []
-    expressions = [mean_sql(column, rolled=source.is_rolled) for column in averaged]
+    averaged = [c for c in shown.columns if not isinstance(c.mean, Elapsed | None)]
+    averaged = averaged if over_time else []
+    expressions = [line_sql(column, rolled=source.is_rolled) for column in averaged]
     measured = "" if shown.lines is Lines.ROW or source.is_rolled else " AND seconds IS NOT NULL"
     covered = ", ".join([*source.covered(timed=shown.lines is not Lines.ROW), *expressions])
     ((first, last, intervals, seconds, *means),) = con.execute(
@@ -280,15 +290,21 @@ def _over_all(
     return first - timedelta(seconds=seconds or 0), last, intervals, numbers
 
 
+def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:
+    """The mean length of the lines, however many intervals each covers."""
+    lengths = [column.name for column in shown.columns if isinstance(column.mean, Elapsed)]
+    return {name: pc.mean(table.column(name)).as_py() for name in lengths}
+
+
 def _said(
-    wanted: Report, span: Span, by: timedelta | None, top: int | None, table: pa.Table
+    wanted: Report, span: Span, by: LineLength | None, top: int | None, table: pa.Table
 ) -> tuple[str, ...]:
     """How the report was narrowed, in words."""
     found = _object_names(wanted, span)
     if span.shift is not None:
         found.append(f"shift {span.shift.name}")
     if by is not None:
-        found.append(f"by {int(by.total_seconds()) // 60} min")
+        found.append(f"by {_length_text(by)}")
     if top is not None and table.num_rows == top:
         found.append(f"the first {top}")
     return tuple(found)
@@ -301,6 +317,13 @@ def _object_names(wanted: Report, span: Span) -> list[str]:
         f"{name} {cell_text(columns[name], value) if name in columns else value}"
         for name, value in span.objects
     ]
+
+
+def _length_text(by: LineLength) -> str:
+    if isinstance(by, str):
+        return by
+    minutes = int(by.total_seconds()) // 60
+    return f"{minutes} min" if minutes % 1440 else f"{minutes // 1440} d"
 
 
 def _nothing(

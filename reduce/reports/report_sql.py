@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from ...config.moments import LineLength
 from ...config.shifts import Shift
 from ...store.dumps.grace_period import GRACE
 from ..metrics.report_shape import (
@@ -113,15 +114,17 @@ def lines_sql(
     report: Report,
     span: Span,
     *,
-    by: timedelta | None,
+    by: LineLength | None,
     over_time: bool,
     top: int | None,
     source: Source | None = None,
+    zone: str = "UTC",
 ) -> tuple[str, list[Any]]:
     """SELECT of a report's lines, and the values of its marks.
 
     Args:
-        by: several intervals make one line: as many as end within this length.
+        by: several intervals make one line: as many as end within this length, or month.
+        zone: whose hours, days, weeks and months are lines.
         over_time: lines are times, else objects.
         top: only so many objects, the greatest.
         source: where it reads; the reduction itself by default.
@@ -136,7 +139,7 @@ def lines_sql(
             f"SELECT {names} FROM {source.relation} WHERE {where} ORDER BY {by_time}{limit}",
             values,
         )
-    end = bucket(by)
+    end = bucket(by, zone)
     groups = ([end] if over_time else []) + list(report.keys)
     shown = [_shown(column, report, end, rolled=source.is_rolled) for column in report.columns]
     order = [TIME, *report.keys] if over_time else [f"{report.sort} DESC NULLS LAST", *report.keys]
@@ -146,15 +149,6 @@ def lines_sql(
         f" GROUP BY {', '.join(groups)} ORDER BY {', '.join(order)}{limit}",
         values,
     )
-
-
-def mean_sql(column: ReportColumn, *, rolled: bool = False) -> str:
-    """The expression of a column over all rows of a span."""
-    match column.mean:
-        case Elapsed():
-            return "sum(seconds) / sum(intervals)" if rolled else f"avg({column.name})"
-        case _:
-            return line_sql(column, rolled=rolled)
 
 
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:

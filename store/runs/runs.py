@@ -133,6 +133,14 @@ def save_run(store: Store, run: Run) -> bool:
     return True
 
 
+def system_of_run(store: Store, run_id: str) -> str | None:
+    """The system that a run measured; None if there is no such run."""
+    try:
+        return str(json.loads(run_path(store, run_id).read_text(encoding="utf-8"))["system"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
 def run_path(store: Store, run_id: str) -> Path:
     """Where a run of that name is kept; any text is a safe name.
 

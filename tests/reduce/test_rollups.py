@@ -327,6 +327,8 @@ def test_a_shift_that_was_rolled_up_is_read(stores: Pair):
     for con in stores:
         found = report(con, "SYSTEM_SUMMARY_BY_TIME", shift="late", settings=settings)
         assert found.intervals == 15
+        length = found.mean.pop("seconds")  # of a line: an interval, or a quarter of an hour
+        assert length == pytest.approx(60 if con is stores[0] else 900, rel=1e-3)
         means.append(found.mean)
     _same({(): means[0]}, {(): means[1]})
 

@@ -1,0 +1,113 @@
+"""Times typed are those printed; days, weeks and months are those of the printed zone."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from cpmon.cli.main import Status
+from cpmon.config.moments import MONTH, LineLength
+from cpmon.ingest import ingest
+from cpmon.reduce.metrics.report_shape import TIME
+from cpmon.reduce.metrics.rollups import bucket
+from cpmon.store import Store
+from tests.cli.answer import Cpmon
+from tests.dumps import dump, fields, interval
+
+DAY_S, HOUR_S = 86_400, 3_600
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Hourly samples of 60 hours around midnight UTC; one second of processor time in each."""
+    root = tmp_path / "store"
+    file = tmp_path / "a.mon"
+    samples = [
+        interval(
+            at,
+            *([fields("mtrsys", at, systmid="VM")] if at == 0 else []),
+            fields("sytprp", at, pfxutime=at // HOUR_S * 4_096_000_000),
+        )
+        for at in range(0, 60 * HOUR_S, HOUR_S)
+    ]
+    file.write_bytes(dump(*samples))
+    ingest(file, Store(root, create=True))
+    return root
+
+
+def lines(cpmon: Cpmon, *words: str | Path) -> list[list[str]]:
+    """Cells of the lines of PROCESSORS_BY_TIME: those that begin with a date."""
+    answer = cpmon("report", "processors_by_time", *words)
+    assert answer.status is Status.DONE, answer.err
+    return [line.split() for line in answer.text.splitlines() if line[:2] == "20"]
+
+
+def test_times_of_one_report_name_the_same_intervals_in_the_next(cpmon: Cpmon, store: Path):
+    said = ("--store", store, "--tz", "Europe/Vienna")
+    every = lines(cpmon, *said)
+    since, until = " ".join(every[3][:2]), " ".join(every[7][:2])
+    assert lines(cpmon, *said, "--since", since, "--until", until) == every[4:8]
+    assert lines(cpmon, *said, "--since", f"{since}+00:00", "--until", f"{until}Z") != every[4:8]
+
+
+def test_the_zone_of_the_settings_counts_as_that_of_the_option(
+    cpmon: Cpmon, store: Path, tmp_path: Path
+):
+    config = tmp_path / "cpmon.toml"
+    config.write_text('timezone = "Asia/Kolkata"\n[systems.VM]\ntimezone = "Europe/Vienna"\n')
+    said = ("--store", store, "--config", config)
+    every = lines(cpmon, *said)
+    assert every == lines(cpmon, "--store", store, "--tz", "Europe/Vienna")
+    since = " ".join(every[3][:2])
+    assert lines(cpmon, *said, "--since", since) == every[4:]
+
+
+def test_a_span_that_ends_before_it_begins_is_told(cpmon: Cpmon, store: Path):
+    words = ("report", "processors_by_time", "--store", store, "--tz", "Europe/Vienna")
+    answer = cpmon(*words, "--since", "2026-01-02 10:00", "--until", "09:00")
+    assert answer.status is Status.USAGE
+    assert "the span ends before it begins" in answer.err
+    assert "2026-01-02 09:00:00 Europe/Vienna" in answer.err
+    assert cpmon(*words, "--since", "tomorrow").status is Status.USAGE
+
+
+def test_the_mean_line_has_the_mean_length_of_its_lines(cpmon: Cpmon, store: Path):
+    answer = cpmon("report", "system_summary_by_time", "--store", store, "--by", "4h")
+    cells = [line.split() for line in answer.text.splitlines() if line[:2] == "20"]
+    mean = next(line.split() for line in answer.text.splitlines() if line.startswith("Mean"))
+    lengths = [float(line[2]) for line in cells]
+    assert max(lengths) == 4 * HOUR_S
+    assert float(mean[1]) == pytest.approx(sum(lengths) / len(lengths), abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("zone", "by", "first", "counts"),
+    [
+        ("Europe/Vienna", "1d", "2026-03-28T23:00", [23, 24]),
+        ("Europe/Vienna", "1d", "2026-10-24T22:00", [25, 24]),
+        ("UTC", "1d", "2026-03-28T00:00", [24, 24]),
+        ("Asia/Kolkata", "1d", "2026-03-28T18:30", [24, 24]),
+        ("Europe/Vienna", "1h", "2026-10-25T00:00", [1] * 4),
+        ("Europe/Vienna", "6h", "2026-03-28T23:00", [5, 6, 6, 6]),
+        ("Europe/Vienna", "1w", "2026-03-22T23:00", [7 * 24 - 1, 7 * 24]),
+        ("Europe/Vienna", "month", "2026-02-28T23:00", [31 * 24 - 1, 30 * 24]),
+        ("America/New_York", "month", "2026-11-01T04:00", [30 * 24 + 1, 31 * 24]),
+    ],
+)
+def test_lines_are_hours_days_weeks_and_months_of_the_zone(
+    zone: str, by: str, first: str, counts: list[int]
+):
+    from cpmon.cli.options import LINE_LENGTH
+
+    length: LineLength = LINE_LENGTH.convert(by, None, None)
+    assert (length == MONTH) == (by == "month")
+    begin = datetime.fromisoformat(first)
+    found = duckdb.sql(
+        f"SELECT {bucket(length, zone)} AS line, count(*) AS n FROM ("
+        f" SELECT TIMESTAMP '{begin}' + to_hours(CAST(n + 1 AS INTEGER)) AS {TIME}"
+        f" FROM range({sum(counts)}) AS t(n)) GROUP BY line ORDER BY line"
+    ).fetchall()
+    assert [n for _, n in found] == counts
