@@ -157,7 +157,7 @@ def test_one_user_is_followed_over_time(con: duckdb.DuckDBPyConnection) -> None:
     found = report(con, "USER_PAGING", objects={"user": "ANNA"})
     assert found.table.column("page_rate").to_pylist() == [5, 3]
     assert found.mean["page_rate"] == pytest.approx(390 / 90)
-    assert "Resid >2G: not known because no field of USEACT is known to hold them." in found.notes
+    assert "Resid >2G: not known while its place in USEACT records is not known." in found.notes
 
 
 def test_a_class_is_the_sum_of_its_members(con: duckdb.DuckDBPyConnection) -> None:
@@ -209,6 +209,13 @@ def test_who_has_just_logged_off_is_no_member_but_counts(con: duckdb.DuckDBPyCon
     assert lines["OTHER"]["resident_per_member"] is None
     assert lines["STAFF"]["cpu_util"] == pytest.approx(51 / 90)
     assert lines["STAFF"]["cpu_util_per_member"] == pytest.approx(51 / 180)
+
+
+def test_pages_above_2_gb_are_those_of_a_page_that_places_them(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    con.execute("UPDATE interval.useact SET vmdctpvg = 70 WHERE vmduser = 'ANNA'")
+    assert of_user(con, "users_by_time", "ANNA", 1)["resident_above_pages"] == 70
 
 
 def test_states_of_both_virtual_processors(con: duckdb.DuckDBPyConnection) -> None:

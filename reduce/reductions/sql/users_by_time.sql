@@ -23,6 +23,7 @@ WITH sampled AS (
          TRY_CAST(SUM(calcpmig) AS BIGINT) AS migrations,
          TRY_CAST(SUM(calcppst) AS BIGINT) AS steals,
          CAST(MAX(vmdctpvr) AS BIGINT) AS resident_pages,
+         CAST(MAX(vmdctpvg) AS BIGINT) AS resident_above_pages,
          CAST(MAX(vmdctpvl) AS BIGINT) AS locked_pages,
          CAST(MAX(vmdwsspr) AS BIGINT) AS working_set_pages,
          CAST(MAX(vmdctxbk) AS BIGINT) AS xstor_pages,
@@ -62,6 +63,7 @@ used AS (
            s.migrations, e.migrations) AS migrations,
          COALESCE(s.steals + e.steals, s.steals, e.steals) AS steals,
          s.resident_pages,
+         s.resident_above_pages,
          s.locked_pages,
          s.working_set_pages,
          s.xstor_pages,
@@ -128,9 +130,9 @@ SELECT u.system,
        u.xstor_pages,
        -- Page slots on DASD (CALCTPGS). NULL without a USEACT sample.
        u.dasd_pages,
-       -- Resident pages above 2 GB. NULL because no field of USEACT is known to
-       -- hold them.
-       CAST(NULL AS BIGINT) AS resident_above_pages,
+       -- Resident pages above 2 GB (VMDCTPVG). NULL while its place in USEACT
+       -- records is not known.
+       u.resident_above_pages,
        -- Relative share. NULL without MTRUSR or USELON records, or while the
        -- share is absolute.
        c.relative_share,
