@@ -168,19 +168,12 @@ def show(name: str, release: str, form: str, output: Path | None) -> None:
 def _layout(name: str) -> Layout:
     """The layout of a record or of a group's table; names that are close are named."""
     from ...schemas.lookup import unknown
-    from ...schemas.registry import records, tables
+    from ...schemas.registry import tables
 
     found = tables().get(name)
-    if found is not None:
-        return found
-    row = next((r for r in records() if r["dsect"] == name), None)
-    if row is None:
+    if found is None:
         raise unknown("record", name, tables())
-    raise CpmonError(
-        f"{name.upper()} is known by name only",
-        found=f"domain {row['domain']}, record {row['record']}: {row['title']}",
-        remedy="save IBM's page of it, and bring it in with `cpmon schema import`",
-    )
+    return found
 
 
 def _no_field(layout: Layout, field: str, release: str) -> CpmonError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import zipfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.ingest import landing
+from cpmon.ingest.container import source
 from tests.dumps import END, dump, fields, frame, samples
 from tests.remedies.conftest import SYSTEM, dump_of
 from tests.remedies.trying import Attempt, tries
@@ -233,3 +235,62 @@ def test_where_no_record_is_near_what_is_inside_is_listed(tried: Attempt, tmp_pa
     empty = tmp_path / "empty.mon"
     empty.write_bytes(NO_RECORDS)
     tried.as_said(tried.fails("show", empty, "--at", "10"), Status.WARNINGS)
+
+
+WRAPPING = "ingest/container/wrapping.py"
+
+
+@tries(RECOGNISE, "{} is {}")
+def test_an_archive_of_another_system_is_unpacked_there(tried: Attempt, tmp_path: Path):
+    file = tmp_path / "day.vmarc"
+    file.write_bytes(b"\x7a\xc3\xc6\xc6" + bytes(9000))
+    assert "VMARC UNPK" in tried.fails("list", file)
+    file.write_bytes(dump_of())
+    tried.works("list", file)
+
+
+def zipped(folder: Path, *names: str) -> Path:
+    file = folder / "dumps.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, dump_of())
+    return file
+
+
+@tries(WRAPPING, "{} is a {} archive of {}")
+@tries(WRAPPING, "{} cannot be unpacked")
+def test_an_archive_of_several_dumps_or_a_damaged_one_is_unpacked(tried: Attempt, tmp_path: Path):
+    file = zipped(tmp_path, "one.mon", "two.mon")
+    tried.fails("list", file)
+    with zipfile.ZipFile(file) as archive:
+        archive.extractall(tmp_path)
+    tried.works("list", tmp_path / "one.mon", tmp_path / "two.mon")
+    file.write_bytes(file.read_bytes()[:-30])
+    tried.fails("list", file)
+    tried.works("list", tmp_path / "one.mon")
+
+
+@tries(WRAPPING, "{} is a zip archive, which has its list at the end")
+def test_a_zip_archive_is_named_or_unpacked_into_a_pipe(tried: Attempt, tmp_path: Path):
+    file = zipped(tmp_path, "one.mon")
+    said = tried.fails("list", "-", stdin=file.read_bytes())
+    assert "unzip -p FILE.zip | cpmon ingest -" in said
+    tried.works("list", file)
+    with zipfile.ZipFile(file) as archive:
+        dump = archive.read("one.mon")
+    tried.works("ingest", "-", "--store", tmp_path / "store", stdin=dump)
+
+
+@tries("ingest/container/source.py", "{} grows too much when it is decompressed")
+def test_a_dump_of_zeros_is_decompressed_first(
+    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(source, "FREE_BYTES", 1 << 20)
+    file, data = tmp_path / "day.mon.gz", dump_of() + bytes(32 << 20)
+    file.write_bytes(gzip.compress(data))
+    tried.fails("check", file)
+    plain = tmp_path / "day.mon"
+    plain.write_bytes(data)
+    answer = tried.cpmon("check", plain)
+    assert "grows too much" not in answer.err
+    tried.worked()  # what follows the end is told of, and the dump is read

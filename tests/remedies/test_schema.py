@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cpmon.schemas.pages.page import LONGEST
-from cpmon.schemas.registry import records, reload, tables
+from cpmon.schemas.registry import reload
 from cpmon.schemas.site import home, shipped
 from tests.pages import draft
 from tests.remedies.trying import Attempt, tries
@@ -140,28 +139,6 @@ def test_texts_with_commas_are_put_in_quotes(
         show("schema", "show", "xmplrc")
 
 
-@tries(COMMAND, "{} is known by name only")
-def test_a_record_known_by_name_is_brought_in_with_its_page(
-    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    known = next(record for record in records() if record["dsect"] not in tables())
-    page = tmp_path / "PAGE.TXT"
-    monkeypatch.setenv("CPMON_SCHEMAS", str(tmp_path / "layouts"))
-    (tmp_path / "layouts").mkdir()
-    said = tried.fails("schema", "show", known["dsect"])
-    assert "bring it in with `cpmon schema import`" in said
-    of_ours = replace(
-        example(),
-        dsect=known["dsect"].upper(),
-        domain=int(known["domain"]),
-        record=int(known["record"]),
-        kind=known["kind"],
-    )
-    page.write_text(of_ours.aligned().replace("XMPLRC", of_ours.dsect), encoding="utf-8")
-    tried.works("schema", "import", page)
-    tried.works("schema", "show", known["dsect"])
-
-
 @tries(COMMAND, "no record or field has {} in its name, title or meaning")
 def test_all_records_are_listed_as_the_message_says(tried: Attempt):
     said = tried.fails("schema", "dictionary", "zzzzzzzzzz")
@@ -172,3 +149,30 @@ def test_all_records_are_listed_as_the_message_says(tried: Attempt):
 def test_the_record_that_is_suggested_is_shown(tried: Attempt):
     assert "did you mean sytrsp?" in tried.fails("schema", "show", "sytrps")
     tried.works("schema", "show", "sytrsp")
+
+
+@tries(IMPORT, "there is no page of a record")
+@tries("schemas/pages/collection.py", "{} cannot be read as a zip archive")
+def test_pages_of_a_release_are_in_a_folder(tried: Attempt, tmp_path: Path):
+    empty, folder, into = tmp_path / "empty", tmp_path / "mon520", tmp_path / "layouts"
+    empty.mkdir()
+    folder.mkdir()
+    (folder / "MRXMPLRC.TXT").write_text(WHOLE, encoding="utf-8")
+    tried.fails("schema", "import", empty, "--into", into)
+    tried.works("schema", "import", folder, "--into", into)
+    damaged = tmp_path / "mon520.zip"
+    damaged.write_bytes(b"PK no more")
+    tried.fails("schema", "import", damaged, "--into", into)
+    tried.works("schema", "import", folder, "--into", into)
+
+
+@tries(PAGE, "the dimension of {} is cut off, and no row begins where it could end")
+def test_a_dimension_that_was_cut_off_is_completed(tried: Attempt, tmp_path: Path):
+    page = tmp_path / "MRXMPLRC.TXT"
+    words = ("schema", "import", page, "--into", tmp_path / "layouts")
+    whole = "XMPLRC_SLOT(0:2)"
+    assert whole in WHOLE
+    page.write_text(WHOLE.replace(whole, "XMPLRC_SLOT(0:7"), encoding="utf-8")
+    tried.fails(*words)
+    page.write_text(WHOLE, encoding="utf-8")
+    tried.works(*words)
