@@ -270,7 +270,7 @@ def test_two_releases_are_told_apart(cpmon: Cpmon):
     rows = cpmon("schema", "diff", "5.3.0", "7.3.0", "--format", "json").rows
     found = {(r["record"], r["change"]): r for r in rows}
     assert found["sytxsp", "no longer written"]["before"] == "up to 6.3.0"
-    assert found["sytxsg", "lost"]["fields"].split()[0] == "xstcppar"
+    assert "xstcppar" in found["sytxsg", "lost"]["fields"].split()
     assert (found["sytprp", "length"]["before"], found["sytprp", "length"]["after"]) == (
         "108",
         "352",
