@@ -320,7 +320,7 @@ SELECTION = ("run", "system", "since", "until")
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--run`, `--system`, `--since` and `--until`, as `selection`: keywords of a report.
 
-    CP may end an interval late: the latest that counts to `until` is a grace period behind it.
+    CP may end an interval late: one that ends in a grace period behind a bound ends at it.
     """
 
     @functools.wraps(command)
@@ -332,7 +332,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if selection["since"] or selection["until"]:
             zone = find_zone(values.get("zone") or settings().zone(_measured(values, selection)))
             since, until = span_in(zone, selection["since"], selection["until"])
-            selection |= {"since": since, "until": until and until + GRACE}
+            selection |= {"since": since and since + GRACE, "until": until and until + GRACE}
         return command(selection=selection, **values)
 
     options = (
