@@ -67,7 +67,7 @@ def paging(con: duckdb.DuckDBPyConnection) -> Want:
             row = {**at(n), "rdevdev": device, "seconds": 60.0}
             insert(con, "interval.stoasp", {**row, "calvser": "PAG200", "calpage": slots})
             times = {"scmfptim": 0, "scmddtim": 0, "scmcntim": round(25 / 128e-6)}
-            both(con, "ioddev", {**row, **times})
+            both(con, "ioddev", {**row, **times, "scmssch": 9, "scmcount": 9})
     return "device 0200", 100 * 25 / 60, 5, ("a", 1000)
 
 
