@@ -188,6 +188,8 @@ LIKE = {
         "schema list",
         "schema show",
         "schema dictionary",
+        "schema diff",
+        "schema export",
         "classes show",
         "classes of",
         "config show",
