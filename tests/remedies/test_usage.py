@@ -163,12 +163,12 @@ CASES: list[Case] = [
         "check DUMP --release 5.3.0",
     ),
     (
-        "{} is no time; write it like 2001-12-18T10:00",
+        "{} is no time; write it like {}",
         "slice DUMP --since 10am -o OUT",
         "slice DUMP --since 2001-12-18T10:00 -o OUT",
     ),
     (
-        "{} is no length of time; write it like 15m or 1h",
+        "{} is no length of time; write it like 15m, 1h, 1d, 1w or month",
         "report processors_by_time --by quarter --store LAB",
         "report processors_by_time --by 15m --store LAB",
     ),
@@ -244,6 +244,7 @@ def test_what_is_written_as_the_message_says_is_taken(
 
 RAISE = ("UsageError", "MissingParameter", "fail")
 NOT_TRIED = {
+    "{} is no length of time; write it like 15m or 1h": "as that of reports, which has more",
     "{} cannot be read: {}": "no words of the command mend a file",
     "{} is no {}; write it like {}": "tried with the name of each kind of value",
     "{} is no text in UTF-8": "no words of the command mend a file, or a terminal",

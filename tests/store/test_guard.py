@@ -47,7 +47,7 @@ def test_what_runs_is_written_from_the_tree(
         "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 5) FROM t",
         "SELECT [x * 2 FOR x IN [1, 2, 3] IF x > 1], 'ab' NOT ILIKE 'x' ESCAPE '$'",
         "SELECT 1 + 2, upper('a'), DATE '2020-01-01' + 5, [1, 2][1], {'a': 1}.a",
-        "FROM (PIVOT range(3) AS t ON range IN (1, 2) USING count(*))",
+        "FROM (PIVOT range(3) AS t ON range IN (1, 2) USING count(*)) ORDER BY ALL",
         "SELECT count(*) FILTER (range > 1) OVER (ORDER BY range DESC) FROM range(4)",
         "DESCRIBE SELECT 1 AS a",
         "SUMMARIZE SELECT 1 AS a",
