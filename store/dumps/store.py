@@ -16,6 +16,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import date
@@ -43,6 +44,14 @@ class Store:
         Raises:
             StoreError: there is none, the folder holds something else, or a newer version.
         """
+        if scheme := re.match(r"([a-z][a-z0-9+.-]+):/", str(root)):
+            raise StoreError(
+                f"a store is a folder; {scheme[1]} is not supported",
+                place=str(root),
+                expected="a path of this machine",
+                effect="nothing was read or made",
+                remedy="mount it, or copy the store to a disk: a path is taken as it is",
+            )
         self.root = Path(root)
         self.is_new = self._has_new_root = False
         self.folders = Folders(self.records)

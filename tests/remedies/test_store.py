@@ -26,6 +26,16 @@ def landed(store: Path) -> int:
     return sum(int(one["intervals"]) for one in Store(store).dumps())
 
 
+@tries("store/dumps/store.py", "a store is a folder; {} is not supported")
+def test_a_store_elsewhere_is_mounted_or_copied(
+    tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    tried.fails("ingest", mon, "--store", "s3://bucket/perf")
+    assert not (tmp_path / "s3:").exists()
+    tried.works("ingest", mon, "--store", tmp_path / "perf")
+
+
 @tries("store/dumps/store.py", "{} is no store")
 def test_where_no_store_is_a_dump_is_landed_first(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
