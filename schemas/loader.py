@@ -99,13 +99,16 @@ def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
             "a layout file cannot be read", place=str(file), found=str(error)
         ) from None
     reader = csv.DictReader(io.StringIO(text))
-    optional = [column for column in columns if column not in (reader.fieldnames or ())]
-    if optional not in ([], ["until"]) or set(reader.fieldnames or ()) - set(columns):
+    named = tuple(reader.fieldnames or ())
+    expected = tuple(columns)
+    if expected == RECORD_COLUMNS and "until" not in named:  # of a folder older than that column
+        expected = tuple(column for column in columns if column != "until")
+    if named != expected:
         raise LayoutError(
             "a layout file has other columns",
             place=f"{file}, line 1",
             expected=",".join(columns),
-            found=",".join(reader.fieldnames or ()),
+            found=",".join(named),
         )
     rows = list(reader)
     for number, row in enumerate(rows, 2):
@@ -113,7 +116,7 @@ def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
             raise LayoutError(
                 "a row has more or fewer cells than the header",
                 place=f"{file}, line {number}",
-                expected=f"{len(columns)} cells",
+                expected=f"{len(expected)} cells",
                 remedy="put texts with commas in quotes",
             )
     return [{column: row.get(column, "") for column in columns} for row in rows]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ...schemas.loader import Sources
 from ...schemas.pages.merge_result import MergeResult
+from ...store.results.stamps import code_of
 from ..metrics.report_set import REPORTS
 from ..reductions.provenance import tables_of
 from ..reductions.reductions import reduction
@@ -72,7 +73,7 @@ def _is_guess(row: dict[str, str], words: frozenset[str]) -> bool:
 def _words(name: str) -> frozenset[str]:
     """The words of the SQL of a reduction and of those below it, which fields are among."""
     view = reduction(name)
-    found = set(re.findall(r"\w+", re.sub(r"--[^\n]*", "", view.select.lower())))
+    found = set(re.findall(r"\w+", code_of(view.select)))
     for below in view.reads:
         if "." not in below:
             found |= _words(below)

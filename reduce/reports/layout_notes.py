@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterable, Mapping
 
 import duckdb
 
@@ -20,30 +19,21 @@ LATEST = "5.3.0"
 
 
 def layout_notes(
-    con: duckdb.DuckDBPyConnection,
-    system: str,
-    first: datetime,
-    last: datetime,
-    landed: Iterable[str],
+    con: duckdb.DuckDBPyConnection, dumps: Mapping[str, str], landed: Iterable[str]
 ) -> list[str]:
-    """What the dumps of a span hold that is not read, and what that means for a report.
+    """What dumps hold that is not read, and what that means for a report.
 
     Args:
-        first, last: the span, UTC. landed: tables that the report reads.
+        dumps: and the CP level of each. landed: tables that the report reads.
     """
-    dumps = con.execute(
-        "SELECT release, dump FROM meta.dump"
-        " WHERE system = ? AND first_tod <= ? AND last_tod >= ? AND dump IS NOT NULL",
-        [system, last, first],
-    ).fetchall()
-    releases = sorted({release for release, _ in dumps if _is_release(release)}, key=release_key)
+    releases = sorted(filter(_is_release, set(dumps.values())), key=release_key)
     if not releases:
         return []
     records = {layout.name: layout for name in landed if (layout := _record(name))}
     longer = con.execute(
         "SELECT DISTINCT detail FROM meta.finding"
-        " WHERE code = 'RECORD_LONGER' AND system = ? AND list_contains(?, dump) ORDER BY detail",
-        [system, [dump for _, dump in dumps]],
+        " WHERE code = 'RECORD_LONGER' AND list_contains(?, dump) ORDER BY detail",
+        [list(dumps)],
     ).fetchall()
     return [*_longer((detail for (detail,) in longer), records), *_newer(releases[-1], records)]
 
@@ -94,5 +84,5 @@ def _named(layout: Layout) -> str:
     return f"{layout.name.upper()} ({layout.domain}.{layout.record})"
 
 
-def _is_release(release: str | None) -> bool:
-    return bool(release and re.fullmatch(r"\d+(\.\d+)*", release))
+def _is_release(release: str) -> bool:
+    return re.fullmatch(r"\d+(\.\d+)*", release) is not None

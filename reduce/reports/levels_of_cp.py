@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 
 import duckdb
@@ -19,19 +20,21 @@ Levels = list[tuple[int, ...]]
 """CP levels of dumps, the lowest first; empty where one of the dumps does not name its own."""
 
 
-def levels_of(
+def dumps_of(
     con: duckdb.DuckDBPyConnection, system: str, first: datetime, last: datetime
-) -> Levels:
-    """The CP levels of the dumps of a span; times are UTC."""
+) -> dict[str, str]:
+    """The dumps of a span and the CP level of each, empty where it names none; times are UTC."""
     rows = con.execute(
-        "SELECT DISTINCT release FROM meta.dump"
-        " WHERE system = ? AND first_tod <= ? AND last_tod >= ?",
+        "SELECT dump, release FROM meta.dump WHERE system = ? AND first_tod <= ? AND last_tod >= ?",
         [system, last, first],
     ).fetchall()
-    releases = [release or "" for (release,) in rows]
-    if not all(map(_RELEASE.fullmatch, releases)):
-        return []
-    return sorted(map(release_key, releases))
+    return {dump: release or "" for dump, release in rows}
+
+
+def levels_of(releases: Iterable[str]) -> Levels:
+    """The levels of dumps."""
+    named = set(releases)
+    return sorted(map(release_key, named)) if all(map(_RELEASE.fullmatch, named)) else []
 
 
 def notes_of(wanted: Report, levels: Levels) -> list[str]:

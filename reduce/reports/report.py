@@ -27,7 +27,7 @@ from ..reductions.provenance import inferred_notes, tables_of
 from .cells import cell_text
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
-from .levels_of_cp import levels_of, missing, notes_of
+from .levels_of_cp import dumps_of, levels_of, missing, notes_of
 from .report_sql import Source, Span, line_sql, lines_sql
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
@@ -231,7 +231,8 @@ def _read(
         mean |= _mean_lengths(shown, table)
     if source.level == "day" and by is not None and zone.key != "UTC":
         said = (*said, "Roll-ups of days are those of UTC days.")
-    levels = levels_of(con, span.system, starts, ends)
+    dumps = dumps_of(con, span.system, starts, ends)
+    levels = levels_of(dumps.values())
     return ReportResult(
         report=shown,
         system=span.system,
@@ -247,7 +248,7 @@ def _read(
             *([] if source.is_rolled else _unmeasured(con, wanted, span)),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(wanted.reduction)),
-            *layout_notes(con, span.system, starts, ends, tables_of(wanted.reduction)),
+            *layout_notes(con, dumps, tables_of(wanted.reduction)),
             *notes_of(wanted, levels),
         ),
         zone=zone,
