@@ -150,19 +150,19 @@ def estimate(samples: Array) -> Estimate | None:
     Args:
         samples: (intervals,), in order of time; NaN where an interval has none.
     """
-    known = samples[~np.isnan(samples)]
-    if not known.size:
+    values = samples[~np.isnan(samples)]
+    if not values.size:
         return None
-    mean = float(known.mean())
-    same = np.ptp(known) <= _EXACT * float(np.abs(known).max())
-    return Estimate(mean, known.size, () if same else _uncertainties(samples - mean))
+    mean = float(values.mean())
+    same = np.ptp(values) <= _EXACT * float(np.abs(values).max())
+    return Estimate(mean, values.size, () if same else _uncertainties(samples - mean))
 
 
 def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
     """Of the mean of samples that deviate so from it; NaN where one is missing."""
-    known = deviations[~np.isnan(deviations)]
-    count = known.size
-    variance = float(np.mean(known**2))
+    values = deviations[~np.isnan(deviations)]
+    count = values.size
+    variance = float(np.mean(values**2))
     raw = float(np.nansum(deviations[1:] * deviations[:-1])) / count / variance
     correlation = raw + (1 + 4 * raw) / count
     if correlation > 0:
@@ -171,7 +171,7 @@ def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
     effective = max(count * (1 - correlation) / (1 + correlation), _LEAST_EFFECTIVE)
     cosines = max(_LEAST_COSINES, round(count ** (1 / 3)))
     phases = np.pi / count * np.outer(np.arange(1, cosines + 1), np.arange(count) + 0.5)
-    weights = np.sqrt(2) * np.cos(phases) @ known / count
+    weights = np.sqrt(2) * np.cos(phases) @ values / count
     return (
         # The mean of the squares is too small by the variance of the mean itself.
         Uncertainty(variance / (effective - 1), effective - 1),

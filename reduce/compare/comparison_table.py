@@ -132,11 +132,11 @@ def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
         systems = ", ".join(sorted(f"{v['run_id']} of {v['system']}" for v in measured))
         raise CpmonError("a run is in the store more than once", found=systems)
     if not summaries:
-        known = con.execute("SELECT run_id FROM meta.run ORDER BY run_id").fetchall()
+        runs = con.execute("SELECT run_id FROM meta.run ORDER BY run_id").fetchall()
         raise CpmonError(
             f"none of the runs of {spec.name} is in the store",
             expected=", ".join(spec.measured),
-            found=", ".join(str(run) for (run,) in known) or "no run",
+            found=", ".join(str(run) for (run,) in runs) or "no run",
             remedy="ingest their dumps with a run file beside each, or with --run-id",
         )
     return summaries

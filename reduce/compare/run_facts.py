@@ -47,13 +47,13 @@ def base_and_runs(
         CpmonError: a run is not known, named twice, or there is no one base run.
     """
     rows = con.execute("SELECT run_id, base_run_id FROM meta.run ORDER BY run_id").fetchall()
-    known = {str(run): named for run, named in rows}
+    base_of = {str(run): named for run, named in rows}
     if not runs:
         raise CpmonError("no run is named to compare", remedy="name one or more with --run")
     for run in filter(None, (base, *runs)):
-        if run not in known:
-            raise unknown("run", run, known)
-    bases = {base} if base else {known[run] for run in runs if known[run]}
+        if run not in base_of:
+            raise unknown("run", run, base_of)
+    bases = {base} if base else {base_of[run] for run in runs if base_of[run]}
     if len(bases) != 1:
         raise CpmonError(
             "the runs do not name one base run",
@@ -63,8 +63,8 @@ def base_and_runs(
         )
     (chosen,) = bases
     order = (str(chosen), *runs)
-    if chosen not in known:
-        raise unknown("base run", str(chosen), known)
+    if chosen not in base_of:
+        raise unknown("base run", str(chosen), base_of)
     if len(set(order)) < len(order):
         raise CpmonError(
             "a run would be compared with itself",

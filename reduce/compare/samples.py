@@ -79,9 +79,9 @@ def statistic(values: Sequence[Decimal], *, whole: bool = False, padded: bool = 
     return Printed(f"{len(values)}/{_trimmed(middle)}/{sd}", middle)
 
 
-def difference(these: Samples, less: Samples) -> Samples:
+def difference(samples: Samples, less: Samples) -> Samples:
     """Sample by sample, of two runs that have the same samples."""
-    return {sample: value - less[sample] for sample, value in these.items()}
+    return {sample: value - less[sample] for sample, value in samples.items()}
 
 
 def quotient_of(amount: Decimal, divisor: Decimal) -> Decimal:
@@ -98,17 +98,17 @@ def quotient(amounts: Samples, times: Samples) -> Samples:
     }
 
 
-def confidence(these: Sequence[Decimal], those: Sequence[Decimal]) -> int | None:
+def confidence(samples: Sequence[Decimal], base_samples: Sequence[Decimal]) -> int | None:
     """The level, in whole percent, at which the means of two times two or more values differ.
 
     Two-sided t-test by Welch, with variances that divide by N - 1: 100 times (1 - p), cut to an
     integer and never above 99. None where p is above 5 %: then they do not differ significantly.
     """
-    if len(set(these)) == len(set(those)) == 1:
-        return 99 if these[0] != those[0] else None
+    if len(set(samples)) == len(set(base_samples)) == 1:
+        return 99 if samples[0] != base_samples[0] else None
     from scipy import stats
 
-    a, b = _estimates(these), _estimates(those)
+    a, b = _estimates(samples), _estimates(base_samples)
     p = float(stats.ttest_ind_from_stats(*a, *b, equal_var=False).pvalue)
     return None if p > SIGNIFICANT_P else min(99, math.floor(100 * (1 - p)))
 

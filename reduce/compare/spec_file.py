@@ -111,8 +111,8 @@ def _mistakes_of_base(spec: Spec) -> Iterator[Mistake]:
         yield "base", f'one of {", ".join(runs)}; a base for each of these; or "run"', base
 
 
-def _all_in(values: Collection[Any], known: Collection[str]) -> bool:
-    return all(value in known for value in values)
+def _all_in(values: Collection[Any], allowed: Collection[str]) -> bool:
+    return all(value in allowed for value in values)
 
 
 def _mistakes_of_runs(spec: Spec, key: str, texts: dict[str, Any]) -> Iterator[Mistake]:
@@ -163,14 +163,14 @@ def _mistakes_of_row(row: Row, key: str, above: Sequence[str], spec: Spec) -> It
 
 def _mistakes_of_measures(row: Row, key: str) -> Iterator[Mistake]:
     columns = [c.name for c in reduction("run_summary").columns if c.name not in NOT_MEASURED]
-    for name, what, known in (
+    for name, what, names in (
         ("measure", "a column of run_summary that is a number", columns),
         ("samples", "a measure of run_samples", MEASURES),
         ("total", "a measure of run_samples", MEASURES),
     ):
         given = getattr(row, name)
-        if given and given not in known:
-            like = nearest(given, known)
+        if given and given not in names:
+            like = nearest(given, names)
             yield f"{key}.{name}", f"{what} (did you mean {like}?)" if like else what, given
 
 

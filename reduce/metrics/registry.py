@@ -137,19 +137,22 @@ def _check_cells(row: Mapping[str, str], place: str) -> None:
 
 def _check_unique(rows: Sequence[Metric]) -> None:
     """Raise if a view has two metrics of one name, or two metrics compared have one rank."""
-    seen: dict[object, Metric] = {}
+    earlier: dict[object, Metric] = {}
     for metric in rows:
         keys: list[object] = [(view, metric.name) for view in metric.views]
         for key in (*keys, *([metric.compared.rank] if metric.compared.rank else [])):
-            if key in seen:
-                raise _wrong(metric.place, f"what {seen[key].place} has already", "once", key)
-            seen[key] = metric
+            if key in earlier:
+                raise _wrong(metric.place, f"what {earlier[key].place} has already", "once", key)
+            earlier[key] = metric
 
 
 def _wrong(place: str, what: str, expected: object, found: object) -> CpmonError:
-    wanted, got = (
+    expected_text, found_text = (
         ",".join(text) if isinstance(text, tuple) else str(text) for text in (expected, found)
     )
     return CpmonError(
-        f"a row of metrics has {what}", place=f"metrics/{place}", expected=wanted, found=got
+        f"a row of metrics has {what}",
+        place=f"metrics/{place}",
+        expected=expected_text,
+        found=found_text,
     )

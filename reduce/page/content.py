@@ -193,7 +193,7 @@ def _groups(request: _Request) -> list[Group]:
 
 
 def _listings(request: _Request, reports: Sequence[Report]) -> tuple[Listing, ...]:
-    return tuple(_listing(request, one) for one in reports)
+    return tuple(_listing(request, report) for report in reports)
 
 
 def _listing(request: _Request, listed: Report) -> Listing:

@@ -254,8 +254,8 @@ def thinned(points: Points) -> Points:
         if len(mine) <= 2 * COLUMNS:
             keep[mine] = True
             continue
-        known = mine[~np.isnan(values[mine])]
-        ordered = known[np.lexsort((values[known], columns[known]))]
+        valid = mine[~np.isnan(values[mine])]
+        ordered = valid[np.lexsort((values[valid], columns[valid]))]
         begins = np.flatnonzero(np.diff(columns[ordered], prepend=-1))
         ends = np.append(begins[1:], len(ordered)) - 1
         keep[ordered[begins]] = keep[ordered[ends]] = True

@@ -133,10 +133,10 @@ def read_lines(
     """The lines of the index in the order of the windows."""
     columns = ", ".join(measure[0] for measure in MEASURES)
     rows = con.execute(f"SELECT system, run_id, {columns} FROM run_summary").fetchall()
-    known = {(system, run): values for system, run, *values in rows}
+    values_of = {(system, run): values for system, run, *values in rows}
     blank = [None] * len(MEASURES)
     return [
-        Line(window, name, _texts(known.get((window.system, window.run_id), blank)))
+        Line(window, name, _texts(values_of.get((window.system, window.run_id), blank)))
         for window, name in zip(page_windows, names, strict=True)
     ]
 

@@ -40,7 +40,7 @@ def plot_report(result: ReportResult, format: str, columns: Sequence[str] = ()) 
     if format not in FORMATS:
         raise CpmonError(
             "a chart cannot be written in that format",
-            expected=" or ".join(f".{known}" for known in FORMATS),
+            expected=" or ".join(f".{suffix}" for suffix in FORMATS),
             found=format or "a name without ending",
         )
     panels = [_panel(result, group) for group in _grouped(result, _columns(result, columns))]
@@ -69,18 +69,18 @@ def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
     """What is drawn."""
     report = result.report
     figures = [column for column in report.columns if _is_figure(result, column)]
-    known = {column.name: column for column in figures}
+    by_name = {column.name: column for column in figures}
     for name in names:
-        if name not in known:
-            raise unknown("figure", name, known, place=report.name)
+        if name not in by_name:
+            raise unknown("figure", name, by_name, place=report.name)
     if names:
-        return [known[name] for name in names]
+        return [by_name[name] for name in names]
     if not figures:
         raise CpmonError(
             f"{report.name} has no figures to draw", remedy="print it, or name another report"
         )
-    if result.lines is Lines.OBJECT and report.sort in known:
-        return [known[report.sort]]
+    if result.lines is Lines.OBJECT and report.sort in by_name:
+        return [by_name[report.sort]]
     return [column for column in figures if column.unit == figures[0].unit]
 
 

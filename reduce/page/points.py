@@ -59,7 +59,7 @@ def read_points(
 
 
 def _by_report(drawn: Sequence[Series]) -> Iterator[tuple[str, Iterator[Series]]]:
-    return groupby(drawn, lambda one: one.report)
+    return groupby(drawn, lambda series: series.report)
 
 
 def _together(

@@ -81,9 +81,9 @@ def windows(
     Raises:
         CpmonError: there is no such run or system, or no measured interval.
     """
-    known = _names(con, "SELECT DISTINCT run_id FROM meta.run ORDER BY run_id")
-    if run is not None and run not in known:
-        raise unknown("run", run, known)
+    runs = _names(con, "SELECT DISTINCT run_id FROM meta.run ORDER BY run_id")
+    if run is not None and run not in runs:
+        raise unknown("run", run, runs)
     systems = _names(con, "SELECT DISTINCT system FROM meta.interval ORDER BY system")
     if system is not None and system not in systems:
         raise unknown("system", system, systems)

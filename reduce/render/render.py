@@ -100,12 +100,12 @@ def _flat(table: pa.Table) -> pa.Table:
 
 def _spelled(table: pa.Table, sql_of: Callable[[str, pa.DataType], str]) -> pa.Table:
     """The table with texts in place of the columns for whose type there is SQL."""
-    wanted = [sql_of(f"c{n}", field.type) for n, field in enumerate(table.schema)]
-    if not any(wanted):
+    expressions = [sql_of(f"c{n}", field.type) for n, field in enumerate(table.schema)]
+    if not any(expressions):
         return table
-    texts = [f"{sql} AS c{n}" for n, sql in enumerate(wanted) if sql]
+    texts = [f"{sql} AS c{n}" for n, sql in enumerate(expressions) if sql]
     made = _query(f"SELECT {', '.join(texts)} FROM given", _numbered(table))
-    for n, sql in enumerate(wanted):
+    for n, sql in enumerate(expressions):
         if sql:
             table = table.set_column(n, table.column_names[n], made.column(f"c{n}"))
     return table

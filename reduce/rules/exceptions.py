@@ -124,8 +124,8 @@ class Exceptions:
     @property
     def worst(self) -> Severity | None:
         """The gravest severity met, or None."""
-        found = set(self.table.column("severity").unique().to_pylist())
-        return max(map(Severity, found), key=lambda severity: severity.rank, default=None)
+        severities = set(self.table.column("severity").unique().to_pylist())
+        return max(map(Severity, severities), key=lambda severity: severity.rank, default=None)
 
 
 def exceptions(
@@ -154,11 +154,11 @@ def exceptions(
     Raises:
         CpmonError: an unknown name, SQL of a rule that fails, or no interval in the scope.
     """
-    asked = settings or Settings()
-    known = load_rules(asked) if rules is None else rules
-    wanted = tuple(rule for rule in known if rule.severity.rank >= severity.rank)
+    limits = settings or Settings()
+    loaded = load_rules(limits) if rules is None else rules
+    selected = tuple(rule for rule in loaded if rule.severity.rank >= severity.rank)
     scope = scope_of(con, run, system, since, until)
-    return exceptions_of(con, wanted, scope, asked, run=run)
+    return exceptions_of(con, selected, scope, limits, run=run)
 
 
 def exceptions_of(
@@ -185,18 +185,18 @@ def exceptions_of(
     by_rule: dict[str, _Found] = {}
     for rule, look_back in in_turn(rules, scope, samples):
         by_rule[rule.id] = _episodes(con, rule, scope, shifts[rule.id], look_back)
-    found = [by_rule[rule.id] for rule in rules]
+    searches = [by_rule[rule.id] for rule in rules]
     systems = _systems(con, scope)
-    missing = [tuple(name for name in systems if name not in of.seen) for of in found]
+    missing = [tuple(name for name in systems if name not in of.seen) for of in searches]
     pairs = zip(rules, missing, strict=True)
     # Where every row is an exception, no row is good news.
     unseen = tuple((rule, names) for rule, names in pairs if names and rule.limit is not None)
     return Exceptions(
-        _sorted(pa.concat_tables([SCHEMA.empty_table(), *(of.episodes for of in found)])),
+        _sorted(pa.concat_tables([SCHEMA.empty_table(), *(of.episodes for of in searches)])),
         tuple(rules),
         unseen,
-        tuple(lacking for of in found for lacking in of.lacking),
-        tuple(unjudged for of in found for unjudged in of.unjudged),
+        tuple(lacking for of in searches for lacking in of.lacking),
+        tuple(unjudged for of in searches for unjudged in of.unjudged),
         covered,
     )
 
@@ -238,17 +238,19 @@ def _episodes(
     except duckdb.Error as error:
         key = "sql" if rule.sql else "reduction"
         raise _failed(rule, key, str(error).partition("\n\nLINE")[0]) from None
-    seen = frozenset(rows.column("seen")[0].as_py() or ())
+    systems = frozenset(rows.column("seen")[0].as_py() or ())
     lacking = rows.column("lacking")[0].as_py() or ()
     rows = rows.filter(rows.column("system").is_valid())
     short = rows.filter(pc.invert(rows.column("judged")))
     of_objects = ("system", "object", "first_interval", "last_interval", "minutes")
     return _Found(
         _table(rule, rows.filter(rows.column("judged"))),
-        seen,
+        systems,
         # SQL may well yield a value now and then.
         tuple(
-            Lacking(rule, **part) for part in lacking if rule.reduction and part["system"] in seen
+            Lacking(rule, **part)
+            for part in lacking
+            if rule.reduction and part["system"] in systems
         ),
         tuple(Unjudged(rule, *line.values()) for line in short.select(of_objects).to_pylist()),
     )

@@ -139,9 +139,9 @@ class Rule:
             CpmonError: they do not.
         """
         if bool(self.sql) == bool(self.reduction):
-            found = "both" if self.sql else "neither"
+            sources = "both" if self.sql else "neither"
             raise self.wrong(
-                "", "either reduction and metric, or sql", found, "a rule has one source"
+                "", "either reduction and metric, or sql", sources, "a rule has one source"
             )
         if self.limit is None and not self.sql:
             raise self.wrong("limit", "a number", "nothing")
@@ -153,10 +153,10 @@ class Rule:
             self._check_sql()
 
     def _check_reduction(self) -> None:
-        known = {r.name: r for r in reductions()}
-        if self.reduction not in known:
-            raise unknown("reduction", self.reduction, known, place=self.place("reduction"))
-        columns = [column.name for column in known[self.reduction].columns]
+        by_name = {r.name: r for r in reductions()}
+        if self.reduction not in by_name:
+            raise unknown("reduction", self.reduction, by_name, place=self.place("reduction"))
+        columns = [column.name for column in by_name[self.reduction].columns]
         if not {"system", "interval_end"} <= set(columns):
             raise self.wrong("reduction", "one with lines by time", self.reduction)
         if not self.metric:

@@ -31,8 +31,8 @@ def values_sql(rule: Rule, columns: list[str], system: str | None) -> str:
         system: the one whose values they are where the SQL has no column of that name.
     """
     if rule.sql:
-        known = {"system": text(system or ""), "dump": "NULL", "record_offset": "NULL"}
-        shown = [n if n in columns else f"{known[n]} AS {n}" for n in ("system", *PLACE)]
+        defaults = {"system": text(system or ""), "dump": "NULL", "record_offset": "NULL"}
+        shown = [n if n in columns else f"{defaults[n]} AS {n}" for n in ("system", *PLACE)]
         return (
             f"SELECT {', '.join(shown)}, interval_end, CAST(object AS VARCHAR) AS object,"
             f" CAST(value AS DOUBLE) * {rule.scale!r} AS value, true AS enough FROM ({rule.sql})"
@@ -65,13 +65,13 @@ def episodes_sql(rule: Rule, values: str, scope: Scope, start: datetime | None, 
     order = f"ORDER BY {worst}, {TIME}, dump, record_offset"
     keys = [f"k{n}" for n in range(len(rule.record_keys))]
     first = "".join(f", first({key} {order}) AS {key}" for key in keys)
-    looked = Scope(scope.system, start, scope.until).condition()
+    in_scope = Scope(scope.system, start, scope.until).condition()
     least = rule.for_minutes * 60 * ENOUGH
     return f"""
       WITH looked AS MATERIALIZED (
         SELECT * FROM ({values}
-        ) WHERE isfinite(value) AND object IS NOT NULL AND {looked}),
-      {_clock(looked)},
+        ) WHERE isfinite(value) AND object IS NOT NULL AND {in_scope}),
+      {_clock(in_scope)},
       beyond AS (
         SELECT system, object, {TIME}, first(value {order}) AS value,
           first(dump {order}) AS dump, first(record_offset {order}) AS record_offset{first}
@@ -119,7 +119,7 @@ def _literal(time: datetime | None) -> str:
     return "NULL" if time is None else f"TIMESTAMP '{time}'"
 
 
-def _clock(looked: str) -> str:
+def _clock(in_scope: str) -> str:
     """The intervals of each system, numbered; behind a gap or restart a number is left out.
 
     `known` says whether any object has a value, `opens` and `closes` whether nothing is known of
@@ -127,7 +127,7 @@ def _clock(looked: str) -> str:
     """
     return f"""closed AS (
         SELECT system, {TIME}, max(CASE WHEN previous_end IS NOT NULL THEN seconds END) AS seconds
-        FROM meta.interval WHERE {looked} GROUP BY system, {TIME}),
+        FROM meta.interval WHERE {in_scope} GROUP BY system, {TIME}),
       figured AS (
         SELECT c.*, c.seconds IS NOT NULL AND f.{TIME} IS NOT NULL AS known
         FROM closed AS c LEFT JOIN (SELECT DISTINCT system, {TIME} FROM looked) AS f

@@ -76,15 +76,15 @@ def coverage(con: duckdb.DuckDBPyConnection, scope: Scope, run: str | None = Non
     ((first, last, intervals),) = con.execute(f"{sql} WHERE {scope.condition()}").fetchall()
     if intervals:
         return Coverage(scope, run, first, last, intervals)
-    ((first, last, known),) = con.execute(sql).fetchall()
+    ((first, last, dumps),) = con.execute(sql).fetchall()
     # A dump without any interval may have findings, configuration and events all the same.
-    if not known and con.execute("SELECT 1 FROM meta.dump").fetchone():
+    if not dumps and con.execute("SELECT 1 FROM meta.dump").fetchone():
         return Coverage(scope, run, None, None, 0)
     raise CpmonError(
-        "no interval is in that span" if known else "no dump is in the store",
-        expected=f"intervals that end from {first} to {last} UTC" if known else None,
+        "no interval is in that span" if dumps else "no dump is in the store",
+        expected=f"intervals that end from {first} to {last} UTC" if dumps else None,
         effect="there is nothing to look at",
-        remedy=None if known else "ingest a dump first",
+        remedy=None if dumps else "ingest a dump first",
     )
 
 

@@ -121,8 +121,8 @@ def _said(field: Field) -> str:
     """What is told of a counter that fell; NULL of others."""
     now, before = name(field.name), _before(field.name)
     wrap = f" AND abs(CAST({now} AS BIGINT) - {before}) <= {HALF}" if field.length == WORD else ""
-    told = f"{text(field.name + ' ')} || {now} || ' after ' || {before}"
-    return f"CASE WHEN {_less(field)}{wrap} THEN {told} END"
+    detail = f"{text(field.name + ' ')} || {now} || ' after ' || {before}"
+    return f"CASE WHEN {_less(field)}{wrap} THEN {detail} END"
 
 
 def _steady(scope: Scope) -> str:

@@ -39,7 +39,7 @@ def count(
     outcomes: dict[str, Outcome] = {}
     of_tables = [rule for rule in available if isinstance(rule.check, TableCheck)]
     for _, same in itertools.groupby(of_tables, key=lambda rule: rule.needs):
-        outcomes |= {one.rule.id: one for one in _of_table(con, list(same), scope)}
+        outcomes |= {outcome.rule.id: outcome for outcome in _of_table(con, list(same), scope)}
     con.execute(at_hand(scope))
     for rule in available:
         if rule.id not in outcomes:
@@ -114,7 +114,7 @@ def _query(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> tuple[int, .
 
 def _missing(rule: Rule, landed: set[str]) -> str:
     """Which records are not there."""
-    known = tables()
-    records = {record_of(known[t]) for t in rule.needs if t not in landed and t in known}
+    layouts = tables()
+    records = {record_of(layouts[t]) for t in rule.needs if t not in landed and t in layouts}
     named = sorted(f"{r.name.upper()} ({r.domain}.{r.record})" for r in records)
     return f"no record {' and '.join(named)} has landed"

@@ -97,9 +97,9 @@ KINDS = (
 
 def layout_rules(landed: Iterable[str]) -> Iterator[Rule]:
     """The rules of some tables, by table; what has no layout has none."""
-    known = tables()
-    for table in sorted(set(landed) & known.keys()):
-        yield from _rules(known[table])
+    layouts = tables()
+    for table in sorted(set(landed) & layouts.keys()):
+        yield from _rules(layouts[table])
 
 
 def _rules(layout: Layout) -> Iterator[Rule]:

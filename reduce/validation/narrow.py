@@ -87,38 +87,38 @@ def narrowed(
     Raises:
         StoreError: the catalogue cannot be built.
     """
-    with Narrow(store, limits) as narrow, narrow.to(scope) as found:
-        yield found
+    with Narrow(store, limits) as narrow, narrow.to(scope) as connection:
+        yield connection
 
 
 def define(connection: duckdb.DuckDBPyConnection, texts: Iterable[str]) -> None:
     """Make the reductions that some SQL reads, live, as far as they are not there."""
-    known, rest = {view.name: view for view in reductions()}, list(texts)
-    wanted: set[str] = set()
+    by_name, rest = {view.name: view for view in reductions()}, list(texts)
+    names: set[str] = set()
     while rest:
-        more = (set(re.findall(r"\w+", code_of(rest.pop()))) & known.keys()) - wanted
-        wanted |= more
-        rest += (known[name].select for name in more)
-    if not wanted:
+        more = (set(re.findall(r"\w+", code_of(rest.pop()))) & by_name.keys()) - names
+        names |= more
+        rest += (by_name[name].select for name in more)
+    if not names:
         return
     views = connection.execute("SELECT view_name FROM duckdb_views() WHERE schema_name = 'main'")
-    wanted -= {name for (name,) in views.fetchall()}
+    names -= {name for (name,) in views.fetchall()}
     for view in reductions():  # each behind those that it reads
-        if view.name in wanted:
+        if view.name in names:
             connection.execute(view.sql)
 
 
 def basis(every: Sequence[Held], scope: Scope) -> list[Held]:
     """The dumps of a scope; before them those with the interval before, and the configuration."""
-    found: list[Held] = []
-    for system in dict.fromkeys(one.system for one in every):
+    selected: list[Held] = []
+    for system in dict.fromkeys(dump.system for dump in every):
         if scope.system not in (None, system):
             continue
-        dumps = [one for one in every if one.system == system]
-        of_scope = [n for n, one in enumerate(dumps) if _overlaps(one, scope)]
+        dumps = [dump for dump in every if dump.system == system]
+        of_scope = [n for n, dump in enumerate(dumps) if _overlaps(dump, scope)]
         if of_scope:
-            found += dumps[_first(dumps, of_scope[0]) : of_scope[-1] + 1]
-    return found
+            selected += dumps[_first(dumps, of_scope[0]) : of_scope[-1] + 1]
+    return selected
 
 
 def _overlaps(dump: Held, scope: Scope) -> bool:
@@ -138,11 +138,11 @@ def _first(dumps: Sequence[Held], at: int) -> int:
 
 def _files(dumps: Sequence[Held]) -> dict[str, list[str]]:
     """Tables, and `ABOUT` -> the files of some dumps."""
-    found: dict[str, list[str]] = {}
-    for file in sorted(file for one in dumps for file in inside(one.folder.absolute(), "")):
+    files: dict[str, list[str]] = {}
+    for file in sorted(file for dump in dumps for file in inside(dump.folder.absolute(), "")):
         table, _, suffix = Path(file).name.rpartition(".")
         if suffix == "parquet":
-            found.setdefault(table, []).append(file)
+            files.setdefault(table, []).append(file)
         elif f"{table}.{suffix}" == ABOUT:
-            found.setdefault(ABOUT, []).append(file)
-    return found
+            files.setdefault(ABOUT, []).append(file)
+    return files

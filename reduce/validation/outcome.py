@@ -75,12 +75,12 @@ class Validation:
 
     def of(self, status: Status) -> tuple[Outcome, ...]:
         """The rules that ended so."""
-        return tuple(one for one in self.outcomes if one.status is status)
+        return tuple(outcome for outcome in self.outcomes if outcome.status is status)
 
     @property
     def worst(self) -> Severity | None:
         """The gravest severity of a rule that failed, or None."""
-        failed = (one.rule.severity for one in self.of(Status.FAILED))
+        failed = (outcome.rule.severity for outcome in self.of(Status.FAILED))
         return max(failed, key=lambda severity: severity.rank, default=None)
 
     def document(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Validation:
             "intervals": self.coverage.intervals,
             "worst": str(self.worst) if self.worst else None,
             "counts": {str(status): len(self.of(status)) for status in Status},
-            "rules": [one.row() for one in self.outcomes],
+            "rules": [outcome.row() for outcome in self.outcomes],
             "great_expectations": self.suite,
         }
 
@@ -105,7 +105,7 @@ def outcomes(counted: Iterable[Outcome], success: Mapping[str, bool]) -> tuple[O
     Args:
         success: rule id -> whether its expectation was met.
     """
-    judged = [replace(one, holds=success.get(one.rule.id)) for one in counted]
+    judged = [replace(outcome, holds=success.get(outcome.rule.id)) for outcome in counted]
     statuses = list(Status)
     return tuple(
         sorted(judged, key=lambda o: (statuses.index(o.status), -o.rule.severity.rank, o.rule.id))

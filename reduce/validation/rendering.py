@@ -41,7 +41,7 @@ def render_validation(validation: Validation, format: str = "table") -> bytes:
         return _page(validation)
     if format == "json":
         return (json.dumps(validation.document(), indent=1, ensure_ascii=False) + "\n").encode()
-    rows = [one.row() for one in validation.outcomes]
+    rows = [outcome.row() for outcome in validation.outcomes]
     return render(pa.Table.from_pylist(rows, schema=SCHEMA), format, title="Validation")
 
 
@@ -74,18 +74,20 @@ def _counts(validation: Validation) -> str:
 def _notes(failed: Sequence[Outcome]) -> list[str]:
     """What rules that failed mean and what to do; those of one kind share a note."""
     groups: dict[str, list[str]] = {}
-    for one in failed:
-        note = f"{one.rule.meaning} {one.rule.remedy}".replace("\n", " ")
-        groups.setdefault(note, []).append(one.rule.id)
+    for outcome in failed:
+        note = f"{outcome.rule.meaning} {outcome.rule.remedy}".replace("\n", " ")
+        groups.setdefault(note, []).append(outcome.rule.id)
     notes = [f"{', '.join(rules)}: {note}" for note, rules in groups.items()]
-    return notes + inferred_notes(table for one in failed for table in one.rule.needs)
+    return notes + inferred_notes(table for outcome in failed for table in outcome.rule.needs)
 
 
 def _missing(validation: Validation) -> list[tuple[str, list[str]]]:
     """Why rules do not apply, each reason with the rules that it is given for."""
-    rest = sorted(validation.of(Status.NOT_APPLICABLE), key=lambda one: (one.reason, one.rule.id))
-    groups = itertools.groupby(rest, key=lambda one: one.reason)
-    return [(reason, [one.rule.id for one in group]) for reason, group in groups]
+    rest = sorted(
+        validation.of(Status.NOT_APPLICABLE), key=lambda outcome: (outcome.reason, outcome.rule.id)
+    )
+    groups = itertools.groupby(rest, key=lambda outcome: outcome.reason)
+    return [(reason, [outcome.rule.id for outcome in group]) for reason, group in groups]
 
 
 def _lines(validation: Validation) -> Iterator[str]:
@@ -106,13 +108,13 @@ def _lines(validation: Validation) -> Iterator[str]:
 def _table(failed: Iterable[Outcome]) -> list[str]:
     rows = [
         {
-            "Severity": str(one.rule.severity),
-            "Rule": one.rule.id,
-            "Bad": one.bad,
-            "Checked": one.checked,
-            "Must hold": one.rule.title,
+            "Severity": str(outcome.rule.severity),
+            "Rule": outcome.rule.id,
+            "Bad": outcome.bad,
+            "Checked": outcome.checked,
+            "Must hold": outcome.rule.title,
         }
-        for one in failed
+        for outcome in failed
     ]
     return render(pa.Table.from_pylist(rows), "table").decode().splitlines()
 

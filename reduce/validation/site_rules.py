@@ -74,7 +74,7 @@ def _place_in(name: str, place: Place) -> Place:
 def _is_of_layouts(name: str) -> bool:
     """Whether it is the rule of a table that the store just has not got."""
     table, _, kind = name.partition(".")
-    return table in tables() and kind in {known.name for known in KINDS}
+    return table in tables() and kind in {check.name for check in KINDS}
 
 
 def _new(name: str, values: Mapping[str, Any], place: Place) -> tuple[Rule, bool]:

@@ -61,21 +61,21 @@ def judge(counts: Sequence[Outcome]) -> Verdict:
     Raises:
         CpmonError: an expectation could not be computed.
     """
-    applying = [one for one in counts if not one.reason]
+    applying = [outcome for outcome in counts if not outcome.reason]
     if not applying:
         return Verdict({}, {})
     with _offline():
         result = _validated(applying)
     success: dict[str, bool] = {}
-    for one in result.results:
-        rule = one.expectation_config.meta["rule"]
-        if one.exception_info.get("raised_exception"):
+    for outcome in result.results:
+        rule = outcome.expectation_config.meta["rule"]
+        if outcome.exception_info.get("raised_exception"):
             raise CpmonError(
                 f"the expectation of rule {rule} cannot be computed",
-                found=str(one.exception_info.get("exception_message")),
+                found=str(outcome.exception_info.get("exception_message")),
                 effect="no rule was judged",
             )
-        success[rule] = bool(one.success)
+        success[rule] = bool(outcome.success)
     document: dict[str, Any] = result.to_json_dict()
     return Verdict(success, document)
 
@@ -87,18 +87,18 @@ def _validated(counts: Sequence[Outcome]) -> Any:
 
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = QUIET
-    frame = pd.DataFrame({one.rule.id: [one.bad] for one in counts})
+    frame = pd.DataFrame({outcome.rule.id: [outcome.bad] for outcome in counts})
     asset = context.data_sources.add_pandas(SUITE).add_dataframe_asset("rules")
     batch = asset.add_batch_definition_whole_dataframe("counts").get_batch({"dataframe": frame})
     expectation = _expectation()
     expectations = [
         expectation(
-            column=one.rule.id,
-            severity=str(one.rule.severity),
-            description=one.rule.title,
-            meta={"rule": one.rule.id, "n_checked": one.checked},
+            column=outcome.rule.id,
+            severity=str(outcome.rule.severity),
+            description=outcome.rule.title,
+            meta={"rule": outcome.rule.id, "n_checked": outcome.checked},
         )
-        for one in counts
+        for outcome in counts
     ]
     suite = gx.ExpectationSuite(SUITE, expectations=expectations)
     return batch.validate(suite, result_format="BASIC")

@@ -107,12 +107,12 @@ def keys_present(layout: Layout) -> TableCheck | None:
     if not keys:
         return None
     missing = [f"{name(key.name)} IS NULL{_blank(key)}" for key in keys]
-    said = [
+    details = [
         f"CASE WHEN {condition} THEN {text(key.name)} END"
         for key, condition in zip(keys, missing, strict=True)
     ]
     bad = " OR ".join(missing)
-    return _rows_without(layout, bad, f"'no ' || concat_ws(', ', {', '.join(said)})")
+    return _rows_without(layout, bad, f"'no ' || concat_ws(', ', {', '.join(details)})")
 
 
 def keys_unique(layout: Layout) -> TableCheck | None:
@@ -128,13 +128,13 @@ def keys_unique(layout: Layout) -> TableCheck | None:
     if not keys and (record.grain != "system" or record.domain == 1 or record.kind is Kind.EVENT):
         return None
     same = ", ".join(["dump", time, *map(name, keys)])
-    there = f"{time} IS NOT NULL"
+    closed = f"{time} IS NOT NULL"
     return TableCheck(
         layout,
-        f"_copy > 1 AND {there}",
+        f"_copy > 1 AND {closed}",
         "'copy ' || _copy",
         f"count({time})",
-        f"count({time}) - count(DISTINCT hash({same})) FILTER (WHERE {there})",
+        f"count({time}) - count(DISTINCT hash({same})) FILTER (WHERE {closed})",
         exact=False,
         copies=keys,
     )
@@ -147,9 +147,9 @@ def text_decodable(layout: Layout) -> TableCheck | None:
         return None
     pattern = f"'{CONTROLS}'"
     controls = [f"regexp_matches({column}, {pattern})" for _, column in texts]
-    said = [
-        f"CASE WHEN {bad} THEN {text(known + ' X')} || hex({column}) END"
-        for (known, column), bad in zip(texts, controls, strict=True)
+    details = [
+        f"CASE WHEN {bad} THEN {text(column_name + ' X')} || hex({column}) END"
+        for (column_name, column), bad in zip(texts, controls, strict=True)
     ]
     screens = [
         f"coalesce(len(list_filter(list(DISTINCT {column}), lambda x:"
@@ -159,7 +159,7 @@ def text_decodable(layout: Layout) -> TableCheck | None:
     return TableCheck(
         layout,
         " OR ".join(controls),
-        f"concat_ws(', ', {', '.join(said)})",
+        f"concat_ws(', ', {', '.join(details)})",
         "count(*)",
         " + ".join(screens),
         exact=False,
@@ -204,13 +204,13 @@ def _is_level(field: Field) -> bool:
 def _none_of(layout: Layout, conditions: dict[str, str]) -> TableCheck:
     """The check that no field meets its condition."""
     bad = " OR ".join(conditions.values())
-    said = [
+    details = [
         f"CASE WHEN {condition} THEN {text(field + ' ')} || {name(field)} END"
         for field, condition in conditions.items()
     ]
-    return _rows_without(layout, bad, f"concat_ws(', ', {', '.join(said)})")
+    return _rows_without(layout, bad, f"concat_ws(', ', {', '.join(details)})")
 
 
-def _rows_without(layout: Layout, bad: str, found: str) -> TableCheck:
+def _rows_without(layout: Layout, bad: str, detail: str) -> TableCheck:
     """The check that no row meets a condition, which is counted as it stands."""
-    return TableCheck(layout, bad, found, "count(*)", f"count(*) FILTER (WHERE {bad})")
+    return TableCheck(layout, bad, detail, "count(*)", f"count(*) FILTER (WHERE {bad})")

@@ -83,8 +83,8 @@ def validate(
     with loading():
         counts = count(con, rules, scope, landed)
     verdict = judge(counts)
-    found = outcomes(counts, verdict.success)
-    return Validation(found, covered, verdict.document)
+    rule_outcomes = outcomes(counts, verdict.success)
+    return Validation(rule_outcomes, covered, verdict.document)
 
 
 def validate_span(
@@ -143,9 +143,9 @@ def offending(
         sql = _guarded(con, rule).rows(scope)
         return run(con, lambda: con.sql(sql).to_arrow_table())
     except duckdb.Error as error:
-        found = str(error).partition("\n\nLINE")[0]
+        message = str(error).partition("\n\nLINE")[0]
         raise CpmonError(
-            f"rule {rule.id} cannot be looked at", place=rule.place, found=found
+            f"rule {rule.id} cannot be looked at", place=rule.place, found=message
         ) from None
 
 

@@ -115,9 +115,9 @@ def parse_rule(text: str, name: str, place: str) -> Rule:
 
 def landed_in(select: str) -> list[str]:
     """The tables of samples that a SELECT reads."""
-    known = tables()
+    layouts = tables()
     read = dict.fromkeys(table.lower() for table in _READS.findall(select))
-    return [t for t in read if t in known and record_of(known[t]).kind is Kind.SAMPLE]
+    return [t for t in read if t in layouts and record_of(layouts[t]).kind is Kind.SAMPLE]
 
 
 def _shipped() -> Iterator[Rule]:
