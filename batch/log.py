@@ -95,8 +95,8 @@ def ascii_error(error: Exception) -> str:
     """An error on one line: problem, what was found, remedy. The log has all of it."""
     if not isinstance(error, CpmonError):
         return ascii_line(str(error))
-    found = f" ({error.found})" if error.found else ""
-    return ascii_line(f"{error.problem}{found}" + (f"; {error.remedy}" if error.remedy else ""))
+    cause = f" ({error.found})" if error.found else ""
+    return ascii_line(f"{error.problem}{cause}" + (f"; {error.remedy}" if error.remedy else ""))
 
 
 def ascii_path(path: Path | str) -> str:

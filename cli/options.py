@@ -278,12 +278,12 @@ def pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
     Raises:
         click.UsageError: one of them has no =.
     """
-    found = {}
+    values = {}
     for text in texts:
-        key, equals, found[key] = text.partition("=")
+        key, equals, values[key] = text.partition("=")
         if not equals:
             raise click.UsageError(f"{option} {text} has no =; write {option} {text}=VALUE")
-    return found
+    return values
 
 
 def span_options(

@@ -34,8 +34,8 @@ def flat(values: Any, name: str = "") -> dict[str, Any]:
     """Values by their dotted key: {"shifts": {"prime": {"to": 1}}} is {"shifts.prime.to": 1}."""
     if isinstance(values, dict) and values:
         parts = ((dotted(name, key), value) for key, value in values.items())
-    elif isinstance(values, list) and values and all(isinstance(one, dict) for one in values):
-        parts = ((f"{name}[{number}]", one) for number, one in enumerate(values))
+    elif isinstance(values, list) and values and all(isinstance(item, dict) for item in values):
+        parts = ((f"{name}[{number}]", item) for number, item in enumerate(values))
     else:
         return {name: values}
     leaves: dict[str, Any] = {}

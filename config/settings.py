@@ -193,13 +193,13 @@ class Settings:
 
     def zone(self, system: str | None) -> str:
         """In which times of a system are printed."""
-        known = self.systems.get(system or "")
-        return (known and known.timezone) or self.timezone
+        settings = self.systems.get(system or "")
+        return (settings and settings.timezone) or self.timezone
 
     def release(self, system: str | None) -> str:
         """Release of z/VM that wrote the dumps of a system, where that is set; else empty."""
-        known = self.systems.get(system or "")
-        return (known and known.release) or ""
+        settings = self.systems.get(system or "")
+        return (settings and settings.release) or ""
 
     def format_of(self, command: str) -> str | None:
         """How results of a command are printed without --format; None where that is not set."""

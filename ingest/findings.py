@@ -219,8 +219,8 @@ class Findings:
 
     def details(self, code: Code) -> list[str]:
         """What is told of a code: of the first, or of each kind of record if it is counted so."""
-        told = [finding.detail for finding in self.kept if finding.code is code]
-        return told if code in (Code.LAYOUT_UNKNOWN, Code.RECORD_LONGER) else told[:1]
+        details = [finding.detail for finding in self.kept if finding.code is code]
+        return details if code in (Code.LAYOUT_UNKNOWN, Code.RECORD_LONGER) else details[:1]
 
     @property
     def worst(self) -> Severity | None:

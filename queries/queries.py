@@ -63,12 +63,12 @@ class Query:
         Raises:
             CpmonError: a parameter is unknown, or its value of another type.
         """
-        known = {param.name: param for param in self.params}
-        values: dict[str, Value] = {name: param.default for name, param in known.items()}
+        params = {param.name: param for param in self.params}
+        values: dict[str, Value] = {name: param.default for name, param in params.items()}
         for name, value in (given or {}).items():
-            if name not in known:
-                raise unknown("parameter", name, known, place=f"query {self.name}")
-            values[name] = known[name].read(str(value))
+            if name not in params:
+                raise unknown("parameter", name, params, place=f"query {self.name}")
+            values[name] = params[name].read(str(value))
         return values
 
 
@@ -76,8 +76,8 @@ class Query:
 def queries() -> tuple[Query, ...]:
     """Every shipped query, by name."""
     folder = files(__package__)
-    found = [parse(file) for file in folder.iterdir() if file.name.endswith(".sql")]
-    return tuple(sorted(found, key=lambda query: query.name))
+    parsed = [parse(file) for file in folder.iterdir() if file.name.endswith(".sql")]
+    return tuple(sorted(parsed, key=lambda query: query.name))
 
 
 def query_names() -> list[str]:

@@ -125,8 +125,8 @@ def outer_keys(layout: Layout) -> tuple[Field, ...]:
 
 def schemas() -> dict[str, pa.Schema]:
     """Table name -> schema, of every table that a dump can land in."""
-    found = {t.name: arrow_schema(t) for layout in layouts() for t in layout.tables()}
-    return {**found, "record_raw": RAW, "quarantine": QUARANTINE}
+    by_table = {t.name: arrow_schema(t) for layout in layouts() for t in layout.tables()}
+    return {**by_table, "record_raw": RAW, "quarantine": QUARANTINE}
 
 
 def _arrow_field(field: Field) -> pa.Field:

@@ -25,14 +25,14 @@ def describe(layout: Layout, release: str = "") -> Iterator[Described]:
     Raises:
         LayoutError: the release is not made of numbers and points.
     """
-    seen = layout.at(release) if release else layout
+    effective = layout.at(release) if release else layout
     end = layout.length_at(release) if release and not layout.parent else layout.length
-    rows: list[Field | Group] = [*seen.fields, *seen.groups]
+    rows: list[Field | Group] = [*effective.fields, *effective.groups]
     for row in sorted(rows, key=_place):
         if isinstance(row, Field):
             if row.end <= end:
                 yield _field(layout.name, row)
-                yield from (_field(layout.name, bit) for bit in seen.bits_of(row))
+                yield from (_field(layout.name, bit) for bit in effective.bits_of(row))
         elif row.fixed_end <= end:
             yield _group(layout.name, row)
             yield from (_field(row.entry.name, label) for label in row.labels)

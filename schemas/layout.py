@@ -70,9 +70,9 @@ class Group:
         """What the labels say of each entry, None of those without one; empty without labels."""
         if not self.labels:
             return ()
-        said = {label.offset: label.code or label.name for label in self.labels}
+        labels = {label.offset: label.code or label.name for label in self.labels}
         start, stride = int(self.start), int(self.stride)
-        return tuple(said.get(start + stride * n) for n in range(int(self.count)))
+        return tuple(labels.get(start + stride * n) for n in range(int(self.count)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,9 +217,9 @@ class Layout:
 
         Never more than `length`, since nothing is known of the bytes behind that.
         """
-        wanted = release_key(release)
-        later = [n for r, n in self.lengths if release_key(r) >= wanted]
-        earlier = [n for r, n in self.lengths if release_key(r) < wanted]
+        key = release_key(release)
+        later = [n for r, n in self.lengths if release_key(r) >= key]
+        earlier = [n for r, n in self.lengths if release_key(r) < key]
         if later:
             return min(later[0], self.length)
         return min(max(earlier, default=self.length), self.length)
@@ -231,15 +231,15 @@ class Layout:
         the bytes at its end. A release between two published ones has what is known to be there by
         then; bytes that nothing is known of came with the release that they are published for.
         """
-        wanted = release_key(release)
-        before = [n for r, n in self.lengths if release_key(r) <= wanted]
-        behind = [n for r, n in self.lengths if release_key(r) > wanted]
+        key = release_key(release)
+        before = [n for r, n in self.lengths if release_key(r) <= key]
+        behind = [n for r, n in self.lengths if release_key(r) > key]
         least = max(before, default=0)
-        if not behind or any(release_key(r) == wanted for r, _ in self.lengths):
+        if not behind or any(release_key(r) == key for r, _ in self.lengths):
             return least or self.length
         starts = [(f.since, f.offset) for f in self.fields]
         starts += [(g.since, int(g.start)) for g in self.groups if g.fixed_end]
-        later = [at for since, at in starts if since and release_key(since) > wanted]
+        later = [at for since, at in starts if since and release_key(since) > key]
         most = min([behind[0], self.length, *(at for at in later if at >= least)])
         return max(least, most)
 

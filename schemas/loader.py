@@ -340,13 +340,13 @@ def _check_overlaps(name: str, fields: list[Field], base: int) -> None:
             raise LayoutError(f"{name}.{view.name} is no part of {view.of}")
 
 
-def _together(one: Field, other: Field) -> bool:
+def _together(field: Field, other: Field) -> bool:
     """Whether some release has both fields."""
-    return not (_ends_before(one, other) or _ends_before(other, one))
+    return not (_ends_before(field, other) or _ends_before(other, field))
 
 
-def _ends_before(one: Field, other: Field) -> bool:
-    return bool(one.until and other.since) and release_key(one.until) < release_key(other.since)
+def _ends_before(field: Field, other: Field) -> bool:
+    return bool(field.until and other.since) and release_key(field.until) < release_key(other.since)
 
 
 def _check_operands(layout: Layout) -> None:

@@ -13,16 +13,18 @@ def fold(name: str) -> str:
     return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str]) -> str | None:
     """The known name most like `name`, or None when nothing comes near."""
-    folded = {fold(candidate): candidate for candidate in known}
-    found = difflib.get_close_matches(fold(name), folded, n=1, cutoff=0.5)
-    return folded[found[0]] if found else None
+    folded = {fold(candidate): candidate for candidate in names}
+    matches = difflib.get_close_matches(fold(name), folded, n=1, cutoff=0.5)
+    return folded[matches[0]] if matches else None
 
 
-def unknown(what: str, name: str, known: Iterable[str], *, place: str | None = None) -> CpmonError:
+def unknown(
+    what: str, name: str, candidates: Iterable[str], *, place: str | None = None
+) -> CpmonError:
     """The error for a name that does not exist, with the nearest that does."""
-    names = sorted(known)
+    names = sorted(candidates)
     like = nearest(name, names)
     return CpmonError(
         f"there is no {what} {name}",

@@ -70,10 +70,10 @@ def layout(name: str) -> Layout:
     Raises:
         LayoutError: no layout has that name.
     """
-    found = tables().get(name.lower())
-    if found is None:
+    by_name = tables().get(name.lower())
+    if by_name is None:
         raise LayoutError(f"there is no layout {name}", expected="a name of schemas/records.csv")
-    return found
+    return by_name
 
 
 def record_of(table: Layout) -> Layout:

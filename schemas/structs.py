@@ -56,10 +56,10 @@ def _body(
 
     members = [member(f) for f in layout.fields]
     members += [_witness(layout, g.when, length, base) for g in layout.groups if g.when]
-    here = tuple(g for g in layout.groups if g.name not in gone)
-    members += [g.name / _entries(g, length, base) for g in here]
-    members += [g.name / c.Computed(lambda _: []) for g in layout.groups if g not in here]
-    return [*members, "tail" / _tail(layout, here, length, base)]
+    groups = tuple(g for g in layout.groups if g.name not in gone)
+    members += [g.name / _entries(g, length, base) for g in groups]
+    members += [g.name / c.Computed(lambda _: []) for g in layout.groups if g not in groups]
+    return [*members, "tail" / _tail(layout, groups, length, base)]
 
 
 def _entries(group: Group, length: Number, base: Number) -> c.Construct:
@@ -81,8 +81,8 @@ def _witness(layout: Layout, when: Condition, length: Number, base: Number) -> c
     return _witnessed(when) / c.If(lambda this: field.end <= length(this), bytes_)
 
 
-def _holds(when: Condition, found: bytes | None) -> bool:
-    return found is not None and (found == when.prefix) is not when.negated
+def _holds(when: Condition, prefix: bytes | None) -> bool:
+    return prefix is not None and (prefix == when.prefix) is not when.negated
 
 
 def _witnessed(when: Condition) -> str:

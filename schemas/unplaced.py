@@ -26,8 +26,8 @@ class Unplaced:
 
 def unplaced(layout: Layout) -> list[Unplaced]:
     """The counters of a record that its layout lacks."""
-    known = {column.name for column in layout.columns}
-    return [row for row in _rows() if row.dsect == layout.name and row.name not in known]
+    placed = {column.name for column in layout.columns}
+    return [row for row in _rows() if row.dsect == layout.name and row.name not in placed]
 
 
 @functools.cache

@@ -69,15 +69,15 @@ def command(dump: Path, kinds: tuple[str, ...], output: Path, seed: int) -> None
 
 def _pieces(source: Source) -> Iterator[bytes]:
     room = memoryview(bytearray(PIECE))
-    while not source.ended and (got := source.readinto(room)):
-        yield bytes(room[:got])
+    while not source.ended and (size := source.readinto(room)):
+        yield bytes(room[:size])
 
 
 def _size(dump: Path, damage: list[Damage]) -> int | None:
     """Bytes of the decompressed dump; a compressed one is read to count them, if it must be."""
     from ...ingest.container.source import open_source
 
-    if not any(one.needs_size for one in damage) or not dump.is_file():
+    if not any(kind.needs_size for kind in damage) or not dump.is_file():
         return None
     with open_source(dump) as source:
         if source.compression == "none":

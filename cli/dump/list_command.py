@@ -134,5 +134,5 @@ def _iso(us: int | None, zone_s: int | None = 0) -> str | None:
         return None
     from ...ingest.codec import moment
 
-    here = moment(us + zone_s * 1_000_000).replace(tzinfo=None)
-    return here.isoformat(sep=" ", timespec="milliseconds")
+    local = moment(us + zone_s * 1_000_000).replace(tzinfo=None)
+    return local.isoformat(sep=" ", timespec="milliseconds")

@@ -21,9 +21,9 @@ def _shipped() -> Iterator[str]:
     """The shipped queries with their parameters, a line each."""
     from ...queries.queries import queries
 
-    for known in queries():
-        yield f"{known.name}  {known.title}"
-        yield from (f"    {p.name}={p.default}  {p.doc}" for p in known.params)
+    for query in queries():
+        yield f"{query.name}  {query.title}"
+        yield from (f"    {p.name}={p.default}  {p.doc}" for p in query.params)
 
 
 @click.command("query")

@@ -46,8 +46,8 @@ class Completer:
             return _matching([*self._tables(), *self._dotted(before + word, word)], word)
         if re.search(r"\b(from|join|describe|summarize)\s+(\S+\s*,\s*)*$", before, re.IGNORECASE):
             return _matching([*self._schemas(), *self._tables(), *self._bare()], word)
-        known = [*self._columns_of(before), *self._bare(), *self._schemas(), *self._words]
-        return _matching(known, word)
+        names = [*self._columns_of(before), *self._bare(), *self._schemas(), *self._words]
+        return _matching(names, word)
 
     def _behind_dot(self, command: str, before: str) -> Iterable[str]:
         """What may stand behind a dot command, or the commands themselves."""
@@ -101,14 +101,14 @@ class Completer:
     def _columns_of(self, text: str) -> list[str]:
         """Columns of the tables that a text names; of all reductions where it names none."""
         names = set(re.findall(r"[\w.]+", text.lower()))
-        found = [
+        tables = [
             columns
             for (schema, table), columns in self._known.items()
             if f"{schema}.{table}" in names or (schema == "main" and table in names)
         ]
-        if not found:
-            found = [columns for (schema, _), columns in self._known.items() if schema == "main"]
-        return [column for columns in found for column in columns]
+        if not tables:
+            tables = [columns for (schema, _), columns in self._known.items() if schema == "main"]
+        return [column for columns in tables for column in columns]
 
     def _dotted(self, text: str, word: str) -> Iterable[str]:
         """Columns behind the short name of a table: u.cpu_s."""
@@ -118,6 +118,6 @@ class Completer:
         return (f"{alias}.{column}" for column in self._columns_of(text))
 
 
-def _matching(known: Iterable[str], word: str) -> list[str]:
+def _matching(names: Iterable[str], word: str) -> list[str]:
     folded = word.lower()
-    return sorted({name for name in known if name.lower().startswith(folded)})
+    return sorted({name for name in names if name.lower().startswith(folded)})

@@ -104,8 +104,8 @@ def _explain(session: Session, words: Words) -> None:
     table, _, column = words[0].lower().rpartition(".")
     table = table.rpartition(".")[2]
     values = {"column": column, "table": table}
-    found = _ask(session, FIELDS, **values) + _ask(session, OTHERS, **values)
-    if not found:
+    rows = _ask(session, FIELDS, **values) + _ask(session, OTHERS, **values)
+    if not rows:
         columns = _known(session, "name", "meta.dictionary WHERE name IS NOT NULL")
         raise _no("field", words[0], columns, column)
 
@@ -115,11 +115,11 @@ def _known(session: Session, what: str, where: str) -> list[str]:
     return [str(name) for (name,) in rows]
 
 
-def _no(what: str, name: str, known: Sequence[str], bare: str) -> CpmonError:
+def _no(what: str, name: str, choices: Sequence[str], bare: str) -> CpmonError:
     """The error for a name among very many: the nearest, and how to see them."""
     from ...schemas.lookup import nearest
 
-    like = nearest(name, known) or nearest(bare, known)
+    like = nearest(name, choices) or nearest(bare, choices)
     look = ".tables lists what there is" if what == "table" else ".schema TABLE lists its columns"
     return CpmonError(
         f"there is no {what} {name}", remedy=f"did you mean {like}? {look}" if like else look
@@ -130,7 +130,7 @@ def _queries(session: Session, _words: Words) -> None:
     from ...queries.queries import queries
     from ..output import rows_as
 
-    known = [
+    rows = [
         {
             "name": query.name,
             "title": query.title,
@@ -138,7 +138,7 @@ def _queries(session: Session, _words: Words) -> None:
         }
         for query in queries()
     ]
-    session.show(rows_as(known, session.mode))
+    session.show(rows_as(rows, session.mode))
 
 
 def _run(session: Session, words: Words) -> None:

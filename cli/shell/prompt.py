@@ -110,14 +110,14 @@ def _line_editing(
         yield lambda _line: None
         return
     completer = Completer(session.connection)
-    found: list[str] = []
+    candidates: list[str] = []
 
     def complete(word: str, number: int) -> str | None:
-        nonlocal found
+        nonlocal candidates
         if number == 0:
             before = statement() + readline.get_line_buffer()[: readline.get_begidx()]
-            found = completer.candidates(before, word)
-        return found[number] if number < len(found) else None
+            candidates = completer.candidates(before, word)
+        return candidates[number] if number < len(candidates) else None
 
     readline.set_completer(complete)
     readline.set_completer_delims(DELIMITERS)

@@ -18,12 +18,12 @@ doubled quote within a text is two texts, which makes no difference here."""
 
 def split(text: str) -> tuple[list[str], str]:
     """The complete statements of a text, without their semicolons, and what is left behind them."""
-    found, begin = [], 0
+    statements, begin = [], 0
     for match in _PART.finditer(text):
         if match[0] == ";":
-            found.append(text[begin : match.start()].strip())
+            statements.append(text[begin : match.start()].strip())
             begin = match.end()
-    return [statement for statement in found if statement], text[begin:]
+    return [statement for statement in statements if statement], text[begin:]
 
 
 def is_blank(text: str) -> bool:

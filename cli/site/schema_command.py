@@ -95,7 +95,7 @@ def diff(old: str, new: str, form: str, output: Path | None) -> None:
     from ...schemas.registry import layouts
     from ...schemas.release_diff import release_diff
 
-    rows = [asdict(found) for found in release_diff(layouts(), old, new)]
+    rows = [asdict(difference) for difference in release_diff(layouts(), old, new)]
     if not rows:
         click.echo(f"no difference between {old} and {new} is known", err=True)
         return
@@ -170,10 +170,10 @@ def _layout(name: str) -> Layout:
     from ...schemas.lookup import unknown
     from ...schemas.registry import tables
 
-    found = tables().get(name)
-    if found is None:
+    layout = tables().get(name)
+    if layout is None:
         raise unknown("record", name, tables())
-    return found
+    return layout
 
 
 def _no_field(layout: Layout, field: str, release: str) -> CpmonError:
@@ -242,19 +242,19 @@ def dictionary(text: str | None, form: str, output: Path | None) -> None:
     from ...store.views.dictionary import rows
     from ...store.views.dictionary_page import page
 
-    found = [row for row in rows() if text is None or _has(row, text.lower())]
-    if not found:
+    matches = [row for row in rows() if text is None or _has(row, text.lower())]
+    if not matches:
         raise CpmonError(
             f"no record or field has {text} in its name, title or meaning",
             remedy="`cpmon schema list` names all records",
         )
     if form == "html":
-        deliver(page(found).encode(), output, form)
+        deliver(page(matches).encode(), output, form)
         return
     brief = ("table_name", "name", "offset", "length", "type", "role", "unit", "meaning")
     if form in PLAIN:
-        found = [{k: row[k] for k in brief} | {"title": row["title"]} for row in found]
-    deliver(rows_as(found, form), output, form)
+        matches = [{k: row[k] for k in brief} | {"title": row["title"]} for row in matches]
+    deliver(rows_as(matches, form), output, form)
 
 
 def _has(row: dict[str, object], text: str) -> bool:

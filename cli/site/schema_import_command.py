@@ -83,7 +83,7 @@ def command(
     files, named = list(collect_pages(pages)), all(_is_file(path) for path in pages)
     with click.progressbar(files, label="reading pages", file=sys.stderr, hidden=named) as bar:
         results = [importing.add(file, named=named) for file in bar]
-    if not any(found.merged or found.problem for found in results):
+    if not any(imported.merged or imported.problem for imported in results):
         raise _no_pages(pages)
     written = importing.changes()
     if dry_run:
@@ -92,13 +92,13 @@ def command(
         for change in written:
             write_file(change.path, change.after.encode())
         reload()
-    for found in results:
-        _tell(found, details=len(results) <= FEW)
+    for imported in results:
+        _tell(imported, details=len(results) <= FEW)
     if effects:
         write_file(effects, _effects(importing, results).encode())
-    deliver(rows_as([_summary(found) for found in results], "table"), None, "table")
+    deliver(rows_as([_summary(imported) for imported in results], "table"), None, "table")
     _tell_totals(results, written, folder, dry_run=dry_run)
-    return Status.USAGE if any(found.outcome.is_refused for found in results) else Status.DONE
+    return Status.USAGE if any(imported.outcome.is_refused for imported in results) else Status.DONE
 
 
 def _is_file(path: Path) -> bool:
@@ -132,28 +132,28 @@ def _folder(into: Path | None) -> Path:
     return into
 
 
-def _summary(found: Imported) -> dict[str, Any]:
-    merged = found.merged
+def _summary(imported: Imported) -> dict[str, Any]:
+    merged = imported.merged
     return {
-        "page": found.name,
+        "page": imported.name,
         "record": merged.page.dsect if merged else None,
         "release": merged.page.release if merged else None,
         "confirmed": merged.confirmed if merged else None,
         "added": len(merged.added) if merged else None,
         "changed": len(merged.changed) if merged else None,
         "contradicted": len(merged.contradictions) if merged else None,
-        "result": str(found.outcome),
+        "result": str(imported.outcome),
     }
 
 
-def _tell(found: Imported, *, details: bool) -> None:
+def _tell(imported: Imported, *, details: bool) -> None:
     """What a reader should know of a page: its problems, and what was taken of it."""
-    if found.problem:
-        click.echo(f"cpmon: {found.problem}", err=True)
-    if found.merged and found.merged.contradictions:
-        _tell_contradictions(found.name, found.merged)
-    elif found.merged and details:
-        merged = found.merged
+    if imported.problem:
+        click.echo(f"cpmon: {imported.problem}", err=True)
+    if imported.merged and imported.merged.contradictions:
+        _tell_contradictions(imported.name, imported.merged)
+    elif imported.merged and details:
+        merged = imported.merged
         about = (
             ("added", merged.added),
             ("changed", merged.changed),
@@ -167,12 +167,12 @@ def _tell(found: Imported, *, details: bool) -> None:
 
 def _tell_contradictions(name: str, merged: MergeResult) -> None:
     """Every contradiction as an error, with the page's line."""
-    for found in merged.contradictions:
+    for contradiction in merged.contradictions:
         error = CpmonError(
-            f"{name} contradicts the layout: {found.problem}",
-            place=f"{name}, line {found.line}",
-            expected=found.expected,
-            found=found.text,
+            f"{name} contradicts the layout: {contradiction.problem}",
+            place=f"{name}, line {contradiction.line}",
+            expected=contradiction.expected,
+            found=contradiction.text,
             effect=f"nothing was written for {merged.page.dsect}",
         )
         click.echo(f"cpmon: {error}", err=True)
@@ -185,7 +185,7 @@ def _tell_contradictions(name: str, merged: MergeResult) -> None:
 def _tell_totals(
     results: Sequence[Imported], written: Sequence[Change], folder: Path, *, dry_run: bool
 ) -> None:
-    counts = Counter(str(found.outcome) for found in results)
+    counts = Counter(str(imported.outcome) for imported in results)
     summary_line = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     verb = "would be written" if dry_run else "written"
     click.echo(f"{summary_line}; files {verb} in {folder}: {len(written)}", err=True)
@@ -194,7 +194,11 @@ def _tell_totals(
 def _effects(importing: PageImport, results: Sequence[Imported]) -> str:
     from ...reduce.reports.layout_effects import layout_effects
 
-    merged = [found.merged for found in results if found.merged and not found.outcome.is_refused]
+    merged = [
+        imported.merged
+        for imported in results
+        if imported.merged and not imported.outcome.is_refused
+    ]
     return layout_effects(importing.before, importing.known, merged)
 
 

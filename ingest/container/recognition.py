@@ -206,12 +206,12 @@ def _translated(head: U8) -> bool:
     return int(head[AREA]) in ascii_types and not are_headers(head, np.zeros(1, np.int64))[0]
 
 
-def _not_binary(name: str, found: str, head: U8) -> DumpError:
+def _not_binary(name: str, content: str, head: U8) -> DumpError:
     return DumpError(
         f"{name} was transferred as text",
         place="offset 0x0",
         expected="a MONWRITE control record, then frames of 4096 bytes",
-        found=f"{found}; first bytes {_hex(head)}",
+        found=f"{content}; first bytes {_hex(head)}",
         effect="nothing was landed; a translated dump cannot be repaired",
         remedy=BINARY,
     )

@@ -61,9 +61,9 @@ def find_damage(window: U8, frames: Frames, last: int, ends: bool) -> tuple[bool
     """
     runs = find_runs(window, frames)
     bare = runs.stop < frames.limit
-    asked = bare & runs.broken
-    asked[-1] |= bare[-1] and ends
-    for frame in np.flatnonzero(asked).tolist():
+    suspect = bare & runs.broken
+    suspect[-1] |= bare[-1] and ends
+    for frame in np.flatnonzero(suspect).tolist():
         if window[int(runs.stop[frame]) : int(frames.limit[frame])].any():
             number = int(np.searchsorted(runs.frame, frame, side="right")) - 1
             return True, _last_record(runs.start, runs.count, runs.length, number, last)

@@ -113,8 +113,8 @@ class Source:
         next one may take its time.
         """
         filled = 0
-        while filled < len(target) and (got := self._delivered.readinto(target[filled:])):
-            filled += got
+        while filled < len(target) and (count := self._delivered.readinto(target[filled:])):
+            filled += count
             if self.device:
                 break
         self.ended = not filled if self.device else filled < len(target)
@@ -259,14 +259,14 @@ class _Counted:
 
     def readinto(self, target: memoryview) -> int:
         """Straight from the file, but for the head."""
-        got = min(len(self._head), len(target))
-        if got:
-            target[:got] = self._head[:got]
-            self._head = self._head[got:]
+        count = min(len(self._head), len(target))
+        if count:
+            target[:count] = self._head[:count]
+            self._head = self._head[count:]
         else:
-            got = self._raw.readinto(target)
-        self.count += got
-        return got
+            count = self._raw.readinto(target)
+        self.count += count
+        return count
 
     def _fully(self, size: int) -> bytes:
         head = b""
@@ -290,7 +290,7 @@ class _Pieces:
                 self._rest = memoryview(next(self._pieces, b""))
             except (zlib.error, lzma.LZMAError, tarfile.TarError, EOFError, OSError) as error:
                 self._source.damage = str(error)
-        got = min(len(target), len(self._rest))
-        target[:got] = self._rest[:got]
-        self._rest = self._rest[got:]
-        return got
+        count = min(len(target), len(self._rest))
+        target[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count

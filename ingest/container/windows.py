@@ -152,17 +152,17 @@ class _Reading:
         """Append the next bytes; so many that unfinished ones are not copied often."""
         held, least = self.data, min(len(self.data) // COPIES, MOST)
         room = np.empty(HEADROOM + CHUNK, np.uint8)
-        got = self._source.readinto(room[HEADROOM:].data)
-        parts = [room[HEADROOM : HEADROOM + got]]
-        while got < least and not self._source.ended:
+        size = self._source.readinto(room[HEADROOM:].data)
+        parts = [room[HEADROOM : HEADROOM + size]]
+        while size < least and not self._source.ended:
             part = np.empty(CHUNK, np.uint8)
             count = self._source.readinto(part.data)
             parts.append(part[:count])
-            got += count
+            size += count
         if len(parts) == 1 and len(held) <= HEADROOM:
             # The room in front of what was read saves copying that.
             room[HEADROOM - len(held) : HEADROOM] = held
-            self.data = room[HEADROOM - len(held) : HEADROOM + got]
+            self.data = room[HEADROOM - len(held) : HEADROOM + size]
         else:
             self.data = np.concatenate([held, *parts])
 

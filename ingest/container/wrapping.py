@@ -46,8 +46,8 @@ class Peeked:
         """The first bytes, at most `size` of them; before anything else is read."""
         head = memoryview(bytearray(size))
         filled = 0
-        while filled < size and (got := self._stream.readinto(head[filled:])):
-            filled += got
+        while filled < size and (count := self._stream.readinto(head[filled:])):
+            filled += count
         self._head = head[:filled]
         return self._head.tobytes()
 
@@ -55,9 +55,9 @@ class Peeked:
         """From what was looked at, then straight from the stream."""
         if not self._head:
             return self._stream.readinto(target)
-        got = min(len(target), len(self._head))
-        target[:got], self._head = self._head[:got], self._head[got:]
-        return got
+        count = min(len(target), len(self._head))
+        target[:count], self._head = self._head[:count], self._head[count:]
+        return count
 
     def read(self, size: int) -> bytes:
         """Up to `size` bytes; none at the end."""
@@ -77,17 +77,17 @@ def tar_member(stream: Peeked, name: str) -> Iterator[bytes]:
         DumpError: it holds several files, or none.
         tarfile.TarError, EOFError: it is damaged; all before the damage has been given.
     """
-    seen = ""
+    first = ""
     with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|", bufsize=PIECE) as archive:
         for member in archive:
             if not member.isfile():
                 continue
-            if seen:
-                raise _several(name, "tar", [seen, member.name])
-            seen, file = member.name, archive.extractfile(member)
+            if first:
+                raise _several(name, "tar", [first, member.name])
+            first, file = member.name, archive.extractfile(member)
             while file and (piece := file.read(PIECE)):
                 yield piece
-    if not seen:
+    if not first:
         raise _several(name, "tar", [])
 
 
@@ -176,21 +176,21 @@ def _split(
     """
     frames, at = list[bytes](), 0
     while True:
-        here, end = at, block_end
-        if in_blocks and base + here == end and here + WORD <= len(data):
-            block = _length(data, here, LARGEST_BLOCK)
+        start, end = at, block_end
+        if in_blocks and base + start == end and start + WORD <= len(data):
+            block = _length(data, start, LARGEST_BLOCK)
             if not block:
                 return frames, at, block_end, False
-            end, here = end + block, here + WORD
-        if here + WORD > len(data):
+            end, start = end + block, start + WORD
+        if start + WORD > len(data):
             return frames, at, block_end, True
-        length = _length(data, here, LARGEST_RECORD)
-        if not length or (in_blocks and base + here + length > end):
+        length = _length(data, start, LARGEST_RECORD)
+        if not length or (in_blocks and base + start + length > end):
             return frames, at, block_end, False
-        if here + length > len(data):
+        if start + length > len(data):
             return frames, at, block_end, True
-        frames.append(data[here + WORD : here + length].ljust(FRAME, b"\0"))
-        at, block_end = here + length, end
+        frames.append(data[start + WORD : start + length].ljust(FRAME, b"\0"))
+        at, block_end = start + length, end
 
 
 def _length(data: bytes, at: int, most: int) -> int:

@@ -43,8 +43,10 @@ class RecordFindings:
         if decoded.tail.null_count < len(decoded.tail):
             longer = decoded.tail.is_valid().to_numpy(zero_copy_only=False)
             layout, spare = decoded.layout, pc.max(pc.binary_length(decoded.tail)).as_py()
-            told = f"records of {layout.name}: {layout.length + spare} bytes, {layout.length} known"
-            self._count(Code.RECORD_LONGER, layout.name, offsets[longer], told)
+            detail = (
+                f"records of {layout.name}: {layout.length + spare} bytes, {layout.length} known"
+            )
+            self._count(Code.RECORD_LONGER, layout.name, offsets[longer], detail)
         self._note_impossible(decoded, offsets)
 
     def note_cut(self, layout: Layout, offsets: I64) -> None:

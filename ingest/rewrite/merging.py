@@ -72,18 +72,18 @@ def merge(
     """
     parts = sorted((_inspect(path, container) for path in paths), key=lambda part: part.first_us)
     _same_system(parts)
-    writer, seen = MonwriteWriter(sink), np.empty(0, np.uint64)
+    writer, merged = MonwriteWriter(sink), np.empty(0, np.uint64)
     for part, following in zip(parts, [*parts[1:], None], strict=True):
         written = writer.records
         with open_source(part.path, container) as source:
-            hashes = [seen]
+            hashes = [merged]
             for window in prefetch(windows(source, Framer(part.findings))):
-                chosen = _fresh(window, part, seen, hashes)
+                chosen = _fresh(window, part, merged, hashes)
                 if following is None or part.last_us < following.first_us:
                     writer.put(chosen)
                 if progress:
                     progress(source)
-            seen = np.unique(np.concatenate(hashes))
+            merged = np.unique(np.concatenate(hashes))
         if following is not None:
             if part.last_us >= following.first_us:
                 raise _overlap(part, following)
@@ -117,10 +117,10 @@ def _systems(window: Window) -> Iterator[str]:
         yield from (name for name in system[0].columns[SYSTEM[1]].to_pylist() if name)
 
 
-def _fresh(window: Window, part: Merged, seen: U64, seen_here: list[U64]) -> RecordSelection:
+def _fresh(window: Window, part: Merged, merged: U64, hashes_of_part: list[U64]) -> RecordSelection:
     """Selects the records of a window but for configuration that an earlier dump has.
 
-    Appends the hashes of all its configuration records to `seen_here`.
+    Appends the hashes of all its configuration records to `hashes_of_part`.
     """
     part.damaged += damaged_frames(window)
     for name in _systems(window):
@@ -133,9 +133,9 @@ def _fresh(window: Window, part: Merged, seen: U64, seen_here: list[U64]) -> Rec
     chosen = RecordSelection.of(window, np.ones(len(window.index), np.bool_))
     config = are_configuration(chosen)
     hashes = record_hashes(chosen[config])
-    seen_here.append(hashes)
+    hashes_of_part.append(hashes)
     repeated = np.zeros(len(chosen), np.bool_)
-    repeated[config] = np.isin(hashes, seen)
+    repeated[config] = np.isin(hashes, merged)
     part.repeated += int(repeated.sum())
     return chosen[~repeated]
 
