@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
@@ -162,10 +163,17 @@ class Name(Text):
 
 def _release(text: str) -> str:
     """A release with three numbers; nothing stays nothing."""
-    parts = text.split(".")
-    if text and (not 2 <= len(parts) <= 3 or not all(part.isdigit() for part in parts)):
+    if "+" in text:
         raise ValueError(text)
-    return ".".join([*parts, "0"][:3]) if text else ""
+    return _level(text)
+
+
+def _level(text: str) -> str:
+    """A release with three numbers, and the bits of CALLEVEL; nothing stays nothing."""
+    found = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(\+callevel(?:\.\d+)*)?", text)
+    if text and not found:
+        raise ValueError(text)
+    return f"{found[1]}{found[2] or '.0'}{found[3] or ''}" if found else ""
 
 
 def _moment(text: str) -> datetime:
@@ -203,6 +211,7 @@ def _offset(text: str) -> int:
 
 
 RELEASE = Parsed("release", "5.3.0", _release)
+LEVEL = Parsed("release", "5.3.0 or 7.3.0+callevel.5", _level)
 MOMENT = Parsed("time", EXAMPLES, _moment)
 TYPED_MOMENT = Parsed("time", EXAMPLES, _typed_moment)
 LENGTH = Parsed("length of time", "15m or 1h", _length)
@@ -214,7 +223,7 @@ DEVICE = Parsed("device number", "0A1F", functools.partial(int, base=16))
 
 release_option = click.option(
     "--release",
-    type=RELEASE,
+    type=LEVEL,
     default="",
     metavar="V.R.M",
     help="Release of z/VM that wrote the dump, where it is not as its configuration says.",

@@ -13,6 +13,7 @@ from typing import Any
 from .. import __version__
 from ..schemas.errors import BusyError, CpmonError
 from ..schemas.registry import fingerprint
+from ..schemas.release import base_release
 from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
 from ..store.runs.runs import Run, read_run, run_file, save_run
@@ -157,7 +158,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
     about = {
         "dump": source.identity,
         "system": name,
-        "release": reader.release or reader.configuration.release,
+        "release": base_release(reader.release) or reader.configuration.release,
         "source": source.name,
         "stored_size": source.stored_size,
         "compression": source.compression,

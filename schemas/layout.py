@@ -9,11 +9,14 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 
 from .errors import LayoutError
 from .field import HEADER, HEADER_LENGTH, Field, Provenance, Role, Type
+from .release import Release, ends_before, parse_release
+from .release import release_key as release_key
 
 
 class Kind(StrEnum):
@@ -73,6 +76,20 @@ class Group:
         labels = {label.offset: label.code or label.name for label in self.labels}
         start, stride = int(self.start), int(self.stride)
         return tuple(labels.get(start + stride * n) for n in range(int(self.count)))
+
+
+class _Span(NamedTuple):
+    """Bytes of a record, and the releases in which they mean this."""
+
+    name: str
+    start: int
+    end: int
+    since: str
+    until: str
+
+    @property
+    def first(self) -> Release:
+        return parse_release(self.since)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,16 +199,26 @@ class Layout:
     def absent(self, release: str) -> frozenset[str]:
         """Names of the fields and groups whose bytes meant something else in a release.
 
+        Bytes that came with a later release are none of these: the length of a record says which
+        of them it has.
+
         Raises:
             LayoutError: the release is not made of numbers and points.
         """
         if not release:
             return frozenset()
-        now = release_key(release)
+        now = parse_release(release)
         rows: list[Field | Group] = [*self.columns, *self.groups]
-        ended = {r.name for r in rows if r.until and release_key(r.until) < now}
-        later = {r.name for r in rows if r.since and now < release_key(r.since)}
-        return frozenset(ended | (later & self.replacing))
+        ended = {r.name for r in rows if r.until and now.is_behind(parse_release(r.until))}
+        later = {r.name for r in rows if r.since and now.is_before(parse_release(r.since))}
+        inside = {s.name for s in self._spans if s.start < s.end <= self._reach(now)}
+        return frozenset(ended | (later & (self.replacing | inside)))
+
+    def _reach(self, now: Release) -> int:
+        """Bytes that a release has for certain: what came later inside them was reserved there."""
+        lengths = [n for r, n in self.lengths if release_key(r) <= now.key]
+        ends = [s.end for s in self._spans if not s.since or not now.is_before(s.first)]
+        return max([*lengths, *ends], default=0)
 
     @functools.cached_property
     def replacing(self) -> frozenset[str]:
@@ -200,17 +227,25 @@ class Layout:
         Where entries begin at a place that the record tells, they stood there before what came
         later.
         """
-        spans = [(f.name, f.offset, f.end, f.until) for f in self.columns]
-        spans += [(g.name, int(g.start), g.fixed_end, g.until) for g in self.groups if g.fixed_end]
-        old = [(start, end) for _, start, end, until in spans if until]
+        old = [s for s in self._spans if s.until]
         newer = {
-            name
-            for name, start, end, until in spans
-            if not until and any(start < b and a < end for a, b in old)
+            s.name
+            for s in self._spans
+            if any(
+                s.start < o.end and o.start < s.end and ends_before(o.until, s.since) for o in old
+            )
         }
         if any(isinstance(group.start, str) for group in self.groups):
             newer |= {field.name for field in self.columns if field.since}
         return frozenset(newer)
+
+    @functools.cached_property
+    def _spans(self) -> tuple[_Span, ...]:
+        """Fields, reserved bytes, and the groups whose place is known."""
+        fields = [_Span(f.name, f.offset, f.end, f.since, f.until) for f in self.fields]
+        placed = [g for g in self.groups if g.fixed_end]
+        groups = [_Span(g.name, int(g.start), g.fixed_end, g.since, g.until) for g in placed]
+        return (*fields, *groups)
 
     def length_at(self, release: str) -> int:
         """Bytes that a release writes: the published length nearest above or at it, else below.
@@ -249,16 +284,3 @@ class Layout:
         for group in self.groups:
             yield from group.entry.tables()
 
-
-def release_key(release: str) -> tuple[int, ...]:
-    """A release as numbers, for comparison: "4.3.0" is (4, 3, 0).
-
-    Raises:
-        LayoutError: it is not made of numbers and points.
-    """
-    try:
-        return tuple(int(part) for part in release.split("."))
-    except ValueError:
-        raise LayoutError(
-            "a release is not written as numbers and points", expected="4.3.0", found=release
-        ) from None

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from .errors import LayoutError
 from .field import HEADER_LENGTH, NUMBERS, REST, WIDTHS, Field, Provenance, Role, Type
-from .layout import Condition, Group, Kind, Layout, release_key
+from .layout import Condition, Group, Kind, Layout
+from .release import check_bound, ends_before, release_key
 
 Row = dict[str, str]
 Word = TypeVar("Word", Type, Role, Kind, Provenance)
@@ -200,6 +201,8 @@ def _within(part: Field, whole: Row) -> bool:
 def _field(name: str, row: Row) -> Field:
     place = f"{name}.{row['name']}"
     kind = _word(Type, row["type"], place)
+    for column in ("since", "until"):
+        check_bound(row[column], column, place)
     if kind is not Type.RESERVED and not row["role"]:
         raise LayoutError(f"{place} has no role", expected=", ".join(Role))
     if kind in NUMBERS and row["length"] not in map(str, WIDTHS):
@@ -226,6 +229,8 @@ def _groups(parent: str, rows: list[Row], sources: Sources) -> tuple[Group, ...]
 
 def _group(parent: str, row: Row, rows: list[Row], sources: Sources) -> Group:
     name = f"{parent}_{row['name']}"
+    for column in ("since", "until"):
+        check_bound(row[column], column, name)
     labels = tuple(_field(name, label) for label in rows if label["of"] == row["name"])
     entry = _entry(name, parent, row, sources, labelled=bool(labels))
     group = Group(
@@ -342,11 +347,7 @@ def _check_overlaps(name: str, fields: list[Field], base: int) -> None:
 
 def _together(field: Field, other: Field) -> bool:
     """Whether some release has both fields."""
-    return not (_ends_before(field, other) or _ends_before(other, field))
-
-
-def _ends_before(field: Field, other: Field) -> bool:
-    return bool(field.until and other.since) and release_key(field.until) < release_key(other.since)
+    return not (ends_before(field.until, other.since) or ends_before(other.until, field.since))
 
 
 def _check_operands(layout: Layout) -> None:

@@ -36,17 +36,15 @@ def struct(layout: Layout, release: str = "") -> c.Construct:
     if layout.parent:
         raise TypeError(f"{layout.name} describes entries; parse its record {layout.parent}")
     header = [f.name / c.Pointer(f.offset, _wire(f, lambda _: HEADER_LENGTH)) for f in HEADER]
-    gone = layout.absent(release)
-    return c.Struct(*header, *_body(layout, lambda this: this.mrhdrlen, lambda _: 0, gone))
+    return c.Struct(*header, *_body(layout, lambda this: this.mrhdrlen, lambda _: 0, release))
 
 
-def _body(
-    layout: Layout, length: Number, base: Number, gone: frozenset[str] = frozenset()
-) -> list[c.Construct]:
+def _body(layout: Layout, length: Number, base: Number, release: str) -> list[c.Construct]:
     """The members of a layout whose `length` bytes start at `base` of the stream.
 
-    `gone`: names that the release does not have; they are None, as if the record were too short.
+    What the release does not have is None, as if the record were too short.
     """
+    gone = layout.absent(release)
 
     def member(field: Field) -> c.Construct:
         wire = c.Padding(field.length) if field.type is Type.RESERVED else _wire(field, length)
@@ -57,14 +55,14 @@ def _body(
     members = [member(f) for f in layout.fields]
     members += [_witness(layout, g.when, length, base) for g in layout.groups if g.when]
     groups = tuple(g for g in layout.groups if g.name not in gone)
-    members += [g.name / _entries(g, length, base) for g in groups]
+    members += [g.name / _entries(g, length, base, release) for g in groups]
     members += [g.name / c.Computed(lambda _: []) for g in layout.groups if g not in groups]
     return [*members, "tail" / _tail(layout, groups, length, base)]
 
 
-def _entries(group: Group, length: Number, base: Number) -> c.Construct:
+def _entries(group: Group, length: Number, base: Number, release: str) -> c.Construct:
     start, stride = _operand(group.start), _stride(group, length)
-    body = _body(group.entry, lambda this: stride(this._), lambda this: this._base)
+    body = _body(group.entry, lambda this: stride(this._), lambda this: this._base, release)
     return c.Array(
         lambda this: entry_count(group, this, length(this)),
         c.Pointer(

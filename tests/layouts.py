@@ -94,8 +94,17 @@ INVENTED = tuple(
                          20,2,,unsigned,newer,,gauge,count,5.2.0,
                          22,2,,unsigned,newest,,gauge,count,5.3.0,
                          24,4,,unsigned,always,,gauge,count,,
-                         28,2,3,group,gone,,,,,4.4.0""",
+                         28,2,3,group,gone,,,,,4.4.0
+                         34,2,2,group,pair,,,,,""",
             xreplaced_gone="0,2,,unsigned,value,,gauge,count,,",
+            xreplaced_pair="""0,2,,unsigned,former,,gauge,count,,5.1.0
+                              0,1,,unsigned,left,,gauge,count,5.2.0,
+                              1,1,,unsigned,right,,gauge,count,5.2.0,""",
+            xservice="""20,4,,unsigned,first,,gauge,count,,7.3.0-callevel.5.9
+                        20,4,,signed,second,,gauge,count,7.3.0+callevel.5,7.3.0-callevel.9
+                        20,2,,unsigned,third,,gauge,count,7.3.0+callevel.9,
+                        24,4,,unsigned,always,,gauge,count,,
+                        26,2,,unsigned,half,always,gauge,count,7.2.0,""",
         )
     )
 )

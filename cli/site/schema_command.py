@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...schemas.errors import CpmonError
-from ..options import RELEASE, format_option, output_option, output_options, use_layouts
+from ..options import LEVEL, RELEASE, format_option, output_option, output_options, use_layouts
 from ..output import deliver, rows_as, write_file
 from .schema_import_command import command as import_command
 
@@ -133,7 +133,7 @@ def export(archive: Path, folder: Path) -> None:
 @command.command("show", short_help="The layout of a record, or one field of it.")
 @click.argument("name", metavar="RECORD[.FIELD]")
 @click.option(
-    "--release", type=RELEASE, default="", metavar="V.R.M", help="As this release writes it."
+    "--release", type=LEVEL, default="", metavar="V.R.M", help="As this release writes it."
 )
 @store_of_layouts
 @output_options

@@ -46,8 +46,9 @@ def decode(layout: Layout, window: U8, starts: I64, lengths: I64, release: str =
         window: bytes of the dump.
         starts: (records,) where each record starts in the window.
         lengths: (records,) bytes of each; the window holds all of them.
-        release: CP level that wrote them, "4.3.0"; fields it does not have become NULL. Empty if
-            not known: then the bytes of a replaced field are read in each of its meanings.
+        release: CP level that wrote them, "4.3.0" or "7.3.0+callevel.5"; fields it does not have
+            become NULL. Empty if not known: then the bytes of a replaced field are read in each of
+            its meanings.
     """
     if len(lengths) == 0 or lengths.min() == lengths.max():
         length = int(lengths[0]) if len(lengths) else layout.length
@@ -149,7 +150,7 @@ def _decode_equal(layout: Layout, window: U8, starts: I64, length: int, release:
     for group in layout.groups:
         mask = _have_group(layout, group, how, window, starts, length)
         located = _locate(group, numbers, mask, length)
-        entries.append(_decode_entries(group, window, starts, located))
+        entries.append(_decode_entries(group, window, starts, located, release))
         np.maximum(ends, located.end, out=ends)
     tails = _tails(window, starts, ends, length)
     return Decoded(layout, columns, tails, tuple(entries), impossible)
@@ -258,12 +259,14 @@ def _locate(
     return _Located(start, stride, np.clip(np.where(usable, claimed, 0), 0, room.clip(0)), claimed)
 
 
-def _decode_entries(group: Group, window: U8, starts: I64, located: _Located) -> Entries:
+def _decode_entries(
+    group: Group, window: U8, starts: I64, located: _Located, release: str
+) -> Entries:
     record = np.repeat(np.arange(len(starts)), located.count)
     before = np.cumsum(located.count) - located.count
     position = np.arange(len(record)) - before[record]
     at = starts[record] + located.start[record] + located.stride[record] * position
-    decoded = decode(group.entry, window, at, located.stride[record])
+    decoded = decode(group.entry, window, at, located.stride[record], release)
     claims = isinstance(group.count, str)
     cut = np.flatnonzero(claims & (located.count < located.claimed))
     return Entries(decoded, record, position, cut)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...schemas.registry import layout
+from ...schemas.release import base_release, with_bits
 from ..codec import I64, U64, tod_to_unix_us
 from ..container.windows import Window
 from .columns import decode
@@ -18,6 +19,8 @@ from .decoded import Decoded
 
 SYSTEM = ("mtrsys", "systmid")
 LEVEL = ("mtrsys", "hcpcpeid")
+SERVICE = "callevel"
+"""Bits of MTRSYS that tell service; known where the site has imported its page."""
 IPL = ("mtrsys", "systodst")
 INTERVAL = ("mtrspr", "interval")
 
@@ -28,16 +31,21 @@ UNKNOWN = "UNKNOWN"
 class Configuration:
     """The configuration so far; `system` is the first name read, the others the latest values.
 
-    `release` is the CP level as "4.3.0", or empty. `nominal_at_ends`: length of each interval that
-    ended in the last window.
+    `level` is the CP level as "4.3.0", or "7.3.0+callevel.5" where bits tell service, or empty.
+    `nominal_at_ends`: length of each interval that ended in the last window.
     """
 
     system: str = ""
-    release: str = ""
+    level: str = ""
     ipl_us: int | None = None
     nominal_s: int | None = None
     nominal_at_ends: list[int | None] = field(default_factory=list)
     _latest: dict[str, tuple[I64, list[int | None]]] = field(default_factory=dict)
+
+    @property
+    def release(self) -> str:
+        """The CP level without its bits."""
+        return base_release(self.level)
 
     def take(self, decoded: Decoded, records: I64) -> None:
         """Store the values of configuration records; `records`: their numbers in the window."""
@@ -45,8 +53,7 @@ class Configuration:
         if name == SYSTEM[0]:
             names = [n for n in decoded.columns[SYSTEM[1]].to_pylist() if n]
             self.system = self.system or (names[0] if names else "")
-            levels = [release_of(n) for n in decoded.columns[LEVEL[1]].to_pylist()]
-            self.release = next((r for r in reversed(levels) if r), self.release)
+            self.level = next((level for level in reversed(_levels(decoded)) if level), self.level)
             column = decoded.columns[IPL[1]]
             clock: U64 = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
             valid = column.is_valid().to_pylist()
@@ -83,6 +90,21 @@ def decode_records(window: Window, name: str) -> tuple[Decoded, I64] | None:
         return None
     starts, lengths = index.start[numbers], index.length[numbers]
     return decode(record, window.data, starts, lengths), numbers
+
+
+def _levels(decoded: Decoded) -> list[str]:
+    """The level that each MTRSYS record names, with its bits where the layout has them."""
+    releases = [release_of(level) for level in decoded.columns[LEVEL[1]].to_pylist()]
+    if SERVICE not in decoded.columns:
+        return releases
+    width = decoded.layout.field(SERVICE).length
+    bits = decoded.columns[SERVICE].to_pylist()
+    return [
+        release
+        if not release or value is None
+        else with_bits(release, value if isinstance(value, bytes) else value.to_bytes(width, "big"))
+        for release, value in zip(releases, bits, strict=True)
+    ]
 
 
 def release_of(level: str | None) -> str:

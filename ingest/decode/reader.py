@@ -11,6 +11,7 @@ from ...schemas.arrow import CODE, ENTRY, QUARANTINE, RAW, arrow_schema
 from ...schemas.layout import Group, Kind, Layout
 from ...schemas.registry import by_record
 from ..codec import I64
+from ..container.frames import SYSTEM
 from ..container.monwrite import Framer
 from ..container.source import Source
 from ..container.windows import Window
@@ -128,24 +129,25 @@ class Reader:
     def _configured(self, layout: Layout, records: Records, numbers: I64) -> Tables:
         """The tables of configuration records; `numbers`: of the records in their window.
 
-        Where they name another release, what was kept back is decoded by the one before.
+        Where they name another level, what was kept back is decoded by the one before, and they
+        themselves by their own.
         """
         decoded = self._columns(layout, records)
-        release = self.configuration.release
+        before = self.configuration.level
         self.configuration.take(decoded, numbers)
-        tables = self._landed(decoded, records.stamps)
-        if self.release or release in ("", self.configuration.release):
-            return tables
-        named, self.configuration.release = self.configuration.release, release
-        tables += self.rest()
-        self.configuration.release = named
-        return tables
+        named = self.configuration.level
+        if self.release or before == named:
+            return self._landed(decoded, records.stamps)
+        self.configuration.level = before
+        tables = self.rest() if before else []
+        self.configuration.level = named
+        return tables + self._landed(self._columns(layout, records), records.stamps)
 
     def _decode(self, layout: Layout, records: Records) -> Tables:
         return self._landed(self._columns(layout, records), records.stamps)
 
     def _columns(self, layout: Layout, records: Records) -> Decoded:
-        release = self.release or self.configuration.release
+        release = self.release or self.configuration.level
         return decode(layout, records.data, records.starts, records.lengths, release)
 
     def _landed(self, decoded: Decoded, stamps: Stamps) -> Tables:
@@ -211,10 +213,10 @@ class Reader:
             self.last_us = int(stamps.tod_us[-1])
 
 
-def _configuration_first(kind: tuple[tuple[int, int], I64]) -> bool:
+def _configuration_first(kind: tuple[tuple[int, int], I64]) -> tuple[bool, bool]:
     """Sorts what names the release before what is read by it."""
     layout = by_record().get(kind[0])
-    return layout is None or layout.kind is not Kind.CONFIG
+    return kind[0] != SYSTEM, layout is None or layout.kind is not Kind.CONFIG
 
 
 def _codes(group: Group, entries: Entries) -> pa.DictionaryArray:

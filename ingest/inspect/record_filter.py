@@ -116,7 +116,7 @@ def select_records(
     for window in windows(source, Framer(Findings())):
         if (system := decode_records(window, SYSTEM[0])) is not None:
             configuration.take(*system)
-        written_by = release or configuration.release
+        written_by = release or configuration.level
         chosen = _chosen(window, query, kinds, written_by)
         taken, skip = chosen[skip:], max(skip - len(chosen), 0)
         for number in taken.tolist():

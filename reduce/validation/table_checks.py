@@ -12,6 +12,7 @@ from ...schemas.arrow import owner_keys, row_keys
 from ...schemas.field import Field, Role, Type
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import record_of
+from ...schemas.release import release_key
 from ...store.views.views import name, text
 from .rule import Scope
 
@@ -175,7 +176,7 @@ def _known(field: Field) -> str:
     if not field.since:
         return name(field.name)
     release = "CAST(string_split(nullif(release, ''), '.') AS INTEGER[])"
-    since = [int(part) for part in field.since.split(".")]
+    since = list(release_key(field.since))
     older = f"SELECT dump FROM meta.dump WHERE {release} < {since}"
     return f"CASE WHEN dump NOT IN ({older}) THEN {name(field.name)} END"
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from ..field import REST, WIDTHS, Role, Type
 from ..loader import COLUMNS, Row
+from ..unplaced import all_unplaced
 from .items import BitItem, Item
 
 FITTING: Mapping[str, frozenset[str]] = {
@@ -30,6 +31,10 @@ MOST = 0.75
 """The share of layouts that must agree on a field for another record to follow them."""
 
 
+TIME_SETS = re.compile("_(mt1|pro)$")
+"""Ends of the names of the second and third set of processor times, each like the first."""
+
+
 class Habits:
     """What fields of the same name and length are in the layouts known so far."""
 
@@ -44,11 +49,11 @@ class Habits:
 
         `keys`: whether a key may follow from other records'.
         """
-        found = Counter(
-            (row["type"], row["role"], row["unit"])
-            for row in self._rows[item.name, str(item.length)]
-            if row["type"] in FITTING.get(item.row.word, ()) and row["type"] != Type.RESERVED
-        )
+        name, length = TIME_SETS.sub("", item.name), str(item.length)
+        known = [(r["type"], r["role"], r["unit"]) for r in self._rows[name, length]]
+        known = known or [(r.type, r.role, r.unit) for r in all_unplaced() if r.name == item.name]
+        fitting = FITTING.get(item.row.word, frozenset()) - {Type.RESERVED}
+        found = Counter(row for row in known if row[0] in fitting)
         if not found:
             return None
         (first, times), *_ = found.most_common(1)

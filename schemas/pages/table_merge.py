@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..field import REST, Provenance, Type
 from ..loader import Row
+from ..release import ends_before
 from .bit_merge import BitMerge
 from .file_merge import FileMerge, ReleaseContext, marked
 from .items import Item, Items
@@ -114,6 +115,7 @@ class TableMerge(FileMerge):
         self._describe(slot, leaf)
         for spanned in {id(r): r for r in (row, slot.whole)}.values():
             self.widen(spanned)
+            self._free(spanned)
         if leaf.part.bits:
             group = slot.group
             rows = self.rows if group is None else self.files[entry_file(self.name, group)]
@@ -171,14 +173,11 @@ class TableMerge(FileMerge):
         rows, files, doubts = rows_of(self.name, item, self.habits)
         span = {"since": self.context.since(item.end), "until": ""}
         if item.end <= self.end and not item.of:
-            span["since"] = self.context.now
-            gone = ""
+            now = self.context.now
+            span["since"], reserved = now, {"until": self.context.before(now)}
             if self.context.is_older:
-                span, gone = (
-                    {"since": "", "until": self.context.now},
-                    self.context.after(self.context.now),
-                )
-            self._cut(item.offset, item.end, keep_since=gone)
+                span, reserved = {"since": "", "until": now}, {"since": self.context.after(now)}
+            self._cut(item.offset, item.end, reserved)
         for row in rows:
             insert(self.rows, marked(row | span))
         for file, entry in files.items():
@@ -210,23 +209,35 @@ class TableMerge(FileMerge):
             if item.name:
                 self.merged.added.append(f"{self.name}.{item.name}")
 
-    def _cut(self, start: int, end: int, *, keep_since: str) -> None:
-        """Take bytes out of the reserved rows; `keep_since` leaves them reserved from then on."""
+    def _cut(self, start: int, end: int, span: dict[str, str]) -> None:
+        """Take bytes out of the reserved rows, which have them in the releases of `span` only."""
         for row in [r for r in self.rows if r["type"] == Type.RESERVED]:
             first, last = int(row["offset"]), int(row["offset"]) + int(row["length"])
-            if last <= start or end <= first:
+            if last <= start or end <= first or not self._is_current(row):
                 continue
             at = self.rows.index(row)
             pieces = [
-                (first, start, ""),
-                (max(first, start), min(last, end), keep_since),
-                (end, last, ""),
+                (first, start, row),
+                (max(first, start), min(last, end), row | span),
+                (end, last, row),
             ]
             self.rows[at : at + 1] = [
-                row | {"offset": str(a), "length": str(b - a), "since": since or row["since"]}
-                for a, b, since in pieces
-                if a < b and (since or not (a >= start and b <= end))
+                piece | {"offset": str(a), "length": str(b - a)} for a, b, piece in pieces if a < b
             ]
+
+    def _is_current(self, row: Row) -> bool:
+        """Whether the page's release has a row."""
+        now, since, until = self.context.now, row["since"], row["until"]
+        return not (ends_before(until, now) or ends_before(now, since))
+
+    def _free(self, row: Row) -> None:
+        """End reserved bytes before a field that stands in them, since an earlier release now."""
+        place = extent(row)
+        for reserved in self.rows:
+            over = extent(reserved) if reserved["type"] == Type.RESERVED else None
+            if place and over and over[0] < place[1] and place[0] < over[1]:
+                if reserved["until"] and not ends_before(reserved["until"], row["since"]):
+                    reserved["until"] = self.context.before(row["since"])
 
     def _append_reserved(self, items: Items) -> None:
         """Reserved bytes behind the end known before."""
@@ -248,6 +259,8 @@ class TableMerge(FileMerge):
         if is_free and self.context.is_older and not slot.whole["since"]:
             self.narrow(slot.whole)
             return
+        if slot.is_conditional:
+            return  # the service of the system that the page is of decides
         said = over[0].row if over else items.head
         if is_free and any(_names(item.row.meaning, slot.name) for item in over):
             slot.whole["until"] = self.context.before(self.context.now)

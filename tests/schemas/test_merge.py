@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpmon.schemas.loader import COLUMNS, Row, Sources
+from cpmon.schemas.loader import COLUMNS, Row, Sources, build
 from cpmon.schemas.pages.changes import after, check
 from cpmon.schemas.pages.merge import merge
 from cpmon.schemas.pages.merge_result import MergeResult
@@ -156,9 +156,40 @@ def test_reserved_bytes_that_get_a_name_are_cut_out_of_the_reserved_row():
     page.lines[-3].length = 2
     page.lines.insert(-1, Line(52, "Unsigned", 4, "*"))
     found = merged(page, known())
-    tail = [(r["offset"], r["length"], r["name"], r["since"]) for r in found.files["xmplrc"][-3:]]
-    assert tail == [("48", "2", "*", ""), ("50", "2", "later", "5.4.0"), ("52", "4", "*", "")]
+    places = ("offset", "length", "name", "since", "until")
+    assert [tuple(r[at] for at in places) for r in found.files["xmplrc"][-4:]] == [
+        ("48", "2", "*", "", ""),
+        ("50", "2", "later", "5.4.0", ""),
+        ("50", "2", "*", "", "5.3.0"),
+        ("52", "4", "*", "", ""),
+    ]
     check(found, known())
+    # A record of 5.3.0 is long enough and has no value there; a page of 5.1.0 may know better.
+    (layout,) = build(after(found, known()))
+    assert layout.absent("5.3.0") == {"later"} and not layout.absent("7.3.0")
+    layouts = after(found, known())
+    page.release = "5.1.0"
+    layouts.lengths.append({"dsect": "xmplrc", "release": "5.0.0", "length": "56"})
+    found = merged(page, layouts)
+    assert [(r["since"], r["until"]) for r in found.files["xmplrc"][-3:-1]] == [
+        ("5.1.0", ""),
+        ("", "5.0.0"),
+    ]
+    check(found, layouts)
+
+
+def test_a_page_leaves_readings_that_bits_of_callevel_tell_apart():
+    text = LAYOUT.replace("24,4,,unsigned,many,,counter,count,,", """
+        24,4,,unsigned,many,,counter,count,,7.3.0-callevel.5
+        24,4,,unsigned,most,,gauge,count,7.3.0+callevel.5,""")
+    layouts = sources(xmplrc=text, xmplrc_slot=SLOT)
+    page = draft(known(), "xmplrc", "7.3.0")
+    found = merged(page, layouts)
+    assert not found.contradictions
+    assert row(found, "many")["until"] == "7.3.0-callevel.5"
+    assert row(found, "most")["since"] == "7.3.0+callevel.5"
+    page.line("many").name = "XMPLRC_FEWER"
+    assert problems(merged(page, layouts)) == ["offset 24 is fewer"]
 
 
 def test_an_older_page_that_names_reserved_bytes_ends_the_field():

@@ -113,7 +113,7 @@ def test_columns_equal_construct_on_random_records(layout: Layout, examples: int
     tried(examples, equal, seed=SEED)
 
 
-@pytest.mark.parametrize("release", ["4.4.0", "5.1.0", "5.2.0", "5.3.0"])
+@pytest.mark.parametrize("release", ["4.4.0", "5.1.0", "5.2.0", "5.3.0", "7.3.0+callevel.5"])
 @pytest.mark.parametrize("layout", [x for x in ALL if x.replacing or x.absent("7.5.0")], ids=str)
 def test_columns_equal_construct_as_of_a_release(layout: Layout, release: str):
     check(layout, [layout.length] * 5, seed=1, release=release)
@@ -131,6 +131,25 @@ def test_a_release_decides_what_the_bytes_of_a_replaced_field_are():
     assert known("5.2.0") == {"newer", "always"}
     assert known("5.3.0") == {"newer", "newest", "always"}
     assert known("") == {"old", "newer", "newest", "always"}
+
+
+def test_bits_of_callevel_decide_within_a_release_and_not_before_or_behind_it():
+    layout = next(x for x in INVENTED if x.name == "xservice")
+    data, records = encode(layout, [layout.length], seed=1)
+    readings = {
+        "7.1.0": {"first"},
+        "7.2.0+callevel.5": {"first", "half"},
+        "7.3.0+callevel": {"first", "half"},
+        "7.3.0+callevel.4.6": {"first", "half"},
+        "7.3.0+callevel.5": {"second", "half"},
+        "7.3.0+callevel.5.9": {"third", "half"},
+        "7.4.0+callevel": {"third", "half"},
+        "7.3.0": {"first", "second", "third", "half"},
+    }
+    for level, expected in readings.items():
+        (row,) = rows(columns_of(layout, data, records, level))
+        known = {name for name, value in row.items() if value is not None}
+        assert known == expected | {"always"}, level
 
 
 @pytest.mark.parametrize("layout", ALL, ids=str)
