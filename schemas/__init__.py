@@ -2,8 +2,9 @@
 
 from .errors import BusyError, CpmonError, DumpError, LayoutError, StoreError
 from .field import HEADER, HEADER_LENGTH, Field, Provenance, Role, Type
-from .layout import Group, Kind, Layout, release_key
+from .layout import Group, Kind, Layout
 from .registry import by_record, fingerprint, layout, layouts, record_names, tables
+from .release import release_key
 
 __all__ = [
     "HEADER",

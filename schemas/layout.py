@@ -15,8 +15,7 @@ import numpy as np
 
 from .errors import LayoutError
 from .field import HEADER, HEADER_LENGTH, Field, Provenance, Role, Type
-from .release import Release, ends_before, parse_release
-from .release import release_key as release_key
+from .release import Release, ends_before, parse_release, release_key
 
 
 class Kind(StrEnum):
@@ -283,4 +282,3 @@ class Layout:
         yield self
         for group in self.groups:
             yield from group.entry.tables()
-

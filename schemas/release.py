@@ -98,9 +98,7 @@ def check_bound(text: str, column: str, place: str) -> None:
     sign = {"since": "+", "until": "-"}[column]
     found = _FORM.fullmatch(text)
     if text and (not found or (found[2] and (found[2] != sign or not found[3]))):
-        raise LayoutError(
-            f"{place}: `{column}` is no release", expected=_WORDS[column], found=text
-        )
+        raise LayoutError(f"{place}: `{column}` is no release", expected=_WORDS[column], found=text)
 
 
 def _bits(text: str) -> frozenset[int]:

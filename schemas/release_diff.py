@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .field import Field
-from .layout import Layout, release_key
+from .layout import Layout
+from .release import release_key
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,14 @@ import html
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from cpmon.schemas.layout import release_key
 from cpmon.schemas.loader import Row, Sources
+from cpmon.schemas.pages.collection import PageFile
+from cpmon.schemas.pages.page_import import PageImport
+from cpmon.schemas.registry import reload, use
+from cpmon.schemas.release import release_key
+from cpmon.schemas.site import shipped
 
 WORDS = {
     "unsigned": "Unsigned",
@@ -294,3 +299,27 @@ def _array(group: Row, inside: list[Line], upper: str) -> Iterator[Line]:
         for line in inside:
             line.offset += start
             yield line
+
+
+def import_pages(folder: Path, *pages: Draft) -> None:
+    """Imports pages into a folder of layouts, as `cpmon schema import` does, and uses it."""
+    imported = PageImport(folder)
+    for page in pages:
+        found = imported.add(PageFile(page.dsect, page.aligned().encode()))
+        assert not found.outcome.is_refused, found.problem or found.merged
+    for change in imported.changes():
+        change.path.parent.mkdir(parents=True, exist_ok=True)
+        change.path.write_text(change.after, encoding="utf-8")
+    use(folder)
+    reload()
+
+
+def grown(dsect: str, release: str, *lines: Line) -> Draft:
+    """The page of a shipped record of a later release, with fields behind its end."""
+    page = draft(shipped(), dsect, release)
+    for line in lines:
+        line.name = line.name if line.name == "*" else f"{page.dsect}_{line.name}"
+        page.lines.insert(-1, line)
+        end = line.offset + line.length * _count(line)
+        page.lines[0].length = page.lines[-1].offset = max(end, page.lines[0].length)
+    return page

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import duckdb
 
-from ...schemas.layout import Layout, release_key
+from ...schemas.layout import Layout
 from ...schemas.registry import record_of, tables
+from ...schemas.release import release_key
 
 MULTITHREADING = "6.3.0"
 """The first release that can run two threads on a core."""

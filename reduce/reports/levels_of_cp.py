@@ -9,7 +9,7 @@ from datetime import datetime
 import duckdb
 import pyarrow as pa
 
-from ...schemas.layout import release_key
+from ...schemas.release import release_key
 from ..metrics.registry import metric_of
 from ..metrics.report_shape import Report, ReportColumn
 from ..reductions.reductions import reduction

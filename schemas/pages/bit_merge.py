@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..field import Provenance, Type
-from ..layout import release_key
 from ..loader import Row
+from ..release import release_key
 from .file_merge import FileMerge, marked
 from .items import Item
 from .page import BitRow

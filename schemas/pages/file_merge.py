@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..layout import release_key
 from ..loader import COLUMNS, Row
+from ..release import release_key
 from .merge_result import MergeResult
 from .page import BitRow, PageRow
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..field import REST, Provenance, Type
-from ..layout import release_key
 from ..loader import COLUMNS, RECORD_COLUMNS, Row, Sources
+from ..release import release_key
 from .file_merge import BASE, ReleaseContext
 from .items import Items, nest
 from .merge_result import MergeResult

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..field import REST, Type
-from ..layout import release_key
 from ..loader import Row
+from ..release import release_key
 from .items import Item
-
 
 BOUNDS = ("since", "until")
 

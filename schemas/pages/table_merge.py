@@ -232,12 +232,13 @@ class TableMerge(FileMerge):
 
     def _free(self, row: Row) -> None:
         """End reserved bytes before a field that stands in them, since an earlier release now."""
-        place = extent(row)
-        for reserved in self.rows:
-            over = extent(reserved) if reserved["type"] == Type.RESERVED else None
-            if place and over and over[0] < place[1] and place[0] < over[1]:
-                if reserved["until"] and not ends_before(reserved["until"], row["since"]):
-                    reserved["until"] = self.context.before(row["since"])
+        start, end = extent(row) or (0, 0)
+        ended = (r for r in self.rows if r["type"] == Type.RESERVED and r["until"])
+        for reserved in ended:
+            first, last = extent(reserved) or (0, 0)
+            is_over = first < end and start < last
+            if is_over and not ends_before(reserved["until"], row["since"]):
+                reserved["until"] = self.context.before(row["since"])
 
     def _append_reserved(self, items: Items) -> None:
         """Reserved bytes behind the end known before."""

@@ -179,9 +179,12 @@ def test_reserved_bytes_that_get_a_name_are_cut_out_of_the_reserved_row():
 
 
 def test_a_page_leaves_readings_that_bits_of_callevel_tell_apart():
-    text = LAYOUT.replace("24,4,,unsigned,many,,counter,count,,", """
+    text = LAYOUT.replace(
+        "24,4,,unsigned,many,,counter,count,,",
+        """
         24,4,,unsigned,many,,counter,count,,7.3.0-callevel.5
-        24,4,,unsigned,most,,gauge,count,7.3.0+callevel.5,""")
+        24,4,,unsigned,most,,gauge,count,7.3.0+callevel.5,""",
+    )
     layouts = sources(xmplrc=text, xmplrc_slot=SLOT)
     page = draft(known(), "xmplrc", "7.3.0")
     found = merged(page, layouts)
