@@ -42,6 +42,7 @@ META = tuple(
 )
 WINDOW = ("since", "until")
 COMMON = "system VARCHAR, dump VARCHAR, tod TIMESTAMP, tod_us BIGINT, interval_end TIMESTAMP"
+OFFSET = "record_offset BIGINT DEFAULT 0"
 WIDTHS = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER", 8: "UBIGINT"}
 
 
@@ -87,7 +88,7 @@ def _empty_catalogue() -> duckdb.DuckDBPyConnection:
         if found.parent:
             fields += ["entry INTEGER", "code VARCHAR"]
         seconds = ["seconds DOUBLE"] if schema == "interval" else []
-        statements.append(f"CREATE TABLE {name} ({', '.join([COMMON, *seconds, *fields])})")
+        statements.append(f"CREATE TABLE {name} ({', '.join([COMMON, OFFSET, *seconds, *fields])})")
     con.execute("; ".join(statements))
     con.execute("\n".join(reduction.sql for reduction in reductions()))
     return con

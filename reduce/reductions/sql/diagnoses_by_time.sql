@@ -1,6 +1,6 @@
--- DIAGNOSEs by code, one row per system, interval and code that the system has
--- ever used (D5R12). DIAGNOSE X'44' also has a fast path, on which CP does not
--- count it with the others: row '44 fast', from CP 5.2.0 on.
+-- DIAGNOSEs by code, one row per system, interval and code that the system had
+-- used by then (D5R12). DIAGNOSE X'44' also has a fast path, on which CP does
+-- not count it with the others: row '44 fast', from CP 5.2.0 on.
 CREATE OR REPLACE VIEW diagnoses_by_time AS
 WITH used AS (
   -- Most of the 193 codes are never used: without them there is little to do.
@@ -13,6 +13,7 @@ counted AS (
   SELECT d.system,
          d.dump,
          d.interval_end,
+         d.record_offset,
          d.pfxcpuad,
          d.entry,
          d.code,
@@ -25,29 +26,35 @@ counted AS (
 ),
 sampled AS (
   -- The record of a processor, and where the one before is: there are far fewer
-  -- of them than of counters.
+  -- of them than of counters. A record that a dump holds twice has two places.
   SELECT system,
          dump,
          interval_end,
+         record_offset,
          pfxcpuad,
          seconds,
          LAG(dump) OVER (
            PARTITION BY system, pfxcpuad
-           ORDER BY interval_end, dump
+           ORDER BY interval_end, dump, record_offset
          ) AS dump_before,
          LAG(interval_end) OVER (
            PARTITION BY system, pfxcpuad
-           ORDER BY interval_end, dump
-         ) AS end_before
+           ORDER BY interval_end, dump, record_offset
+         ) AS end_before,
+         LAG(record_offset) OVER (
+           PARTITION BY system, pfxcpuad
+           ORDER BY interval_end, dump, record_offset
+         ) AS offset_before
   FROM interval.prcdia
 ),
-grown AS (
+stepped AS (
   -- That the sample before is the one directly before, the record itself says;
   -- its counters have 32 bits.
   SELECT s.system,
          s.interval_end,
          d.code,
          s.seconds,
+         d.diagnoses AS counter,
          CASE WHEN s.seconds IS NULL THEN NULL
               WHEN d.diagnoses >= b.diagnoses THEN d.diagnoses - b.diagnoses
               ELSE d.diagnoses + 4294967296 - b.diagnoses
@@ -57,11 +64,13 @@ grown AS (
     ON d.system = s.system
     AND d.dump = s.dump
     AND d.interval_end = s.interval_end
+    AND d.record_offset = s.record_offset
     AND d.pfxcpuad = s.pfxcpuad
   LEFT JOIN counted AS b
     ON b.system = s.system
     AND b.dump = s.dump_before
     AND b.interval_end = s.end_before
+    AND b.record_offset = s.offset_before
     AND b.pfxcpuad = s.pfxcpuad
     AND b.entry = d.entry
 ),
@@ -71,8 +80,10 @@ coded AS (
          code,
          AVG(seconds) AS seconds,
          TRY_CAST(SUM(diagnoses) AS BIGINT) AS diagnoses
-  FROM grown
+  FROM stepped
   GROUP BY system, interval_end, code
+  -- Not those that it used later: what is known of a day stays the same.
+  HAVING MAX(counter) > 0
   UNION ALL
   SELECT p.system,
          p.interval_end,

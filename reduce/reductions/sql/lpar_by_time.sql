@@ -56,10 +56,14 @@ physical_clock AS (
   SELECT system,
          dump,
          interval_end,
+         record_offset,
          CASE WHEN seconds IS NOT NULL
               THEN CAST(lcutctod AS DOUBLE) / 4096e6 - LAG(
                 CAST(lcutctod AS DOUBLE) / 4096e6
-              ) OVER (PARTITION BY system ORDER BY interval_end, dump)
+              ) OVER (
+                PARTITION BY system
+                ORDER BY interval_end, dump, record_offset
+              )
          END AS seconds
   FROM interval.sytcum
   WHERE interval_end IS NOT NULL
@@ -99,6 +103,7 @@ every AS (
     ON c.system = m.system
     AND c.dump = m.dump
     AND c.interval_end = m.interval_end
+    AND c.record_offset = m.record_offset
   GROUP BY m.system, m.interval_end
 ),
 machine AS (
