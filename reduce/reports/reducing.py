@@ -36,9 +36,17 @@ from ...store.results.stamps import Basis, bases
 from ...store.results.units import Unit, units
 from ...store.runs.classes import take_classes
 from ...store.sandbox.sandbox import Limits
-from ..metrics.rollups import LEVELS, Rollup, hours_of, rollup_of
+from ...store.views.views import text
+from ..metrics.rollups import EVER, LEVELS, Rollup, hours_of, rollup_of
 from ..reductions.reductions import reduction, reductions
 from .rolling import roll_up
+
+SETTINGS, CARRIED = "system_config", "_carried_setting"
+"""What is kept of settings, and where the next days look for those that still hold."""
+_LAST_SETTINGS = """
+SELECT system, 1000 - place AS position, label, setting_value, holds_from AS valid_from
+FROM read_parquet({file}, union_by_name = true) WHERE {where}
+QUALIFY row_number() OVER (PARTITION BY label ORDER BY interval_end DESC, holds_from DESC) = 1"""
 
 
 @dataclass(slots=True)
@@ -108,8 +116,8 @@ class _Reducer:
         self.store, self.dumps, self.scratch = store, dumps, scratch
         self.stamps = stamped(dumps)
         self.shifts: list[Shift] = sorted(settings.shifts.values(), key=lambda shift: shift.name)
-        text = hours_of(self.shifts).encode()
-        self.hours = hashlib.blake2b(text, digest_size=4).hexdigest()
+        hours = hours_of(self.shifts).encode()
+        self.hours = hashlib.blake2b(hours, digest_size=4).hexdigest()
         self._limits = Limits(settings.memory_limit, settings.threads)
         self._whole: dict[str, Done] = {}
         self._described: set[str] = set()
@@ -173,6 +181,9 @@ class _Reducer:
             if (unit.system, day) in work.missing
         }
         self.database.restrict_to_unit(unit, [*by_day.values(), *map(_whole, whole)])
+        for work in works:
+            if work.basis.name == SETTINGS:
+                self._carry_settings(work, unit)
         # Roll-ups read finished files, so they are made while the next reduction is computed.
         executor = ThreadPoolExecutor(max_workers=1)
         try:
@@ -187,6 +198,23 @@ class _Reducer:
                 future.result()
         finally:
             executor.shutdown(cancel_futures=True)
+
+    def _carry_settings(self, work: _Work, unit: Unit) -> None:
+        """Let the settings at the end of the day before a unit still hold, since when they do."""
+        if unit.previous is None:
+            return
+        day = unit.system, unit.previous
+        file = piece_path(self.store, SETTINGS, INTERVAL, day, work.state.expected[day])
+        level = INTERVAL
+        if not file.exists():  # pruned
+            pieces = work.state.pieces.get(day, {})
+            level = next((level for level in pieces), "")
+            if not level:
+                return
+            file = pieces[level].path
+        where = "true" if level == INTERVAL else f"shift = '{EVER}'"
+        query = _LAST_SETTINGS.format(file=text(str(file)), where=where)
+        self.database.substitute(CARRIED, query)
 
     def _keep_day(self, work: _Work, day: Day, result: Result) -> tuple[Path, str]:
         """Publish the intervals of a day first: roll-ups without them were left by a prune."""
@@ -217,10 +245,10 @@ class _Reducer:
         self._described.add(rollup.reduction)
         file = docs_path(self.store, rollup.reduction)
         docs = {column.name: column.doc for column in reduction(rollup.reduction).columns}
-        text = json.dumps(rollup.docs(docs), indent=1)
-        if not file.exists() or file.read_text(encoding="utf-8") != text:
+        columns = json.dumps(rollup.docs(docs), indent=1)
+        if not file.exists() or file.read_text(encoding="utf-8") != columns:
             file.parent.mkdir(parents=True, exist_ok=True)
-            replace_durably(file, text)
+            replace_durably(file, columns)
 
     def _roll_up_again(self, work: _Work) -> None:
         """Where only roll-ups are missing, or are by other shifts, the intervals are kept."""

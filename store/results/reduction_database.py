@@ -132,6 +132,12 @@ class ReductionDatabase(QueryWriter):
         self._landed.restrict(samples, [dump.folder for dump in unit.dumps], folders)
         self._plan(results)
 
+    def substitute(self, relation: str, query: str) -> None:
+        """Let a reduction have the rows of a query, until others are restricted to."""
+        columns = ", ".join(name(column.name) for column in self._views[relation].columns)
+        self.execute(f"CREATE TEMP TABLE {name(relation)} AS SELECT {columns} FROM ({query})")
+        self._materialized.add(relation)
+
     def restrict_to_runs(self, results: Iterable[Result]) -> None:
         """Let reductions see the samples of runs, and all that is no sample."""
         self._landed.materialize_intervals(None)

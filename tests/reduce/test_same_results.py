@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -41,14 +42,12 @@ def results(store: Store, *, live: bool) -> Results:
 
 
 def doubled(data: bytes) -> bytes:
-    """A dump with every frame of samples twice, but for the last of a set: an interval ends there."""
+    """A dump with every frame of samples twice, but for the last of a set, which ends it."""
     whole = np.frombuffer(data, np.uint8).reshape(-1, FRAME)[:-1]
     places = [*np.flatnonzero(are_controls(whole)), len(whole)]
     parts = []
-    for place, following in zip(places, places[1:], strict=False):
-        entries = np.frombuffer(
-            whole[place, 40:52].tobytes() + whole[place, 52:64].tobytes(), ">u4"
-        )
+    for place, following in itertools.pairwise(places):
+        entries = np.frombuffer(whole[place, 40:64].tobytes(), ">u4")
         first, last = entries[4:6] if entries[4] else entries[1:3]
         count = int(last - first + 1) // FRAME
         body = [frame.tobytes() for frame in whole[place + 1 : following]]

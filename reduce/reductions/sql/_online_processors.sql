@@ -26,15 +26,15 @@ SELECT system,
        valid_from,
        -- Processors of every type.
        processors,
-       -- Central processors. NULL if the system never had one.
+       -- Central processors. NULL until the system has one.
        CASE WHEN MAX(cp) OVER w > 0 THEN cp END AS cp,
-       -- zAAPs. NULL if the system never had one.
+       -- zAAPs. NULL until the system has one.
        CASE WHEN MAX(zaap) OVER w > 0 THEN zaap END AS zaap,
-       -- IFLs. NULL if the system never had one.
+       -- IFLs. NULL until the system has one.
        CASE WHEN MAX(ifl) OVER w > 0 THEN ifl END AS ifl,
-       -- ICFs. NULL if the system never had one.
+       -- ICFs. NULL until the system has one.
        CASE WHEN MAX(icf) OVER w > 0 THEN icf END AS icf,
-       -- zIIPs. NULL if the system never had one.
+       -- zIIPs. NULL until the system has one.
        CASE WHEN MAX(ziip) OVER w > 0 THEN ziip END AS ziip
 FROM counted
-WINDOW w AS (PARTITION BY system);
+WINDOW w AS (PARTITION BY system ORDER BY valid_from);

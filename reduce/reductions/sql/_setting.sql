@@ -2,7 +2,14 @@
 -- which it has another value. A row is in force from valid_from until
 -- valid_until.
 CREATE OR REPLACE VIEW _setting AS
-WITH stepped AS (
+WITH every AS (
+  SELECT system, position, label, setting_value, valid_from
+  FROM _setting_value
+  UNION
+  SELECT system, position, label, setting_value, valid_from
+  FROM _carried_setting
+),
+stepped AS (
   SELECT system,
          position,
          label,
@@ -10,8 +17,11 @@ WITH stepped AS (
          valid_from,
          ROW_NUMBER() OVER w AS place,
          LAG(setting_value) OVER w AS before
-  FROM _setting_value
-  WINDOW w AS (PARTITION BY system, position ORDER BY valid_from)
+  FROM every
+  WINDOW w AS (
+    PARTITION BY system, position
+    ORDER BY valid_from, setting_value
+  )
 ),
 changed AS (
   SELECT system, position, label, setting_value, valid_from
@@ -32,6 +42,6 @@ SELECT system,
        valid_from,
        -- Time of the next value, UTC; NULL while none has followed.
        LEAD(valid_from) OVER (
-         PARTITION BY system, position ORDER BY valid_from
+         PARTITION BY system, position ORDER BY valid_from, setting_value
        ) AS valid_until
 FROM changed;
