@@ -47,6 +47,12 @@ class Code(Enum):
         "Frames that no control record describes, and that do not start with a record.",
         "Look for a transfer that stopped and went on, or for other data in the file.",
     )
+    MOSTLY_LOST = (
+        Severity.DATA_LOSS,
+        "More than half of the dump could not be understood. `cpmon ingest` refuses it.",
+        "Transfer the dump again in binary; `cpmon ingest --accept-damage` lands what is good of "
+        "this one.",
+    )
     FRAME_EMPTY = (
         Severity.WARNING,
         "Frames that a control record describes are all zeros: the records that stood there are "

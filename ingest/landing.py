@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..schemas.errors import BusyError, CpmonError
+from ..schemas.errors import BusyError, CpmonError, DumpError
 from ..schemas.registry import fingerprint
 from ..schemas.release import base_release
 from ..store.dumps.staging import Staging
@@ -23,7 +23,7 @@ from .container.source import Container, Progress, Source, open_source
 from .container.windows import windows
 from .decode.configuration import UNKNOWN
 from .decode.reader import Reader, Tables
-from .findings import Findings
+from .findings import Findings, Severity
 from .prefetch import prefetch
 
 
@@ -52,6 +52,7 @@ def ingest(
     run_id: str | None = None,
     release: str = "",
     container: Container | str = Container.AUTO,
+    accept_damage: bool = False,
     progress: Progress | None = None,
 ) -> Landed:
     """Land a dump: a path, or "-" for standard input.
@@ -61,10 +62,11 @@ def ingest(
         run_id: make the dump a run of this name.
         release: CP level that wrote the dump ("5.3.0"), if not the one that the dump names.
         container: how the data is wrapped, if its first bytes do not tell.
+        accept_damage: land what is good of a dump of which most is lost.
         progress: called after every window.
 
     Raises:
-        DumpError: the input is no monitor data; nothing was written.
+        DumpError: the input is no monitor data, or most of it is lost; nothing was written.
         BusyError: the file was written to meanwhile; nothing was landed.
         StoreError: the store cannot be written; nothing was landed.
         CpmonError: the run file beside the dump is wrong, or the dump has no records to make a
@@ -74,7 +76,7 @@ def ingest(
     landed = _landed_before(path, store)
     if landed is None:
         with open_source(path, container) as source:
-            landed = _land(source, store, system, release, progress)
+            landed = _land(source, store, system, release, progress, accept_damage=accept_damage)
     run = _run(path, landed, run_id)
     changed = save_run(store, run) if run else False
     return replace(landed, run=run, run_changed=changed)
@@ -100,7 +102,13 @@ def _landed_before(path: str | Path, store: Store) -> Landed | None:
 
 
 def _land(
-    source: Source, store: Store, system: str | None, release: str, progress: Progress | None
+    source: Source,
+    store: Store,
+    system: str | None,
+    release: str,
+    progress: Progress | None,
+    *,
+    accept_damage: bool,
 ) -> Landed:
     with store.stage() as staged, _frozen_garbage_collector():
         reader = Reader(source, release)
@@ -112,6 +120,9 @@ def _land(
                 progress(source)
         time_stamps.finish(reader.findings)
         _check_unchanged(source)
+        reader.finish()
+        if reader.bytes.is_mostly_lost and not accept_damage:
+            raise _mostly_lost(reader)
         return _publish(reader, staged, store, system)
 
 
@@ -136,6 +147,21 @@ def _check_unchanged(source: Source) -> None:
         )
 
 
+def _mostly_lost(reader: Reader) -> DumpError:
+    kept = reader.findings.kept
+    losses = [f for f in kept if f.code.severity is Severity.DATA_LOSS and f.effect]
+    first = min(losses, key=lambda finding: finding.offset)
+    return DumpError(
+        f"most of {reader.source.name} is lost",
+        place=f"first at offset {first.offset:#x}",
+        expected="a dump of which at least half can be understood",
+        found=f"{reader.bytes.lost}; first {first.code.name}: {first.detail}",
+        effect="nothing was landed",
+        remedy="transfer it again in binary; `cpmon doctor` says what it is, --accept-damage lands "
+        "what is good of it",
+    )
+
+
 @contextmanager
 def _frozen_garbage_collector() -> Iterator[None]:
     """Excludes what is loaded already from garbage collection: it stays, and there is much of it.
@@ -151,7 +177,6 @@ def _frozen_garbage_collector() -> Iterator[None]:
 
 def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) -> Landed:
     source, findings = reader.source, reader.findings
-    reader.finish()
     name = system or reader.configuration.system or UNKNOWN
     if findings.kept:
         staged.write("finding", findings.table())

@@ -141,7 +141,7 @@ def land(data: bytes, container: Container, folder: Path) -> Read:
     file = folder / "fuzz.mon"
     file.write_bytes(data)
     store = Store(folder / "store", create=True)
-    landed = ingest(file, store, container=container)
+    landed = ingest(file, store, container=container, accept_damage=True)
     _check_books(landed.about["bytes"], len(data))
     place = store.find(landed.dump)
     if place is None:

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 @click.option("--run-id", type=Name(), metavar="RUN", help="Make the dump a run of this name.")
 @release_option
 @container_option
+@click.option(
+    "--accept-damage",
+    is_flag=True,
+    help="Land what is good of a dump of which more than half cannot be understood.",
+)
 def command(
     dumps: tuple[Path, ...],
     store: Path,
@@ -36,6 +41,7 @@ def command(
     run_id: str | None,
     release: str,
     container: str,
+    accept_damage: bool,
 ) -> Status:
     """Land each DUMP: a MONWRITE file or a capture of /dev/monreader, plain or compressed.
 
@@ -55,12 +61,20 @@ def command(
         raise click.UsageError("--run-id names one run; give one dump with it")
     place, release = Store(store, create=True), release or settings().release(system)
     try:
-        return _land_all(dumps, place, container, system=system, run_id=run_id, release=release)
+        return _land_all(
+            dumps,
+            place,
+            container=container,
+            system=system,
+            run_id=run_id,
+            release=release,
+            accept_damage=accept_damage,
+        )
     finally:
         place.discard_unused()
 
 
-def _land_all(dumps: tuple[Path, ...], store: Store, container: str, **options: Any) -> Status:
+def _land_all(dumps: tuple[Path, ...], store: Store, **options: Any) -> Status:
     """Land dumps one after the other; one that cannot be read does not stop the others."""
     from ...schemas.errors import CpmonError
     from ..main import report_error
@@ -68,7 +82,7 @@ def _land_all(dumps: tuple[Path, ...], store: Store, container: str, **options: 
     worst = Status.DONE
     for dump in dumps:
         try:
-            status = _land(dump, store, container=container, **options)
+            status = _land(dump, store, **options)
         except CpmonError as error:
             if len(dumps) == 1:
                 raise

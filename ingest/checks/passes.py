@@ -38,6 +38,7 @@ COUNTED = {
 
 PASS_OF = {
     Code.COMPRESSED_CUT: Pass.FILE,
+    Code.MOSTLY_LOST: Pass.FILE,
     Code.FRAME_LOST: Pass.CONTROL,
     Code.FRAME_EMPTY: Pass.CONTROL,
     Code.FRAME_ORPHAN: Pass.CONTROL,
@@ -111,16 +112,18 @@ def check_dump(source: Source, release: str = "", progress: Progress | None = No
     Raises:
         DumpError: it is no monitor data.
     """
-    check = _Check(Reader(source, release), Checked(source.name))
+    check = DumpCheck(Reader(source, release), Checked(source.name))
     for window in prefetch(windows(source, check.reader.framer)):
-        check.window(window)
+        check.take(window)
         if progress:
             progress(source)
     return check.finish()
 
 
 @dataclass
-class _Check:
+class DumpCheck:
+    """Checks a dump window by window."""
+
     reader: Reader
     checked: Checked
     samples: ConsecutiveSamples = field(default_factory=ConsecutiveSamples)
@@ -128,7 +131,7 @@ class _Check:
     consistency: ConsistencyChecks = field(default_factory=ConsistencyChecks)
     time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks)
 
-    def window(self, window: Window) -> None:
+    def take(self, window: Window) -> None:
         """Decode a window's records and check them."""
         tables = self.reader.tables(window)
         self.time_stamps.take(window, self.reader.configuration.nominal_at_ends)

@@ -11,7 +11,7 @@ from ...schemas.arrow import CODE, ENTRY, QUARANTINE, RAW, arrow_schema
 from ...schemas.layout import Group, Kind, Layout
 from ...schemas.registry import by_record
 from ..codec import I64
-from ..container.frames import SYSTEM
+from ..container.frames import FRAME, SYSTEM
 from ..container.monwrite import Framer
 from ..container.source import Source
 from ..container.windows import Window
@@ -24,6 +24,9 @@ from .record_buffer import RecordBuffer, Records
 from .record_findings import RecordFindings
 
 Tables = list[tuple[str, pa.Table]]
+
+JUDGED = 16 * FRAME
+"""Bytes that a dump has at least of which too much can be lost: a few frames prove nothing."""
 
 
 @dataclass
@@ -48,6 +51,16 @@ class ByteCounts:
     def missing(self) -> int:
         """Bytes that no part accounts for; anything but 0 is a bug."""
         return self.size - self.decoded - self.raw - self.quarantined - self.filler
+
+    @property
+    def lost(self) -> str:
+        """How much was not understood, for a message."""
+        return f"{self.quarantined:,} of {self.size:,} bytes are in no record"
+
+    @property
+    def is_mostly_lost(self) -> bool:
+        """Whether more than half of a dump of some size was not understood."""
+        return self.size >= JUDGED and 2 * self.quarantined > self.size
 
     def as_dict(self) -> dict[str, int]:
         """The parts by name."""
@@ -123,6 +136,8 @@ class Reader:
         if self.bytes.missing:
             raise RuntimeError(f"{self.bytes.missing} bytes of the dump are not accounted for")
         self._record_findings.finish(self.findings)
+        if self.bytes.is_mostly_lost:
+            self.findings.add(Code.MOSTLY_LOST, 0, self.bytes.lost)
         if not self.configuration.system:
             self.findings.add(Code.CONFIG_MISSING, 0, "expected a record 1.4")
 

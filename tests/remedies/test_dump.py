@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import zipfile
@@ -75,6 +76,23 @@ def test_in_place_of_a_file_that_is_not_there_a_path_or_standard_input_is_given(
     tried.fails("list", tmp_path / "nothing.mon")
     tried.works("list", mon)
     tried.works("list", "-", stdin=mon.read_bytes())
+
+
+@tries("ingest/landing.py", "most of {} is lost")
+def test_a_dump_that_is_mostly_lost_lands_when_it_is_good_or_as_it_is(
+    tried: Attempt, tmp_path: Path
+):
+    file, good, store = tmp_path / "day.mon", dump_of(intervals=20), tmp_path / "store"
+    file.write_bytes(good[: len(good) // 3] + b"\x91" * len(good))
+    said = tried.fails("ingest", file, "--store", store)
+    assert f"most of {file.name} is lost" in said
+    damaged = Status.DAMAGED
+    tried.works("doctor", file, status=damaged)
+    (checked,) = json.loads(tried.cpmon("check", file, "--format", "json").text)
+    assert "MOSTLY_LOST" in {finding["code"] for finding in checked["findings"]}
+    tried.works("ingest", file, "--store", store, "--accept-damage", status=damaged)
+    file.write_bytes(good)
+    tried.works("ingest", file, "--store", store)
 
 
 @tries("ingest/landing.py", "{} changed while it was read")

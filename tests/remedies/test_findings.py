@@ -26,6 +26,7 @@ AGAIN = {
 }
 """Findings behind which a dump is to be transferred again, with damage that makes them."""
 ELSEWHERE = {
+    "MOSTLY_LOST": "an ingest says the same; tried in test_dump.py",
     "BLOCK_TORN": "a query; torn blocks are in tests/ingest/decode/test_appldata.py",
     "FRAME_LOST": "the advice is where to look",
     "SETS_MISSED": "the advice is about the guest that reads",
