@@ -47,6 +47,7 @@ COMMANDS = {
     "demo": ("site", "The published measurements, from generated dumps to tables."),
     "generate": ("dump", "Write the dumps of a scenario, with their companion files."),
     "damage": ("dump", "Write a damaged copy of a dump, to see what becomes of it."),
+    "doctor": ("dump", "One page on a dump: what it is, which reports it gives."),
     "list": ("dump", "What is inside a dump: system, span, intervals, records by type."),
     "show": ("dump", "Records of a dump field by field, with their bytes."),
     "check": ("dump", "What is wrong with a dump, without landing it."),

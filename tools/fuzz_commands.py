@@ -129,6 +129,8 @@ class Fuzzer:
             if rng.random() < 0.2:
                 form = FORMATS[int(rng.integers(len(FORMATS)))]
                 self._call(DUMP, command, *how, "--format", form)
+        if rng.random() < 0.2:
+            self._call(DUMP, "doctor", *how, "--format", "markdown")
         checked = self._call(DUMP, "check", *how, "--format", "json")
         if not checked.refused:
             books(body(checked)[0]["bytes"], len(data))
@@ -155,7 +157,7 @@ class Fuzzer:
     ) -> None:
         named = ("--system", f"SYS{rng.integers(3)}") if rng.random() < 0.1 else ()
         before = set(store.glob("records/*/*/dump=*"))
-        ingested = self._call(DUMP, "ingest", *how, "--store", store, *named)
+        ingested = self._call(DUMP, "ingest", *how, "--store", store, "--accept-damage", *named)
         fresh = set(store.glob("records/*/*/dump=*")) - before
         if ingested.refused or b"landed as" not in ingested.out:
             return

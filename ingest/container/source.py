@@ -57,7 +57,7 @@ class Source:
         wrapping: what else was around it: "tar", "RDW", "BDW and RDW".
         damage: message of the decompressor's error, or None.
         words_broken: where descriptor words ended to fit, or None.
-        container: how the data is wrapped, if the user states it, else AUTO.
+        container: how the data is wrapped; AUTO until its first bytes have told.
         device: the device that it comes from, or None.
         hashing: whether what is delivered is hashed on the way; a quarter of the time of a list.
     """

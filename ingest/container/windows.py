@@ -144,7 +144,7 @@ class _Reading:
             if wrapped is Container.AUTO or (final and not len(self.data)):
                 wrapped = detect_container(self.data, self._source.name, final)
             if wrapped is not None:
-                framer = self._framer
+                framer, self._source.container = self._framer, wrapped
                 self._splits = SetFramer(framer) if wrapped is Container.MONREADER else framer
         return self._splits
 

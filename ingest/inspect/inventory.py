@@ -63,6 +63,7 @@ class Inventory:
 
     Attributes:
         records: (domain, record) -> number of records and their bytes.
+        longest: (domain, record) -> bytes of its longest record.
         ends_us: interval ends, microseconds since 1970 UTC.
         configuration: what the dump says of its system.
         zone_s: seconds that the system's local time is ahead of UTC; None if not known.
@@ -74,6 +75,7 @@ class Inventory:
     name: str
     size: int = 0
     records: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    longest: dict[tuple[int, int], int] = field(default_factory=dict)
     ends_us: list[int] = field(default_factory=list)
     first_us: int | None = None
     last_us: int | None = None
@@ -142,7 +144,7 @@ def take_inventory(source: Source, progress: Progress | None = None) -> Inventor
     Raises:
         DumpError: it is no monitor data.
     """
-    counter, framer = _RecordCounter(Inventory(source.name)), Framer(Findings())
+    counter, framer = RecordCounter(Inventory(source.name)), Framer(Findings())
     source.hashing = False
     for window in prefetch(windows(source, framer)):
         counter.take(window)
@@ -154,7 +156,7 @@ def take_inventory(source: Source, progress: Progress | None = None) -> Inventor
 
 
 @dataclass
-class _RecordCounter:
+class RecordCounter:
     """Counts a dump window by window."""
 
     inventory: Inventory
@@ -167,8 +169,9 @@ class _RecordCounter:
         tod = tod_to_unix_us(index.tod)
         for kind, numbers in index.by_kind():
             count, size = inventory.records.get(kind, (0, 0))
-            size += int(index.length[numbers].sum())
-            inventory.records[kind] = count + len(numbers), size
+            lengths = index.length[numbers]
+            inventory.records[kind] = count + len(numbers), size + int(lengths.sum())
+            inventory.longest[kind] = max(inventory.longest.get(kind, 0), int(lengths.max()))
             if kind not in by_record():
                 self._record_findings.note_unknown(kind, index.start[numbers] + window.base)
         for name in (SYSTEM[0], INTERVAL[0]):

@@ -24,6 +24,15 @@ def tables_of(name: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@functools.cache
+def own_tables_of(name: str) -> frozenset[str]:
+    """The landed tables that a reduction names itself; those of what it reads if it names none."""
+    reads = [read.rpartition(".") for read in reduction(name).reads]
+    own = frozenset(table for schema, _, table in reads if schema in _LANDED)
+    below = (own_tables_of(table) for schema, _, table in reads if not schema)
+    return own or frozenset[str]().union(*below)
+
+
 def inferred_records(landed: Iterable[str]) -> tuple[str, ...]:
     """Records, as "USEACT (4.3)", of landed tables whose layout is inferred."""
     layouts = tables()

@@ -30,23 +30,62 @@ def layout_notes(
     releases = sorted(filter(_is_release, set(dumps.values())), key=release_key)
     if not releases:
         return []
-    records = {layout.name: layout for name in landed if (layout := _record(name))}
+    records = records_of(landed)
     longer = con.execute(
         "SELECT DISTINCT detail FROM meta.finding"
         " WHERE code = 'RECORD_LONGER' AND list_contains(?, dump) ORDER BY detail",
         [list(dumps)],
     ).fetchall()
-    return [*_longer((detail for (detail,) in longer), records), *_newer(releases[-1], records)]
+    return [
+        *unread_notes((detail for (detail,) in longer), releases[-1], records),
+        *thread_notes(releases[-1], records),
+    ]
 
 
-def _longer(details: Iterable[str], records: dict[str, Layout]) -> list[str]:
-    found = {}
-    for detail in details:
-        words = re.match(r"records of (\w+)(?:: (\d+) bytes, (\d+) known)?", detail)
-        if words and words[1] in records:
-            layout = records[words[1]]
-            sizes = f" {words[2]} bytes, {words[3]} of them known" if words[2] else ""
-            found[layout.name] = f"{_named(layout)}{sizes}"
+def records_of(landed: Iterable[str]) -> dict[str, Layout]:
+    """Name -> layout of the records that tables come from, by domain and number."""
+    found = {layout for name in landed if (layout := _record(name))}
+    ordered = sorted(found, key=lambda layout: (layout.domain, layout.record))
+    return {layout.name: layout for layout in ordered}
+
+
+def unread_notes(details: Iterable[str], release: str, records: Mapping[str, Layout]) -> list[str]:
+    """Lines on bytes that are not read, and on layouts of another release.
+
+    Args:
+        details: of the findings RECORD_LONGER. release: the latest of the dumps.
+    """
+    return [*_longer(details, records), *_later(release, records)]
+
+
+def thread_notes(release: str, records: Mapping[str, Layout]) -> list[str]:
+    """A line on processor times where the release can run two threads on a core."""
+    if release_key(release) < release_key(MULTITHREADING) or not THREAD_TIMES & records.keys():
+        return []
+    return [
+        "Processor times are those of threads if the system runs multithreaded: two threads "
+        "share a core, so that they overstate how much of it is used."
+    ]
+
+
+def longer_records(details: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Record -> its bytes and those known, by the details of findings RECORD_LONGER."""
+    words = (re.match(r"records of (\w+)(?:: (\d+) bytes, (\d+) known)?", text) for text in details)
+    return {found[1]: (found[2] or "", found[3] or "") for found in words if found}
+
+
+def is_of(layout: Layout, release: str) -> bool:
+    """Whether somebody has described a record as of a release, or it is not a later one."""
+    is_later = release_key(release) > release_key(LATEST)
+    return not is_later or release in dict(layout.lengths)
+
+
+def _longer(details: Iterable[str], records: Mapping[str, Layout]) -> list[str]:
+    found = {
+        name: named(records[name]) + (f" {size} bytes, {known} of them known" if size else "")
+        for name, (size, known) in longer_records(details).items()
+        if name in records
+    }
     if not found:
         return []
     pages = ", ".join(f"MR{name.upper()}" for name in found)
@@ -56,24 +95,16 @@ def _longer(details: Iterable[str], records: dict[str, Layout]) -> list[str]:
     ]
 
 
-def _newer(release: str, records: dict[str, Layout]) -> list[str]:
-    """A line on records that nobody has described as of a later release, and one on threads."""
-    if release_key(release) <= release_key(LATEST):
+def _later(release: str, records: Mapping[str, Layout]) -> list[str]:
+    """A line on records that nobody has described as of a later release."""
+    guessed = [layout for layout in records.values() if not is_of(layout, release)]
+    if not guessed:
         return []
-    guessed = [layout for layout in records.values() if release not in dict(layout.lengths)]
-    notes = []
-    if guessed:
-        names = ", ".join(_named(layout) for layout in guessed)
-        notes.append(
-            f"CP {release} is later than the layouts of {names}, which are of {LATEST}: a field "
-            "that has moved or changed since then is misread."
-        )
-    if release_key(release) >= release_key(MULTITHREADING) and THREAD_TIMES & records.keys():
-        notes.append(
-            "Processor times are those of threads if the system runs multithreaded: two threads "
-            "share a core, so that they overstate how much of it is used."
-        )
-    return notes
+    names = ", ".join(named(layout) for layout in guessed)
+    return [
+        f"CP {release} is later than the layouts of {names}, which are of {LATEST}: a field "
+        "that has moved or changed since then is misread."
+    ]
 
 
 def _record(table: str) -> Layout | None:
@@ -81,7 +112,8 @@ def _record(table: str) -> Layout | None:
     return record_of(layout) if layout else None
 
 
-def _named(layout: Layout) -> str:
+def named(layout: Layout) -> str:
+    """A record as USEACT (4.3)."""
     return f"{layout.name.upper()} ({layout.domain}.{layout.record})"
 
 

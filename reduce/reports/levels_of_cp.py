@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from ...schemas.release import release_key
+from ..metrics.metric import Metric
 from ..metrics.registry import metric_of
 from ..metrics.report_shape import Report, ReportColumn
 from ..reductions.reductions import reduction
@@ -62,15 +63,31 @@ def missing(wanted: Report, table: pa.Table, levels: Levels) -> list[str]:
     return [f"{', '.join(headings)}: {reason}." for reason, headings in notes.items()]
 
 
+def unrecorded(wanted: Report, levels: Levels) -> list[str]:
+    """One note for every reason why no dump of these levels can fill some columns."""
+    notes: dict[str, list[str]] = {}
+    for column in wanted.columns:
+        if reason := _level_reason(metric_of(wanted.reduction, column.name), levels):
+            notes.setdefault(f"not known {reason}", []).append(column.heading)
+    return [f"{', '.join(headings)}: {reason}." for reason, headings in notes.items()]
+
+
+def _level_reason(metric: Metric, levels: Levels) -> str:
+    """Why no dump of these levels has a metric; empty if one may have it."""
+    if metric.until and levels and levels[0] > release_key(metric.until):
+        return f"after CP {metric.until}, the last level that records it"
+    if metric.since and levels and levels[-1] < release_key(metric.since):
+        return f"before CP {metric.since}, the first level that records it"
+    return ""
+
+
 def _reason(wanted: Report, column: ReportColumn, levels: Levels) -> str:
     """Why values are missing: because of the CP level, or as the documentation says."""
     metric = metric_of(wanted.reduction, column.name)
+    if reason := _level_reason(metric, levels):
+        return reason
     absence = reduction(wanted.reduction).column(column.name).absence
     since, until = (release_key(r) if r else () for r in (metric.since, metric.until))
-    if until and levels and levels[0] > until:
-        return f"after CP {metric.until}, the last level that records it"
-    if since and levels and levels[-1] < since:
-        return f"before CP {metric.since}, the first level that records it"
     if since and not (levels and levels[0] >= since):
         absence += f"{', or ' if absence else ''}before CP {metric.since}"
     if until and not (levels and levels[-1] <= until):

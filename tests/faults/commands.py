@@ -179,6 +179,7 @@ LIKE = {
         "list",
         "show",
         "check",
+        "doctor",
         "exceptions",
         "validate",
         "compare",

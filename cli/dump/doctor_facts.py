@@ -1,0 +1,216 @@
+"""What `cpmon doctor` knows of an input, as one JSON document without names unless asked for."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ... import __version__
+
+if TYPE_CHECKING:
+    from ...ingest.inspect.diagnosis import Diagnosis
+    from ...reduce.reports.expected_reports import ExpectedReport
+    from ...schemas.errors import CpmonError
+
+OWN = "layouts/"
+"""The folder of layouts in the commands that a page advises."""
+
+
+def facts(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
+    """The document of one input; `names`: with ids of systems and users, devices and volumes."""
+    document = {
+        "schema_version": 1,
+        "cpmon": __version__,
+        "own_layouts": _has_own_layouts(),
+        "names": names,
+        "input": _input(diagnosis),
+    }
+    if diagnosis.refused:
+        refused = _error(diagnosis.refused, names=names)
+        return {**document, "refused": refused, "commands": [_again(diagnosis.name)]}
+    from ...reduce.reports.expected_reports import expected_reports
+
+    kinds, longer = diagnosis.inventory.records, _longer(diagnosis)
+    reports = expected_reports(kinds.keys(), diagnosis.release, longer)
+    records = _records(diagnosis)
+    pages = _pages(records, reports)
+    return {
+        **document,
+        "dump": _dump(diagnosis, names=names),
+        "findings": list(_findings(diagnosis, names=names)),
+        "records": records,
+        "reports": [
+            {
+                "report": report.name,
+                "title": report.title,
+                "outcome": str(report.outcome),
+                "notes": list(report.notes),
+            }
+            for report in reports
+        ],
+        "pages": pages,
+        "commands": _commands(diagnosis, reports, has_pages=bool(pages)),
+    }
+
+
+def _has_own_layouts() -> bool:
+    from ...schemas.registry import site_folder
+
+    return site_folder() is not None
+
+
+def _input(diagnosis: Diagnosis) -> dict[str, Any]:
+    return {
+        "file": diagnosis.name,
+        "stored_bytes": diagnosis.stored_size,
+        "sha256": diagnosis.sha256 or None,
+        "compression": diagnosis.compression,
+        "wrapping": list(diagnosis.wrapping),
+        "container": diagnosis.container or None,
+        "content": diagnosis.content or None,
+    }
+
+
+def _error(error: CpmonError, *, names: bool) -> dict[str, Any]:
+    """The parts of an error; what was found may be a name, or be in the bytes that it quotes."""
+    return {
+        "problem": error.problem,
+        "at": error.place,
+        "expected": error.expected,
+        "found": error.found if names else None,
+        "remedy": error.remedy,
+    }
+
+
+def _dump(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
+    from ...ingest.codec import moment
+
+    inventory = diagnosis.inventory
+    times = (inventory.first_us, inventory.last_us)
+    first, last = (us if us is None else moment(us).replace(tzinfo=None) for us in times)
+    ends = len(inventory.ends_us)
+    processors, _ = inventory.records.get((0, 2), (0, 0))
+    return {
+        "bytes": diagnosis.checked.bytes.as_dict(),
+        "system_named": bool(diagnosis.checked.system),
+        "system": (diagnosis.checked.system or None) if names else None,
+        "release": diagnosis.release or None,
+        "first": first and first.isoformat(sep=" ", timespec="milliseconds"),
+        "last": last and last.isoformat(sep=" ", timespec="milliseconds"),
+        "intervals": ends,
+        "interval_s": inventory.interval_s,
+        "gaps": len(inventory.gaps),
+        "ipls": len(inventory.resets) + bool(inventory.ipl_us),
+        "processors": round(processors / ends, 1) if ends else None,
+        "can_multithread": _can_multithread(diagnosis.release),
+    }
+
+
+def _can_multithread(release: str) -> bool | None:
+    from ...reduce.reports.layout_notes import MULTITHREADING
+    from ...schemas.release import release_key
+
+    return release_key(release) >= release_key(MULTITHREADING) if release else None
+
+
+def _findings(diagnosis: Diagnosis, *, names: bool) -> Iterator[dict[str, Any]]:
+    counts = diagnosis.checked.findings.counts
+    for code in sorted(counts, key=lambda code: code.name):
+        yield {
+            "severity": str(code.severity),
+            "code": code.name,
+            "count": counts[code],
+            "meaning": code.meaning,
+            "remedy": code.remedy,
+            "details": diagnosis.details(code, names=names),
+        }
+
+
+def _longer(diagnosis: Diagnosis) -> list[str]:
+    from ...ingest.findings import Code
+
+    return diagnosis.checked.findings.details(Code.RECORD_LONGER)
+
+
+def _records(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    """One row a kind of record, by domain and number."""
+    from ...reduce.reports.layout_notes import is_of, longer_records
+    from ...schemas.registry import by_record
+
+    release, layouts = diagnosis.release, by_record()
+    longer = longer_records(_longer(diagnosis))
+    rows = []
+    for row in diagnosis.inventory.table("type").to_pylist():
+        kind = row["domain"], row["record"]
+        layout = layouts.get(kind)
+        state = "unknown" if layout is None else "known"
+        if layout and layout.name in longer:
+            state = "longer"
+        elif layout and layout.columns and release and not is_of(layout, release):
+            state = "of another release"
+        elif layout and layout.provenance == "inferred":
+            state = "inferred"
+        rows.append(
+            {
+                "record": f"{kind[0]}.{kind[1]}",
+                "name": row["name"],
+                "state": state,
+                "count": row["records"],
+                "longest": diagnosis.inventory.longest[kind],
+                "known_bytes": layout.length if layout else None,
+            }
+        )
+    return rows
+
+
+WHY = {
+    "unknown": "no layout",
+    "longer": "longer than its layout",
+    "of another release": "layout of another release",
+    "inferred": "layout is inferred",
+}
+
+
+def _pages(records: list[dict[str, Any]], reports: list[ExpectedReport]) -> list[dict[str, Any]]:
+    """IBM's pages that would help: those that reports ask for, then of bytes that nobody reads."""
+    readers: dict[str, list[str]] = {}
+    for report in reports:
+        for name in report.pages:
+            readers.setdefault(name.upper(), []).append(report.name)
+    rows = [
+        {
+            "page": f"MR{record['name']}" if record["name"] else None,
+            "record": record["record"],
+            "why": WHY[record["state"]],
+            "reports": readers.get(record["name"] or "", []),
+        }
+        for record in records
+        if record["state"] in ("unknown", "longer") or record["name"] in readers
+    ]
+    return sorted(rows, key=lambda row: not row["reports"])
+
+
+def _again(name: str) -> str:
+    return f"cpmon doctor {_word(name)}"
+
+
+def _word(name: str) -> str:
+    """A file as a word of a command line; a pipe is -."""
+    return "-" if name == "standard input" else shlex.quote(name)
+
+
+def _commands(diagnosis: Diagnosis, reports: list[ExpectedReport], *, has_pages: bool) -> list[str]:
+    """What to do next, in order."""
+    release = diagnosis.release or "V.R.M"
+    ingest = f"cpmon ingest {_word(diagnosis.name)} --store perf/"
+    ingest += "" if diagnosis.checked.system else " --system NAME"
+    ingest += "" if diagnosis.release else f" --release {release}"
+    best = min(reports, key=lambda report: report.outcome.rank)
+    own = f"mon{release.replace('.', '')}/"
+    bring = [
+        f"cpmon schema import {own} --into {OWN} --effects effects.md",
+        f"export CPMON_SCHEMAS={OWN}",
+        _again(diagnosis.name),
+    ]
+    return [*(bring if has_pages else []), ingest, f"cpmon report {best.name} --store perf/"]

@@ -1,0 +1,106 @@
+"""What each report will say of a dump that has not landed: by its records and its release."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ...schemas.layout import Kind, Layout
+from ...schemas.release import release_key
+from ..metrics.report_set import REPORTS
+from ..metrics.report_shape import Report
+from ..reductions.provenance import inferred_notes, own_tables_of, tables_of
+from .layout_notes import is_of, longer_records, named, records_of, thread_notes, unread_notes
+from .levels_of_cp import levels_of, unrecorded
+
+
+class Outcome(StrEnum):
+    """How far a report can be relied on."""
+
+    RIGHT = "right"
+    NOTED = "right but for its notes"
+    UNCERTAIN = "uncertain"
+    EMPTY = "nothing to report"
+
+    @property
+    def rank(self) -> int:
+        """0 for the best."""
+        return [*Outcome].index(self)
+
+
+@dataclass(frozen=True)
+class ExpectedReport:
+    """A report of one dump. `pages`: records whose pages of the dump's release would help it."""
+
+    name: str
+    title: str
+    outcome: Outcome
+    notes: tuple[str, ...]
+    pages: tuple[str, ...]
+
+
+def expected_reports(
+    kinds: Collection[tuple[int, int]], release: str, longer: Collection[str]
+) -> list[ExpectedReport]:
+    """Every report, in the order of their names.
+
+    Args:
+        kinds: (domain, record) of the records that the dump has.
+        release: CP level that wrote it, empty if it names none.
+        longer: details of its findings RECORD_LONGER.
+    """
+    return [_expected(REPORTS[name], kinds, release, longer) for name in sorted(REPORTS)]
+
+
+def _expected(
+    report: Report, kinds: Collection[tuple[int, int]], release: str, longer: Collection[str]
+) -> ExpectedReport:
+    records = _written(records_of(tables_of(report.reduction)), release)
+    present = {n: lay for n, lay in records.items() if (lay.domain, lay.record) in kinds}
+    own = records_of(own_tables_of(report.reduction))
+    own_records = (_written(own, release) or own).values()
+    samples = [layout for layout in own_records if layout.kind is not Kind.EVENT]
+    needed = samples if 2 * len(samples) >= len(own_records) else own_records
+    if not any(layout.name in present for layout in needed):
+        note = f"The dump has none of {_listed(needed)}."
+        return ExpectedReport(report.name, report.title, Outcome.EMPTY, (note,), ())
+    unread = unread_notes(longer, release, present) if release else []
+    doubts = [*inferred_notes(present), *unread]
+    blank = [*_absent(records, kinds), *unrecorded(report, levels_of([release]))]
+    blank += thread_notes(release, present) if release else []
+    outcome = Outcome.UNCERTAIN if doubts else Outcome.NOTED if blank else Outcome.RIGHT
+    wanted = [n for n, lay in present.items() if _wants_page(lay, release, longer)]
+    notes = (*doubts, *blank)
+    return ExpectedReport(report.name, report.title, outcome, notes, tuple(sorted(wanted)))
+
+
+def _written(records: Mapping[str, Layout], release: str) -> dict[str, Layout]:
+    """The records that a release still writes."""
+    return {
+        name: layout
+        for name, layout in records.items()
+        if not (release and layout.until and release_key(release) > release_key(layout.until))
+    }
+
+
+def _wants_page(layout: Layout, release: str, longer: Iterable[str]) -> bool:
+    if layout.provenance == "inferred" or layout.name in longer_records(longer):
+        return True
+    return bool(release) and not is_of(layout, release)
+
+
+def _absent(records: Mapping[str, Layout], kinds: Collection[tuple[int, int]]) -> list[str]:
+    """A note on samples and configuration that the dump lacks; events may just not have been."""
+    absent = [
+        layout
+        for layout in records.values()
+        if layout.kind is not Kind.EVENT and (layout.domain, layout.record) not in kinds
+    ]
+    return [f"Not in the dump: {_listed(absent)}; what comes of them is blank."] if absent else []
+
+
+def _listed(layouts: Collection[Layout]) -> str:
+    few = sorted(layouts, key=lambda layout: (layout.domain, layout.record))
+    more = f" and {len(few) - 5} others" if len(few) > 6 else ""
+    return ", ".join(map(named, few[:5] if more else few)) + more
