@@ -105,18 +105,20 @@ def compare(decoded: Decoded, said: list[Any]) -> None:
 
 
 @few_or_many(3)
-@pytest.mark.parametrize("layout", ALL, ids=str)
-def test_columns_equal_construct_on_random_records(layout: Layout, examples: int):
-    def equal(seed: int) -> None:
+def test_columns_equal_construct_on_random_records(examples: int, subtests: pytest.Subtests):
+    def equal(layout: Layout, seed: int) -> None:
         check(layout, [layout.length] * 5, seed)
 
-    tried(examples, equal, seed=SEED)
+    for layout in ALL:
+        with subtests.test(layout=layout.name):
+            tried(examples, equal, layout=st.just(layout), seed=SEED)
 
 
 @pytest.mark.parametrize("release", ["4.4.0", "5.1.0", "5.2.0", "5.3.0", "7.3.0+callevel.5"])
-@pytest.mark.parametrize("layout", [x for x in ALL if x.replacing or x.absent("7.5.0")], ids=str)
-def test_columns_equal_construct_as_of_a_release(layout: Layout, release: str):
-    check(layout, [layout.length] * 5, seed=1, release=release)
+def test_columns_equal_construct_as_of_a_release(release: str, subtests: pytest.Subtests):
+    for layout in (x for x in ALL if x.replacing or x.absent("7.5.0")):
+        with subtests.test(layout=layout.name):
+            check(layout, [layout.length] * 5, seed=1, release=release)
 
 
 def test_a_release_decides_what_the_bytes_of_a_replaced_field_are():
@@ -152,31 +154,33 @@ def test_bits_of_callevel_decide_within_a_release_and_not_before_or_behind_it():
         assert known == expected | {"always"}, level
 
 
-@pytest.mark.parametrize("layout", ALL, ids=str)
-def test_columns_equal_construct_on_records_cut_at_every_field_boundary(layout: Layout):
-    ends = sorted({20, *(f.end for f in layout.fields), *(f.offset for f in layout.fields)})
-    check(layout, [end for end in ends if end >= 20], seed=len(ends))
+def test_columns_equal_construct_on_records_cut_at_every_field_boundary(
+    subtests: pytest.Subtests,
+):
+    for layout in ALL:
+        ends = sorted({20, *(f.end for f in layout.fields), *(f.offset for f in layout.fields)})
+        with subtests.test(layout=layout.name):
+            check(layout, [end for end in ends if end >= 20], seed=len(ends))
 
 
 @few_or_many(4)
-@pytest.mark.parametrize("layout", ALL, ids=str)
-def test_columns_equal_construct_on_records_of_any_length(layout: Layout, examples: int):
-    def equal(seed: int, lengths: list[int]) -> None:
+def test_columns_equal_construct_on_records_of_any_length(examples: int, subtests: pytest.Subtests):
+    def equal(layout: Layout, seed: int, lengths: list[int]) -> None:
         check(layout, [max(20, layout.length + n) for n in lengths], seed)
 
     lengths = st.lists(st.integers(-30, 60), min_size=1, max_size=8)
-    tried(examples, equal, seed=SEED, lengths=lengths)
+    for layout in ALL:
+        with subtests.test(layout=layout.name):
+            tried(examples, equal, layout=st.just(layout), seed=SEED, lengths=lengths)
 
 
 @few_or_many(4)
-@pytest.mark.parametrize("layout", ALL, ids=str)
 def test_a_record_that_construct_builds_has_the_values_it_was_built_from(
-    layout: Layout, examples: int
+    examples: int, subtests: pytest.Subtests
 ):
-    def same(seed: int) -> None:
-        check_built(layout, seed)
-
-    tried(examples, same, seed=SEED)
+    for layout in ALL:
+        with subtests.test(layout=layout.name):
+            tried(examples, check_built, layout=st.just(layout), seed=SEED)
 
 
 def check_built(layout: Layout, seed: int) -> None:

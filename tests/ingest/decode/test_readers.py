@@ -60,8 +60,13 @@ def landed(
     return lambda scenario: once(scenario, request.param)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_a_dump_lands_as_expected(scenario: Scenario, landed: Land):
+def test_a_dump_lands_as_expected(landed: Land, subtests: pytest.Subtests):
+    for scenario in SCENARIOS:
+        with subtests.test(scenario=scenario.name):
+            check_landed(scenario, landed)
+
+
+def check_landed(scenario: Scenario, landed: Land) -> None:
     result, folder = landed(scenario)
 
     for name, columns in scenario.tables.items():
@@ -70,8 +75,13 @@ def test_a_dump_lands_as_expected(scenario: Scenario, landed: Land):
     assert set(result.findings.counts) == scenario.findings
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_every_byte_is_accounted_for(scenario: Scenario, landed: Land):
+def test_every_byte_is_accounted_for(landed: Land, subtests: pytest.Subtests):
+    for scenario in SCENARIOS:
+        with subtests.test(scenario=scenario.name):
+            check_bytes(scenario, landed)
+
+
+def check_bytes(scenario: Scenario, landed: Land) -> None:
     parts = dict(landed(scenario)[0].about["bytes"])
 
     assert parts.pop("size") == len(scenario.data)
@@ -82,8 +92,13 @@ def test_every_byte_is_accounted_for(scenario: Scenario, landed: Land):
     }
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_what_is_quarantined_is_kept_byte_by_byte(scenario: Scenario, landed: Land):
+def test_what_is_quarantined_is_kept_byte_by_byte(landed: Land, subtests: pytest.Subtests):
+    for scenario in SCENARIOS:
+        with subtests.test(scenario=scenario.name):
+            check_quarantine(scenario, landed)
+
+
+def check_quarantine(scenario: Scenario, landed: Land) -> None:
     result, folder = landed(scenario)
     if result.about["bytes"]["quarantined"] == 0:
         assert not (folder / "quarantine.parquet").exists()
@@ -94,8 +109,13 @@ def test_what_is_quarantined_is_kept_byte_by_byte(scenario: Scenario, landed: La
     assert sum(len(d) for d in kept["data"].to_pylist()) == result.about["bytes"]["quarantined"]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_the_inventory_counts_what_lands(scenario: Scenario, landed: Land):
+def test_the_inventory_counts_what_lands(landed: Land, subtests: pytest.Subtests):
+    for scenario in SCENARIOS:
+        with subtests.test(scenario=scenario.name):
+            check_inventory(scenario, landed)
+
+
+def check_inventory(scenario: Scenario, landed: Land) -> None:
     about = landed(scenario)[0].about
     found = take_inventory(Source(io.BytesIO(scenario.data), scenario.name))
 

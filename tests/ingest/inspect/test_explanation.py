@@ -43,13 +43,13 @@ def own(layout_: Layout, record_: bytes) -> bytes:
 
 
 @few_or_many(4)
-@pytest.mark.parametrize("known", ALL, ids=str)
-def test_a_line_has_the_value_that_construct_parses_and_its_bytes(known: Layout, examples: int):
-    def has(seed: int, longer: int) -> None:
-        check_lines(known, seed, longer)
-
+def test_a_line_has_the_value_that_construct_parses_and_its_bytes(
+    examples: int, subtests: pytest.Subtests
+):
     seed, longer = st.integers(0, 2**32 - 1), st.sampled_from([-9, 0, 40])
-    tried(examples, has, seed=seed, longer=longer)
+    for known in ALL:
+        with subtests.test(layout=known.name):
+            tried(examples, check_lines, known=st.just(known), seed=seed, longer=longer)
 
 
 def check_lines(known: Layout, seed: int, longer: int) -> None:
@@ -67,11 +67,11 @@ def check_lines(known: Layout, seed: int, longer: int) -> None:
             assert line.raw == raw[line.offset : line.offset + line.length]
 
 
-@pytest.mark.parametrize("known", ALL, ids=str)
-def test_fields_that_a_shorter_record_lacks_have_neither_bytes_nor_value(known: Layout):
-    lines = explain(own(known, HEADER_LENGTH.to_bytes(2, "big") + bytes(18)), known)
-    missing = {line.name for line in lines if line.raw is None}
-    assert missing == {field.name for field in known.columns}
+def test_fields_that_a_shorter_record_lacks_have_neither_bytes_nor_value():
+    for known in ALL:
+        lines = explain(own(known, HEADER_LENGTH.to_bytes(2, "big") + bytes(18)), known)
+        missing = {line.name for line in lines if line.raw is None}
+        assert missing == {field.name for field in known.columns}, known.name
 
 
 def test_bits_stand_under_their_flag():
@@ -137,8 +137,13 @@ def test_bytes_behind_the_last_field_and_records_without_layout_are_kept():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("known", ALL, ids=str)
-def test_a_hexdump_has_every_byte_and_a_bar_before_every_field(known: Layout):
+def test_a_hexdump_has_every_byte_and_a_bar_before_every_field(subtests: pytest.Subtests):
+    for known in ALL:
+        with subtests.test(layout=known.name):
+            check_hexdump(known)
+
+
+def check_hexdump(known: Layout) -> None:
     length = known.length + 5
     raw = own(known, random_record(known, length, np.random.default_rng(1)))
     lines = explain(raw, known)
