@@ -226,9 +226,10 @@ def _read(
     table = con.sql(sql, params=values).to_arrow_table()
     if not table.num_rows:
         raise _nothing(con, wanted, span, said)
-    starts, ends, intervals, mean = _over_all(con, shown, source, span, over_time)
-    if over_time:
-        mean |= _mean_lengths(shown, table)
+    where, values = source.where(span)
+    coverage = source.coverage(where, timed=wanted.lines is not Lines.ROW)
+    ((starts, ends, intervals, unmeasured),) = con.execute(coverage, values).fetchall()
+    mean = _means(con, shown, source, span) | _mean_lengths(shown, table) if over_time else {}
     if source.level == "day" and by is not None and zone.key != "UTC":
         said = (*said, "Roll-ups of days are those of UTC days.")
     dumps = dumps_of(con, span.system, starts, ends)
@@ -245,7 +246,7 @@ def _read(
         mean=mean,
         notes=(
             *said,
-            *([] if source.is_rolled else _unmeasured(con, wanted, span)),
+            *_left_out(unmeasured),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(wanted.reduction)),
             *layout_notes(con, dumps, tables_of(wanted.reduction)),
@@ -266,29 +267,21 @@ def _shown(wanted: Report, over_time: bool) -> Report:
     return replace(wanted, columns=columns)
 
 
-def _over_all(
-    con: duckdb.DuckDBPyConnection, shown: Report, source: Source, span: Span, over_time: bool
-) -> tuple[datetime, datetime, int, dict[str, float | None]]:
-    """Begin and end of what is covered, intervals; values of the mean line."""
-    where, values = source.where(span)
+def _means(
+    con: duckdb.DuckDBPyConnection, shown: Report, source: Source, span: Span
+) -> dict[str, float | None]:
+    """Values of the mean line."""
     averaged = [c for c in shown.columns if not isinstance(c.mean, Elapsed | None)]
-    averaged = averaged if over_time else []
-    expressions = [line_sql(column, rolled=source.is_rolled) for column in averaged]
+    if not averaged:
+        return {}
+    where, values = source.where(span)
     measured = "" if shown.lines is Lines.ROW or source.is_rolled else " AND seconds IS NOT NULL"
-    covered = ", ".join([*source.covered(timed=shown.lines is not Lines.ROW), *expressions])
-    ((first, last, intervals, seconds, *means),) = con.execute(
-        f"SELECT {covered} FROM {source.relation} WHERE {where}{measured}", values
+    expressions = ", ".join(line_sql(column, rolled=source.is_rolled) for column in averaged)
+    (means,) = con.execute(
+        f"SELECT {expressions} FROM {source.relation} WHERE {where}{measured}", values
     ).fetchall()
-    if source.is_rolled:  # objects that came later cover fewer intervals of a span than others
-        ((intervals,),) = con.execute(
-            f"SELECT CAST(sum(most) AS BIGINT) FROM (SELECT max(intervals) AS most"
-            f" FROM {source.relation} WHERE {where} GROUP BY {TIME})",
-            values,
-        ).fetchall()
-    names = [column.name for column in averaged]
-    found = dict(zip(names, means, strict=True))
-    numbers = {name: value for name, value in found.items() if not isinstance(value, str)}
-    return first - timedelta(seconds=seconds or 0), last, intervals, numbers
+    named = zip((column.name for column in averaged), means, strict=True)
+    return {name: value for name, value in named if not isinstance(value, str)}
 
 
 def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:
@@ -346,17 +339,8 @@ def _nothing(
     )
 
 
-def _unmeasured(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> list[str]:
-    if wanted.lines is Lines.ROW:
+def _left_out(unmeasured: int) -> list[str]:
+    if not unmeasured:
         return []
-    where, values = span.where()
-    # Of many objects one may begin later than the others: that leaves no interval out.
-    ((count,),) = con.execute(
-        f"SELECT count(*) FROM (SELECT {TIME} FROM {wanted.reduction}"
-        f" WHERE {where} GROUP BY {TIME} HAVING count(seconds) = 0)",
-        values,
-    ).fetchall()
-    if not count:
-        return []
-    noun = "interval" if count == 1 else "intervals"
-    return [f"{count} {noun} left out: a first sample, or behind a gap, has no rates."]
+    noun = "interval" if unmeasured == 1 else "intervals"
+    return [f"{unmeasured} {noun} left out: a first sample, or behind a gap, has no rates."]

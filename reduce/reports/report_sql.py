@@ -63,16 +63,26 @@ class Source:
         given = {text: value for text, value in wanted.items() if value is not None}
         return " AND ".join([text, *given]), [*values, *given.values()]
 
-    def covered(self, *, timed: bool) -> tuple[str, str, str, str]:
-        """Expressions: begin or end of the first interval, end of the last, number, first length.
+    def coverage(self, where: str, *, timed: bool) -> str:
+        """SQL: begin and end of what is covered, its intervals, and those without rates.
 
         Args:
+            where: selects the rows.
             timed: the rows have a length.
         """
-        if self.is_rolled:
-            return "min(begins)", "max(ends)", "NULL", "NULL"
-        length = f"arg_min(seconds, {TIME})" if timed else "NULL"
-        return f"min({TIME})", f"max({TIME})", f"count(DISTINCT {TIME})", length
+        begins, ends, intervals, measured = TIME, TIME, "1", "true"
+        if self.is_rolled:  # objects that came later cover fewer intervals of a span than others
+            begins, ends, intervals = "min(begins)", "max(ends)", "max(intervals)"
+        elif timed:  # of many objects one may begin later than the others
+            length = "to_microseconds(CAST(round(min(seconds) * 1e6) AS BIGINT))"
+            begins, measured = f"{TIME} - {length}", "count(seconds) > 0"
+        return (
+            "SELECT min(begins) FILTER (WHERE measured), max(ends) FILTER (WHERE measured),"
+            " CAST(sum(intervals) FILTER (WHERE measured) AS BIGINT),"
+            " count(*) FILTER (WHERE NOT measured)"
+            f" FROM (SELECT {begins} AS begins, {ends} AS ends, {intervals} AS intervals,"
+            f" {measured} AS measured FROM {self.relation} WHERE {where} GROUP BY {TIME})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
