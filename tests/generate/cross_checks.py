@@ -599,13 +599,16 @@ def sampled_states(interval: Interval) -> Claims:
     def grown(*fields: str) -> Figure:
         return sum(interval.growth("useint", f) for f in fields)
 
-    dispatched = grown(*(f"hfdisp{n}" for n in range(4)))
-    queued, eligible = grown("hfquct"), grown(*(f"hfelig{n}" for n in range(4)))
-    yield Claim("dispatched + eligible = queued", dispatched + eligible, queued, objects=who)
-    yield Claim("states = dispatched", grown(*SAMPLED_STATES), dispatched, objects=who)
+    dispatched, dormant = grown(*(f"hfdisp{n}" for n in range(4))), grown("hfdorm")
+    eligible, states = grown(*(f"hfelig{n}" for n in range(4))), grown(*SAMPLED_STATES)
+    lists = dispatched + eligible + dormant
+    yield Claim("lists = samples of the user", lists, grown("hfquct"), objects=who)
+    every = states + eligible + dormant
+    yield Claim("states = samples of the user", every, grown("hfstct"), objects=who)
+    yield Claim("states = dispatched", states, dispatched, objects=who)
     if interval.has("prcprp", "hfcount"):
         taken = int(interval.growth("prcprp", "hfcount").max())
-        yield Claim("queued + dormant = samples", queued + grown("hfdorm"), taken, objects=who)
+        yield Claim("samples of the user = samples", grown("hfstct"), taken, objects=who)
 
 
 @in_samples
