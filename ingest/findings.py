@@ -203,21 +203,25 @@ class Findings:
 
     kept: list[Finding] = field(default_factory=list)
     counts: Counter[Code] = field(default_factory=Counter)
+    _kept_by_code: Counter[Code] = field(default_factory=Counter)
 
     def add(
         self, code: Code, offset: int, detail: str, effect: str = "", *, count: int = 1
     ) -> None:
         """Count a finding, and keep it unless its code has had `KEPT` of them."""
-        if self.counts[code] < KEPT:
-            self.kept.append(Finding(code, offset, detail, effect, count))
+        self._keep(Finding(code, offset, detail, effect, count))
         self.counts[code] += count
 
     def merge(self, others: Findings) -> None:
         """Add the findings of another reader of the same dump."""
         for finding in others.kept:
-            if sum(f.code is finding.code for f in self.kept) < KEPT:
-                self.kept.append(finding)
+            self._keep(finding)
         self.counts.update(others.counts)
+
+    def _keep(self, finding: Finding) -> None:
+        if self._kept_by_code[finding.code] < KEPT:
+            self.kept.append(finding)
+            self._kept_by_code[finding.code] += 1
 
     def first(self, code: Code) -> Finding:
         """The first finding of a code that was met."""

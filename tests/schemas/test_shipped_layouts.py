@@ -317,6 +317,8 @@ def test_replaced_fields_end_with_the_release_before_their_replacement() -> None
         ("mtrprp", "pfxvfst"): "5.2.0",
         ("prcprp", "stlnu"): "5.2.0",
         ("prcprp_stlnu", "stlnu"): "5.2.0",
+        ("prcprp", "stlct"): "6.4.0",
+        ("prcprp_stlct", "stlct"): "6.4.0",
     }
 
 
