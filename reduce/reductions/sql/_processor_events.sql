@@ -6,7 +6,8 @@ SELECT system,
        tod AS event_at,
        -- What kind of thing happened.
        'vary on' AS kind,
-       -- Address of the processor.
+       -- Address of the processor. NULL where the record's layout does not have
+       -- it.
        CAST(pfxcpuad AS BIGINT) AS cpu,
        -- What happened, in words.
        'varied on' AS event_text
@@ -31,4 +32,11 @@ SELECT system,
        'crypto' AS kind,
        CAST(pfxcpuad AS BIGINT) AS cpu,
        'crypto facility off' AS event_text
-FROM monitor.prccff;
+FROM monitor.prccff
+UNION
+SELECT system,
+       tod AS event_at,
+       'park' AS kind,
+       CAST(NULL AS BIGINT) AS cpu,
+       'processors parked or unparked' AS event_text
+FROM monitor.prcpup;

@@ -1,7 +1,8 @@
 -- Running and waiting of a processor are most of the elapsed time
 -- The same sum as processor-time-closes, from below: less than half of the
--- elapsed time is neither run nor waited. In a partition that shares its
--- processors and is held back this may be so; elsewhere time is missing.
+-- elapsed time is neither run nor waited. Where processors are parked, or
+-- shared by a partition that is held back, this may be so; elsewhere time is
+-- missing.
 -- severity: info
 -- remedy: Look at the weight and the caps of the partition (cpmon report
 -- LPAR); if the processors are dedicated, compare the layout of SYTPRP with
