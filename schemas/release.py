@@ -16,6 +16,9 @@ from dataclasses import dataclass
 
 from .errors import LayoutError
 
+LATEST = "5.3.0"
+"""The latest release whose layouts are shipped in full."""
+
 _FORM = re.compile(r"(\d+(?:\.\d+)*)(?:([+-])callevel((?:\.\d+)*))?")
 _WORDS = {"since": "5.3.0, or 7.3.0+callevel.5", "until": "5.2.0, or 7.3.0-callevel.5"}
 

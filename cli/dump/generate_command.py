@@ -54,7 +54,7 @@ def command(
     """Write the dumps of SCENARIO, each with its run file and companion files.
 
     SCENARIO is a shipped one (timer, large-storage, cp-regression, linux-dasd-mdc, pfault,
-    small-lab, bank-day, bad-day) or a TOML file; the same seed writes the same bytes.
+    small-lab, bank-day, zvm73-smt, bad-day) or a TOML file; the same seed writes the same bytes.
 
     \b
     Examples:

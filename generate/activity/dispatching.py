@@ -172,11 +172,19 @@ def _span_us(sample: Sample) -> int:
 
 
 def _own_us(sample: Sample, span: int) -> F64:
-    """(processors,) of this system: busy, or online where nobody else gets the processor."""
+    """(cores,) of this system: busy, or at work where nobody else gets the core.
+
+    A core is busy while any of its threads is, which they are independently of each other.
+    """
     lpars, times = sample.model.partitions, sample.times
+    threads = sample.model.measurement.machine.threads
     if lpars.dedicated[lpars.own]:
-        return times.online.astype(np.float64) * span
-    return np.minimum(times.busy // TOD_PER_US, span).astype(np.float64)
+        return times.working[::threads].astype(np.float64) * span
+    busy = np.minimum(times.busy // TOD_PER_US, span).astype(np.float64)
+    if threads == 1:
+        return busy
+    idle: F64 = np.multiply.reduce(1.0 - busy.reshape(-1, threads) / span, axis=1)
+    return (1.0 - idle) * span
 
 
 def _wanted_us(lpars: Partitions, place: int, span: int, rng: np.random.Generator) -> F64:

@@ -84,9 +84,10 @@ class Sample:
 
     @property
     def varied(self) -> bool:
-        """Whether a processor or device was varied on or off in the interval."""
+        """Whether a processor or device was varied on or off, or parked, in the interval."""
         return any(
-            each.interval == self.interval and each.kind in ("vary-on", "vary-off")
+            each.interval == self.interval
+            and each.kind in ("vary-on", "vary-off", "park", "unpark")
             for each in self.model.measurement.disturbances
         )
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from ...config import Place
 from ...config.positions import dotted
+from ...schemas import release_key
 from ...schemas.errors import CpmonError
 from ...schemas.lookup import unknown
 from ..damage.requests import parse_damage
@@ -13,6 +14,13 @@ from ..damage.stream import DamageError
 from ..model.population import matching, user_ids
 from ..scenario.scenario import Run, Scenario
 from ..scenario.users import Disturbance
+
+MULTITHREADING_SINCE = "6.3.0"
+"""The first level that runs several threads on a core, and that parks processors."""
+CONTINUED_SINCE = "7.3.0"
+"""The first level that continues a partition in another SYTCUP."""
+EXPANDED_UNTIL = "6.3.0"
+"""The last level that has expanded storage."""
 
 
 def check_names(scenario: Scenario, place: Place) -> None:
@@ -49,6 +57,14 @@ def _check_run(scenario: Scenario, run: Run, place: Place) -> None:
     if run.base_run_id and run.base_run_id not in scenario.run_ids:
         key = f"{run.key}.base_run_id"
         raise unknown("base run", run.base_run_id, scenario.run_ids, place=place(key))
+    machine, storage = run.machine, run.storage
+    for key, used, since, until in (
+        ("machine.threads", machine.threads > 1, MULTITHREADING_SINCE, ""),
+        ("machine.processors_per_record", machine.processors_per_record, CONTINUED_SINCE, ""),
+        ("storage.expanded_mib", storage.expanded_mib, "", EXPANDED_UNTIL),
+    ):
+        if used:
+            _check_level(run, place(key), key, since, until)
     for number, damage in enumerate(run.damage):
         try:
             parse_damage(damage)
@@ -69,6 +85,20 @@ def _check_run(scenario: Scenario, run: Run, place: Place) -> None:
             _check_disturbance(scenario, run, disturbance, at)
 
 
+def _check_level(run: Run, place: str, what: str, since: str, until: str = "") -> None:
+    """What a run has, its CP level has as well."""
+    level = release_key(run.cp_level)
+    if release_key(since or run.cp_level) <= level <= release_key(until or run.cp_level):
+        return
+    raise CpmonError(
+        f"run {run.run_id}: {what} does not go with its CP level",
+        place=place,
+        expected=f"CP {since} or later" if since else f"CP {until} or earlier",
+        found=run.cp_level,
+        remedy=f"{'raise' if since else 'lower'} cp_level, or leave {what} out",
+    )
+
+
 def _place_below(place: Place, above: str, key: str) -> str:
     return place(f"{above}.{key}" if key else above)
 
@@ -82,13 +112,18 @@ def _check_disturbance(scenario: Scenario, run: Run, each: Disturbance, place: P
                 expected="user ids or patterns, separated by blanks, as in LINUX00* LINUX099",
                 found=repr(each.users),
             )
-    elif each.kind in ("vary-off", "vary-on"):
-        if (each.processor is None) == (not each.device):
+    elif each.kind in ("vary-off", "vary-on", "park", "unpark"):
+        parks = each.kind in ("park", "unpark")
+        if parks:
+            _check_level(run, place("kind"), each.kind, MULTITHREADING_SINCE)
+        if (each.processor is None) == (not each.device) or (parks and each.device):
+            given = {"processor": each.processor, "device": each.device}
+            named = [key for key, value in given.items() if value]
             raise CpmonError(
                 f"{each.kind}: what is varied?",
                 place=place(""),
-                expected="either processor or device",
-                found="both" if each.device else "neither",
+                expected="processor" if parks else "either processor or device",
+                found=" and ".join(named) or "neither",
             )
         if each.processor is not None and each.processor >= run.machine.processors:
             raise CpmonError(

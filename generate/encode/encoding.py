@@ -6,20 +6,25 @@ A label of a group (`plsdgx44` of PRCDIA) is the one entry that it names.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...schemas import HEADER, Field, Group, Layout, LayoutError, Type, release_key
+from ...schemas import HEADER, HEADER_LENGTH, Field, Group, Layout, LayoutError, Type, release_key
 from ...schemas.field import REST
+from ...schemas.release import LATEST
 from ..numeric import U8
 from ..records.table import Counts, named_rows
 from .frames import LARGEST_RECORD
 
 BLANK = b"\x40"
 """A blank in EBCDIC."""
+
+UNDESCRIBED = 64
+"""Bytes of a record of which nothing but the header is known. Invented."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,12 @@ class Encoding:
         rows = list(named_rows(layout))
         self._named = {name: row for name, row in rows if isinstance(row, Field)}
         self._groups = {name: row for name, row in rows if isinstance(row, Group)}
-        self.length = self._lay(layout.at(release), "", 0, layout.written_at(release))
+        length = layout.written_at(release)
+        self._is_later = release_key(release) > release_key(LATEST)
+        if self._is_later and layout.length == HEADER_LENGTH and not layout.lengths:
+            length = UNDESCRIBED
+        self._unknown = slice(layout.length, length)
+        self.length = self._lay(layout.at(release), "", 0, length)
         unknown = {*self._entries, *self._sizes}
         if unknown:
             raise LayoutError(
@@ -211,8 +221,15 @@ class Encoding:
         return start + size * count
 
     def _blank(self) -> U8:
-        """A record with its header, blank texts, and the places of its entries."""
+        """A record with its header, blank texts, and the places of its entries.
+
+        Where later releases write more than is known, the bytes there hold something.
+        """
         record = np.zeros((1, self.length), dtype=np.uint8)
+        if self._is_later:
+            behind = record[0, self._unknown]
+            noise = hashlib.shake_128(self.layout.name.encode()).digest(len(behind))
+            behind[...] = np.frombuffer(noise, dtype=np.uint8)
         _HEADER["mrhdrlen"].view(record)[...] = self.length
         _HEADER["mrhdrdm"].view(record)[...] = self.layout.domain
         _HEADER["mrhdrrc"].view(record)[...] = self.layout.record

@@ -13,6 +13,8 @@ from ..scenario.scenario import DOMAIN_NUMBERS, Run, Scenario
 
 TOD_PER_US = 4096
 TOD_PER_S = 1_000_000 * TOD_PER_US
+_ALWAYS_SAMPLED = 1
+"""The monitor's own domain."""
 SCM_PER_S = 1_000_000 / 128
 """Units of the channel subsystem's measurement times in a second."""
 
@@ -23,7 +25,8 @@ class Measurement:
     Attributes:
         groups: the user groups with this run's counts.
         users: of all groups.
-        targets, machine, storage, processors: of this run.
+        targets, machine, storage: of this run.
+        processors: as CP sees them: every thread is one.
         sampled: numbers of the domains that are sampled.
         disturbances: what happens before the end of this run, in order.
         warmup: intervals before the steady state; at least one interval is steady.
@@ -53,8 +56,9 @@ class Measurement:
         self.groups = scenario.groups_of(run)
         self.users = sum(group.count for group in self.groups)
         self.targets, self.machine, self.storage = run.targets, run.machine, run.storage
-        self.processors = run.machine.processors
-        self.sampled = frozenset(DOMAIN_NUMBERS[name] for name in scenario.monitor.domains)
+        self.processors = run.machine.cpus
+        sampled = (DOMAIN_NUMBERS[name] for name in scenario.monitor.domains)
+        self.sampled = frozenset({_ALWAYS_SAMPLED, *sampled})
         self.disturbances = sorted(
             (
                 each

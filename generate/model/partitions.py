@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .measurement import Measurement
 
 MOST_PARTITIONS = 60
 """More than a machine has."""
+
+
+class PartitionRecord(NamedTuple):
+    """One of the records about a partition.
+
+    Attributes:
+        place: of the partition among all.
+        processors: addresses of the logical processors in it.
+        times: their places among the logical processors of all partitions.
+    """
+
+    place: int
+    processors: range
+    times: slice
 
 
 class Partitions:
@@ -43,6 +59,17 @@ class Partitions:
         self.own = self.numbers.index(own) if rows else 0
         self.physical = machine.physical_processors
         self._machine = machine
+
+    @property
+    def records(self) -> list[PartitionRecord]:
+        """The records of all partitions; one that is full is continued in the next."""
+        rows = []
+        for place, count in enumerate(self.counts):
+            first, most = self.processors(place).start, self._machine.processors_per_record
+            for at in range(0, count, most or count):
+                some = range(at, min(at + (most or count), count))
+                rows.append(PartitionRecord(place, some, slice(first + at, first + some.stop)))
+        return rows
 
     @property
     def shared(self) -> int:

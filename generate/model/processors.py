@@ -10,7 +10,7 @@ from ..numeric import F64, I64, Bool, around_one, bell, capped, floor_int, parti
 from .demand import TIMERS_ON_MASTER_UNTIL, Demand, Transactions
 from .measurement import TOD_PER_US, Measurement
 from .partitions import Partitions
-from .timeline import Allocation, Timeline
+from .timeline import Allocation
 
 FULL = 0.999
 """No processor is busy for more of an interval than this, and no more of that is emulation."""
@@ -27,19 +27,27 @@ class Times:
 
     Busy time is emulation + charged + system; what is left of an interval is wait, apart from
     `suspended` time, in which the processor itself was given to another partition. Spinning is
-    part of the CP time. An offline processor does nothing.
+    part of the CP time. An offline processor does nothing, nor does a parked one, which does not
+    wait either.
 
     Attributes:
         online: whether each took part in an interval.
+        parked: whether it did so without getting work.
     """
 
     online: Bool
+    parked: Bool
     emulation: I64
     charged: I64
     system: I64
     suspended: I64
     spins: I64
     spin_time: I64
+
+    @property
+    def working(self) -> Bool:
+        """Which of them CP gives work to."""
+        return self.online & ~self.parked
 
     @property
     def busy(self) -> I64:
@@ -66,10 +74,13 @@ class Processors(Times):
     def build(cls, demand: Demand, work: Transactions) -> Processors:
         """The processors of a run, meeting its utilization and spin targets."""
         measurement, allocation = demand.measurement, demand.allocation
-        online, lost = _online(measurement, allocation.timeline), _suspension(measurement)
+        up = np.repeat(allocation.timeline.up[:, None], measurement.processors, axis=1)
+        online = _switched(measurement, up, "vary-off", "vary-on") & up
+        parked = ~_switched(measurement, up, "park", "unpark") & online
+        lost = _suspension(measurement)
         most = _most_of_an_interval(measurement, lost)
-        room = floor_int(online * allocation.timeline.tod[:, None] * most)
-        use = _Utilization(demand, work, online, room)
+        room = floor_int((online & ~parked) * allocation.timeline.tod[:, None] * most)
+        use = _Utilization(demand, work, online & ~parked, room)
         busy, emulation = use.by_processor()
         rng, cp = measurement.rng("charged"), busy - emulation
         share = measurement.machine.charged_share * around_one(rng, cp.shape, 0.01)
@@ -78,6 +89,7 @@ class Processors(Times):
         charged = floor_int(cp * np.minimum(share, np.minimum(free, 1.0)[:, None]))
         return cls(
             online,
+            parked,
             emulation,
             charged,
             cp - charged,
@@ -91,13 +103,14 @@ class Processors(Times):
         return Times(*(getattr(self, name)[interval] for name in Times.__dataclass_fields__))
 
 
-def _online(measurement: Measurement, timeline: Timeline) -> Bool:
-    """(intervals, processors) whether each was online; vary takes effect with its interval."""
-    online = np.repeat(timeline.up[:, None], measurement.processors, axis=1)
+def _switched(measurement: Measurement, up: Bool, off: str, on: str) -> Bool:
+    """(intervals, processors) which were on; a disturbance takes effect with its interval."""
+    state, threads = np.ones_like(up), measurement.machine.threads
     for each in measurement.disturbances:
-        if each.processor is not None and each.kind in ("vary-off", "vary-on"):
-            online[each.interval :, each.processor] = each.kind == "vary-on"
-    return online & timeline.up[:, None]
+        if each.processor is not None and each.kind in (off, on):
+            first = each.processor * threads
+            state[each.interval :, first : first + threads] = each.kind == on
+    return state
 
 
 def _suspension(measurement: Measurement) -> float:
@@ -107,7 +120,7 @@ def _suspension(measurement: Measurement) -> float:
     lpars = Partitions(measurement)
     rows = zip(lpars.counts, lpars.wanted, lpars.dedicated, strict=True)
     others = sum(count * wanted for count, wanted, alone in rows if not alone)
-    load = min((measurement.processors + others) / max(lpars.shared, 1), 1.0)
+    load = min((measurement.machine.processors + others) / max(lpars.shared, 1), 1.0)
     return _SUSPENDED * load * load
 
 
@@ -117,7 +130,7 @@ def _most_of_an_interval(measurement: Measurement, lost: float) -> float:
     if not measurement.machine.is_shared:
         return most
     lpars = Partitions(measurement)
-    return min(most, FULL * lpars.limit(lpars.own) / measurement.processors)
+    return min(most, FULL * lpars.limit(lpars.own) / measurement.machine.processors)
 
 
 def _spins(demand: Demand, cp: I64) -> tuple[I64, I64]:
@@ -141,7 +154,7 @@ class _Utilization:
     """Allocates the processors' time to the intervals of a run. Times are TOD units.
 
     Attributes:
-        online: (intervals, processors) whether each was online.
+        online: (intervals, processors) whether each was online, and not parked.
         room: (intervals, processors) time that each can be busy at most.
     """
 

@@ -91,7 +91,7 @@ def eligible_share(shortage: F64) -> F64:
 
 def response_stretch(timeline: Timeline, processors: Processors) -> F64:
     """(intervals,) how many times longer work takes than on an idle system, by Little's law."""
-    count = processors.online.sum(axis=1)
+    count = processors.working.sum(axis=1)
     use = processors.busy.sum(axis=1) / np.maximum(count * timeline.tod, 1)
     running = np.maximum(use, 1e-9) * np.maximum(count, 1)
     times: F64 = 1.0 + waiting_for_cpu(use, processors.shortage) / running

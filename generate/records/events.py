@@ -134,11 +134,12 @@ def interval_events(sample: Sample, progress: Progress) -> list[EventBatch]:
         if "useact" in progress:
             batches += _logoffs(sample, progress)
     if sample.varied and "processor" in events:
-        before = Sample(sample.model, sample.number - 1).times.online
-        batches += _varied(sample, "prcvof", "prcvon", before, sample.times.online)
+        before, now = Sample(sample.model, sample.number - 1).times, sample.times
+        batches += _varied(sample, "prcvof", "prcvon", before.online, now.online)
+        cores = slice(None, None, sample.model.measurement.machine.threads)
+        batches += _varied(sample, "prcpup", "prcpup", ~before.parked[cores], ~now.parked[cores])
     if sample.varied and "io" in events:
-        before = sample.volumes_before
-        batches += _varied(sample, "iodvof", "iodvon", before, sample.volumes_online)
+        batches += _varied(sample, "iodvof", "iodvon", sample.volumes_before, sample.volumes_online)
     return batches
 
 
@@ -149,7 +150,7 @@ def consecutive_tods(first: int, count: int) -> U64:
 
 
 def _varied(sample: Sample, off: str, on: str, before: Bool, now: Bool) -> list[EventBatch]:
-    """Events of the processors or devices that were varied off and on in the interval."""
+    """Events of what was varied off and on in the interval: processors, cores or devices."""
     tod, batches = sample.model.change_tod(sample.interval), []
     for name, changed in ((off, before & ~now), (on, now & ~before)):
         chosen = np.flatnonzero(changed)

@@ -35,6 +35,9 @@ Values = Mapping[str, Any]
 Counts = Mapping[str, int]
 """Entries or bytes by group or field."""
 
+LATER = 1 << 16
+"""A version of CP behind all others."""
+
 Names = frozenset[str]
 Function = Callable[[Mapping[str, Any]], Values]
 
@@ -140,6 +143,7 @@ class Record:
     def __init__(self, name: str, table: RecordTable, file: str) -> None:
         self.layout, self.wrapping = layout(name.partition("-")[0]), table.wrapping
         self._since = release_key(table.since) if table.since else ()
+        self._until = release_key(self.layout.until) if self.layout.until else (LATER,)
         self._place, self._given = f"{file}: {name}", {*table.variants, *GIVEN}
         self._let = self._expressions(table.let)
         own = {key: getattr(table, key) for key in ("rows", "ages", "present", "restarted")}
@@ -181,7 +185,7 @@ class Record:
     def rows(self, scope: Scope) -> int:
         """Records in a sample, absent ones included."""
         release = release_key(scope["run"].cp_level)
-        return int(self._rows.value(scope)) if release >= self._since else 0
+        return int(self._rows.value(scope)) if self._since <= release <= self._until else 0
 
     def present(self, scope: Scope) -> Bool | None:
         """(rows,) which rows a sample has; None where it has all."""

@@ -28,7 +28,10 @@ ProcessorType = Literal["CP", "IFL", "ZAAP", "ZIIP", "ICF"]
 
 
 class Machine(Table, frozen=True):
-    """Processors and the way they are given to this system. Costs are microseconds of CP time."""
+    """Processors and the way they are given to this system. Costs are microseconds of CP time.
+
+    With `threads` above 1, `processors` are cores, each of which CP sees as so many processors.
+    """
 
     type: MachineType
     model: MachineModel
@@ -42,6 +45,8 @@ class Machine(Table, frozen=True):
     weight: Annotated[int, Meta(ge=1, le=999)] = 100
     capped: bool = False
     physical_processors: ProcessorCount = 16
+    threads: Annotated[int, Meta(ge=1, le=2)] = 1
+    processors_per_record: NonNegativeInt = 0
     imbalance: Share = 0.02
     charged_share: Share = 0.75
     dispatch_us: NonNegative = 12.0
@@ -53,6 +58,11 @@ class Machine(Table, frozen=True):
     def is_shared(self) -> bool:
         """Whether other partitions may run on the processors of this one."""
         return self.mode == "lpar" and not self.dedicated
+
+    @property
+    def cpus(self) -> int:
+        """Processors as CP sees them: the threads of all cores."""
+        return self.processors * self.threads
 
 
 class Partition(Table, frozen=True):

@@ -63,7 +63,11 @@ class Targets(Table, frozen=True):
         return self.dasd_page_rate
 
 
-Level = Literal["4.2.0", "4.3.0", "4.4.0", "5.1.0", "5.2.0", "5.3.0"]
+Level4 = Literal["4.2.0", "4.3.0", "4.4.0"]
+Level5 = Literal["5.1.0", "5.2.0", "5.3.0", "5.4.0"]
+Level6 = Literal["6.1.0", "6.2.0", "6.3.0", "6.4.0"]
+Level7 = Literal["7.1.0", "7.2.0", "7.3.0", "7.4.0", "7.5.0"]
+Level = Literal[Level4, Level5, Level6, Level7]
 Domain = Literal["system", "storage", "user", "processor", "io", "appldata"]
 DOMAIN_NUMBERS: dict[Domain, int] = {
     "system": 0,

@@ -79,21 +79,32 @@ class Workload(Table, frozen=True):
 
 
 DisturbanceKind = Literal[
-    "ipl", "restart", "miss", "interval", "logoff", "logon", "vary-off", "vary-on", "runaway"
+    "ipl",
+    "restart",
+    "miss",
+    "interval",
+    "logoff",
+    "logon",
+    "vary-off",
+    "vary-on",
+    "park",
+    "unpark",
+    "runaway",
 ]
 
 
 class Disturbance(Table, frozen=True):
     """Something that happens once. `interval` counts from 0: it happens early in that interval.
 
-    `intervals` is how long it lasts. `users` are user ids or patterns ("LINUX00*").
+    `intervals` is how long it lasts. `users` are user ids or patterns ("LINUX00*"). `processor` is
+    a core where cores have several threads.
     """
 
     kind: DisturbanceKind
     interval: Annotated[int, Meta(ge=0, le=100000)]
     intervals: Annotated[int, Meta(ge=1, le=100000)] = 1
     users: str = ""
-    processor: Annotated[int, Meta(ge=1, le=63)] | None = None
+    processor: Annotated[int, Meta(ge=1, le=79)] | None = None
     device: str = ""
     interval_s: Annotated[int, Meta(ge=6, le=3600)] | None = None
     cpu_percent: Percent = 97.0

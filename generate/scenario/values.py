@@ -13,7 +13,7 @@ NonNegativeInt = Annotated[int, Meta(ge=0)]
 Percent = Annotated[float, Meta(ge=0, le=100)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 IntervalCount = Annotated[int, Meta(ge=1, le=100000)]
-ProcessorCount = Annotated[int, Meta(ge=1, le=64)]
+ProcessorCount = Annotated[int, Meta(ge=1, le=80)]
 """Of a machine, a partition or a guest."""
 
 

@@ -9,14 +9,12 @@ import duckdb
 
 from ...schemas.layout import Layout
 from ...schemas.registry import record_of, tables
-from ...schemas.release import release_key
+from ...schemas.release import LATEST, release_key
 
 MULTITHREADING = "6.3.0"
 """The first release that can run two threads on a core."""
 THREAD_TIMES = frozenset({"sytprp", "useact", "useint"})
 """Tables whose processor times are raw thread times where multithreading is on."""
-LATEST = "5.3.0"
-"""The latest release whose layouts are shipped in full."""
 
 
 def layout_notes(

@@ -201,13 +201,18 @@ def partitions(interval: Interval) -> Claims:
     charged, system = (interval.total("sytprp", f) for f in ("pfxutime", "pfxtmsys"))
     if charged is None or system is None or not cug.has("cpudedct"):
         return
-    own = owners == now.keys[now["lcuppnum"] == int(cug["lpnumber"][0])]
+    own = np.isin(owners, now.keys[now["lcuppnum"] == int(cug["lpnumber"][0])])
     online = len(interval.now("sytprp"))
     if int(cug["cpudedct"][0]):
         yield Claim("dedicated: dispatched = time", int(active[own].sum()), online * clock)
+        return
+    busy, cores = (charged - system) // TOD_PER_US, int(effective[own].sum())
+    if int(own.sum()) < online:
+        # A core is dispatched while one of its threads is busy, or both.
+        yield Claim("cores <= threads", cores, busy, slack=online + 1, at_most=True)
+        yield Claim("threads <= 2 x cores", busy, 2 * cores, slack=online + 1, at_most=True)
     else:
-        busy = (charged - system) // TOD_PER_US
-        yield Claim("shared: effective = busy", int(effective[own].sum()), busy, slack=online + 1)
+        yield Claim("shared: effective = busy", cores, busy, slack=online + 1)
 
 
 def _dispatch_times(interval: Interval) -> tuple[Figure, Figure, Figure]:

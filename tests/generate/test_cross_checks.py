@@ -38,7 +38,7 @@ DISTURBED = (
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
-INTERVALS = {"bank-day": 20, "small-lab": 60, "disturbed": 20}
+INTERVALS = {"bank-day": 20, "small-lab": 60, "disturbed": 20, "zvm73-smt": 20}
 """How long dumps are in which something happens; of others three intervals are enough."""
 
 
@@ -85,6 +85,7 @@ SILENT = {
         spool_paging throughput user_ios""",
     "small-lab": f"{NO_LOCKS} frames_above_2g throughput",
     "timer": f"{QUIET} {NO_CACHE} {NO_LINUX} {NO_LOCKS} frames_above_2g throughput",
+    "zvm73-smt": f"{NO_EXPANDED} throughput",
 }
 """Checks that find nothing to compare in any run of a scenario: it has no such thing."""
 

@@ -120,32 +120,14 @@ def partition(second: float, *processors: int) -> bytes:
     return record(0, 16, row[20:] + entries, second)
 
 
-def test_a_partition_that_a_second_record_continues_is_one(tmp_path: Path) -> None:
-    samples = [[processor(s), partition(s, 0, 1), partition(s, 2, 3)] for s in (60, 120, 180)]
+def test_processors_of_a_partition_that_two_records_have_are_not_valid(tmp_path: Path) -> None:
+    """tests/generate/test_smt.py has the partition that further records continue."""
+    samples = [[processor(s), partition(s, 0, 1), partition(s, 0, 1)] for s in (60, 120)]
     con = land(tmp_path, "07030000", *samples)
-    (line,) = report(con, "LPAR").table.to_pylist()
-    assert (line["partition_name"], line["logical_processors"]) == ("PROD", 4)
-    assert line["seconds"] == pytest.approx(120)
-    assert line["busy_util"] == pytest.approx(0.7)  # of each: 42 of 60 seconds
-    assert con.execute(
-        "SELECT DISTINCT logical_seconds FROM lpar_by_time ORDER BY 1"
-    ).fetchall() == [
-        (240.0,),
-        (None,),
-    ]
-
-
-def test_a_partition_in_two_records_is_valid_and_one_twice_is_not(tmp_path: Path) -> None:
-    for name, second, is_bad in (("two", (2, 3), False), ("copy", (0, 1), True)):
-        folder = tmp_path / name
-        folder.mkdir()
-        samples = [[processor(s), partition(s, 0, 1), partition(s, *second)] for s in (60, 120)]
-        con = land(folder, "07030000", *samples)
-        landed = Store(folder / "store").tables()
-        rules = {rule.id: rule for rule in load_rules(landed)}
-        assert "sytcup.unique" not in rules
-        (found,) = count(con, [rules["sytcup_cpu.unique"]], Scope(), landed)
-        assert bool(found.bad) == is_bad
+    landed = Store(tmp_path / "store").tables()
+    rules = {rule.id: rule for rule in load_rules(landed)}
+    (found,) = count(con, [rules["sytcup_cpu.unique"]], Scope(), landed)
+    assert found.bad
 
 
 def test_what_cp_no_longer_has_is_blank_with_its_reason(tmp_path: Path) -> None:

@@ -146,6 +146,24 @@ WRONG: list[Any] = [
         id="no length",
     ),
     pytest.param(
+        [("processors = 2", "processors = 2\nthreads = 2")],
+        [
+            [("processors = 2", "processors = 2\nthreads = 2"), ("4.3.0", "6.3.0")],
+            [],
+        ],
+        marks=tries(AGREE, "run {}: {} does not go with its CP level"),
+        id="threads before 6.3.0",
+    ),
+    pytest.param(
+        [("1024", "1024\nexpanded_mib = 64"), ("4.3.0", "6.4.0")],
+        [
+            [("1024", "1024\nexpanded_mib = 64"), ("4.3.0", "6.3.0")],
+            [("4.3.0", "6.4.0")],
+        ],
+        marks=tries(AGREE, "run {}: {} does not go with its CP level"),
+        id="expanded storage behind 6.3.0",
+    ),
+    pytest.param(
         [("[run.A]", '[run.A]\ndamage = ["truncated:50%"]')],
         [[("[run.A]", '[run.A]\ndamage = ["truncate:50%"]')]],
         marks=tries(AGREE, "{}"),

@@ -63,6 +63,7 @@ def test_the_shipped_scenarios_are_found_by_name():
         "pfault",
         "small-lab",
         "timer",
+        "zvm73-smt",
     ]
     assert [load_scenario(name).name for name in scenario_names()] == scenario_names()
 
@@ -112,7 +113,7 @@ MISTAKES = {
     "unknown target": ("emul_util", "emull_util", "run.A.targets.emull_util", "emul_util"),
     "wrong type": ("processors = 2", 'processors = "two"', "machine.processors", "whole number"),
     "truth is no number": ("processors = 2", "processors = true", "processors", "whole number"),
-    "out of range": ("processors = 2", "processors = 0", "machine.processors", "from 1 to 64"),
+    "out of range": ("processors = 2", "processors = 0", "machine.processors", "from 1 to 80"),
     "not allowed": ('kind = "page"', 'kind = "paging"', "volumes[0].kind", "page, spool, user"),
     "missing key": ("count = 3\n", "", "users[0]", "count"),
     "too long": ('system = "LAB"', 'system = "LABORATORY"', "system", "1 to 8 characters"),
@@ -162,7 +163,7 @@ MISTAKES = {
         "[run.A.targets]",
         "[run.A.machine]\nprocessors = 99\n\n[run.A.targets]",
         "run.A.machine.processors",
-        "from 1 to 64",
+        "from 1 to 80",
     ),
     "half a target": ("emul_util", "master_emul_util", "run.A.targets.master_emul_util", "add"),
     "reads without writes": (
@@ -194,6 +195,25 @@ MISTAKES = {
         disturbance('kind = "vary-on"\ninterval = 3'),
         "disturbances[0]",
         "either processor or device",
+    ),
+    "park at a level that cannot": (
+        "[run.A]",
+        disturbance('kind = "park"\ninterval = 3\nprocessor = 1'),
+        "disturbances[0].kind",
+        "CP 6.3.0 or later",
+    ),
+    "park a device": (
+        'cp_level = "4.3.0"\nstart = 2003-03-03T10:00:00Z\n',
+        'cp_level = "7.3.0"\nstart = 2024-03-03T10:00:00Z\n\n[[run.A.disturbances]]\n'
+        'kind = "park"\ninterval = 3\ndevice = "0500"\n',
+        "run.A.disturbances[0]",
+        "processor",
+    ),
+    "continued partitions": (
+        "processors = 2",
+        "processors = 2\nprocessors_per_record = 1",
+        "machine.processors_per_record",
+        "CP 7.3.0 or later",
     ),
     "no such device": (
         "[run.A]",
