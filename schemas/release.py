@@ -3,7 +3,8 @@
 Bits are counted from 0, the leftmost, as IBM does. They stand behind a release:
 
 - a dump is of "7.3.0+callevel.5.9" where these two are set, of "7.3.0+callevel" where none is, and
-  of "7.3.0" where they are not known;
+  of "7.3.0" where they are not known; of "?" where it does not name its release, and of "?6.3.0"
+  where it has records that none after 6.3.0 writes;
 - a field begins with bit 5 of 7.3.0 by `since` "7.3.0+callevel.5", and ends with it by `until`
   "7.3.0-callevel.5". Of several bits, a beginning wants all, and any of them is an end. A later
   release resets the bits, and has what began before it.
@@ -18,6 +19,8 @@ from .errors import LayoutError
 
 LATEST = "5.3.0"
 """The latest release whose layouts are shipped in full."""
+UNNAMED = "?"
+"""A dump that does not name its release: it may lack whatever some release no longer has."""
 
 _FORM = re.compile(r"(\d+(?:\.\d+)*)(?:([+-])callevel((?:\.\d+)*))?")
 _WORDS = {"since": "5.3.0, or 7.3.0+callevel.5", "until": "5.2.0, or 7.3.0-callevel.5"}
@@ -36,12 +39,16 @@ class Release:
 
     def is_before(self, since: Release) -> bool:
         """Whether what wrote a dump does not have yet what begins with `since`."""
+        if self.sign == UNNAMED:
+            return () != self.key < since.key
         if self.key != since.key or not since.bits or self.bits is None:
             return self.key < since.key
         return not since.bits <= self.bits
 
     def is_behind(self, until: Release) -> bool:
-        """Whether what wrote a dump no longer has what ended with `until`."""
+        """Whether what wrote a dump no longer has what ended with `until`, or may no longer."""
+        if self.sign == UNNAMED:
+            return self.key == () or self.key > until.key
         if self.key != until.key or not until.bits or self.bits is None:
             return self.key > until.key
         return not until.bits.isdisjoint(self.bits)
@@ -53,6 +60,9 @@ def parse_release(text: str) -> Release:
     Raises:
         LayoutError: it is not written as the module says.
     """
+    if text.startswith(UNNAMED):
+        bound = text.removeprefix(UNNAMED)
+        return Release(parse_release(bound).key if bound else (), UNNAMED)
     found = _FORM.fullmatch(text)
     if found is None:
         raise LayoutError(

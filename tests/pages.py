@@ -316,7 +316,7 @@ def import_pages(folder: Path, *pages: Draft) -> None:
 
 def grown(dsect: str, release: str, *lines: Line) -> Draft:
     """The page of a shipped record of a later release, with fields behind its end."""
-    page = draft(shipped(), dsect, release)
+    page = draft(shipped(), dsect, release, lines[0].offset)
     for line in lines:
         line.name = line.name if line.name == "*" else f"{page.dsect}_{line.name}"
         page.lines.insert(-1, line)

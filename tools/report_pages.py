@@ -53,8 +53,9 @@ an offset, such as `2006-10-16T10:00Z`, is that of its offset.
 
 Every figure of a line, of the mean line and of a line over several intervals is computed from
 sums: growth over elapsed seconds, never a mean of means. A level is the mean of the samples. What
-is not known is blank, with the reason below the report, and never zero. What each report assumes is
-in [what-reports-assume.md](what-reports-assume.md).
+is not known is blank, with the reason below the report, and never zero. A column marked *where
+known* is left out, in every format, where no line has it. What each report assumes is in
+[what-reports-assume.md](what-reports-assume.md).
 
 Time zone and shifts come from the settings ([configuration.md](configuration.md)):
 
@@ -108,7 +109,7 @@ def _report(report: Report) -> Iterator[str]:
     for column in report.columns:
         fields = origin.get(column.name, ())
         cells = (
-            column.heading,
+            f"{column.heading} (where known)" if column.is_optional else column.heading,
             column.unit,
             _digits(column),
             _formula(column, report),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 from ...schemas.arrow import CODE, ENTRY, QUARANTINE, RAW, arrow_schema
 from ...schemas.layout import Group, Kind, Layout
 from ...schemas.registry import by_record
+from ...schemas.release import UNNAMED, release_key
 from ..codec import I64
 from ..container.frames import FRAME, SYSTEM
 from ..container.monwrite import Framer
@@ -83,6 +85,8 @@ class Reader:
     first_us: int | None = None
     last_us: int | None = None
     first_end_us: int | None = None
+    _last_release: str = ""
+    """The last release that writes every kind of record so far, where some end with a release."""
     _buffers: dict[Layout, RecordBuffer] = field(default_factory=dict)
     _record_findings: RecordFindings = field(default_factory=RecordFindings)
 
@@ -99,7 +103,9 @@ class Reader:
         self._note_span(stamps)
         tables: Tables = []
         unknown: list[I64] = []
-        for kind, chosen in sorted(index.by_kind(), key=_configuration_first):
+        kinds = index.by_kind()
+        self._note_last_release(kind for kind, _ in kinds)
+        for kind, chosen in sorted(kinds, key=_configuration_first):
             layout = by_record().get(kind)
             if layout is None:
                 unknown.append(chosen)
@@ -162,8 +168,8 @@ class Reader:
         return self._landed(self._columns(layout, records), records.stamps)
 
     def _columns(self, layout: Layout, records: Records) -> Decoded:
-        release = self.release or self.configuration.level
-        return decode(layout, records.data, records.starts, records.lengths, release)
+        level = self.release or self.configuration.level or f"{UNNAMED}{self._last_release}"
+        return decode(layout, records.data, records.starts, records.lengths, level)
 
     def _landed(self, decoded: Decoded, stamps: Stamps) -> Tables:
         """The table of one layout, and those of its groups."""
@@ -221,6 +227,11 @@ class Reader:
         self.bytes.quarantined += int((behind_at - at).sum())
         columns = [pa.array(at + window.base), pieces(window.data, at, behind_at - at)]
         return [("quarantine", pa.Table.from_arrays(columns, schema=QUARANTINE))]
+
+    def _note_last_release(self, kinds: Iterable[tuple[int, int]]) -> None:
+        layouts = map(by_record().get, kinds)
+        ends = {layout.until for layout in layouts if layout} | {self._last_release}
+        self._last_release = min(filter(None, ends), key=release_key, default="")
 
     def _note_span(self, stamps: Stamps) -> None:
         if len(stamps):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,12 +19,13 @@ FILE = "reports.toml"
 
 
 class ColumnKeys(Table, frozen=True):
-    """A column that is printed in another way than its metric says."""
+    """A column that is printed in another way than its metric says, or where it is known only."""
 
     metric: Text
     heading: Text | None = None
     width: int | None = None
     format: Text | None = None
+    optional: bool = False
 
 
 class NoteKeys(Table, frozen=True):
@@ -103,7 +105,8 @@ def _column(reduction: str, column: str | ColumnKeys, place: str) -> ReportColum
             expected="decimals, kept, thousands or hex",
             found=keys.format,
         ) from None
-    return metric.report_column(keys.heading, keys.width, keys.format)
+    shown = metric.report_column(keys.heading, keys.width, keys.format)
+    return replace(shown, is_optional=keys.optional)
 
 
 REPORTS = read_reports((files(__package__) / FILE).read_text(encoding="utf-8"))

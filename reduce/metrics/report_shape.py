@@ -67,7 +67,8 @@ class ReportColumn:
     `label` may be stacked: bars separate its lines. `unit` stands below. Values are multiplied
     by `scale` (100 for shares) and printed by `form` into `width` characters. `mean` says what
     several intervals give; it is None for what tells objects apart (names, addresses). `base` is
-    HEX for numbers that are written so (device numbers).
+    HEX for numbers that are written so (device numbers). An optional column is left out where it
+    is known in no line.
     """
 
     name: str
@@ -78,6 +79,7 @@ class ReportColumn:
     scale: int = 1
     mean: Mean | None = None
     base: int = 10
+    is_optional: bool = False
 
     @property
     def heading(self) -> str:

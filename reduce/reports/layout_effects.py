@@ -61,9 +61,12 @@ def _lines(
         if (field, until) not in old:
             yield f"- {name}: loses {field.upper()} after {until}; it is NULL from then on."
     gained = [entry for entry in page.added if entry.partition(".")[0] in files]
-    if gained:
-        listed = ", ".join(entry.partition(".")[2].upper() for entry in gained)
-        yield f"- {name}: {len(gained)} new fields to query, which it does not show: {listed}."
+    names = [entry.partition(".")[2] for entry in gained]
+    if used := [field.upper() for field in names if field in words]:
+        yield f"- {name}: gains {', '.join(used)}, which the report uses where records have it."
+    if other := [field.upper() for field in names if field not in words]:
+        said = f"{len(other)} new fields to query, which it does not show"
+        yield f"- {name}: {said}: {', '.join(other)}."
 
 
 def _is_guess(row: dict[str, str], words: frozenset[str]) -> bool:

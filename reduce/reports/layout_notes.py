@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import duckdb
 
 from ...schemas.layout import Layout
 from ...schemas.registry import record_of, tables
 from ...schemas.release import LATEST, release_key
+from ...schemas.unplaced import unplaced
 
 MULTITHREADING = "6.3.0"
 """The first release that can run two threads on a core."""
-THREAD_TIMES = frozenset({"sytprp", "useact", "useint"})
+THREAD_TIMES = frozenset({"sytprp", "useact"})
 """Tables whose processor times are raw thread times where multithreading is on."""
+THREAD_FIELDS = frozenset({"sysmt", "vmdttime_mt1", "vmdttime_pro"})
+"""Fields that tell threads from cores; the pages of their records place them."""
+THREAD_COLUMNS = {
+    "core": "Core is the processor's address without the bit that tells its threads apart",
+    "core_util": "Core disp is the time for which the machine dispatched the core",
+    "cpu_util_mt1": "%CPU MT-1 is what CP estimates for one thread on each core",
+    "cpu_util_prorated": "%CPU core is the share of a core's time, where CP keeps it",
+}
+"""Columns that are there where these fields are known, and what a report says of each."""
 
 
 def layout_notes(
-    con: duckdb.DuckDBPyConnection, dumps: Mapping[str, str], landed: Iterable[str]
+    con: duckdb.DuckDBPyConnection,
+    dumps: Mapping[str, str],
+    landed: Iterable[str],
+    columns: Collection[str] = (),
 ) -> list[str]:
     """What dumps hold that is not read, and what that means for a report.
 
     Args:
-        dumps: and the CP level of each. landed: tables that the report reads.
+        dumps: and the CP level of each. landed: tables that the report reads. columns: those
+            that it shows.
     """
     releases = sorted(filter(_is_release, set(dumps.values())), key=release_key)
     if not releases:
@@ -36,7 +50,7 @@ def layout_notes(
     ).fetchall()
     return [
         *unread_notes((detail for (detail,) in longer), releases[-1], records),
-        *thread_notes(releases[-1], records),
+        *thread_notes(releases[-1], records, columns),
     ]
 
 
@@ -56,14 +70,30 @@ def unread_notes(details: Iterable[str], release: str, records: Mapping[str, Lay
     return [*_longer(details, records), *_later(release, records)]
 
 
-def thread_notes(release: str, records: Mapping[str, Layout]) -> list[str]:
-    """A line on processor times where the release can run two threads on a core."""
+def thread_notes(
+    release: str, records: Mapping[str, Layout], columns: Collection[str] = ()
+) -> list[str]:
+    """A line on processor times where the release can run two threads on a core.
+
+    Args:
+        columns: those that the report shows.
+    """
     if release_key(release) < release_key(MULTITHREADING) or not THREAD_TIMES & records.keys():
         return []
-    return [
-        "Processor times are those of threads if the system runs multithreaded: two threads "
-        "share a core, so that they overstate how much of it is used."
+    missing = [
+        row for layout in records.values() for row in unplaced(layout) if row.name in THREAD_FIELDS
     ]
+    certain = "" if "core" in columns else " if the system runs multithreaded"
+    note = (
+        f"Processor times are raw times of threads{certain}: two threads share a core, so that they "
+        "overstate how much of it is used."
+    )
+    note += "".join(f" {text}." for name, text in THREAD_COLUMNS.items() if name in columns)
+    if missing:
+        fields = ", ".join(f"{row.dsect}_{row.name}".upper() for row in missing)
+        pages = ", ".join(dict.fromkeys(f"MR{row.dsect.upper()}" for row in missing))
+        note += f" What tells more has no place yet: {fields}; IBM's pages bring it: {pages}."
+    return [note]
 
 
 def longer_records(details: Iterable[str]) -> dict[str, tuple[str, str]]:

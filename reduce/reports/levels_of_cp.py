@@ -90,6 +90,11 @@ def _reason(wanted: Report, column: ReportColumn, levels: Levels) -> str:
     since, until = (release_key(r) if r else () for r in (metric.since, metric.until))
     if since and not (levels and levels[0] >= since):
         absence += f"{', or ' if absence else ''}before CP {metric.since}"
-    if until and not (levels and levels[-1] <= until):
+    if until and not levels:
+        absence += (
+            f"{', or ' if absence else ''}after CP {metric.until}, which a dump that names no "
+        )
+        absence += "level may be of (cpmon ingest --release names it)"
+    elif until and levels[-1] > until:
         absence += f"{', or ' if absence else ''}after CP {metric.until}"
     return absence

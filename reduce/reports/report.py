@@ -226,6 +226,7 @@ def _read(
     table = con.sql(sql, params=values).to_arrow_table()
     if not table.num_rows:
         raise _nothing(con, wanted, span, said)
+    shown, table = _known(shown, table)
     where, values = source.where(span)
     coverage = source.coverage(where, timed=wanted.lines is not Lines.ROW)
     ((starts, ends, intervals, unmeasured),) = con.execute(coverage, values).fetchall()
@@ -249,7 +250,7 @@ def _read(
             *_left_out(unmeasured),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(wanted.reduction)),
-            *layout_notes(con, dumps, tables_of(wanted.reduction)),
+            *layout_notes(con, dumps, tables_of(wanted.reduction), [c.name for c in shown.columns]),
             *notes_of(wanted, levels),
         ),
         zone=zone,
@@ -265,6 +266,14 @@ def _shown(wanted: Report, over_time: bool) -> Report:
     if over_time and columns[0].name != TIME:
         columns = (END, *columns)
     return replace(wanted, columns=columns)
+
+
+def _known(shown: Report, table: pa.Table) -> tuple[Report, pa.Table]:
+    """Without the optional columns that no line has."""
+    absent = {c.name for c in shown.columns if c.is_optional}
+    absent = {name for name in absent if table.column(name).null_count == table.num_rows}
+    columns = tuple(c for c in shown.columns if c.name not in absent)
+    return replace(shown, columns=columns), table.drop_columns(sorted(absent))
 
 
 def _means(

@@ -23,7 +23,7 @@ import pytest
 from cpmon.reduce import reductions
 from cpmon.schemas import Field, Layout, layout
 from cpmon.schemas.arrow import outer_keys
-from cpmon.schemas.field import Type
+from cpmon.schemas.field import WIDEST, Type
 from cpmon.schemas.unplaced import unplaced
 from cpmon.store import Store, connect
 from cpmon.store.runs.companions import TABLES
@@ -43,7 +43,6 @@ META = tuple(
 WINDOW = ("since", "until")
 COMMON = "system VARCHAR, dump VARCHAR, tod TIMESTAMP, tod_us BIGINT, interval_end TIMESTAMP"
 OFFSET = "record_offset BIGINT DEFAULT 0"
-WIDTHS = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER", 8: "UBIGINT"}
 
 
 def minute(n: float) -> datetime:
@@ -107,19 +106,18 @@ def _meta() -> dict[str, str]:
 
 def _columns(found: Layout, field: Field, schema: str) -> Iterator[str]:
     """A field as a store's view shows it: with its named bits, and a TOD clock with its time."""
-    yield f"{field.name} {_type(field, schema)}"
+    yield f"{field.name} {_type(field)}"
     if field.type is Type.TOD and schema == "monitor":
         yield f"{field.name}_at TIMESTAMP"
     for bit in found.bits_of(field):
         yield f"{bit.name} {'BOOLEAN' if bit.is_boolean else 'BIGINT'}"
 
 
-def _type(field: Field, schema: str) -> str:
+def _type(field: Field) -> str:
     if not field.is_number:
         return "VARCHAR"
-    if schema == "interval" and field.is_cumulative:
-        return "BIGINT"
-    return WIDTHS[field.length]
+    is_wide = field.length == WIDEST and field.limit is None
+    return "UBIGINT" if is_wide and field.type is not Type.SIGNED else "BIGINT"
 
 
 def insert(con: duckdb.DuckDBPyConnection, table: str, *rows: dict[str, Any]) -> None:

@@ -13,7 +13,9 @@ def test_one_processor_of_the_first_interval() -> None:
     )
     names = [column[0] for column in found.description or ()]
     (values,) = found.fetchall()
+    cores = dict.fromkeys(("core", "core_util", "core_active_us", "core_seconds"))
     want = {
+        **cores,
         "system": "LAB",
         "interval_end": minute(1),
         "cpu": 0,

@@ -166,6 +166,31 @@ def test_the_last_level_with_expanded_storage_has_it(tmp_path: Path, level: str)
     assert line["xstor_pages"] == (7 if level < "0604" else None)
 
 
+def test_expanded_storage_of_a_dump_without_a_level(tmp_path: Path) -> None:
+    def users(second: float) -> list[bytes]:
+        return [
+            processor(second),
+            fields("useact", second, vmduser="ANNA", vmdctxbk=0, calcpxrd=round(second)),
+            fields("sytxsg", second),
+        ]
+
+    (tmp_path / "unknown").mkdir()
+    con = land(tmp_path / "unknown", " " * 8, users(60), users(120))
+    found = report(con, "USER_PAGING")
+    (line,) = found.table.to_pylist()
+    assert (line["xstor_pages"], line["xstor_in_rate"]) == (None, None)
+    reason = "after CP 6.3.0, which a dump that names no level may be of"
+    assert any(note.startswith("Xstor in,") and reason in note for note in found.notes)
+    (line,) = report(con, "MINIDISK_CACHE_BY_TIME").table.to_pylist()
+    assert line["xstor_ideal_pages"] is None
+    # None after 6.3.0 writes SYTXSP: then 0 is 0.
+    (tmp_path / "known").mkdir()
+    rows = [[*users(s), fields("sytxsp", s)] for s in (60, 120)]
+    con = land(tmp_path / "known", " " * 8, *rows)
+    (line,) = report(con, "USER_PAGING").table.to_pylist()
+    assert (line["xstor_pages"], line["xstor_in_rate"]) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("level", "said"),
     [

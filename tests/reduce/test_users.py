@@ -28,7 +28,10 @@ def of_user(con: duckdb.DuckDBPyConnection, view: str, userid: str, n: int) -> d
 
 
 def test_a_user_over_both_virtual_processors(con: duckdb.DuckDBPyConnection) -> None:
+    sets = ("cpu_util_mt1", "cpu_mt1_tod", "mt1_seconds")
+    sets += ("cpu_util_prorated", "cpu_prorated_tod", "prorated_seconds")
     want = {
+        **dict.fromkeys(sets),
         "system": "LAB",
         "interval_end": minute(1),
         "userid": "ANNA",

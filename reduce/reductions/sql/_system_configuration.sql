@@ -5,7 +5,8 @@ CREATE OR REPLACE VIEW _system_configuration AS
 WITH recorded AS (
   SELECT system,
          tod AS valid_from,
-         MAX(hcpcpeid) AS cp_level
+         MAX(hcpcpeid) AS cp_level,
+         MAX(CAST(sysmt AS BIGINT)) AS multithreading
   FROM monitor.mtrsys
   GROUP BY system, tod
 )
@@ -30,5 +31,8 @@ SELECT system,
            || '.'
            || COALESCE(nullif(ltrim(substr(cp_level, 5, 2), '0'), ''), '0')
            || ' (' || cp_level || ')'
-         ELSE cp_level END AS cp_level_text
+         ELSE cp_level END AS cp_level_text,
+       -- Whether multithreading is enabled: MTRSYS_SYSMT is not 0, which is
+       -- believed. NULL unless the page of MTRSYS has been imported.
+       multithreading <> 0 AS is_multithreaded
 FROM recorded;

@@ -10,6 +10,14 @@ SELECT -- System.
        -- Type code of the processor. NULL in records of releases that do not
        -- write it.
        p.cpu_type,
+       -- Core that it is a thread of. NULL unless the system is known to run
+       -- multithreaded.
+       p.core,
+       -- Time for which the machine dispatched the core, all of its threads,
+       -- microseconds. NULL without core, or without a SYTCUP delta.
+       c.active_us AS core_active_us,
+       -- Elapsed seconds of the SYTCUP record. NULL likewise.
+       c.seconds AS core_seconds,
        -- Whether it is the master processor. NULL while MTRPRP records do not
        -- say.
        p.is_master,
@@ -47,6 +55,10 @@ SELECT -- System.
        -- delta.
        g.seconds AS paging_seconds
 FROM _processor_interval AS p
+LEFT JOIN _core_interval AS c
+  ON c.system = p.system
+  AND c.interval_end = p.interval_end
+  AND c.core = p.core
 LEFT JOIN _xstor_interval AS x
   ON x.system = p.system
   AND x.interval_end = p.interval_end

@@ -4,12 +4,101 @@
 -- them. A user who logs off has a row for the time since the last sample
 -- (D4R2), without levels; the time from logon to the first sample is in no row.
 CREATE OR REPLACE VIEW users_by_time AS
-WITH sampled AS (
+WITH closed AS (
+  SELECT DISTINCT system, interval_end, previous_end
+  FROM meta.interval
+  WHERE previous_end IS NOT NULL
+),
+-- What the counters at logoff are beyond those of the last sample; of a session
+-- that began behind it, all of them. A 32-bit counter that fell has wrapped.
+session_end AS (
+  SELECT l.system,
+         c.interval_end,
+         l.vmduser,
+         l.tod_us,
+         MAX(l.tod_us - COALESCE(
+           u.tod_us, CAST(l.caltodon AS DOUBLE) / 4096 - 2208988800000000
+         )) / 1e6 AS seconds,
+         MAX(l.vmdttime - COALESCE(u.vmdttime, 0)) AS vmdttime,
+         MAX(l.vmdttime_mt1 - CASE WHEN u.vmduser IS NULL
+             THEN 0 ELSE u.vmdttime_mt1 END) AS vmdttime_mt1,
+         MAX(l.vmdttime_pro - CASE WHEN u.vmduser IS NULL
+             THEN 0 ELSE u.vmdttime_pro END) AS vmdttime_pro,
+         MAX(l.vmdvtime - COALESCE(u.vmdvtime, 0)) AS vmdvtime,
+         MAX((l.vmdvdsct - COALESCE(u.vmdvdsct, 0)
+              + 4294967296) % 4294967296) AS vmdvdsct,
+         MAX((l.vmdvusct - COALESCE(u.vmdvusct, 0)
+              + 4294967296) % 4294967296) AS vmdvusct,
+         MAX((l.vmdvtsct - COALESCE(u.vmdvtsct, 0)
+              + 4294967296) % 4294967296) AS vmdvtsct,
+         MAX((l.vmdvcsct - COALESCE(u.vmdvcsct, 0)
+              + 4294967296) % 4294967296) AS vmdvcsct,
+         MAX((l.vmdvosct - COALESCE(u.vmdvosct, 0)
+              + 4294967296) % 4294967296) AS vmdvosct,
+         MAX((l.calcppgr - COALESCE(u.calcppgr, 0)
+              + 4294967296) % 4294967296) AS calcppgr,
+         MAX((l.calcppgw - COALESCE(u.calcppgw, 0)
+              + 4294967296) % 4294967296) AS calcppgw,
+         MAX((l.calcpxrd - COALESCE(u.calcpxrd, 0)
+              + 4294967296) % 4294967296) AS calcpxrd,
+         MAX((l.calcpxwt - COALESCE(u.calcpxwt, 0)
+              + 4294967296) % 4294967296) AS calcpxwt,
+         MAX((l.calcpmig - COALESCE(u.calcpmig, 0)
+              + 4294967296) % 4294967296) AS calcpmig,
+         MAX((l.calcppst - COALESCE(u.calcppst, 0)
+              + 4294967296) % 4294967296) AS calcppst
+  FROM monitor.uselof AS l
+  INNER JOIN closed AS c
+    ON c.system = l.system
+    AND l.tod > c.previous_end
+    AND l.tod <= c.interval_end
+  LEFT JOIN monitor.useact AS u
+    ON u.system = l.system
+    AND u.vmduser = l.vmduser
+    AND u.vmdcpuad = l.vmdcpuad
+    AND u.interval_end = c.previous_end
+    AND (l.caltodon_at IS NULL OR l.caltodon_at <= c.previous_end)
+  WHERE u.vmduser IS NOT NULL OR l.caltodon_at > c.previous_end
+  GROUP BY l.system, c.interval_end, l.vmduser, l.vmdcpuad, l.tod_us
+),
+-- Each virtual processor as sampled, and at logoff; a session counts once.
+activity AS (
+  SELECT system,
+         interval_end,
+         vmduser,
+         seconds,
+         CAST(NULL AS DOUBLE) AS session_seconds,
+         vmdttime, vmdttime_mt1, vmdttime_pro, vmdvtime, vmdvdsct, vmdvusct,
+         vmdvtsct, vmdvcsct, vmdvosct, calcppgr, calcppgw, calcpxrd, calcpxwt,
+         calcpmig, calcppst, vmdctpvr, vmdctpvg, vmdctpvl, vmdwsspr, vmdctxbk,
+         calctpgs
+  FROM interval.useact
+  WHERE interval_end IS NOT NULL
+  UNION ALL
+  SELECT system,
+         interval_end,
+         vmduser,
+         CAST(NULL AS DOUBLE) AS seconds,
+         CASE WHEN ROW_NUMBER() OVER (
+                PARTITION BY system, interval_end, vmduser, tod_us
+                ORDER BY seconds DESC
+              ) = 1 THEN seconds END AS session_seconds,
+         vmdttime, vmdttime_mt1, vmdttime_pro, vmdvtime, vmdvdsct, vmdvusct,
+         vmdvtsct, vmdvcsct, vmdvosct, calcppgr, calcppgw, calcpxrd, calcpxwt,
+         calcpmig, calcppst, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM session_end
+),
+used AS (
   SELECT system,
          interval_end,
          vmduser AS userid,
-         MAX(seconds) AS seconds,
+         GREATEST(MAX(seconds), SUM(session_seconds)) AS seconds,
          TRY_CAST(SUM(vmdttime) AS BIGINT) AS cpu_tod,
+         CASE WHEN COUNT(vmdttime_mt1) = COUNT(vmdttime)
+              THEN TRY_CAST(SUM(vmdttime_mt1) AS BIGINT) END AS cpu_mt1_tod,
+         CASE WHEN COUNT(vmdttime_pro) = COUNT(vmdttime)
+              THEN TRY_CAST(SUM(vmdttime_pro) AS BIGINT)
+         END AS cpu_prorated_tod,
          TRY_CAST(SUM(vmdvtime) AS BIGINT) AS virtual_tod,
          TRY_CAST(SUM(vmdvdsct) AS BIGINT) AS dasd_ios,
          TRY_CAST(SUM(vmdvusct) AS BIGINT) AS unit_record_ios,
@@ -22,57 +111,14 @@ WITH sampled AS (
          TRY_CAST(SUM(calcpxwt) AS BIGINT) AS xstor_outs,
          TRY_CAST(SUM(calcpmig) AS BIGINT) AS migrations,
          TRY_CAST(SUM(calcppst) AS BIGINT) AS steals,
-         CAST(MAX(vmdctpvr) AS BIGINT) AS resident_pages,
-         CAST(MAX(vmdctpvg) AS BIGINT) AS resident_above_pages,
-         CAST(MAX(vmdctpvl) AS BIGINT) AS locked_pages,
-         CAST(MAX(vmdwsspr) AS BIGINT) AS working_set_pages,
-         CAST(MAX(vmdctxbk) AS BIGINT) AS xstor_pages,
-         CAST(MAX(calctpgs) AS BIGINT) AS dasd_pages
-  FROM interval.useact
-  WHERE interval_end IS NOT NULL
+         MAX(vmdctpvr) AS resident_pages,
+         MAX(vmdctpvg) AS resident_above_pages,
+         MAX(vmdctpvl) AS locked_pages,
+         MAX(vmdwsspr) AS working_set_pages,
+         MAX(vmdctxbk) AS xstor_pages,
+         MAX(calctpgs) AS dasd_pages
+  FROM activity
   GROUP BY system, interval_end, vmduser
-),
--- Who logged off and on again within an interval has both: each sum is of what
--- is known.
-used AS (
-  SELECT COALESCE(s.system, e.system) AS system,
-         COALESCE(s.interval_end, e.interval_end) AS interval_end,
-         COALESCE(s.userid, e.userid) AS userid,
-         CASE WHEN e.seconds > s.seconds THEN e.seconds
-              ELSE COALESCE(s.seconds, e.seconds) END AS seconds,
-         COALESCE(s.cpu_tod + e.cpu_tod, s.cpu_tod, e.cpu_tod) AS cpu_tod,
-         COALESCE(s.virtual_tod + e.virtual_tod,
-           s.virtual_tod, e.virtual_tod) AS virtual_tod,
-         COALESCE(s.dasd_ios + e.dasd_ios, s.dasd_ios, e.dasd_ios) AS dasd_ios,
-         COALESCE(s.unit_record_ios + e.unit_record_ios,
-           s.unit_record_ios, e.unit_record_ios) AS unit_record_ios,
-         COALESCE(s.tape_ios + e.tape_ios, s.tape_ios, e.tape_ios) AS tape_ios,
-         COALESCE(s.console_ios + e.console_ios,
-           s.console_ios, e.console_ios) AS console_ios,
-         COALESCE(s.other_ios + e.other_ios,
-           s.other_ios, e.other_ios) AS other_ios,
-         COALESCE(s.page_reads + e.page_reads,
-           s.page_reads, e.page_reads) AS page_reads,
-         COALESCE(s.page_writes + e.page_writes,
-           s.page_writes, e.page_writes) AS page_writes,
-         COALESCE(s.xstor_ins + e.xstor_ins,
-           s.xstor_ins, e.xstor_ins) AS xstor_ins,
-         COALESCE(s.xstor_outs + e.xstor_outs,
-           s.xstor_outs, e.xstor_outs) AS xstor_outs,
-         COALESCE(s.migrations + e.migrations,
-           s.migrations, e.migrations) AS migrations,
-         COALESCE(s.steals + e.steals, s.steals, e.steals) AS steals,
-         s.resident_pages,
-         s.resident_above_pages,
-         s.locked_pages,
-         s.working_set_pages,
-         s.xstor_pages,
-         s.dasd_pages
-  FROM sampled AS s
-  FULL JOIN _user_session_end AS e
-    ON e.system = s.system
-    AND e.interval_end = s.interval_end
-    AND e.userid = s.userid
 )
 SELECT u.system,
        u.interval_end,
@@ -83,6 +129,20 @@ SELECT u.system,
        -- Virtual and CP time (VMDTTIME), TOD units of 1/4096 microsecond. NULL
        -- without USEACT deltas.
        u.cpu_tod,
+       -- The same as it would have been with one thread on each core
+       -- (VMDTTIME_MT1). NULL where records lack it, or say 0 of time used.
+       CASE WHEN u.cpu_mt1_tod > 0 OR u.cpu_mt1_tod = u.cpu_tod
+            THEN u.cpu_mt1_tod END AS cpu_mt1_tod,
+       -- Elapsed seconds for which that is known. NULL likewise.
+       CASE WHEN u.cpu_mt1_tod > 0 OR u.cpu_mt1_tod = u.cpu_tod
+            THEN u.seconds END AS mt1_seconds,
+       -- The same in time of the core that threads share (VMDTTIME_PRO). NULL
+       -- likewise.
+       CASE WHEN u.cpu_prorated_tod > 0 OR u.cpu_prorated_tod = u.cpu_tod
+            THEN u.cpu_prorated_tod END AS cpu_prorated_tod,
+       -- Elapsed seconds for which that is known. NULL likewise.
+       CASE WHEN u.cpu_prorated_tod > 0 OR u.cpu_prorated_tod = u.cpu_tod
+            THEN u.seconds END AS prorated_seconds,
        -- Virtual time (VMDVTIME), TOD units. NULL without USEACT deltas.
        u.virtual_tod,
        -- Virtual I/Os to DASD (VMDVDSCT). NULL without USEACT deltas.
