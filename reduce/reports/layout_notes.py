@@ -85,8 +85,8 @@ def thread_notes(
     ]
     certain = "" if "core" in columns else " if the system runs multithreaded"
     note = (
-        f"Processor times are raw times of threads{certain}: two threads share a core, so that they "
-        "overstate how much of it is used."
+        f"Processor times are raw times of threads{certain}: two threads share a core, so that "
+        "they overstate how much of it is used."
     )
     note += "".join(f" {text}." for name, text in THREAD_COLUMNS.items() if name in columns)
     if missing:

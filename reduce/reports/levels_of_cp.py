@@ -66,7 +66,7 @@ def missing(wanted: Report, table: pa.Table, levels: Levels) -> list[str]:
 def unrecorded(wanted: Report, levels: Levels) -> list[str]:
     """One note for every reason why no dump of these levels can fill some columns."""
     notes: dict[str, list[str]] = {}
-    for column in wanted.columns:
+    for column in (c for c in wanted.columns if not c.is_optional):
         if reason := _level_reason(metric_of(wanted.reduction, column.name), levels):
             notes.setdefault(f"not known {reason}", []).append(column.heading)
     return [f"{', '.join(headings)}: {reason}." for reason, headings in notes.items()]

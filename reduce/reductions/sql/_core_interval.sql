@@ -5,14 +5,15 @@ CREATE OR REPLACE VIEW _core_interval AS
 SELECT l.system,
        l.interval_end,
        -- Number of the core.
-       l.logical_processor AS core,
+       CAST(l.lcucpuid AS BIGINT) AS core,
        -- Elapsed seconds T. NULL at a first sample.
        MAX(l.seconds) AS seconds,
        -- Dispatched time, all threads, microseconds. NULL at a first sample.
-       MAX(l.active_us) AS active_us
-FROM _logical_processor_interval AS l
-JOIN _machine_interval AS m
+       MAX(l.lcucactm) AS active_us
+FROM interval.sytcup_cpu AS l
+JOIN monitor.sytcug AS m
   ON m.system = l.system
   AND m.interval_end = l.interval_end
-  AND m.own_name = l.partition_name
-GROUP BY l.system, l.interval_end, l.logical_processor;
+  AND m.lparname = l.lcupname
+WHERE m.lparname <> ''
+GROUP BY l.system, l.interval_end, l.lcucpuid;

@@ -4,7 +4,55 @@
 -- difference of the record's own clock (LCUTCTOD). The columns from active_us
 -- on are the sums behind the others.
 CREATE OR REPLACE VIEW lpar_by_time AS
-WITH physical_clock AS (
+WITH recorded AS (
+  -- A partition of many processors is continued in further records (7.3).
+  SELECT system,
+         dump,
+         interval_end,
+         lcupname,
+         lcuppnum,
+         MAX(seconds) AS seconds,
+         MAX(CAST(lcutctod AS DOUBLE)) / 4096e6 AS clock_seconds
+  FROM interval.sytcup
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, dump, interval_end, lcupname, lcuppnum
+),
+clock AS (
+  SELECT system,
+         dump,
+         interval_end,
+         lcupname,
+         lcuppnum,
+         CASE WHEN seconds IS NOT NULL
+              THEN clock_seconds - LAG(clock_seconds) OVER (
+                PARTITION BY system, lcupname, lcuppnum
+                ORDER BY interval_end, dump
+              )
+         END AS seconds
+  FROM recorded
+),
+processor AS (
+  SELECT l.system,
+         l.interval_end,
+         l.lcupname,
+         l.lcuppnum,
+         l.lcucpuid,
+         MAX(CAST(l.lcucwght AS BIGINT)) AS weight,
+         MAX(CAST(l.lcucflgs AS BIGINT) & 128) AS dedicated_flag,
+         MAX(CAST(l.lcucflgs AS BIGINT) & 32) AS capped_flag,
+         MAX(CASE WHEN l.lcucactm IS NOT NULL THEN c.seconds END) AS seconds,
+         SUM(l.lcucactm) AS active_us,
+         SUM(l.lcucactm - l.lcuclptm) AS overhead_us
+  FROM interval.sytcup_cpu AS l
+  JOIN clock AS c
+    ON c.system = l.system
+    AND c.dump = l.dump
+    AND c.interval_end = l.interval_end
+    AND c.lcupname = l.lcupname
+    AND c.lcuppnum = l.lcuppnum
+  GROUP BY l.system, l.interval_end, l.lcupname, l.lcuppnum, l.lcucpuid
+),
+physical_clock AS (
   SELECT system,
          dump,
          interval_end,
@@ -23,19 +71,19 @@ WITH physical_clock AS (
 every AS (
   SELECT system,
          interval_end,
-         partition_name,
-         partition_number,
+         lcupname AS partition_name,
+         CAST(lcuppnum AS BIGINT) AS partition_number,
          COUNT(*) AS logical_processors,
          MAX(weight) AS weight,
-         MAX(is_dedicated) AS is_dedicated,
-         MAX(is_capped) AS is_capped,
+         MAX(dedicated_flag) > 0 AS is_dedicated,
+         MAX(capped_flag) > 0 AS is_capped,
          AVG(seconds) AS seconds,
          TRY_CAST(SUM(active_us) AS BIGINT) AS active_us,
          TRY_CAST(SUM(active_us) AS BIGINT) AS dispatched_us,
          TRY_CAST(SUM(overhead_us) AS BIGINT) AS overhead_us,
          SUM(seconds) AS logical_seconds
-  FROM _logical_processor_interval
-  GROUP BY system, interval_end, partition_name, partition_number
+  FROM processor
+  GROUP BY system, interval_end, lcupname, lcuppnum
   UNION ALL
   SELECT m.system,
          m.interval_end,
@@ -57,6 +105,15 @@ every AS (
     AND c.interval_end = m.interval_end
     AND c.record_offset = m.record_offset
   GROUP BY m.system, m.interval_end
+),
+machine AS (
+  SELECT system,
+         interval_end,
+         MAX(nullif(lparname, '')) AS own_name,
+         MAX(CAST(lcutpcct AS BIGINT)) AS processors
+  FROM monitor.sytcug
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end
 ),
 own AS (
   SELECT system,
@@ -108,7 +165,7 @@ SELECT e.system,
        -- does not tell their number.
        e.seconds * m.processors AS physical_seconds
 FROM every AS e
-LEFT JOIN _machine_interval AS m
+LEFT JOIN machine AS m
   ON m.system = e.system
   AND m.interval_end = e.interval_end
 LEFT JOIN own AS o
