@@ -66,7 +66,6 @@ class RetentionSettings(Table, frozen=True):
         name="15m", default=None
     )
     hour: Annotated[Text | None, Meta(description="roll-ups of hours")] = None
-    day: Annotated[Text | None, Meta(description="roll-ups of days")] = None
 
 
 class SiteSettings(Table, frozen=True):

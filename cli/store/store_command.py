@@ -87,7 +87,7 @@ def prune(
 
     \b
     Examples:
-      cpmon store prune --store perf/ --keep interval=30d,15m=1y,hour=5y,day=forever --dry-run
+      cpmon store prune --store perf/ --keep interval=30d,15m=1y,hour=forever --dry-run
       cpmon store prune --store perf/ --keep interval=30d --raw 90d
     """
     from ...reduce import reductions

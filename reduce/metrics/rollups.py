@@ -1,4 +1,4 @@
-"""Roll-ups: what 15 minutes, an hour or a day of a reduction come to, so that trends outlive it.
+"""Roll-ups: what 15 minutes or an hour of a reduction come to, so that trends outlive it.
 
 A roll-up has a row for each object and span, over all of its time and over the hours of each
 shift. It holds the sums that a report needs, so that a line of it is a sum over sums as ever, and
@@ -19,7 +19,7 @@ from .report_set import REPORTS
 from .report_shape import TIME, Elapsed, Latest, Level, Lines, ReportColumn, Sums, Total
 
 HOUR = timedelta(hours=1)
-LEVELS = {"15m": timedelta(minutes=15), "hour": timedelta(hours=1), "day": timedelta(days=1)}
+LEVELS = {"15m": timedelta(minutes=15), "hour": HOUR}
 """The levels of roll-ups and what a row of each covers, from the finest."""
 FINEST = "15m"
 

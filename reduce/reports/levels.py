@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 
+from ...config.moments import LineLength
 from ...schemas import CpmonError
 from ...store.catalogue.kept_views import DAY
 from ...store.dumps.grace_period import GRACE, INSIDE
@@ -40,13 +42,21 @@ WHERE r.reduction = $reduction AND r.system = $system AND r.level <> 'interval'
 LIMIT 1
 """
 
-_NAMES = {"15m": "15 minutes", "hour": "an hour", "day": "a day"}
+_UTC = ZoneInfo("UTC")
+_NAMES = {"15m": "15 minutes", "hour": "an hour"}
 
 
 def source_of(
-    con: duckdb.DuckDBPyConnection, wanted: Report, span: Span
+    con: duckdb.DuckDBPyConnection,
+    wanted: Report,
+    span: Span,
+    by: LineLength | None = None,
+    zone: ZoneInfo = _UTC,
 ) -> tuple[Source, tuple[str, ...]]:
-    """Where a report reads, and what is to be said about it.
+    """Where a report reads, and the notes about it.
+
+    Args:
+        by, zone: lengths of its lines, and whose days, weeks and months these are.
 
     Raises:
         CpmonError: the intervals are no longer kept and no roll-up can stand for them.
@@ -70,6 +80,8 @@ def source_of(
     if not level:
         return fine, (f"{_days(coarse)} left out: no one level of roll-ups covers them.",)
     _check_shift(con, wanted, span, level)
+    if by is not None:
+        _check_zone(level, coarse, zone)
     shift = span.shift
     source = Source(
         f'rollup."{wanted.reduction}"',
@@ -127,6 +139,18 @@ def _check_shift(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span, lev
             expected=hours(span.shift),
             found="; ".join(f"{name}: {said}" for name, said in rows) or "no shift",
             remedy="leave --shift out, or ask for days whose intervals are kept",
+        )
+
+
+def _check_zone(level: str, days: list[date], zone: ZoneInfo) -> None:
+    """Roll-ups begin with hours and quarters of UTC; lines are to begin with those of the zone."""
+    offsets = (datetime.combine(day, time(), UTC).astimezone(zone).utcoffset() for day in days)
+    if any((offset or timedelta()) % LEVELS[level] for offset in offsets):
+        raise CpmonError(
+            f"days and hours of {zone.key} cannot be told from roll-ups of {_NAMES[level]}",
+            expected=f"intervals, or a zone that is whole hours from UTC: {_days(days)}",
+            effect="nothing is shown, rather than lines that begin at other times",
+            remedy="leave --by out, or name another zone with --tz",
         )
 
 

@@ -219,7 +219,7 @@ def _read(
 ) -> ReportResult:
     over_time = wanted.lines is Lines.TIME or _is_one(wanted, span) or wanted.keys == ()
     shown = _shown(wanted, over_time)
-    source, said = source_of(con, wanted, span)
+    source, said = source_of(con, wanted, span, by, zone)
     sql, values = lines_sql(
         shown, span, by=by, over_time=over_time, top=top, source=source, zone=zone.key
     )
@@ -231,8 +231,6 @@ def _read(
     coverage = source.coverage(where, timed=wanted.lines is not Lines.ROW)
     ((starts, ends, intervals, unmeasured),) = con.execute(coverage, values).fetchall()
     mean = _means(con, shown, source, span) | _mean_lengths(shown, table) if over_time else {}
-    if source.level == "day" and by is not None and zone.key != "UTC":
-        said = (*said, "Roll-ups of days are those of UTC days.")
     dumps = dumps_of(con, span.system, starts, ends)
     levels = levels_of(dumps.values())
     return ReportResult(

@@ -71,7 +71,7 @@ def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]
         docs = _docs(docs_path(store, reduction))
         said = {column: docs.get(column, "Meaning not known.") for column in schema.names}
         columns = ", ".join(map(name, said))
-        said = {"level": "Length of what a row covers: 15m, hour, day.", **said}
+        said = {"level": "Length of what a row covers: 15m or hour.", **said}
         rows = landed_rows(f"{SCHEMA}_{reduction}")
         yield _rolled(rows, files, schema, union=not found.is_uniform)
         create = f"CREATE VIEW {SCHEMA}.{name(reduction)} AS SELECT level, {columns} FROM {rows}"

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from ..views.view import View
 
 INTERVAL = "interval"
-LEVELS = (INTERVAL, "15m", "hour", "day")
-"""From the finest to the coarsest."""
+LEVELS = (INTERVAL, "15m", "hour")
+"""From the finest to the coarsest. Days are summed up when they are read, since each zone has its
+own: a report by days of 30 days with 400 users takes 0.9 s of processor time, of hours 0.7 s."""
 
 Day = tuple[str, date]
 """A system and a day, UTC."""

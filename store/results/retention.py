@@ -70,7 +70,7 @@ class Prune:
 
 
 def retention(said: Mapping[str, str], place: Callable[[str], str]) -> Retention:
-    """How long what is kept, from texts: {"interval": "30d", "raw": "90d", "day": "forever"}.
+    """How long what is kept, from texts: {"interval": "30d", "raw": "90d", "hour": "forever"}.
 
     Args:
         place: dotted key of the settings -> where it stands, for messages.

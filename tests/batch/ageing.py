@@ -131,7 +131,7 @@ def sizes(store: Path) -> Sizes:
     for folder in (store, *filter(Path.is_dir, store.rglob("*"))):
         inside = list(filter(Path.is_file, folder.iterdir()))
         size = sum(file.stat().st_size for file in inside)
-        if folder / PRUNED in inside or folder.parent.name == "level=day":
+        if folder / PRUNED in inside or folder.parent.name == "level=hour":
             forever += size
         else:
             passing += size

@@ -36,7 +36,6 @@ store = "store"
 raw = "3d"
 interval = "3d"
 15m = "3d"
-hour = "5d"
 [[inbox]]
 folder = "inbox"
 patterns = ["ALPHA-*.mon"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import pytest
@@ -109,9 +111,10 @@ def test_a_full_disk_is_reported_and_nothing_half_written_is_kept(
     assert done[NAME].days == 2
     with connect(store, reductions()) as connection:
         ((kept, rows),) = connection.sql(
-            f"SELECT (SELECT count(*) FROM rollup.{NAME} WHERE level = 'day'), count(*) FROM {NAME}"
+            f"SELECT (SELECT count(*) FROM rollup.{NAME} WHERE level = 'hour'), count(*)"
+            f" FROM {NAME}"
         ).fetchall()
-    assert (kept, rows) == (2, done[NAME].rows)
+    assert (kept, rows) == (20, done[NAME].rows)
 
 
 def no_room(_: ReductionDatabase, _sql: str) -> None:
@@ -240,15 +243,12 @@ def test_other_shifts_roll_up_again_without_computing(two_days: Store):
     assert files(two_days, "interval") == before
     rows = ask(
         two_days,
-        f"SELECT shift, interval_end::DATE::VARCHAR, intervals FROM rollup.{NAME}"
-        " WHERE level = 'day' ORDER BY ALL",
+        f"SELECT shift, strftime(interval_end, '%d %H'), intervals FROM rollup.{NAME}"
+        " WHERE level = 'hour' ORDER BY ALL",
     )
-    # 23:00 to 24:00 is of the 18th; 00:00 to 02:00 of the 19th, whose roll-up ends on the 20th
     assert rows == [
-        ("", "2001-12-19", 2),
-        ("", "2001-12-20", 3),
-        ("night", "2001-12-19", 1),
-        ("night", "2001-12-20", 2),
+        *(("", hour, 1) for hour in ("18 23", "19 00", "19 01", "19 02", "19 03")),
+        *(("night", hour, 1) for hour in ("19 00", "19 01", "19 02")),
     ]
 
 
@@ -307,6 +307,43 @@ def test_a_pruned_level_leaves_the_next_to_reports(two_days: Store):
     assert (after.starts, after.ends, after.intervals) == (before.starts, before.ends, 5)
     assert "no longer kept: this rests on roll-ups, each of 15 minutes" in after.notes[0]
     assert brought_up(two_days).days == 0
+
+
+@pytest.mark.parametrize(
+    ("zone", "first_day", "lengths"),
+    [
+        ("UTC", 102, [24, 24]),
+        ("Europe/Vienna", 102, [24, 23]),  # 31 March 2002
+        ("Europe/Vienna", 312, [24, 25]),  # 27 October 2002
+        ("America/New_York", 109, [24, 23]),  # 7 April 2002
+        ("Asia/Kolkata", 102, [24, 24]),
+    ],
+)
+def test_days_of_a_report_are_those_of_the_printed_zone(
+    store: Store, tmp_path: Path, zone: str, first_day: int, lengths: list[int]
+):
+    """Also from roll-ups, of hours or quarters, which are the same in every zone."""
+    land(store, hours(24 * first_day - 8, 24 * (first_day + 3) + 8), tmp_path)
+    brought_up(store)
+
+    def days() -> list[tuple[datetime, int]]:
+        with connect(store, reductions()) as connection:
+            lines = report(connection, NAME, by=timedelta(days=1), zone=zone).table
+        ends = (end.replace(tzinfo=UTC) for end in lines.column("interval_end").to_pylist())
+        return [*zip(ends, lines.column("seconds").to_pylist(), strict=True)]
+
+    fine = days()
+    assert all(end.astimezone(ZoneInfo(zone)).hour == 0 for end, _ in fine)
+    whole = [(end - before, seconds / HOUR) for (before, _), (end, seconds) in pairwise(fine[:-1])]
+    assert whole[:2] == [(timedelta(hours=length), length) for length in lengths]
+    pruned(store, Retention(MONTH))
+    assert days() == fine
+    pruned(store, Retention({**MONTH, "15m": 30}))
+    if zone == "Asia/Kolkata":
+        with pytest.raises(CpmonError, match="Kolkata cannot be told from roll-ups of an hour"):
+            days()
+    else:
+        assert days() == fine
 
 
 def test_a_level_stays_while_nothing_stands_for_it(two_days: Store):
@@ -388,8 +425,8 @@ def test_a_wrong_retention_is_told(said: dict[str, str], problem: str):
 
 
 def test_a_retention_counts_days():
-    found = retention({"interval": "30d", "15m": "8w", "hour": "1y", "day": "forever"}, str)
-    assert found == Retention({"interval": 30, "15m": 56, "hour": 366, "day": None})
+    found = retention({"interval": "30d", "15m": "8w", "hour": "forever"}, str)
+    assert found == Retention({"interval": 30, "15m": 56, "hour": None})
 
 
 def test_usage_tells_spans_by_level(two_days: Store):

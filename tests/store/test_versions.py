@@ -45,7 +45,7 @@ def landed(store: Store, tmp_path: Path) -> Store:
 
 
 def shown(store: Store) -> tuple[list[float], list[float]]:
-    """Utilization by interval and by day, as a reader finds them; none where none are kept."""
+    """Utilization by interval and by hour, as a reader finds them; none where none are kept."""
     with connect(store, reductions()) as con:
         fine = con.sql(
             f"SELECT total_util FROM {NAME} WHERE total_util IS NOT NULL ORDER BY interval_end"
@@ -53,8 +53,8 @@ def shown(store: Store) -> tuple[list[float], list[float]]:
         has_rollups = con.sql(
             f"SELECT 1 FROM duckdb_views() WHERE schema_name = 'rollup' AND view_name = '{NAME}'"
         ).fetchall()
-        day = f"SELECT total_util FROM rollup.{NAME} WHERE level = 'day'"
-        coarse = con.sql(day).fetchall() if has_rollups else []
+        hour = f"SELECT total_util FROM rollup.{NAME} WHERE level = 'hour'"
+        coarse = con.sql(hour).fetchall() if has_rollups else []
     return [v for (v,) in fine], [v for (v,) in coarse]
 
 
