@@ -122,6 +122,19 @@ def test_days_whose_intervals_are_gone_are_reported_without_a_shift(tried: Attem
     tried.works(*report, "--shift", "prime", "--since", "2006-02-01")
 
 
+@tries("reduce/reports/levels.py", "days and hours of {} cannot be told from roll-ups of {}")
+def test_days_of_another_zone_are_shown_where_only_hours_are_kept(tried: Attempt, tmp_path: Path):
+    words = ("--store", tmp_path / "store")
+    tried.works("ingest", LAB, *words)
+    tried.works("reduce", "processors_by_time", *words)
+    tried.works("store", "prune", *words, "--keep", "interval=1d,15m=1d")
+    report = ("report", "processors_by_time", *words, "--tz", "Asia/Kolkata")
+    tried.fails(*report, "--by", "1d")
+    tried.works(*report)
+    tried.fails(*report, "--by", "1d")
+    tried.works(*report[:-1], "Europe/Vienna", "--by", "1d")
+
+
 @tries("reduce/reports/report_text.py", "--format {} holds one report")
 def test_several_reports_go_into_a_workbook(tried: Attempt, lab: Path, tmp_path: Path):
     words = ("report", "events", "spin_locks", "--run", "LAB", "--store", lab)
