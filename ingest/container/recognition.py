@@ -22,10 +22,25 @@ FAR = 16 * 1024 * 1024
 """How many of them are searched if the first ones are damaged."""
 WORD = 4
 """Bytes of a descriptor word."""
+FEW = 8
+"""More replacement characters than this are no accident."""
 CARD = 80
 """Bytes that records are padded to where a file was made of cards."""
 VMARC, LABELS = "7ac3c6c6", ("e5d6d3f1", "c8c4d9f1")
 """First bytes, in EBCDIC: `:CFF` of a VMARC archive; `VOL1` and `HDR1` of a labelled tape."""
+NETDATA = "c9d5d4d9f0f1"
+"""`INMR01` in EBCDIC, behind two bytes: a file that was sent, or written by TRANSMIT."""
+PACKED = (
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\x04\x22\x4d\x18", "compressed by lz4"),
+    (b"\x1f\x9d\x90", "compressed by compress"),
+    (b"\x5d\0\0", "compressed by lzma"),
+    (b"PK\x03\x04", "a zip archive in another archive"),
+)
+"""First bytes of what this system packs and cpmon does not unpack."""
+PADDING = (0x00, 0x40, 0x20)
+"""What fills records: zeros, or blanks of EBCDIC or ASCII."""
 TERSE = (1, 2, 5, 7)
 """First bytes of what TERSE packs, AMATERSE among it; believed."""
 UNPACKED = "then transfer what comes of it in binary, in records of 4096 bytes"
@@ -71,6 +86,11 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
         return Container.MONWRITE
     if _holds_control(head) or find_control(head, 0, len(head)) is not None:
         return Container.MONWRITE
+    for magic, what in PACKED:
+        if head[: len(magic)].tobytes() == magic:
+            raise _wrapped(
+                name, what, head, "unpack it; gzip, zstd, bzip2, xz, zip and tar may stay"
+            )
     packed = ", or unpack it first: by its first byte it may be packed by TERSE"
     raise DumpError(
         f"{name} is no monitor data",
@@ -89,6 +109,9 @@ def _refuse_wrapped(head: U8, name: str) -> None:
     first = head[:4].tobytes().hex()
     if first == VMARC:
         raise _wrapped(name, "a VMARC archive", head, f"unpack it by VMARC UNPK, {UNPACKED}")
+    if head[2:8].tobytes().hex() == NETDATA:
+        unpack = "unpack it by RECEIVE or NETDATA RECEIVE"
+        raise _wrapped(name, "a file in NETDATA format", head, f"{unpack}, {UNPACKED}")
     if first in LABELS:
         read = "read the file behind the labels by MOVEFILE or a DD statement"
         raise _wrapped(name, "a tape with standard labels", head, f"{read}, {UNPACKED}")
@@ -124,8 +147,11 @@ def _is_aws_tape(head: U8) -> bool:
 
 
 def _has_word_each_record(head: U8) -> bool:
-    """In front of two records stands a descriptor word, which counts four bytes more."""
-    at = 0
+    """In front of two records stands a descriptor word, which counts four bytes more.
+
+    In front of the first may stand that of a block.
+    """
+    at = 0 if _half(head, WORD) + WORD == _half(head, 0) else WORD
     for _ in range(2):
         length = _half(head, at + WORD)
         if not _is_record(head, at + WORD) or head[at + 2 : at + 4].any():
@@ -137,13 +163,13 @@ def _has_word_each_record(head: U8) -> bool:
 
 
 def _is_padded(head: U8) -> bool:
-    """Zeros fill a frame, or the first record, up to a multiple of 80, where a record begins."""
+    """A frame, or the first record, is filled up to a multiple of 80, where a record begins."""
     mces = read_control(head[:FRAME]) if len(head) >= FRAME else None
     length = FRAME if mces else _half(head, 0) if _is_record(head, 0) else 0
     behind = -(-length // CARD) * CARD
     if length == behind or (mces and mces[0].lead == behind - length):
         return False
-    filled = not head[length:behind].any()
+    filled = any((head[length:behind] == fill).all() for fill in PADDING)
     return filled and _is_record(head, behind) and not _is_record(head, length)
 
 
@@ -160,6 +186,18 @@ def _refuse_changed(head: U8, name: str) -> None:
     """Raise if a transfer has translated the dump."""
     if len(head) > AREA and _translated(head):
         raise _not_binary(name, "EBCDIC translated to ASCII", head)
+    if len(head) >= FRAME and _is_unicode(head[:HEAD]):
+        raise _not_binary(name, "bytes written as characters of UTF-8", head)
+
+
+def _is_unicode(head: U8) -> bool:
+    """Whether characters of UTF-8 stand for the bytes of a dump, or for those that were none."""
+    text = head.tobytes().decode("utf-8", errors="ignore")
+    if len(text) == len(head):
+        return False
+    before = np.frombuffer(text.encode("latin-1", errors="replace"), np.uint8)
+    is_whole = len(text.encode()) + 4 > len(head)
+    return is_whole and (text.count("\ufffd") > FEW or _is_start(before))
 
 
 def _is_start(frame: U8) -> bool:

@@ -34,6 +34,28 @@ from .wrapping import (
 LARGEST_RATIO, FREE_BYTES = 400, 256 * 1024 * 1024
 """How many times its stored size a dump may have, once it has more than `FREE_BYTES`: samples of
 idle systems compress by less than a hundred, and files made to fill a disk by a thousand."""
+TWICE_RATIO = 10
+"""The same of what is compressed inside: that does not become much smaller again."""
+LAYERS = 3
+"""How often something may be packed that was packed before."""
+MAGIC = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"PK\x03\x04", "zip"),
+)
+DECOMPRESSORS: dict[str, Callable[[Stored], Iterator[bytes]]] = {
+    "gzip": gunzip,
+    "zstd": unzstd,
+    "bzip2": unbzip2,
+    "xz": unxz,
+}
+
+
+def compression_of(head: bytes) -> str:
+    """Name of the compression whose magic number comes first, or "none"."""
+    return next((name for magic, name in MAGIC if head.startswith(magic)), "none")
 
 
 class Container(StrEnum):
@@ -54,7 +76,7 @@ class Source:
         size: bytes delivered so far, decompressed.
         ended: whether everything has been delivered.
         compression: "none", "gzip", "zstd", "bzip2", "xz" or "zip", by the first bytes.
-        wrapping: what else was around it: "tar", "RDW", "BDW and RDW".
+        wrapping: what else was around it, outermost first: "tar", "gzip", "RDW", "BDW and RDW".
         damage: message of the decompressor's error, or None.
         words_broken: where descriptor words ended to fit, or None.
         container: how the data is wrapped; AUTO until its first bytes have told.
@@ -121,7 +143,6 @@ class Source:
         if self.hashing:
             self._hash.update(target[:filled])
         self.size += filled
-        self._check_ratio()
         return filled
 
     def change(self) -> str:
@@ -133,18 +154,22 @@ class Source:
             return f"{before[0]:,} bytes at the beginning, {now[0]:,} bytes now"
         return "its time of change is another one"
 
-    def _check_ratio(self) -> None:
+    def check_ratio(self, size: int, most: int) -> None:
         """Refuse what was made to grow without end; nothing of it is landed.
 
+        Args:
+            size: bytes that a decompressor has given so far.
+            most: how many times the stored size they may be.
+
         Raises:
-            DumpError: it has grown too much.
+            DumpError: they are too many.
         """
         stored = self._file.tell() if self._file and self.compression == "zip" else self.stored_read
-        if self.compression != "none" and self.size > max(FREE_BYTES, LARGEST_RATIO * stored):
+        if size > max(FREE_BYTES, most * stored):
             raise DumpError(
                 f"{self.name} grows too much when it is decompressed",
-                expected=f"at most {LARGEST_RATIO} times its stored size",
-                found=f"{self.size:,} bytes of {stored:,}",
+                expected=f"at most {most} times its stored size",
+                found=f"{size:,} bytes of {stored:,}",
                 effect="nothing was landed",
                 remedy="if it is a dump all the same, decompress it first",
             )
@@ -153,31 +178,34 @@ class Source:
     def _delivered(self) -> Delivered:
         if self.device:
             return self._stored
-        stream = Peeked(self._decompressed())
+        outer = self._outermost()
+        stream = Peeked(outer)
         head = stream.peek(HEAD)
-        if is_tar(head):
-            self.wrapping.append("tar")
-            stream = Peeked(_Pieces(tar_member(stream, self.name), self))
+        for _ in range(LAYERS):
+            if is_tar(head):
+                self.wrapping.append("tar")
+                stream = Peeked(_Pieces(tar_member(stream, self.name), self))
+            elif inner := DECOMPRESSORS.get(compression_of(head)):
+                self.wrapping.append(compression_of(head))
+                if isinstance(outer, _Pieces):
+                    outer.most = TWICE_RATIO
+                outer = _Pieces(inner(stream), self, LARGEST_RATIO)
+                stream = Peeked(outer)
+            else:
+                break
             head = stream.peek(HEAD)
         if words := descriptor_words(head):
             self.wrapping.append(words)
             return _Pieces(self._without_words(stream, words), self)
         return stream
 
-    def _decompressed(self) -> Delivered:
-        match self.compression:
-            case "gzip":
-                return _Pieces(gunzip(self._stored), self)
-            case "zstd":
-                return _Pieces(unzstd(self._stored), self)
-            case "bzip2":
-                return _Pieces(unbzip2(self._stored), self)
-            case "xz":
-                return _Pieces(unxz(self._stored), self)
-            case "zip":
-                return _Pieces(zip_member(self._file, self.name), self)
-            case _:
-                return self._stored
+    def _outermost(self) -> Delivered:
+        """The stored bytes without their own compression."""
+        if self.compression == "zip":
+            return _Pieces(zip_member(self._file, self.name), self, LARGEST_RATIO)
+        if decompress := DECOMPRESSORS.get(self.compression):
+            return _Pieces(decompress(self._stored), self, LARGEST_RATIO)
+        return self._stored
 
     def _without_words(self, stream: Peeked, words: str) -> Iterator[bytes]:
         def broken(where: str) -> None:
@@ -226,14 +254,6 @@ def _state(file: RawIOBase | None) -> tuple[int, int] | None:
 class _Counted:
     """Stored bytes, counted; the first six are looked at to find the compression."""
 
-    MAGIC = (
-        (b"\x1f\x8b", "gzip"),
-        (b"\x28\xb5\x2f\xfd", "zstd"),
-        (b"BZh", "bzip2"),
-        (b"\xfd7zXZ\0", "xz"),
-        (b"PK\x03\x04", "zip"),
-    )
-
     def __init__(self, raw: Stored) -> None:
         self._raw = raw
         self._head = b""
@@ -241,12 +261,11 @@ class _Counted:
 
     @functools.cached_property
     def compression(self) -> str:
-        """Name of the compression whose magic number comes first, or "none"."""
+        """Of the stored bytes, by the first of them."""
         if isinstance(self._raw, Device):
             return "none"
         self._head = self._fully(6)
-        named = (name for magic, name in self.MAGIC if self._head.startswith(magic))
-        return next(named, "none")
+        return compression_of(self._head)
 
     def read(self, size: int = -1) -> bytes:
         """The head at once, then as much as is asked for."""
@@ -276,11 +295,15 @@ class _Counted:
 
 
 class _Pieces:
-    """An iterator of byte strings as a stream; damage ends it and is kept in the source."""
+    """An iterator of byte strings as a stream; damage ends it and is kept in the source.
 
-    def __init__(self, pieces: Iterator[bytes], source: Source) -> None:
+    `most`: how many times the stored size they may be; 0 where they come from no decompressor.
+    """
+
+    def __init__(self, pieces: Iterator[bytes], source: Source, most: int = 0) -> None:
         self._pieces = pieces
         self._source = source
+        self.most, self._count = most, 0
         self._rest = memoryview(b"")
 
     def readinto(self, target: memoryview) -> int:
@@ -290,6 +313,9 @@ class _Pieces:
                 self._rest = memoryview(next(self._pieces, b""))
             except (zlib.error, lzma.LZMAError, tarfile.TarError, EOFError, OSError) as error:
                 self._source.damage = str(error)
+            self._count += len(self._rest)
+            if self.most:
+                self._source.check_ratio(self._count, self.most)
         count = min(len(target), len(self._rest))
         target[:count] = self._rest[:count]
         self._rest = self._rest[count:]

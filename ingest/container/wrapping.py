@@ -59,7 +59,7 @@ class Peeked:
         target[:count], self._head = self._head[:count], self._head[count:]
         return count
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int = PIECE) -> bytes:
         """Up to `size` bytes; none at the end."""
         target = bytearray(size)
         return bytes(target[: self.readinto(memoryview(target))])
@@ -80,7 +80,7 @@ def tar_member(stream: Peeked, name: str) -> Iterator[bytes]:
     first = ""
     with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|", bufsize=PIECE) as archive:
         for member in archive:
-            if not member.isfile():
+            if not member.isfile() or _is_beside(member.name):
                 continue
             if first:
                 raise _several(name, "tar", [first, member.name])
@@ -106,7 +106,11 @@ def zip_member(file: RawIOBase | None, name: str) -> Iterator[bytes]:
         )
     try:
         with zipfile.ZipFile(cast(IO[bytes], file)) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
+            members = [
+                member
+                for member in archive.infolist()
+                if not member.is_dir() and not _is_beside(member.filename)
+            ]
             if len(members) != 1:
                 raise _several(name, "zip", [member.filename for member in members])
             with archive.open(members[0]) as opened:
@@ -116,6 +120,11 @@ def zip_member(file: RawIOBase | None, name: str) -> Iterator[bytes]:
         raise DumpError(
             f"{name} cannot be unpacked", found=str(error), remedy="unpack it, and give the dump"
         ) from None
+
+
+def _is_beside(member: str) -> bool:
+    """Whether a file of an archive is what macOS keeps beside another one."""
+    return member.startswith("__MACOSX/") or member.rpartition("/")[2].startswith("._")
 
 
 def _several(name: str, kind: str, members: list[str]) -> DumpError:
@@ -184,7 +193,7 @@ def _split(
             end, start = end + block, start + WORD
         if start + WORD > len(data):
             return frames, at, block_end, True
-        length = _length(data, start, LARGEST_RECORD)
+        length = _length(data, start, LARGEST_RECORD, least=WORD)
         if not length or (in_blocks and base + start + length > end):
             return frames, at, block_end, False
         if start + length > len(data):
@@ -193,10 +202,13 @@ def _split(
         at, block_end = start + length, end
 
 
-def _length(data: bytes, at: int, most: int) -> int:
-    """The length that a word gives, itself included; 0 if it is none."""
+def _length(data: bytes, at: int, most: int, *, least: int = WORD + 1) -> int:
+    """The length that a word gives, itself included; 0 if it is none.
+
+    That of a record of nulls, all of them stripped, is that of the word: `least`.
+    """
     length = int.from_bytes(data[at : at + 2], "big")
-    return length if WORD < length <= most and data[at + 2 : at + 4] == b"\0\0" else 0
+    return length if least <= length <= most and data[at + 2 : at + 4] == b"\0\0" else 0
 
 
 def _is_frame(data: bytes) -> bool:

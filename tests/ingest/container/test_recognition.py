@@ -45,6 +45,13 @@ def test_a_dump_translated_to_ascii_was_transferred_as_text(tmp_path: Path, stor
     assert "binary" in (error.remedy or "")
 
 
+def test_a_dump_written_as_unicode_was_transferred_as_text(tmp_path: Path, store: Store):
+    for text in (DATA.decode("latin-1"), DATA.decode("utf-8", errors="replace")):
+        error = refused(text.encode(), tmp_path, store)
+        assert error.problem == "odd.mon was transferred as text"
+        assert "UTF-8" in (error.found or "")
+
+
 @pytest.mark.parametrize(("end", "name"), [(b"\r\n", "CR and LF"), (b"\n", "LF")])
 def test_line_ends_behind_records_come_from_a_text_transfer(
     end: bytes, name: str, tmp_path: Path, store: Store

@@ -70,12 +70,16 @@ def zipped(*files: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> byt
 WRAPPED: dict[str, tuple[bytes, str]] = {
     "RDW": (rdw(FRAMES), "RDW"),
     "RDW, nulls stripped": (rdw(stripped(FRAMES)), "RDW"),
+    "RDW, frames of nulls stripped": (rdw([frame.rstrip(b"\0") for frame in FRAMES]), "RDW"),
     "BDW and RDW": (blocks(FRAMES, 6), "BDW and RDW"),
     "BDW and RDW, a record a block": (blocks(FRAMES, 1), "BDW and RDW"),
     "BDW and RDW, nulls stripped": (blocks(stripped(FRAMES), 3), "BDW and RDW"),
     "tar": (tar(("perf/a.mon", DATA)), "tar"),
     "tar in gzip": (gzip.compress(tar(("a.mon", DATA))), "tar"),
     "RDW in tar in xz": (lzma.compress(tar(("a.mon", rdw(FRAMES)))), "RDW in tar"),
+    "gzip in tar": (tar(("a.mon.gz", gzip.compress(DATA))), "gzip in tar"),
+    "gzip in zip": (zipped(("a.mon.gz", gzip.compress(DATA))), "gzip"),
+    "zip of macOS": (zipped(("a.mon", DATA), ("__MACOSX/._a.mon", b"beside")), ""),
     "zip": (zipped(("perf/a.mon", DATA)), ""),
     "zip, stored": (zipped(("a.mon", DATA), method=zipfile.ZIP_STORED), ""),
     "bzip2": (bz2.compress(DATA), ""),
@@ -128,8 +132,8 @@ def test_words_that_end_to_fit_cost_no_record_behind_them(at: int, tmp_path: Pat
     assert about["size"] == sum(n for name, n in about.items() if name != "size")
 
 
-def padded(pieces: list[bytes]) -> bytes:
-    return b"".join(piece + bytes(-len(piece) % 80) for piece in pieces)
+def padded(pieces: list[bytes], fill: bytes = b"\0") -> bytes:
+    return b"".join(piece + fill * (-len(piece) % 80) for piece in pieces)
 
 
 RECORDS = [fields("useact", 60 + n, vmduser=f"U{n}") for n in range(40)]
@@ -151,10 +155,23 @@ TAPE = b"".join(
             "monitor records, each with a descriptor word",
             "MONWRITE wrote",
         ),
+        (
+            word(4 + 4 * len(RECORDS) + sum(map(len, RECORDS)))
+            + b"".join(word(len(record) + 4) + record for record in RECORDS),
+            "monitor records, each with a descriptor word",
+            "MONWRITE wrote",
+        ),
+        (padded(FRAMES, b"\x40"), "a copy in records of 80 bytes", "MONWRITE wrote"),
+        (b"\x50\xc0" + "INMR01".encode("cp037") + DATA, "a file in NETDATA format", "RECEIVE"),
+        (b"7z\xbc\xaf\x27\x1c" + b"\x91" * 9000, "a 7-Zip archive", "unpack it"),
+        (tar(("a.zip", zipped(("a.mon", DATA)))), "a zip archive in another archive", "unpack it"),
         (padded(FRAMES), "a copy in records of 80 bytes", "MONWRITE wrote"),
         (padded(RECORDS), "a copy in records of 80 bytes", "MONWRITE wrote"),
     ],
-    ids=["vmarc", "VOL1", "HDR1", "awstape", "words", "padded frames", "padded records"],
+    ids=[
+        *("vmarc", "VOL1", "HDR1", "awstape", "words", "words in blocks", "padded with blanks"),
+        *("netdata", "7-Zip", "zip in tar", "padded frames", "padded records"),
+    ],
 )
 def test_what_cannot_be_taken_off_is_named_with_what_to_do(
     data: bytes, what: str, remedy: str, tmp_path: Path, store: Store
@@ -197,6 +214,18 @@ def test_what_grows_without_end_is_refused(
     monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
     error = refused(pack(DATA + bytes(64 << 20)), tmp_path, store)
     assert error.problem == "odd.mon grows too much when it is decompressed"
+
+
+def test_layers_that_grow_without_end_are_refused(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """The outer layer grows; what comes out of the inner one is nothing."""
+    monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
+    inner = gzip.compress(b"") * 100_000
+    nothing = refused(tar(("a.gz", gzip.compress(inner))), tmp_path, store)
+    assert "grows too much" in nothing.problem
+    bomb = gzip.compress(gzip.compress(bytes(200 << 20), 9))
+    assert "grows too much" in refused(bomb, tmp_path, store).problem
 
 
 @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
