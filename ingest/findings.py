@@ -153,7 +153,7 @@ class Code(Enum):
     )
     INTERVAL_GAP = (
         Severity.WARNING,
-        "Between two intervals others are missing; no growth is computed across the gap.",
+        "Between two intervals others are missing; no delta is computed across the gap.",
         "Look for a second dump of that time; MONWRITE may have been too slow for the monitor.",
     )
     COUNTER_FELL = (
@@ -164,7 +164,7 @@ class Code(Enum):
     OWNER_RESTARTED = (
         Severity.INFO,
         "Counters of a user, device or processor start again: it was gone in between.",
-        "Nothing to do; no growth is computed across the restart.",
+        "Nothing to do; no delta is computed across the restart.",
     )
     SUM_OPEN = (
         Severity.WARNING,

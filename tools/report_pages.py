@@ -52,7 +52,7 @@ of today (of the day of `--since`, for `--until`), `today`, `yesterday`, `now`, 
 an offset, such as `2006-10-16T10:00Z`, is that of its offset.
 
 Every figure of a line, of the mean line and of a line over several intervals is computed from
-sums: growth over elapsed seconds, never a mean of means. A level is the mean of the samples. What
+sums: deltas over elapsed seconds, never a mean of means. A level is the mean of the samples. What
 is not known is blank, with the reason below the report, and never zero. A column marked *where
 known* is left out, in every format, where no line has it. What each report assumes is in
 [what-reports-assume.md](what-reports-assume.md).

@@ -51,8 +51,8 @@ def command(
 ) -> None:
     """Ask a store by SQL (DuckDB's), read-only, or run a shipped query by NAME.
 
-    Tables: monitor.RECORD as landed, interval.RECORD with counters as growth since the sample
-    before, meta.*, and the reductions. `describe monitor.sytrsp` shows columns; their comments are
+    Tables: monitor.RECORD as landed, interval.RECORD with counters as deltas to the previous
+    sample, meta.*, and the reductions. `describe monitor.sytrsp` shows columns; their comments are
     in duckdb_columns() and meta.dictionary.
 
     \b

@@ -32,24 +32,24 @@ FRAME_BYTES = 4096
 class Bound:
     """`parts` sum up to `whole` at most, in every row of a table.
 
-    `growth`: compares increases between consecutive samples, not values.
+    `delta`: compares increases between consecutive samples, not values.
     """
 
     table: str
     parts: tuple[str, ...]
     whole: str
-    growth: bool = False
+    delta: bool = False
     spare: float = 0.0
 
     def __str__(self) -> str:
         """As a formula."""
-        grown = "growth of " if self.growth else ""
-        return f"{self.table}: {grown}{' + '.join(self.parts)} <= {self.whole}"
+        prefix = "delta of " if self.delta else ""
+        return f"{self.table}: {prefix}{' + '.join(self.parts)} <= {self.whole}"
 
 
 BOUNDS = (
-    Bound("sytprp", ("pfxprbtm",), "pfxutime", growth=True, spare=4096e3),
-    Bound("sytprp", ("pfxutime", "pfxtmsys", "pfxtotwt"), ELAPSED, growth=True, spare=4096e3),
+    Bound("sytprp", ("pfxprbtm",), "pfxutime", delta=True, spare=4096e3),
+    Bound("sytprp", ("pfxutime", "pfxtmsys", "pfxtotwt"), ELAPSED, delta=True, spare=4096e3),
     Bound("useact", ("vmdvtime",), "vmdttime"),
     Bound("sytusr", ("srmcdorm",), "sysusrs", spare=1),
     Bound("sytscg", ("srmc1dsp", "srmc2dsp", "srmc3dsp"), "srmcdisp", spare=1),
@@ -81,7 +81,7 @@ class ConsistencyChecks:
     def take(self, table: str, rows: pa.Table) -> None:
         """Check the values of the rows of a table."""
         for bound in BOUNDS:
-            if bound.table == table and not bound.growth:
+            if bound.table == table and not bound.delta:
                 parts = _sum([_values(rows, name) for name in bound.parts])
                 offset = rows["record_offset"].to_numpy()
                 self._compare(bound, parts, _values(rows, bound.whole), offset)
@@ -92,10 +92,10 @@ class ConsistencyChecks:
         elif table == "mtrmem":
             self._storage = max(self._storage, *rows["rsagstor"].fill_null(0).to_pylist())
 
-    def growth(self, pairs: Pairs) -> None:
+    def check_deltas(self, pairs: Pairs) -> None:
         """Check the increases between consecutive samples of a table."""
         for bound in BOUNDS:
-            if bound.table == pairs.layout.name and bound.growth:
+            if bound.table == pairs.layout.name and bound.delta:
                 parts = _sum([_increase(pairs, name) for name in bound.parts])
                 self._compare(bound, parts, _increase(pairs, bound.whole), pairs.offset)
 

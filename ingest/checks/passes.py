@@ -149,7 +149,7 @@ class DumpCheck:
             pairs = self.samples.pairs(name, rows)
             if pairs is not None and len(pairs):
                 self.counters.take(pairs)
-                self.consistency.growth(pairs)
+                self.consistency.check_deltas(pairs)
 
     def finish(self) -> Checked:
         """Report what the whole dump shows."""

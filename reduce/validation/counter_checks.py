@@ -1,7 +1,7 @@
 """Counters that run backwards while others of their owner go on.
 
-A counter of 32 bits that fell and grew by less than half of its range has wrapped. Where half or
-more of an owner's moving counters fell together, the owner started again, and none is wrong.
+A counter of 32 bits that fell, with a delta of less than half of its range, has wrapped. Where half
+or more of an owner's moving counters fell together, the owner started again, and none is wrong.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ KINDS = (
         Severity.CRITICAL,
         "Every row of {table} has its keys",
         "A key that is missing or blank: nobody knows which user, device or processor the row is"
-        " about, and no growth can be told for it.",
+        " about, and no delta can be computed for it.",
         f"{COMPARE}; look at the record with cpmon show --at OFFSET.",
         keys_present,
     ),
@@ -70,7 +70,7 @@ KINDS = (
         Severity.WARNING,
         "No counter of {table} runs backwards",
         "From one sample to the next a counter grows or stays, unless it wrapped at 32 bits or its"
-        " owner started again: then half or more of what moves falls. The report of its growth is"
+        " owner started again: then half or more of what moves falls. The delta is"
         " wrong, or missing.",
         f"{COMPARE}: the field may be none, or no counter.",
         lambda layout: CounterCheck(layout) if counters_of(layout) else None,

@@ -28,7 +28,7 @@ COLUMNS = {
     "offset": ("INTEGER", "Where the field starts in the record, or in the entry of a group."),
     "length": ("INTEGER", "Its bytes; NULL up to the end of the record."),
     "type": ("VARCHAR", "How they are written."),
-    "role": ("VARCHAR", "What the field is for; growth follows from it."),
+    "role": ("VARCHAR", "What the field is for; its delta follows from it."),
     "unit": ("VARCHAR", "Unit of a number; NULL if it has none."),
     "since": ("VARCHAR", "First release that has it; NULL where no difference is known."),
     "until": ("VARCHAR", "Last release that has it; NULL where no difference is known."),

@@ -44,7 +44,7 @@ INTERVAL_DOCS = {
     "gap": f"Whether more than {GAP} times the usual length has passed: intervals are missing.",
     "restart": "Whether CP was loaded again since the interval before.",
     "previous_end": "End of the interval directly before; NULL at the first, behind a gap and "
-    "behind a restart. Growth of counters exists only from there.",
+    "behind a restart. Deltas of counters exist only from there.",
 }
 
 DUMP = {

@@ -1,7 +1,7 @@
 """The SQL of the views over landed tables, made from the layouts.
 
 `monitor.X` shows a table as it landed. `interval.X` shows the same rows with every counter as
-its growth since the sample before; that is decided here, once, for all records.
+its delta to the previous sample; deltas are defined here, once, for all records.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PLACE = {
 LANDED = "_landed"
 """The schema of what the views read: one macro a table, which knows the files."""
 
-SECONDS = "Seconds since the sample before; NULL, like every growth, where there is none to compare"
+SECONDS = "Seconds since the previous sample; NULL, like every delta, where there is none"
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ def interval_views() -> Iterable[Documented]:
 
 
 def interval_view(layout: Layout) -> Documented:
-    """`interval.<table>`: counters as their growth since the sample before.
+    """`interval.<table>`: counters as their deltas to the previous sample.
 
-    A growth exists only if the same key was sampled at the end of the interval directly before
+    A delta exists only if the same key was sampled at the end of the interval directly before
     (`meta.interval.previous_end`, which is NULL behind a gap or a restart), and no 64-bit counter
     of the row ran backwards: a user who logged off and on again starts anew. Where a key has
     several rows in an interval (two dumps hold it, or a frame repeats), they are ordered by dump
@@ -133,20 +133,20 @@ def interval_view(layout: Layout) -> Documented:
       judged AS (
         SELECT *, coalesce(_end = previous_end AND NOT ({fell}), false) AS _steady FROM sampled)
       SELECT {", ".join(columns)} FROM judged"""
-    said = f"{layout.title}: counters as growth since the sample before."
+    said = f"{layout.title}: counters as deltas to the previous sample."
     return Documented(f"interval.{layout.name}", select, said, docs)
 
 
-def describe(column: pa.Field, growth: bool = False) -> str:
-    """What a column says: meaning, unit, whether it is a growth, and how sure its place is."""
+def describe(column: pa.Field, delta: bool = False) -> str:
+    """What a column says: meaning, unit, whether it is a delta, and how sure its place is."""
     said = {key.decode(): value.decode() for key, value in (column.metadata or {}).items()}
     parts = [said.get("meaning", "").rstrip(".") or "Meaning not known"]
     unit, role, provenance = (said.get(key, "") for key in ("unit", "role", "provenance"))
-    if growth:
-        parts.append(f"growth since the sample before, in {unit or 'its unit'}")
+    if delta:
+        parts.append(f"delta to the previous sample, in {unit or 'its unit'}")
     elif unit:
         parts.append(f"in {unit}")
-    if role in (Role.COUNTER, Role.COUNTDOWN) and not growth:
+    if role in (Role.COUNTER, Role.COUNTDOWN) and not delta:
         parts.append("since IPL or logon" if role == Role.COUNTER else "running downwards")
     if provenance:
         parts.append(f"place {provenance}")

@@ -147,7 +147,7 @@ def test_gaps_and_ipls_are_told_by_the_intervals(con: duckdb.DuckDBPyConnection)
     insert(con, "meta.interval", {**key, **gap}, {**key, **ipl})
     assert log(con, f"event_at > '{minute(2)}'") == [
         ("gap", "LAB", "no samples for 180 s"),
-        ("IPL", "LAB", "CP was loaded since the sample before"),
+        ("IPL", "LAB", "CP was loaded since the previous sample"),
         ("gap", "LAB", "no samples for 60 min"),
     ]
 

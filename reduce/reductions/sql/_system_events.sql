@@ -46,7 +46,7 @@ UNION
 SELECT system,
        interval_end AS event_at,
        'IPL' AS kind,
-       'CP was loaded since the sample before' AS event_text
+       'CP was loaded since the previous sample' AS event_text
 FROM meta.interval
 WHERE restart
 UNION

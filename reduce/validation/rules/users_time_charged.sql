@@ -1,6 +1,6 @@
 -- The users' processor time is what the processors have charged to users
--- Growth of VMDTTIME (USEACT) between two samples, by interval: that of all
--- users as a share of the growth of PFXUTIME over all processors (SYTPRP), and
+-- Delta of VMDTTIME (USEACT) between two samples, by interval: that of all
+-- users as a share of the delta of PFXUTIME over all processors (SYTPRP), and
 -- that of the busiest virtual processor as a share of the elapsed time. More
 -- than all of it there never is; less is missing where users logged on or off
 -- in the interval, so that only less than half is told. The sum is not looked
@@ -31,7 +31,7 @@ earlier AS (
          hash(system, interval_end, vmduser, vmdcpuad) AS place
   FROM monitor.useact
 ),
-grown AS (
+deltas AS (
   SELECT l.system,
          l.interval_end,
          l.vmduser,
@@ -48,7 +48,7 @@ used AS (
          SUM(used_tod) AS all_tod,
          MAX(used_tod / nullif(elapsed_us * 4096, 0)) AS most_busy,
          arg_max(vmduser, used_tod / nullif(elapsed_us * 4096, 0)) AS busiest
-  FROM grown
+  FROM deltas
   GROUP BY system, interval_end
 ),
 charged AS (

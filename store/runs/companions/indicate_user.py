@@ -87,8 +87,8 @@ def _samples(responses: list[Response]) -> Iterator[dict[str, object]]:
         )
     pairs = zip(responses[::2], responses[1::2], strict=True)
     for number, (before, behind) in enumerate(pairs, start=1):
-        growth = {c: behind.total(k) - before.total(k) for c, k in COUNTERS.items()}
-        fallen = [COUNTERS[column] for column, value in growth.items() if value < 0]
+        deltas = {c: behind.total(k) - before.total(k) for c, k in COUNTERS.items()}
+        fallen = [COUNTERS[column] for column, value in deltas.items() if value < 0]
         if fallen:
             raise behind.line.wrong(
                 "has a counter that fell",
@@ -96,4 +96,4 @@ def _samples(responses: list[Response]) -> Iterator[dict[str, object]]:
                 f"{fallen[0]}={behind.total(fallen[0])} behind {before.total(fallen[0])}",
             )
         levels = {column: behind.total(keyword) for column, keyword in LEVELS.items()}
-        yield {"sample": number, "userid": behind.userid, **growth, **levels}
+        yield {"sample": number, "userid": behind.userid, **deltas, **levels}

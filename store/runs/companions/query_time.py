@@ -40,7 +40,7 @@ class Response:
 
 
 def read_query_time(file: Path) -> Figures:
-    """Duration, virtual and CP time of each sample: growth from one response to its partner.
+    """Duration, virtual and CP time of each sample: delta between a response and its partner.
 
     Raises:
         CpmonError: the file cannot be read, a line is no response, one has no partner, or time

@@ -23,19 +23,19 @@ QUERY_TIME: Columns = {
     "began": ("TIMESTAMP", "Local time of the response before the sample, as printed."),
     "ended": ("TIMESTAMP", "Local time of the response behind it, as printed."),
     "seconds": ("BIGINT", "Seconds between the two."),
-    "virtual_cs": ("BIGINT", "Growth of VIRTCPU, hundredths of a second."),
-    "total_cs": ("BIGINT", "Growth of TOTCPU, hundredths of a second."),
-    "cp_cs": ("BIGINT", "Growth of TOTCPU less that of VIRTCPU, hundredths of a second."),
+    "virtual_cs": ("BIGINT", "Delta of VIRTCPU, hundredths of a second."),
+    "total_cs": ("BIGINT", "Delta of TOTCPU, hundredths of a second."),
+    "cp_cs": ("BIGINT", "Delta of TOTCPU less that of VIRTCPU, hundredths of a second."),
 }
 INDICATE_USER: Columns = {
     "run_id": ("VARCHAR", "Run that was measured."),
     "sample": ("BIGINT", "Number of the sample, from 1: responses come in pairs."),
     "userid": ("VARCHAR", "User asked about."),
-    "virtual_ios": ("BIGINT", "Growth of IO, summed over the virtual processors."),
+    "virtual_ios": ("BIGINT", "Delta of IO, summed over the virtual processors."),
     "resident_pages": ("BIGINT", "RES of the response behind the sample, pages of 4 KB."),
     "working_set_pages": ("BIGINT", "WS of the response behind the sample, pages of 4 KB."),
-    "page_reads": ("BIGINT", "Growth of READS, pages."),
-    "page_writes": ("BIGINT", "Growth of WRITES, pages."),
+    "page_reads": ("BIGINT", "Delta of READS, pages."),
+    "page_writes": ("BIGINT", "Delta of WRITES, pages."),
 }
 EXERCISER: Columns = {
     "run_id": ("VARCHAR", "Run that was measured."),

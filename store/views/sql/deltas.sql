@@ -1,4 +1,4 @@
--- Growth of a counter between two samples, in the counter's own unit.
+-- Delta of a counter between two samples, in the counter's own unit.
 --
 -- NULL at the first sample and where either value is missing. A counter of 32
 -- or 16 bits that fell has wrapped: the missing 2^bits is added. A counter of
@@ -23,9 +23,9 @@ CASE
     )
 END;
 
--- Growth of a running time that is kept as a counter running downwards.
+-- Delta of a running time that is kept as a counter running downwards.
 --
--- The same rules, seen in a mirror: what is less than before has grown.
+-- The same rules, seen in a mirror: a value below the previous one is an increase.
 CREATE OR REPLACE MACRO countdown_delta(now_value, previous, bits) AS
   counter_delta(previous, now_value, bits);
 

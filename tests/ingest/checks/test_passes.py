@@ -178,7 +178,7 @@ def test_missing_intervals_are_found_by_the_length_that_was_set():
     )
 
 
-@pytest.mark.parametrize("bound", [b for b in BOUNDS if not b.growth], ids=str)
+@pytest.mark.parametrize("bound", [b for b in BOUNDS if not b.delta], ids=str)
 def test_parts_that_are_more_than_their_whole_are_found(bound: Bound):
     def row(part: int) -> bytes:
         values = {name: part if name == bound.parts[0] else 0 for name in bound.parts}
@@ -229,7 +229,7 @@ def test_bounds_name_fields_that_are_there_and_growth_is_of_counters():
     for bound in BOUNDS:
         names = [*bound.parts, bound.whole]
         roles = [layout(bound.table).field(name).role for name in names if name != ELAPSED]
-        assert all((role in (Role.COUNTER, Role.COUNTDOWN)) for role in roles) or not bound.growth
+        assert all((role in (Role.COUNTER, Role.COUNTDOWN)) for role in roles) or not bound.delta
 
 
 def test_every_pass_tells_what_it_looked_at():
