@@ -76,7 +76,7 @@ def _is_guess(row: dict[str, str], words: frozenset[str]) -> bool:
 def _words(name: str) -> frozenset[str]:
     """The words of the SQL of a reduction and of those below it, which fields are among."""
     view = reduction(name)
-    found = set(re.findall(r"\w+", code_of(view.select)))
+    found = set(re.findall(r"\w+", re.sub("'[^']*'", "", code_of(view.select))))
     for below in view.reads:
         if "." not in below:
             found |= _words(below)

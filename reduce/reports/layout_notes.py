@@ -80,9 +80,8 @@ def thread_notes(
     """
     if release_key(release) < release_key(MULTITHREADING) or not THREAD_TIMES & records.keys():
         return []
-    missing = [
-        row for layout in records.values() for row in unplaced(layout) if row.name in THREAD_FIELDS
-    ]
+    layouts = ({"mtrsys": tables()["mtrsys"]} | dict(records)).values()
+    missing = [row for known in layouts for row in unplaced(known) if row.name in THREAD_FIELDS]
     certain = "" if "core" in columns else " if the system runs multithreaded"
     note = (
         f"Processor times are raw times of threads{certain}: two threads share a core, so that "

@@ -254,7 +254,7 @@ def test_a_release_is_imported_at_once(cpmon: Cpmon, release: Path, tmp_path: Pa
     assert "1 withdrawn" in answer.err and "1 not understood" in answer.err
     said = effects.read_text()
     assert "SYTXSG (0.14): 1 new fields to query, which it does not show: NEWER." in said
-    assert "No report reads MTREND, PRCPUP, STOXSG." in said
+    assert "No report reads MTREND, STOXSG." in said
 
 
 def test_an_archive_that_is_none_and_a_folder_without_pages_are_told(cpmon: Cpmon, tmp_path: Path):

@@ -196,7 +196,7 @@ def test_disks_and_storage_are_as_in_the_model(landed: Landed, printed: dict[str
     assert {line["xstor_ideal_pages"] for line in cache} == {None}
 
 
-THREAD_TIMES = ("SYSTEM_SUMMARY_BY_TIME", "PROCESSORS_BY_TIME", "USER_RESOURCE_UTIL", "USER_STATES")
+THREAD_TIMES = ("SYSTEM_SUMMARY_BY_TIME", "PROCESSORS_BY_TIME", "USER_RESOURCE_UTIL")
 ANY_LEVEL = {"DASD_SYSTEM_AREAS_BY_TYPE"}
 """Its record, STOASP, has a published length at 7.3.0."""
 
@@ -212,7 +212,12 @@ def test_each_report_says_what_it_cannot_know(name: str, printed: dict[str, Repo
             assert not np.any(printed[name].table[column].is_valid().to_numpy()), column
             assert "not known after CP 6.3.0" in notes
     if name in THREAD_TIMES:
-        assert "Processor times are those of threads" in notes
+        assert "Processor times are raw times of threads if the system runs multithreaded" in notes
+        assert (
+            "MRMTRSYS, MRUSELOF, MRUSEACT" in notes
+            if name.startswith("USER")
+            else "MRMTRSYS" in notes
+        )
 
 
 LEVELS: tuple[Level, ...] = ("5.4.0", "6.1.0", "6.2.0", "6.3.0", "6.4.0", "7.1.0", "7.2.0", "7.5.0")

@@ -205,7 +205,7 @@ def test_the_text_has_heading_lines_mean_and_notes(con: duckdb.DuckDBPyConnectio
         *("45.0", "76.7", "40.0", "36.7", "1333", "17.500", "1.167"),
         *("1.5", "2.9", "208", "50", "150"),
     ]
-    assert lines[-2].startswith("* The master processor is told by")
+    assert any(line.startswith("* The master processor is told by") for line in lines)
 
 
 def test_machine_formats_hold_the_reduction_unrounded(con: duckdb.DuckDBPyConnection) -> None:

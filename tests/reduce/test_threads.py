@@ -106,6 +106,11 @@ def test_two_cores_of_two_threads(tmp_path: Path) -> None:
     (line,) = report(con, "PROCESSORS_BY_TIME", by=None, objects={"cpu": 1}).table.to_pylist()
     assert (line["core"], round(line["core_util"], 6)) == (0, 0.7)
 
+    settings = {
+        s["label"]: s["setting_value"] for s in report(con, "SYSTEM_CONFIG").table.to_pylist()
+    }
+    assert settings["Multithreading"] == "enabled"
+
     off = land(tmp_path / "off", two_by_two(60), two_by_two(120), sysmt=0)
     assert "core" not in report(off, "PROCESSORS_BY_TIME").table.column_names
 
@@ -158,7 +163,7 @@ def test_the_three_sets_of_times_of_users(tmp_path: Path) -> None:
 
     without = land(tmp_path / "without", all_users(60), all_users(120))
     said = notes(without, "USER_RESOURCE_UTIL")
-    for missing in ("USEACT_VMDTTIME_MT1", "USEACT_VMDTTIME_PRO", "MRUSELOF, MRUSEACT"):
+    for missing in ("USEACT_VMDTTIME_MT1", "USEACT_VMDTTIME_PRO", "MRMTRSYS, MRUSELOF, MRUSEACT"):
         assert missing in said
     assert "cpu_util_mt1" not in report(without, "USER_RESOURCE_UTIL").table.column_names
 
@@ -177,4 +182,4 @@ def test_the_three_sets_of_times_of_users(tmp_path: Path) -> None:
     assert [lines["CARL"][name] for name in sets] == [0, 0, 0]
     said = notes(con, "USER_RESOURCE_UTIL")
     assert "%CPU MT-1 is what CP estimates for one thread on each core" in said
-    assert "has no place yet" not in said
+    assert "VMDTTIME" not in said

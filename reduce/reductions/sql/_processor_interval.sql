@@ -34,10 +34,6 @@ SELECT s.system,
        -- Type code of the processor (SYTPRP_PFXCPUTY). NULL in records of
        -- releases that do not write it.
        s.cpu_type,
-       -- Core that it is a thread of: CP gives each core two addresses where
-       -- multithreading is enabled. NULL where it is not, or not known to be.
-       CASE WHEN g.is_multithreaded
-            THEN CAST(FLOOR(s.cpu / 2e0) AS BIGINT) END AS core,
        -- Whether it is the master processor. NULL without a configuration
        -- record.
        c.is_master,
@@ -67,10 +63,6 @@ SELECT s.system,
        -- (SYTPRP_CALFSTPH). NULL at a first sample.
        s.fast_entries
 FROM sampled AS s
-LEFT JOIN _system_configuration AS g
-  ON g.system = s.system
-  AND g.valid_from <= s.interval_end
-  AND (g.valid_until IS NULL OR g.valid_until > s.interval_end)
 LEFT JOIN _processor_configuration AS c
   ON c.system = s.system
   AND c.cpu = s.cpu

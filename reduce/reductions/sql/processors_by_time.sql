@@ -10,9 +10,11 @@ SELECT -- System.
        -- Type code of the processor. NULL in records of releases that do not
        -- write it.
        p.cpu_type,
-       -- Core that it is a thread of. NULL unless the system is known to run
+       -- Core that it is a thread of: CP gives each core two addresses where
+       -- multithreading is enabled. NULL unless the system is known to run
        -- multithreaded.
-       p.core,
+       CASE WHEN s.is_multithreaded
+            THEN CAST(FLOOR(p.cpu / 2e0) AS BIGINT) END AS core,
        -- Time for which the machine dispatched the core, all of its threads,
        -- microseconds. NULL without core, or without a SYTCUP delta.
        c.active_us AS core_active_us,
@@ -55,10 +57,15 @@ SELECT -- System.
        -- delta.
        g.seconds AS paging_seconds
 FROM _processor_interval AS p
+LEFT JOIN _system_configuration AS s
+  ON s.system = p.system
+  AND s.valid_from <= p.interval_end
+  AND (s.valid_until IS NULL OR s.valid_until > p.interval_end)
 LEFT JOIN _core_interval AS c
   ON c.system = p.system
   AND c.interval_end = p.interval_end
-  AND c.core = p.core
+  AND c.core = FLOOR(p.cpu / 2e0)
+  AND s.is_multithreaded
 LEFT JOIN _xstor_interval AS x
   ON x.system = p.system
   AND x.interval_end = p.interval_end
