@@ -36,6 +36,20 @@ def test_codes_that_were_never_used_have_no_line(con: duckdb.DuckDBPyConnection)
     assert set(by_code(con, 1)) == {"08", "44", "44 fast"}
 
 
+def test_a_code_has_lines_from_the_beginning_of_the_day_of_its_first_use(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    for n, count in ((0, 0), (1, 0), (2, 6)):
+        key = {"system": "LAB", "dump": "a", "interval_end": minute(n), "pfxcpuad": 0}
+        code = {"entry": 60, "code": "F0", "diagnoses": count}
+        insert(con, "monitor.prcdia_diagnose", {**key, **code})
+    assert by_code(con, 1)["F0"]["diagnoses"] == 0
+    lines = {line["code"]: line for line in report(con, "DIAGNOSE_RATES").table.to_pylist()}
+    # 6 uses in the intervals of 60 and 30 seconds.
+    assert (lines["F0"]["seconds"], lines["F0"]["diagnoses"]) == (90, 6)
+    assert lines["F0"]["diagnose_rate"] == pytest.approx(6 / 90)
+
+
 def test_a_first_sample_has_no_rates(con: duckdb.DuckDBPyConnection) -> None:
     first = by_code(con, 0)["08"]
     assert (first["seconds"], first["diagnose_rate"], first["diagnoses"]) == (None, None, None)

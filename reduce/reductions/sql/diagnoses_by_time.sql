@@ -1,6 +1,7 @@
 -- DIAGNOSEs by code, one row per system, interval and code that the system had
--- used by then (D5R12). DIAGNOSE X'44' also has a fast path, on which CP does
--- not count it with the others: row '44 fast', from CP 5.2.0 on.
+-- used by the end of that UTC day (D5R12). DIAGNOSE X'44' also has a fast path,
+-- on which CP does not count it with the others: row '44 fast', from CP 5.2.0
+-- on.
 CREATE OR REPLACE VIEW diagnoses_by_time AS
 WITH used AS (
   -- Most of the 193 codes are never used: without them there is little to do.
@@ -74,16 +75,28 @@ stepped AS (
     AND b.pfxcpuad = s.pfxcpuad
     AND b.entry = d.entry
 ),
-coded AS (
+by_code AS (
   SELECT system,
          interval_end,
          code,
          AVG(seconds) AS seconds,
-         TRY_CAST(SUM(diagnoses) AS BIGINT) AS diagnoses
+         TRY_CAST(SUM(diagnoses) AS BIGINT) AS diagnoses,
+         -- Those used later that day have a row: rates are over all its time.
+         -- Those used on later days have none: rows of a day stay the same.
+         -- An interval that ends within a second of a day counts to it.
+         MAX(MAX(counter)) OVER (
+           PARTITION BY
+             system,
+             code,
+             CAST(interval_end - INTERVAL '1000001' MICROSECOND AS DATE)
+         ) AS counter
   FROM stepped
   GROUP BY system, interval_end, code
-  -- Not those that it used later: what is known of a day stays the same.
-  HAVING MAX(counter) > 0
+),
+coded AS (
+  SELECT system, interval_end, code, seconds, diagnoses
+  FROM by_code
+  WHERE counter > 0
   UNION ALL
   SELECT p.system,
          p.interval_end,
