@@ -9,7 +9,7 @@ from ..loader import Row
 from ..release import release_key
 from .file_merge import FileMerge, marked
 from .items import Item
-from .page import BitRow
+from .page_rows import BitRow
 from .rows import bit_row, insert
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..loader import COLUMNS, Row
 from ..release import release_key
 from .merge_result import MergeResult
-from .page import BitRow, PageRow
+from .page_rows import BitRow, PageRow
 
 BASE = "5.3.0"
 """The release whose layouts are shipped in full: fields that an older page lacks came later."""

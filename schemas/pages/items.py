@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from ..field import HEADER_LENGTH
 from ..loader import COMMON
-from .page import BitRow, PageRow, Structure, page_error
+from .page import Structure
+from .page_rows import BitRow, PageRow, page_error
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def nest(structure: Structure, dsect: str, place: str, *, is_record: bool) -> It
             kept.append(row)
     own = structure.head.name
     prefixes = (f"{dsect.upper()}_", *([] if own.startswith(dsect.upper()) else [f"{own}_"]))
-    top = _nested(kept, prefixes, place)
+    top = _nested(kept, prefixes, place, notes)
     fields = list(_flat(top, start, notes))
     _check_cover([f for f in fields if not f.of], start, end, structure, place)
     _check_unique(fields, place)
@@ -131,12 +132,14 @@ class _Node:
         return any(n.row.count > 1 or n.has_array for n in self.inside)
 
 
-def _nested(rows: Sequence[PageRow], prefixes: tuple[str, ...], place: str) -> list[_Node]:
+def _nested(
+    rows: Sequence[PageRow], prefixes: tuple[str, ...], place: str, notes: list[str]
+) -> list[_Node]:
     """The rows as a forest; what begins inside another must end inside it."""
     top: list[_Node] = []
     open_: list[_Node] = []
     for row in sorted(rows, key=lambda r: (r.offset, -r.size)):
-        bits = _bits(row, prefixes, place)
+        bits = _bits(row, prefixes, place, notes)
         name = _stripped(row.name, prefixes) or (f"flags{row.offset}" if bits else "")
         node = _Node(row, name, bits, [])
         while open_ and open_[-1].end <= row.offset:
@@ -248,13 +251,23 @@ def _stripped(name: str, prefixes: tuple[str, ...]) -> str:
     return f"{plain}_" if plain in COMMON else plain
 
 
-def _bits(row: PageRow, prefixes: tuple[str, ...], place: str) -> tuple[BitItem, ...]:
-    """Named bits; patterns of eight follow each other from byte to byte of a longer field."""
-    found, byte, lowest = [], 0, 256
+def _bits(
+    row: PageRow, prefixes: tuple[str, ...], place: str, notes: list[str]
+) -> tuple[BitItem, ...]:
+    """Named bits; patterns of eight follow each other from byte to byte of a longer field.
+
+    A name for several bits that have names, or for bits of two bytes, gets a note.
+    """
+    found, byte, lowest = list[BitItem](), 0, 256
     for bit in row.bits:
         used = [n for n, mark in enumerate(bit.pattern) if mark == "1"]
         if len(bit.pattern) % 8 or not used:
             raise page_error("a bit pattern cannot be read", place, bit.line, bit.text)
+        mask = sum(0x80 >> n % 8 for n in used if n // 8 == used[0] // 8)
+        parts = [item.mask for item in found if item.byte == byte and not item.mask & ~mask]
+        if len(bit.pattern) == 8 and byte + 1 == row.length and len(parts) > 1:
+            notes.append(f"{bit.name or '*'} is a name for several bits")
+            continue
         if len(bit.pattern) == 8:
             highest = 0x80 >> used[0]
             byte, lowest = byte + (highest >= lowest), 0x80 >> used[-1]
@@ -269,9 +282,10 @@ def _bits(row: PageRow, prefixes: tuple[str, ...], place: str) -> tuple[BitItem,
                 bit.text,
                 expected=f"{8 * row.length} bits at most, as line {row.line} says",
             )
-        mask = sum(0x80 >> n % 8 for n in used if n // 8 == used[0] // 8)
         if bit.name and used[0] // 8 == used[-1] // 8:
             found.append(BitItem(at, mask, _stripped(bit.name, prefixes), bit))
+        elif bit.name:
+            notes.append(f"{bit.name} is a name for bits of two bytes")
     return tuple(found)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..loader import Row
-from .page import BitRow, Page, PageRow
+from .page import Page
+from .page_rows import BitRow, PageRow
 
 
 @dataclass(frozen=True)

@@ -1,47 +1,15 @@
-"""IBM's page of a monitor record: prolog and contents table, read from any spelling of it.
-
-A page is met as HTML, as text in aligned columns, and as text with all white space collapsed, in
-which a whole table may stand on one line and descriptions run on over line breaks. So rows are
-found by their form, not by columns: decimal offset, the same in hexadecimal, a word for the type,
-a length, a name. What stands between two rows is the description of the first.
-"""
+"""IBM's page of a monitor record: its prolog, and the structures of its contents table."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 
 from ..errors import LayoutError
 from ..layout import Kind
+from .page_rows import NAME, PageRow, close_offsets, line_of, page_error, read_rows
 from .text import PageText, read_page
-
-WORDS = ("Structure", "Character", "Unsigned", "Signed", "Bitstring", "Address", "Fixed")
-NAME = r"(?:[A-Z@#$][A-Z0-9@#$_]*|\*)"
-EXTENT = r"\d+(?:\s*:\s*(?:\d+|\*))?"
-ROW = re.compile(
-    rf"(?<!\S)(?P<dec>\d+)\s+(?P<hex>[0-9A-F]+)\s+(?P<word>{'|'.join(WORDS)}|Bit string)\s+"
-    rf"(?P<length>\d+)(?P<more>\+?)\s+(?P<name>{NAME})(?![^\s(])"
-    rf"(?:\s?\(\s*(?P<dim>\*|{EXTENT}(?:\s*,\s*{EXTENT})*)\s*\)"
-    r"|\s?\((?P<cut>\d+:\d*)(?![\d:)]))?"
-)
-"""A dimension stands behind the name, with or without a blank. On narrow pages it can be cut off:
-its bracket and last digits are missing, and the description begins in their place."""
-NIBBLE = r"[.01]{4}"
-BIT = re.compile(
-    rf"(?<!\S)(?P<mask>{NIBBLE}\s+{NIBBLE}(?:\s+{NIBBLE}\s+{NIBBLE})*)\s+(?P<name>{NAME})(?!\S)"
-)
-UNREAD = re.compile(
-    rf"(?<!\S)(?P<dec>\d+)\s+(?P<hex>[0-9A-F]+)\s+(?P<word>{'|'.join(WORDS)}|Bit string)\s+"
-    rf"|^\s*(?P<dec_>\d+)\s+(?P<hex_>[0-9A-F]+)\s+(?P<word_>[A-Z]\w+)\s+\d+\+?\s+{NAME}(?!\S)",
-    re.MULTILINE,
-)
-"""What begins as a row does. Of a type that is not known, only at the start of a line, since text
-may look like it."""
-
-BITS_UNREAD = re.compile(rf"^\s*(?P<mask>(?=[01 ]*\.){NIBBLE}\s+{NIBBLE})(?!\S)", re.MULTILINE)
-"""What begins as a row of bits does."""
 
 WITHDRAWN = re.compile(
     r"\bno\s+longer\s+(?:\w+\s+){0,3}?"
@@ -61,45 +29,6 @@ KINDS = (
     ("configuration", (Kind.CONFIG,)),
 )
 """DESCRIPTIVE NAME - Monitor ... Record; the first that fits counts."""
-
-
-@dataclass(frozen=True)
-class BitRow:
-    """Bits of the field above: pattern as printed, such as `..11 1111`; name empty if reserved."""
-
-    pattern: str
-    name: str
-    meaning: str
-    line: int
-    text: str
-
-
-@dataclass(frozen=True)
-class PageRow:
-    """A row of the contents table; the name is empty where the page has `*`.
-
-    `count` is 1 without a dimension, and 0 for the dimension (*).
-    """
-
-    offset: int
-    length: int
-    word: str
-    name: str
-    count: int
-    dimensioned: bool
-    meaning: str
-    line: int
-    text: str
-    open: bool = False
-    """Whether the length ends in +: something of variable length follows."""
-    bits: tuple[BitRow, ...] = ()
-    cut: str = ""
-    """What is left of a dimension that a narrow page cut off, and digits of what follows it."""
-
-    @property
-    def size(self) -> int:
-        """Bytes of all elements."""
-        return self.length * self.count
 
 
 @dataclass(frozen=True)
@@ -169,7 +98,7 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
             effect="nothing was read of it",
             remedy="save the page of one record",
         )
-    source = read_page(data)
+    source = close_offsets(read_page(data))
     dsect, notes = _dsect(source, place)
     domain = _said(source, place, r"\bDomain\s*(\d{1,3})\s*-", "Domain N - ...")
     record = _said(source, place, r"\bRecord\s*(\d{1,5})\s*-", "Record N - ...")
@@ -184,12 +113,6 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
         structures=_contents(source, place),
         notes=notes,
     )
-
-
-def page_error(problem: str, place: str, line: int, text: str, **parts: str) -> LayoutError:
-    """An error with the line of the page and its text."""
-    found = parts.pop("found", "") or f"{' '.join(text.split())[:90]}"
-    return LayoutError(problem, place=f"{place}, line {line}", found=found, **parts)
 
 
 def _dsect(source: PageText, place: str) -> tuple[str, tuple[str, ...]]:
@@ -242,7 +165,9 @@ def _title(text: str) -> str:
 
 
 def _release(source: PageText, place: str) -> str:
-    match = re.search(r"based\s+on\s+z/VM\s+V(\d+)R(\d+)\.(\d+)", source.text)
+    match = re.search(
+        r"based\s+on\s+z/VM\s+V(?:ersion)?\s*(\d+)\s*R(?:elease)?\s*(\d+)(?:\.(\d+))?", source.text
+    )
     if match is None:
         raise LayoutError(
             "the page does not say its release",
@@ -250,7 +175,7 @@ def _release(source: PageText, place: str) -> str:
             expected="This information is based on z/VM V5R2.0.",
             remedy="give it with --release 5.2.0",
         )
-    return ".".join(str(int(number)) for number in match.groups())
+    return ".".join(str(int(number)) for number in match.groups(default="0"))
 
 
 def _contents(source: PageText, place: str) -> tuple[Structure, ...]:
@@ -270,128 +195,10 @@ def _contents(source: PageText, place: str) -> tuple[Structure, ...]:
         r"|This\s+information\s+is\s+based\s+on"
     )
     end = heading.search(text, starts[-1])
-    rows = list(_rows(source, (starts[-1], end.start() if end else len(text)), place))
+    rows = list(read_rows(source, (starts[-1], end.start() if end else len(text)), place))
     structures = tuple(_structures(rows, place))
     _check_names(source, structures, end.start() if end else len(text), place)
     return structures
-
-
-def _rows(source: PageText, contents: tuple[int, int], place: str) -> Iterator[PageRow]:
-    """The rows of the contents table, each with its bits."""
-    text, (start, end) = source.text, contents
-    found = list(ROW.finditer(text, start, end))
-    if not found:
-        line = source.line_at(start)
-        raise page_error("the contents table has no rows", place, line, source.lines[0])
-    _check_rows_read(source, contents, found, place)
-    for match, behind in zip_longest(found, found[1:]):
-        yield _row(source, match, behind.start() if behind else end, place)
-
-
-def _check_rows_read(
-    source: PageText, contents: tuple[int, int], found: Sequence[re.Match[str]], place: str
-) -> None:
-    """What begins as a row does is one: else its text would be another row's description."""
-    taken = {match.start("dec") for match in found}
-    for match in UNREAD.finditer(source.text, *contents):
-        kind = "" if match["dec"] else "_"
-        at = match.start(f"dec{kind}")
-        if at in taken or int(match[f"dec{kind}"]) != int(match[f"hex{kind}"], 16):
-            continue
-        raise page_error(
-            "a row cannot be read" if match["dec"] else f"the type {match['word_']} is not known",
-            place,
-            source.line_at(at),
-            _line(source, at),
-            expected="decimal offset, hexadecimal offset, type, length, name"
-            if match["dec"]
-            else ", ".join(WORDS),
-        )
-    for match in found:
-        if source.text[match.end() : match.end() + 1] == "(":
-            raise page_error(
-                f"the dimension of {match['name']} cannot be read",
-                place,
-                source.line_at(match.start("dec")),
-                _line(source, match.start("dec")),
-                expected="a dimension like (4), (0:30) or (*)",
-            )
-
-
-def _row(source: PageText, match: re.Match[str], stop: int, place: str) -> PageRow:
-    bits = list(BIT.finditer(source.text, match.end(), stop))
-    for bit in BITS_UNREAD.finditer(source.text, match.end(), stop):
-        at = bit.start("mask")
-        if not any(read.start("mask") <= at < read.end("mask") for read in bits):
-            raise page_error(
-                "a row of bits cannot be read",
-                place,
-                source.line_at(at),
-                _line(source, at),
-                expected="a pattern like ..11 1111, and a name",
-            )
-    described = source.text[match.end() : bits[0].start() if bits else stop]
-    line, text = source.line_at(match.start("dec")), _line(source, match.start("dec"))
-    dec, hexadecimal = int(match["dec"]), int(match["hex"], 16)
-    if dec != hexadecimal:
-        raise page_error(
-            f"offset {dec} is X'{dec:X}', not X'{match['hex']}'",
-            place,
-            line,
-            text,
-            remedy="compare the line with IBM's page; one of the two numbers was damaged",
-        )
-    return PageRow(
-        offset=dec,
-        length=int(match["length"]),
-        word=match["word"].replace(" ", "").capitalize(),
-        name=match["name"].replace("*", ""),
-        count=_count(match["dim"], place, line, text),
-        dimensioned=match["dim"] is not None,
-        cut=match["cut"] or "",
-        meaning=_sentence(described),
-        line=line,
-        text=text,
-        open=bool(match["more"]),
-        bits=tuple(_bits(source, bits, stop)),
-    )
-
-
-def _bits(source: PageText, found: list[re.Match[str]], stop: int) -> Iterator[BitRow]:
-    for match, behind in zip_longest(found, found[1:]):
-        yield BitRow(
-            pattern="".join(match["mask"].split()),
-            name=match["name"].replace("*", ""),
-            meaning=_sentence(source.text[match.end() : behind.start() if behind else stop]),
-            line=source.line_at(match.start()),
-            text=_line(source, match.start()),
-        )
-
-
-def _line(source: PageText, position: int) -> str:
-    """The line around a position; of a table on one line, what begins there."""
-    text = source.text
-    line = text[text.rfind("\n", 0, position) + 1 : (text + "\n").index("\n", position)]
-    return line if len(line) < 120 else text[position : position + 60].split("\n")[0]
-
-
-def _sentence(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _count(dimension: str | None, place: str, line: int, text: str) -> int:
-    """Elements of `(4)`, `(0:255)`, `(1:4,1:3)`; 0 of `(*)`."""
-    if dimension is None:
-        return 1
-    if "*" in dimension:
-        return 0
-    count = 1
-    for extent in dimension.split(","):
-        low, _, high = extent.partition(":")
-        count *= max(0, int(high) - int(low) + 1 if high else int(low))
-    if count < 1:
-        raise page_error(f"the dimension ({dimension}) has no elements", place, line, text)
-    return count
 
 
 def _completed(row: PageRow, behind: Sequence[PageRow], end: int, place: str) -> PageRow:
@@ -478,6 +285,6 @@ def _check_names(
                 f"the cross reference has another place for {row.name}",
                 place,
                 source.line_at(match.start()),
-                _line(source, match.start()),
+                line_of(source, match.start()),
                 expected=f"offset X'{row.offset:X}', length {row.length}, as on line {row.line}",
             )

@@ -12,8 +12,12 @@ BREAKS = frozenset({"br", "p", "div", "tr", "li", "ul", "h1", "h2", "h3", "h4", 
 """Elements that begin a new line where a browser shows them."""
 
 HIDDEN = frozenset({"script", "style", "head"})
-BAR = re.compile(r"^\s*\||\|\s*$|(?<!\S)\|(?!\S)")
+BAR = re.compile(r"^\s*[|¦│]|[|¦│]\s*$|(?<!\S)[|¦│](?!\S)")
 """A change bar: at either margin, or alone between blanks where a margin was."""
+
+
+INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
+"""Where a browser may break a word, and marks without a width."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class PageText:
 def read_page(data: bytes) -> PageText:
     """The text of a page: HTML as saved by a browser, or text copied out of one.
 
-    Change bars are taken out; no-break spaces are spaces.
+    Change bars and characters that nobody sees are taken out; no-break spaces are spaces.
     """
     text = _decode(data).replace("\r\n", "\n").replace("\r", "\n")
     if re.search(r"<(html|pre|body|head|!doctype)\b", text, re.IGNORECASE):
@@ -48,8 +52,12 @@ def read_page(data: bytes) -> PageText:
     else:
         lines = text.split("\n")
         numbers = list(range(1, len(lines) + 1))
-    clean = tuple(BAR.sub(" ", line.expandtabs().replace("\u00a0", " ")) for line in lines)
+    clean = tuple(BAR.sub(" ", _plain(line)) for line in lines)
     return PageText(clean, tuple(numbers))
+
+
+def _plain(line: str) -> str:
+    return INVISIBLE.sub("", line.expandtabs().replace("\u00a0", " "))
 
 
 def _decode(data: bytes) -> str:

@@ -1,0 +1,233 @@
+"""The rows of the contents table of IBM's page of a record, and the bits that stand below them.
+
+A page is met as HTML, as text in aligned columns, and as text with all white space collapsed, in
+which a whole table may stand on one line and descriptions run on over line breaks. So rows are
+found by their form, not by columns: decimal offset, the same in hexadecimal, a word for the type,
+a length, a name. What stands between two rows is the description of the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from ..errors import LayoutError
+from .text import PageText
+
+WORDS = ("Structure", "Character", "Unsigned", "Signed", "Bitstring", "Address", "Fixed")
+NAME = r"(?:[A-Z@#$][A-Z0-9@#$_]*|\*)"
+EXTENT = r"\d+(?:\s*:\s*(?:\d+|\*))?"
+HEX = r"(?:\(\s*|X')?(?P<hex>[0-9A-Fa-f]+)(?:\s*\)|')?"
+ROW = re.compile(
+    rf"(?<!\S)(?P<dec>\d+)\s+{HEX}\s+(?P<word>{'|'.join(WORDS)}|Bit string)\s+"
+    rf"(?P<length>\d+)(?P<more>\+?)\s+(?P<name>{NAME})(?![^\s(])"
+    rf"(?:(?:\s?|\s+(?=\(\d+:))\(\s*(?P<dim>\*|{EXTENT}(?:\s*,\s*{EXTENT})*)\s*\)"
+    r"|\s?\((?P<cut>\d+:\d*)(?![\d:)]))?"
+)
+"""A dimension stands behind the name, with or without a blank; one with bounds also on the next
+line. On narrow pages it can be cut off: its bracket and last digits are missing, and the
+description begins in their place."""
+HEADING = re.compile(
+    r"\b(?:MR[A-Z0-9]+\s+Control\s+Block\s+Contents\s+)?(?:Offsets\s+)?"
+    r"Dec\s+Hex\s+Type\s+Len(?:gth)?\s+Name(?:\s+\(Dim\))?(?:\s+Description)?"
+)
+NIBBLE = r"[.01]{4}"
+BIT = re.compile(
+    rf"(?<!\S)(?P<mask>{NIBBLE}\s+{NIBBLE}(?:\s+{NIBBLE}\s+{NIBBLE})*"
+    rf"|(?=[01]*\.)[.01]{{8}}(?:\s*[.01]{{8}})*)\s+(?P<name>{NAME})(?!\S)"
+)
+UNREAD = re.compile(
+    rf"(?<!\S)(?P<dec>\d+)\s+{HEX}\s+(?P<word>{'|'.join(WORDS)}|Bit string)\s+"
+    rf"|^\s*(?P<dec_>\d+)\s+(?P<hex_>[0-9A-F]+)\s+(?P<word_>[A-Z]\w+)\s+\d+\+?\s+{NAME}(?!\S)",
+    re.MULTILINE,
+)
+"""What begins as a row does. Of a type that is not known, only at the start of a line, since text
+may look like it."""
+
+BITS_UNREAD = re.compile(
+    r"^\s*'?(?P<mask>(?=[01x ]*\.)[.01x]{4}\s*[.01x]{4})(?=[\s'.01x]|$)", re.MULTILINE
+)
+"""What begins as a row of bits does."""
+
+
+@dataclass(frozen=True)
+class BitRow:
+    """Bits of the field above: pattern as printed, such as `..11 1111`; name empty if reserved."""
+
+    pattern: str
+    name: str
+    meaning: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class PageRow:
+    """A row of the contents table; the name is empty where the page has `*`.
+
+    `count` is 1 without a dimension, and 0 for the dimension (*).
+    """
+
+    offset: int
+    length: int
+    word: str
+    name: str
+    count: int
+    dimensioned: bool
+    meaning: str
+    line: int
+    text: str
+    open: bool = False
+    """Whether the length ends in +: something of variable length follows."""
+    bits: tuple[BitRow, ...] = ()
+    cut: str = ""
+    """What is left of a dimension that a narrow page cut off, and digits of what follows it."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all elements."""
+        return self.length * self.count
+
+
+def page_error(problem: str, place: str, line: int, text: str, **parts: str) -> LayoutError:
+    """An error with the line of the page and its text."""
+    found = parts.pop("found", "") or f"{' '.join(text.split())[:90]}"
+    return LayoutError(problem, place=f"{place}, line {line}", found=found, **parts)
+
+
+SPLIT = re.compile(
+    rf"(?<!\S)(?P<dec>\d+)(?P<gap>\s+)(?P<first>[0-9A-F]+) (?P<last>[0-9A-F]+)"
+    rf"(?=\s+(?:{'|'.join(WORDS)})\s+\d)"
+)
+
+
+def close_offsets(source: PageText) -> PageText:
+    """The text with hexadecimal offsets in one piece that a narrow column had broken."""
+
+    def closed(match: re.Match[str]) -> str:
+        digits = match["first"] + match["last"]
+        is_offset = int(digits, 16) == int(match["dec"])
+        return f"{match['dec']}{match['gap']} {digits}" if is_offset else match[0]
+
+    return replace(source, lines=tuple(SPLIT.sub(closed, line) for line in source.lines))
+
+
+def read_rows(source: PageText, contents: tuple[int, int], place: str) -> Iterator[PageRow]:
+    """The rows of the contents table, each with its bits."""
+    text, (start, end) = source.text, contents
+    found = list(ROW.finditer(text, start, end))
+    if not found:
+        line = source.line_at(start)
+        raise page_error("the contents table has no rows", place, line, source.lines[0])
+    _check_rows_read(source, contents, found, place)
+    for match, behind in zip_longest(found, found[1:]):
+        yield _row(source, match, behind.start() if behind else end, place)
+
+
+def _check_rows_read(
+    source: PageText, contents: tuple[int, int], found: Sequence[re.Match[str]], place: str
+) -> None:
+    """What begins as a row does is one: else its text would be another row's description."""
+    taken = {match.start("dec") for match in found}
+    for match in UNREAD.finditer(source.text, *contents):
+        kind = "" if match["dec"] else "_"
+        at = match.start(f"dec{kind}")
+        if at in taken or int(match[f"dec{kind}"]) != int(match[f"hex{kind}"], 16):
+            continue
+        raise page_error(
+            "a row cannot be read" if match["dec"] else f"the type {match['word_']} is not known",
+            place,
+            source.line_at(at),
+            line_of(source, at),
+            expected="decimal offset, hexadecimal offset, type, length, name"
+            if match["dec"]
+            else ", ".join(WORDS),
+        )
+    for match in found:
+        if source.text[match.end() : match.end() + 1] == "(":
+            raise page_error(
+                f"the dimension of {match['name']} cannot be read",
+                place,
+                source.line_at(match.start("dec")),
+                line_of(source, match.start("dec")),
+                expected="a dimension like (4), (0:30) or (*)",
+            )
+
+
+def _row(source: PageText, match: re.Match[str], stop: int, place: str) -> PageRow:
+    bits = list(BIT.finditer(source.text, match.end(), stop))
+    for bit in BITS_UNREAD.finditer(source.text, match.end(), stop):
+        at = bit.start("mask")
+        if not any(read.start("mask") <= at < read.end("mask") for read in bits):
+            raise page_error(
+                "a row of bits cannot be read",
+                place,
+                source.line_at(at),
+                line_of(source, at),
+                expected="a pattern like ..11 1111, and a name",
+            )
+    described = source.text[match.end() : bits[0].start() if bits else stop]
+    line, text = source.line_at(match.start("dec")), line_of(source, match.start("dec"))
+    dec, hexadecimal = int(match["dec"]), int(match["hex"], 16)
+    if dec != hexadecimal:
+        raise page_error(
+            f"offset {dec} is X'{dec:X}', not X'{match['hex']}'",
+            place,
+            line,
+            text,
+            remedy="compare the line with IBM's page; one of the two numbers was damaged",
+        )
+    return PageRow(
+        offset=dec,
+        length=int(match["length"]),
+        word=match["word"].replace(" ", "").capitalize(),
+        name=match["name"].replace("*", ""),
+        count=_count(match["dim"], place, line, text),
+        dimensioned=match["dim"] is not None,
+        cut=match["cut"] or "",
+        meaning=_sentence(described),
+        line=line,
+        text=text,
+        open=bool(match["more"]),
+        bits=tuple(_bits(source, bits, stop)),
+    )
+
+
+def _bits(source: PageText, found: list[re.Match[str]], stop: int) -> Iterator[BitRow]:
+    for match, behind in zip_longest(found, found[1:]):
+        yield BitRow(
+            pattern="".join(match["mask"].split()),
+            name=match["name"].replace("*", ""),
+            meaning=_sentence(source.text[match.end() : behind.start() if behind else stop]),
+            line=source.line_at(match.start()),
+            text=line_of(source, match.start()),
+        )
+
+
+def line_of(source: PageText, position: int) -> str:
+    """The line around a position; of a table on one line, what begins there."""
+    text = source.text
+    line = text[text.rfind("\n", 0, position) + 1 : (text + "\n").index("\n", position)]
+    return line if len(line) < 120 else text[position : position + 60].split("\n")[0]
+
+
+def _sentence(text: str) -> str:
+    """A description on one line, without headings that are repeated behind it."""
+    return " ".join(HEADING.sub(" ", text).split())
+
+
+def _count(dimension: str | None, place: str, line: int, text: str) -> int:
+    """Elements of `(4)`, `(0:255)`, `(1:4,1:3)`; 0 of `(*)`."""
+    if dimension is None:
+        return 1
+    if "*" in dimension:
+        return 0
+    count = 1
+    for extent in dimension.split(","):
+        low, _, high = extent.partition(":")
+        count *= max(0, int(high) - int(low) + 1 if high else int(low))
+    if count < 1:
+        raise page_error(f"the dimension ({dimension}) has no elements", place, line, text)
+    return count
