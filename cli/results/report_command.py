@@ -119,15 +119,20 @@ def command(
     followed = {key: value for key, value in objects.items() if value is not None}
     options = {"objects": followed, "by": by, "top": top, "shift": shift, "zone": zone}
     reports = _reports_of(store, names, selection | options)
-    if plot is None:
-        from ...reduce.reports.report_text import render_reports
-
-        deliver(render_reports(reports, form), output, form)
+    if plot is not None:
+        _plot(reports[0], plot, columns)
         return
+    from ...reduce.reports.report_text import render_reports
+
+    deliver(render_reports(reports, form), output, form)
+
+
+def _plot(report: ReportResult, file: Path, columns: str | None) -> None:
+    """Write a chart of the report."""
     from ...reduce.page.plot import plot_report
 
     drawn = [part.strip() for part in columns.split(",")] if columns else []
-    write_file(plot, plot_report(reports[0], plot.suffix.lower().lstrip("."), drawn))
+    write_file(file, plot_report(report, file.suffix.lower().lstrip("."), drawn))
 
 
 def _reports_of(store: Path, names: tuple[str, ...], options: dict[str, Any]) -> list[ReportResult]:

@@ -147,24 +147,25 @@ def over_time(
         ),
         order=alt.Order("place:Q"),
     )
-    if chart.kind is Kind.STACK:
-        drawn = base.mark_area()
-    else:
-        # A pointed join of a spike reaches far beyond its value, below 0 too.
-        drawn = base.mark_line(strokeWidth=1.8, strokeJoin="round").encode(
-            order=alt.Order("time:T")
-        )
-        if any(dashes := _dashes(points)):
-            drawn = drawn.encode(
-                strokeDash=alt.StrokeDash(
-                    "series:N",
-                    scale=alt.Scale(domain=order, range=[DASH if d else [1, 0] for d in dashes]),
-                    sort=order,
-                    legend=legend,
-                )
-            )
+    drawn = base.mark_area() if chart.kind is Kind.STACK else _lines(base, points, legend)
     layers = [drawn, *([_limit(limit)] if limit and _near(points, limit) else [])]
     return _finished(alt.layer(*layers), {chart.name: rows}, background)
+
+
+def _lines(base: Any, points: Points, legend: Any) -> Any:
+    """Lines of the series, some of them dashed."""
+    import altair as alt
+
+    # A pointed join of a spike reaches far beyond its value, below 0 too.
+    lines = base.mark_line(strokeWidth=1.8, strokeJoin="round").encode(order=alt.Order("time:T"))
+    dashes = _dashes(points)
+    if not any(dashes):
+        return lines
+    order = list(points.order)
+    scale = alt.Scale(domain=order, range=[DASH if dash else [1, 0] for dash in dashes])
+    return lines.encode(
+        strokeDash=alt.StrokeDash("series:N", scale=scale, sort=order, legend=legend)
+    )
 
 
 def bars(chart: Chart, points: Points, *, background: bool = False) -> dict[str, Any]:

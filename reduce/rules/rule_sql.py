@@ -101,7 +101,14 @@ def episodes_sql(rule: Rule, values: str, scope: Scope, start: datetime | None, 
         e.intervals, e.minutes, e.judged, e.cut, e.value, e.worst_interval,
         coalesce(e.dump, p.place.dump) AS dump,
         coalesce(e.record_offset, p.place.record_offset) AS record_offset
-      FROM (
+      FROM ({_looked_at(scope)}) AS l
+      LEFT JOIN episode AS e ON true
+      LEFT JOIN placed AS p ON p.id = e.id"""
+
+
+def _looked_at(scope: Scope) -> str:
+    """SELECT of the systems that had values, and of those that lack some; one row."""
+    return f"""
         SELECT (SELECT list(DISTINCT system ORDER BY system) FROM looked) AS seen,
           (SELECT list({{'system': system, 'missing': missing, 'measured': measured}}
              ORDER BY system)
@@ -110,9 +117,7 @@ def episodes_sql(rule: Rule, values: str, scope: Scope, start: datetime | None, 
              FROM clock
              WHERE seconds IS NOT NULL AND {Scope(None, scope.since).condition()}
              GROUP BY system)
-           WHERE missing > 0) AS lacking) AS l
-      LEFT JOIN episode AS e ON true
-      LEFT JOIN placed AS p ON p.id = e.id"""
+           WHERE missing > 0) AS lacking"""
 
 
 def _literal(time: datetime | None) -> str:
