@@ -3,43 +3,25 @@
 -- is left out, so that a user who logs on every day has one row.
 CREATE OR REPLACE VIEW _user_configuration AS
 WITH told AS (
-  SELECT system,
-         vmduser AS userid,
-         tod,
-         CAST(vmdrelsh AS DOUBLE) AS relative_share,
-         CAST(vmdabssh AS DOUBLE) AS absolute_share,
-         CAST(vmdssize AS DOUBLE) AS size_bytes,
-         CAST(ascdefsz AS DOUBLE) AS last_byte
+  SELECT system, vmduser, tod, vmdrelsh, vmdabssh, vmdssize, ascdefsz
   FROM monitor.mtrusr
   UNION ALL
-  SELECT system,
-         vmduser AS userid,
-         tod,
-         CAST(vmdrelsh AS DOUBLE) AS relative_share,
-         CAST(vmdabssh AS DOUBLE) AS absolute_share,
-         CAST(vmdssize AS DOUBLE) AS size_bytes,
-         CAST(ascdefsz AS DOUBLE) AS last_byte
+  SELECT system, vmduser, tod, vmdrelsh, vmdabssh, vmdssize, ascdefsz
   FROM monitor.uselon
   UNION ALL
-  SELECT system,
-         vmduser AS userid,
-         tod,
-         CAST(vmdrelsh AS DOUBLE) AS relative_share,
-         CAST(vmdabssh AS DOUBLE) AS absolute_share,
-         CAST(NULL AS DOUBLE) AS size_bytes,
-         CAST(NULL AS DOUBLE) AS last_byte
+  SELECT system, vmduser, tod, vmdrelsh, vmdabssh, NULL, NULL
   FROM monitor.sclshr
 ),
 once AS (
   SELECT system,
-         userid,
+         vmduser AS userid,
          tod,
-         MAX(nullif(relative_share, 0)) AS relative_share,
-         MAX(nullif(absolute_share, 0)) / 65536 AS absolute_share,
-         MAX(CASE WHEN last_byte > 0 THEN (last_byte + 1) / 1048576
-                  ELSE size_bytes / 1048576 END) AS storage_mib
+         CAST(MAX(nullif(vmdrelsh, 0)) AS DOUBLE) AS relative_share,
+         MAX(nullif(vmdabssh, 0)) / 65536e0 AS absolute_share,
+         MAX(CASE WHEN ascdefsz > 0 THEN (ascdefsz + 1) / 1048576e0
+                  ELSE vmdssize / 1048576e0 END) AS storage_mib
   FROM told
-  GROUP BY system, userid, tod
+  GROUP BY system, vmduser, tod
 ),
 filled AS (
   SELECT system,

@@ -4,8 +4,9 @@
 -- the scheduler's lists are left out: there are too many. Two dumps that both
 -- hold a record give one row.
 CREATE OR REPLACE VIEW _user_events AS
-WITH joined AS (
-  SELECT system,
+WITH told AS (
+  SELECT 'logon' AS kind,
+         system,
          vmduser,
          vmdcpuad,
          tod_us,
@@ -14,106 +15,67 @@ WITH joined AS (
                   ELSE vmdssize + 0e0
              END) / 1048576 AS mib,
          MAX(CAST(vmdrelsh AS BIGINT)) AS relative_share,
-         MAX(CAST(vmdabssh AS BIGINT)) AS absolute_share
+         MAX(CAST(vmdabssh AS BIGINT)) AS absolute_share,
+         CAST(NULL AS DOUBLE) AS cpu_s,
+         CAST(NULL AS DOUBLE) AS virtual_s,
+         CAST(NULL AS DOUBLE) AS session_s
   FROM monitor.uselon
   GROUP BY system, vmduser, vmdcpuad, tod_us
-),
-joined_apart AS (
-  -- A user's virtual processors come at once: what lies apart is a session.
-  SELECT system,
+  UNION ALL
+  SELECT 'logoff',
+         system,
          vmduser,
          vmdcpuad,
          tod_us,
-         event_at,
-         mib,
-         relative_share,
-         absolute_share,
+         MIN(tod),
+         NULL,
+         NULL,
+         NULL,
+         MAX(CAST(vmdttime AS DOUBLE)) / 4096e6,
+         MAX(CAST(vmdvtime AS DOUBLE)) / 4096e6,
+         MAX(date_part('epoch', tod) - date_part('epoch', caltodon_at))
+  FROM monitor.uselof
+  GROUP BY system, vmduser, vmdcpuad, tod_us
+),
+apart AS (
+  -- A user's virtual processors come at once: what lies apart is a session.
+  SELECT kind, system, vmduser, vmdcpuad, tod_us, event_at, mib, relative_share,
+         absolute_share, cpu_s, virtual_s, session_s,
          CASE WHEN tod_us - LAG(tod_us) OVER (
-                PARTITION BY system, vmduser ORDER BY tod_us, vmdcpuad
+                PARTITION BY kind, system, vmduser ORDER BY tod_us, vmdcpuad
               ) <= 1000000 THEN 0 ELSE 1
          END AS begins
-  FROM joined
+  FROM told
 ),
-joined_session AS (
-  SELECT system,
-         vmduser,
-         event_at,
-         mib,
-         relative_share,
-         absolute_share,
+numbered AS (
+  SELECT kind, system, vmduser, event_at, mib, relative_share, absolute_share,
+         cpu_s, virtual_s, session_s,
          SUM(begins) OVER (
-           PARTITION BY system, vmduser ORDER BY tod_us, vmdcpuad
+           PARTITION BY kind, system, vmduser ORDER BY tod_us, vmdcpuad
            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
          ) AS session
-  FROM joined_apart
+  FROM apart
 ),
-logon AS (
-  SELECT system,
+sessions AS (
+  SELECT kind,
+         system,
          vmduser,
          MIN(event_at) AS event_at,
          COUNT(*) AS processors,
          CAST(ROUND(MAX(mib)) AS BIGINT) AS mib,
          MAX(relative_share) AS relative_share,
-         MAX(absolute_share) AS absolute_share
-  FROM joined_session
-  GROUP BY system, vmduser, session
-),
-ended AS (
-  SELECT system,
-         vmduser,
-         vmdcpuad,
-         tod_us,
-         MIN(tod) AS event_at,
-         MAX(CAST(vmdttime AS DOUBLE)) / 4096e6 AS cpu_s,
-         MAX(CAST(vmdvtime AS DOUBLE)) / 4096e6 AS virtual_s,
-         MAX(date_part('epoch', tod) - date_part('epoch', caltodon_at))
-           AS session_s
-  FROM monitor.uselof
-  GROUP BY system, vmduser, vmdcpuad, tod_us
-),
-ended_apart AS (
-  SELECT system,
-         vmduser,
-         vmdcpuad,
-         tod_us,
-         event_at,
-         cpu_s,
-         virtual_s,
-         session_s,
-         CASE WHEN tod_us - LAG(tod_us) OVER (
-                PARTITION BY system, vmduser ORDER BY tod_us, vmdcpuad
-              ) <= 1000000 THEN 0 ELSE 1
-         END AS begins
-  FROM ended
-),
-ended_session AS (
-  SELECT system,
-         vmduser,
-         event_at,
-         cpu_s,
-         virtual_s,
-         session_s,
-         SUM(begins) OVER (
-           PARTITION BY system, vmduser ORDER BY tod_us, vmdcpuad
-           ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-         ) AS session
-  FROM ended_apart
-),
-logoff AS (
-  SELECT system,
-         vmduser,
-         MIN(event_at) AS event_at,
+         MAX(absolute_share) AS absolute_share,
          SUM(cpu_s) AS cpu_s,
          SUM(virtual_s) AS virtual_s,
          MAX(session_s) AS session_s
-  FROM ended_session
-  GROUP BY system, vmduser, session
+  FROM numbered
+  GROUP BY kind, system, vmduser, session
 )
 SELECT system,
        -- When it happened, UTC.
        event_at AS event_at,
        -- What kind of thing happened.
-       'logon' AS kind,
+       kind,
        -- User.
        vmduser AS userid,
        -- What happened, in words.
@@ -129,11 +91,12 @@ SELECT system,
             END
          || CAST(processors AS VARCHAR) || ' virtual processor'
          || CASE WHEN processors = 1 THEN '' ELSE 's' END AS event_text
-FROM logon
+FROM sessions
+WHERE kind = 'logon'
 UNION
 SELECT system,
        event_at AS event_at,
-       'logoff' AS kind,
+       kind,
        vmduser AS userid,
        COALESCE(
          'CPU ' || CAST(CAST(cpu_s AS DECIMAL(18, 2)) AS VARCHAR)
@@ -145,7 +108,8 @@ SELECT system,
          || CAST(CAST(ROUND(session_s / 60) AS BIGINT) AS VARCHAR) || ' min',
          ''
        ) AS event_text
-FROM logoff
+FROM sessions
+WHERE kind = 'logoff'
 UNION
 SELECT system,
        tod AS event_at,

@@ -69,151 +69,119 @@ network AS (
   FROM interval.aplsdt_net
   WHERE interval_end IS NOT NULL AND seconds IS NOT NULL
 ),
-of_system AS (
-  SELECT COALESCE(p.system, q.system) AS system,
-         COALESCE(p.interval_end, q.interval_end) AS interval_end,
-         COALESCE(p.userid, q.userid) AS userid,
-         p.cpu_seconds,
-         p.user_ticks,
-         p.nice_ticks,
-         p.system_ticks,
-         p.irq_ticks,
-         p.softirq_ticks,
-         p.iowait_ticks,
-         p.steal_ticks,
-         q.processors,
-         q.runnable,
-         q.threads,
-         q.load_1,
-         q.load_5,
-         q.load_15
-  FROM processors AS p
-  FULL JOIN queues AS q
-    ON q.system = p.system
-    AND q.interval_end = p.interval_end
-    AND q.userid = p.userid
-),
-of_kernel AS (
-  SELECT COALESCE(m.system, n.system) AS system,
-         COALESCE(m.interval_end, n.interval_end) AS interval_end,
-         COALESCE(m.userid, n.userid) AS userid,
-         m.memory_seconds,
-         m.memory_mib,
-         m.free_mib,
-         m.buffer_mib,
-         m.cache_mib,
-         m.swap_mib,
-         m.swap_free_mib,
-         m.swap_ins,
-         m.swap_outs,
-         m.disk_reads_kib,
-         m.disk_writes_kib,
-         m.faults,
-         m.major_faults,
-         n.network_seconds,
-         n.received_bytes,
-         n.sent_bytes,
-         n.received_packets,
-         n.sent_packets,
-         n.network_errors
-  FROM memory AS m
-  FULL JOIN network AS n
-    ON n.system = m.system
-    AND n.interval_end = m.interval_end
-    AND n.userid = m.userid
+guest AS (
+  SELECT system, interval_end, userid FROM processors
+  UNION
+  SELECT system, interval_end, userid FROM queues
+  UNION
+  SELECT system, interval_end, userid FROM memory
+  UNION
+  SELECT system, interval_end, userid FROM network
 )
-SELECT COALESCE(s.system, k.system) AS system,
-       COALESCE(s.interval_end, k.interval_end) AS interval_end,
+SELECT g.system,
+       g.interval_end,
        -- User id of the guest.
-       COALESCE(s.userid, k.userid) AS userid,
+       g.userid,
        -- Elapsed seconds T, of the operating system block where there is one.
        -- NULL at a first sample.
-       COALESCE(s.cpu_seconds, k.memory_seconds, k.network_seconds) AS seconds,
+       COALESCE(p.cpu_seconds, m.memory_seconds, n.network_seconds) AS seconds,
        -- Virtual processors that the guest runs on. NULL without an operating
        -- system block.
-       s.processors,
+       q.processors,
        -- Runnable threads. NULL without an operating system block.
-       s.runnable,
+       q.runnable,
        -- Threads. NULL without an operating system block.
-       s.threads,
+       q.threads,
        -- Load average over 1 minute. NULL without an operating system block.
-       s.load_1,
+       q.load_1,
        -- Load average over 5 minutes. NULL without an operating system block.
-       s.load_5,
+       q.load_5,
        -- Load average over 15 minutes. NULL without an operating system block.
-       s.load_15,
+       q.load_15,
        -- Memory in all, MiB. NULL without deltas of the memory block.
-       k.memory_mib,
+       m.memory_mib,
        -- Free memory, MiB. NULL without deltas of the memory block.
-       k.free_mib,
+       m.free_mib,
        -- Memory of block buffers, MiB. NULL without deltas of the memory block.
-       k.buffer_mib,
+       m.buffer_mib,
        -- Page cache, MiB. NULL without deltas of the memory block.
-       k.cache_mib,
+       m.cache_mib,
        -- Memory that is neither free nor holds buffers or page cache, MiB. NULL
        -- without deltas of the memory block.
-       k.memory_mib - k.free_mib - k.buffer_mib - k.cache_mib AS used_mib,
+       m.memory_mib - m.free_mib - m.buffer_mib - m.cache_mib AS used_mib,
        -- Swap space used, MiB. NULL without deltas of the memory block.
-       k.swap_mib - k.swap_free_mib AS swap_used_mib,
+       m.swap_mib - m.swap_free_mib AS swap_used_mib,
        -- Time in user mode, the kernel and interrupts, 10 ms units. NULL
        -- without deltas of the operating system block.
-       s.user_ticks + s.nice_ticks + s.system_ticks + s.irq_ticks
-         + s.softirq_ticks AS busy_ticks,
+       p.user_ticks + p.nice_ticks + p.system_ticks + p.irq_ticks
+         + p.softirq_ticks AS busy_ticks,
        -- Time in user mode, 10 ms units. NULL without deltas of the operating
        -- system block.
-       s.user_ticks,
+       p.user_ticks,
        -- Time in user mode at low priority, 10 ms units. NULL without deltas of
        -- the operating system block.
-       s.nice_ticks,
+       p.nice_ticks,
        -- Time in the kernel, 10 ms units. NULL without deltas of the operating
        -- system block.
-       s.system_ticks,
+       p.system_ticks,
        -- Time in interrupts, 10 ms units. NULL without deltas of the operating
        -- system block.
-       s.irq_ticks,
+       p.irq_ticks,
        -- Time in soft interrupts, 10 ms units. NULL without deltas of the
        -- operating system block.
-       s.softirq_ticks,
+       p.softirq_ticks,
        -- Time idling with I/O outstanding, 10 ms units. NULL without deltas of
        -- the operating system block.
-       s.iowait_ticks,
+       p.iowait_ticks,
        -- Time wanting a processor that the hypervisor gave to others, 10 ms
        -- units. NULL without deltas of the operating system block.
-       s.steal_ticks,
+       p.steal_ticks,
        -- Elapsed seconds of the operating system block. NULL without deltas of
        -- the operating system block.
-       s.cpu_seconds,
+       p.cpu_seconds,
        -- Pages swapped in. NULL without deltas of the memory block.
-       k.swap_ins,
+       m.swap_ins,
        -- Pages swapped out. NULL without deltas of the memory block.
-       k.swap_outs,
+       m.swap_outs,
        -- KiB read from disks. NULL without deltas of the memory block.
-       k.disk_reads_kib,
+       m.disk_reads_kib,
        -- KiB written to disks. NULL without deltas of the memory block.
-       k.disk_writes_kib,
+       m.disk_writes_kib,
        -- Page faults. NULL without deltas of the memory block.
-       k.faults,
+       m.faults,
        -- Page faults that needed I/O. NULL without deltas of the memory block.
-       k.major_faults,
+       m.major_faults,
        -- Elapsed seconds of the memory block. NULL without deltas of the memory
        -- block.
-       k.memory_seconds,
+       m.memory_seconds,
        -- Bytes received. NULL without deltas of the network block.
-       k.received_bytes,
+       n.received_bytes,
        -- Bytes sent. NULL without deltas of the network block.
-       k.sent_bytes,
+       n.sent_bytes,
        -- Packets received. NULL without deltas of the network block.
-       k.received_packets,
+       n.received_packets,
        -- Packets sent. NULL without deltas of the network block.
-       k.sent_packets,
+       n.sent_packets,
        -- Packets with errors or dropped. NULL without deltas of the network
        -- block.
-       k.network_errors,
+       n.network_errors,
        -- Elapsed seconds of the network block. NULL without deltas of the
        -- network block.
-       k.network_seconds
-FROM of_system AS s
-FULL JOIN of_kernel AS k
-  ON k.system = s.system
-  AND k.interval_end = s.interval_end
-  AND k.userid = s.userid;
+       n.network_seconds
+FROM guest AS g
+LEFT JOIN processors AS p
+  ON p.system = g.system
+  AND p.interval_end = g.interval_end
+  AND p.userid = g.userid
+LEFT JOIN queues AS q
+  ON q.system = g.system
+  AND q.interval_end = g.interval_end
+  AND q.userid = g.userid
+LEFT JOIN memory AS m
+  ON m.system = g.system
+  AND m.interval_end = g.interval_end
+  AND m.userid = g.userid
+LEFT JOIN network AS n
+  ON n.system = g.system
+  AND n.interval_end = g.interval_end
+  AND n.userid = g.userid;

@@ -40,38 +40,27 @@ UNION ALL
 SELECT run_id, 'virtual_cpu_cs', sample, CAST(virtual_cs AS DOUBLE)
 FROM meta.query_time
 UNION ALL
-SELECT run_id, 'cp_cpu_cs', sample, CAST(cp_cs AS DOUBLE)
-FROM meta.query_time
+SELECT run_id, 'cp_cpu_cs', sample, CAST(cp_cs AS DOUBLE) FROM meta.query_time
 UNION ALL
 SELECT run_id, 'total_cpu_cs', sample, CAST(total_cs AS DOUBLE)
 FROM meta.query_time
 UNION ALL
-SELECT run_id, 'virtual_ios', sample, virtual_ios
-FROM asked
+SELECT run_id, 'virtual_ios', sample, virtual_ios FROM asked
 UNION ALL
-SELECT run_id, 'page_reads', sample, page_reads
-FROM asked
+SELECT run_id, 'page_reads', sample, page_reads FROM asked
 UNION ALL
-SELECT run_id, 'page_writes', sample, page_writes
-FROM asked
+SELECT run_id, 'page_writes', sample, page_writes FROM asked
 UNION ALL
-SELECT run_id, 'resident_pages', sample, resident_pages
-FROM asked
+SELECT run_id, 'resident_pages', sample, resident_pages FROM asked
 UNION ALL
-SELECT run_id, 'working_set_pages', sample, working_set_pages
-FROM asked
+SELECT run_id, 'working_set_pages', sample, working_set_pages FROM asked
 UNION ALL
-SELECT run_id, operation || '_kb_per_s', sample, kb_per_s
-FROM moved
+SELECT run_id, operation || '_kb_per_s', sample, kb_per_s FROM moved
 UNION ALL
-SELECT run_id, operation || '_kb', sample, kb
-FROM moved
+SELECT run_id, operation || '_kb', sample, kb FROM moved
 UNION ALL
-SELECT run_id, operation || '_passes', sample, passes
-FROM moved
+SELECT run_id, operation || '_passes', sample, passes FROM moved
 UNION ALL
-SELECT run_id, operation || '_s', sample, seconds
-FROM moved
+SELECT run_id, operation || '_s', sample, seconds FROM moved
 UNION ALL
-SELECT run_id, tool || '_score', period, CAST(score AS DOUBLE)
-FROM meta.score;
+SELECT run_id, tool || '_score', period, CAST(score AS DOUBLE) FROM meta.score;
