@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.schemas import layout
 from cpmon.schemas.registry import reload
-from cpmon.schemas.site import shipped
+from cpmon.schemas.site import shipped, site_archive
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval, record
 from tests.pages import Line, draft, grown, import_pages
@@ -120,6 +122,9 @@ def test_a_bit_of_callevel_decides_between_two_readings(store: Store, tmp_path: 
     ]
     file.write_text("\n".join(rows) + "\n")
     reload()
+    archive, _ = site_archive(tmp_path / "own")
+    with zipfile.ZipFile(io.BytesIO(archive)) as members:
+        assert b"7.3.0+callevel.5" in members.read("d00_system/sytprp.csv")
     minus = 0xFFFF_FFFE
     for n, (level, bits) in enumerate(
         [("07020000", 0x0400_0000), ("07030000", 0xFBFF_FFFF), ("07030000", 0x0400_0000),
