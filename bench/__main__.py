@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from . import decode, encodings, generating, landing, listing, memory, reducing, validating
+from . import ageing, decode, encodings, generating, landing, listing, memory, reducing, validating
 from .dumps import Dumps
 from .machine import MEGA, machine
 from .result import Section
@@ -52,7 +52,12 @@ def _validating(dumps: Dumps, quick: bool) -> list[Section]:
     return validating.measure(dumps.folder, 200_000 if quick else 10_000_000, 1 if quick else 3)
 
 
+def _ageing(dumps: Dumps, quick: bool) -> list[Section]:
+    return ageing.measure(dumps.folder, 120 if quick else 1_000, 1 if quick else 3)
+
+
 MEASUREMENTS: dict[str, Measurement] = {
+    "age": _ageing,
     "decode": _decode,
     "landing": _landing,
     "memory": _memory,

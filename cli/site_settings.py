@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from ..config import Settings
+    from ..store.catalogue.span_samples import SpanSamples
     from ..store.sandbox.sandbox import Limits
 
 CONFIG = "cpmon.config"
@@ -38,6 +41,33 @@ def settings(store: Path | None = None) -> Settings:
         options = {key: f"--{key.replace('_', '-')}" for key in flags}
         cache[store] = replace(site, **flags, origins={**site.origins, **options})
     return cache[store]
+
+
+@contextmanager
+def opened_for_spans(
+    store: Path,
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, SpanSamples | None]]:
+    """The same, for questions about a span; of an old store they can open that span alone.
+
+    Of `MANY` dumps, to open one is dearer than to copy the catalogue into memory, 0.3 s.
+
+    Raises:
+        CpmonError: as `opened`.
+    """
+    from ..reduce.reductions.reductions import reductions
+    from ..store import Store
+    from ..store.catalogue.gathered import gathered
+    from ..store.catalogue.span_samples import SpanSamples
+    from ..store.views.snapshot import MANY
+
+    place = Store(store)
+    if len(place.folders.dumps()) < MANY:
+        with opened(store) as connection:
+            yield connection, None
+        return
+    warn_of_exposure(store)
+    with gathered(place, reductions(), limits(store)) as connection:
+        yield connection, SpanSamples(connection, place)
 
 
 def opened(store: Path) -> duckdb.DuckDBPyConnection:

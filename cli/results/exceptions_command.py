@@ -15,7 +15,7 @@ from ..options import (
     zone_option,
 )
 from ..output import deliver, say
-from ..site_settings import opened
+from ..site_settings import opened_for_spans
 from ..site_settings import settings as site_settings
 
 SEVERITIES = ("info", "warning", "critical")
@@ -81,9 +81,14 @@ def command(
             form,
         )
         return Status.DONE
-    with opened(store) as connection:
+    with opened_for_spans(store) as (connection, samples):
         matches = exceptions(
-            connection, rules_in_force, **selection, severity=Severity(severity), settings=settings
+            connection,
+            rules_in_force,
+            **selection,
+            severity=Severity(severity),
+            settings=settings,
+            samples=samples,
         )
     deliver(render_exceptions(matches, form, printed), output, form)
     if form not in ("table", "text"):

@@ -128,7 +128,7 @@ class Exceptions:
         return max(map(Severity, severities), key=lambda severity: severity.rank, default=None)
 
 
-def exceptions(
+def exceptions(  # noqa: PLR0913 - most are options of the command
     con: duckdb.DuckDBPyConnection,
     rules: Sequence[Rule] | None = None,
     *,
@@ -138,6 +138,7 @@ def exceptions(
     until: datetime | None = None,
     severity: Severity = Severity.INFO,
     settings: Settings | None = None,
+    samples: SpanSamples | None = None,
 ) -> Exceptions:
     """The exceptions of a store.
 
@@ -150,6 +151,7 @@ def exceptions(
             times without zone are UTC.
         severity: rules below it are not looked at.
         settings: has the shifts that rules name.
+        samples: of `con`, as `exceptions_of` has it.
 
     Raises:
         CpmonError: an unknown name, SQL of a rule that fails, or no interval in the scope.
@@ -158,7 +160,7 @@ def exceptions(
     loaded = load_rules(limits) if rules is None else rules
     selected = tuple(rule for rule in loaded if rule.severity.rank >= severity.rank)
     scope = scope_of(con, run, system, since, until)
-    return exceptions_of(con, selected, scope, limits, run=run)
+    return exceptions_of(con, selected, scope, limits, run=run, samples=samples)
 
 
 def exceptions_of(

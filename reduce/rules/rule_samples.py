@@ -30,7 +30,7 @@ def in_turn(
         samples: are narrowed to the scope, and to what the rules look at before it, before the
             others come; they stay so.
     """
-    if samples is None or scope.system is None or scope.since is None or scope.until is None:
+    if samples is None or scope.since is None or scope.until is None:
         yield from ((rule, lambda _: None) for rule in rules)
         return
     by_name = {basis.name: basis for basis in bases(reductions())}

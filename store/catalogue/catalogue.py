@@ -31,6 +31,7 @@ from ..views.dictionary import COLUMNS, create_sql
 from ..views.entries import Entry, bring_up, different_views, stamp_of, view
 from ..views.meta import meta_views
 from ..views.relations import macros
+from ..views.snapshot import snapshot
 from ..views.sources import sources
 from ..views.template import FILE, QUIET, keep_as_template, load, save, template
 from ..views.view import View
@@ -134,10 +135,12 @@ def _sealed(
 class _Plan:
     """What goes into a catalogue, and a stamp that changes whenever it would come out differently.
 
-    `reduced`: what is kept of each reduction, as far as it is up to date.
+    `reduced`: what is kept of each reduction, as far as it is up to date. `snapshot`: of what the
+    dumps say, as `sources` has it.
     """
 
     present: set[str]
+    snapshot: dict[str, Path]
     views: Sequence[View]
     reduced: dict[str, Kept]
     stamp: str
@@ -148,8 +151,10 @@ def _plan(store: Store, views: Sequence[View], *, live: bool = False) -> _Plan:
     said = [str(store.root.absolute()), fingerprint(), duckdb.__version__, *sorted(present)]
     said += [view.sql for view in views] + [found.said for found in reduced.values()]
     said += [str(any(store.runs.glob("*.json"))), classes_text(store), _own_text()]
+    files = snapshot(store)
+    said.append(str(bool(files)))
     stamp = hashlib.blake2b("\0".join(said).encode(), digest_size=16).hexdigest()
-    return _Plan(present, views, reduced, stamp)
+    return _Plan(present, files, views, reduced, stamp)
 
 
 def _own_text() -> str:
@@ -192,7 +197,10 @@ def _build(
         live: nothing kept is read, so the store's own catalogue is not the nearest.
         shut: as `sources` has it.
     """
-    entries = [*sources(store, plan.present, shut=shut), *_views(store, plan)]
+    entries = [
+        *sources(store, plan.present, shut=shut, snapshot=plan.snapshot),
+        *_views(store, plan),
+    ]
     own, last = store.root / FILE, template()
     failed: duckdb.Error | None = None
     for connection, file in _bases([last, own] if live else [own, last], entries):

@@ -18,14 +18,15 @@ from ..views.sources import shown, shown_by_all
 
 _DUMPS = """
 WITH before AS (
-  SELECT max(interval_end) AS last_end FROM meta.interval
-  WHERE system = $1 AND interval_end <= $2)
-SELECT dump FROM meta.interval
-WHERE system = $1 AND interval_end <= $3
-  AND (interval_end > $2 OR interval_end = (SELECT last_end FROM before))
+  SELECT system, max(interval_end) AS last_end FROM meta.interval
+  WHERE interval_end <= $2 GROUP BY system)
+SELECT dump FROM meta.interval LEFT JOIN before USING (system)
+WHERE coalesce(system = $1, true) AND interval_end <= $3
+  AND (interval_end > $2 OR interval_end = last_end)
 UNION
 SELECT dump FROM meta.dump
-WHERE system = $1 AND greatest(first_tod, last_tod) >= $2 AND least(first_tod, last_tod) <= $3"""
+WHERE coalesce(system = $1, true)
+  AND greatest(first_tod, last_tod) >= $2 AND least(first_tod, last_tod) <= $3"""
 """Dumps with intervals of a span, with the last interval before it, or with records of its time."""
 
 
@@ -52,10 +53,13 @@ class SpanSamples:
         """Show all samples again."""
         self.all()
 
-    def near(self, system: str, since: datetime, until: datetime, wanted: Collection[str]) -> None:
+    def near(
+        self, system: str | None, since: datetime, until: datetime, wanted: Collection[str]
+    ) -> None:
         """Show the samples of a span and those of the interval before it, at least.
 
         Args:
+            system: None for all.
             since, until: of the span, UTC without zone. wanted: tables; those that are no samples
                 are left as they are.
         """
@@ -78,7 +82,7 @@ class SpanSamples:
         for create in shown(self._store, files):
             self._connection.execute(create)
 
-    def _dumps(self, system: str, since: datetime, until: datetime) -> set[str]:
+    def _dumps(self, system: str | None, since: datetime, until: datetime) -> set[str]:
         rows = self._connection.execute(_DUMPS, [system, since, until]).fetchall()
         return {str(dump) for (dump,) in rows}
 

@@ -21,7 +21,7 @@ from .folders import touch
 INTENT = ".intent"
 """Ends the name of a file in `staging` that says what is to be removed."""
 FOLDERS = (
-    *("records", "runs", "reduced", "batch", "gathered"),
+    *("records", "runs", "reduced", "batch", "snapshot"),
     *("sizes", "layouts", "staging"),
 )
 """What a store is made of; none of them may be a link, for then its files were another's."""

@@ -18,6 +18,7 @@ from ...schemas.registry import record_of, tables
 from ..dumps.store import Store
 from .entries import replacing
 from .relations import INTERVALS, landed_view, macros, views_below
+from .snapshot import snapshot
 from .sources import source_of, sources
 from .template import QUIET
 from .views import LANDED, landed_rows
@@ -39,7 +40,10 @@ class LandedViews:
             self.connection.execute(f"CREATE SCHEMA {schema}")
         self.connection.execute(macros())
         self._store = store
-        self._sources = {entry.name: entry.create for entry in sources(store, store.tables())}
+        self._sources = {
+            entry.name: entry.create
+            for entry in sources(store, store.tables(), snapshot=snapshot(store))
+        }
         self._restricted: set[str] = set()
         self._created: set[str] = set()
         self._samples = "true"

@@ -26,20 +26,29 @@ MOST_NAMED = 1_000
 """Files that are named one by one; more are found by a pattern, which takes a look at all dumps."""
 
 
-def sources(store: Store, present: set[str], *, shut: bool = False) -> Iterator[Entry]:
+def sources(
+    store: Store,
+    present: set[str],
+    *,
+    shut: bool = False,
+    snapshot: Mapping[str, Path] | None = None,
+) -> Iterator[Entry]:
     """A macro for each kind of file; without rows where there is none yet.
 
     Args:
         present: tables that some dump has landed in.
         shut: what dumps brought shows no rows until `source_of` or `shown` lets it.
+        snapshot: table -> file that has what all dumps say.
     """
     drifted = _is_drifted(store)
-    known = set() if shut else present
+    known, snapshots = set() if shut else present, {} if shut else snapshot or {}
     for table, none in _empty_tables(fingerprint()).items():
         pattern = [_anywhere(store, f"{table}.parquet")] if table in known else []
-        yield _macro(table, _parquet(table, pattern, drifted), none)
+        rows = _file(snapshots[table]) if table in snapshots else parquet(table, pattern, drifted)
+        yield _macro(table, rows, none)
     dumps = [_anywhere(store, ABOUT)] if known else []
-    yield _macro(ABOUT, json_rows(dumps, DUMP), _empty(DUMP))
+    rows = _file(snapshots[ABOUT]) if ABOUT in snapshots else json_rows(dumps, DUMP)
+    yield _macro(ABOUT, rows, _empty(DUMP))
     any_run = any(store.runs.glob("*.json"))
     runs = [str(store.runs.absolute() / "*.json")] if any_run else []
     yield _macro("run.json", json_rows(runs, run_columns()))
@@ -65,7 +74,7 @@ def shown(store: Store, files: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """
     drifted = _is_drifted(store)
     for table, paths in files.items():
-        rows = json_rows(paths, DUMP) if table == ABOUT else _parquet(table, paths, drifted)
+        rows = json_rows(paths, DUMP) if table == ABOUT else parquet(table, paths, drifted)
         yield replacing(_macro(table, rows).create)
 
 
@@ -84,6 +93,11 @@ def shown_by_all(store: Store, tables: Iterable[str]) -> Iterator[str]:
     )
 
 
+def _file(file: Path) -> str:
+    """A relation over a file of a snapshot."""
+    return f"read_parquet({text(str(file))})"
+
+
 def _anywhere(store: Store, file: str) -> str:
     """The pattern of the files of that name in all dumps."""
     return str(store.records.absolute() / "*" / "*" / "*" / file)
@@ -92,7 +106,7 @@ def _anywhere(store: Store, file: str) -> str:
 def parquet_rows(store: Store, table: str, dumps: Iterable[Path]) -> str:
     """A relation over what some dumps, in these folders, hold of a landed table."""
     files = [folder.absolute() / f"{table}.parquet" for folder in dumps]
-    return _parquet(table, [str(f) for f in files if f.exists()], _is_drifted(store))
+    return parquet(table, [str(f) for f in files if f.exists()], _is_drifted(store))
 
 
 def _macro(table: str, rows: str, none: str = "") -> Entry:
@@ -120,7 +134,7 @@ def _empty_tables(_fingerprint: str) -> dict[str, str]:
     }
 
 
-def _parquet(table: str, places: Sequence[str], drifted: bool) -> str:
+def parquet(table: str, places: Sequence[str], drifted: bool) -> str:
     """A relation with the columns of a landed table, read from files; empty if there are none.
 
     Args:

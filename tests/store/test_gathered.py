@@ -1,4 +1,4 @@
-"""A store as it is now, read once: the same answers, and files that nobody opens again."""
+"""A store as it is now, and its snapshot: the same answers, and files that nobody opens again."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.gathered import gathered
+from cpmon.store.views import snapshot
 from tests.batch.fleet import DAMAGES, hourly
 
 ASKED = ("meta.interval", "meta.dump", "meta.finding", "interval.sytprp", "processors_by_time")
+
+
+@pytest.fixture(autouse=True)
+def any_store_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "MANY", 1)
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +83,10 @@ def test_what_was_read_once_is_remembered(copy: Store, tmp_path: Path):
 @pytest.mark.parametrize("data", [b"", b"PAR1 nothing of it PAR1"])
 def test_a_damaged_memory_is_made_again(copy: Store, data: bytes):
     counted(copy)
-    for file in (copy.root / "gathered").iterdir():
+    for file in (copy.root / "snapshot").iterdir():
         file.write_bytes(data)
     assert counted(copy) == counted(copy) == (30, 12)
-    assert all(file.read_bytes() != data for file in (copy.root / "gathered").iterdir())
+    assert all(file.read_bytes() != data for file in (copy.root / "snapshot").iterdir())
 
 
 def test_a_store_without_dumps_has_none(tmp_path: Path):

@@ -1,0 +1,98 @@
+"""What a question about one day costs while a store gets old: dumps of a day, then of years."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from cpmon.cli.main import Status
+from cpmon.generate import load_scenario, write_run
+from cpmon.store import Store, connect
+
+from .copies import copy_dump
+from .process import command
+from .result import Bar, Row, Section
+
+SCENARIO, RUN = "small-lab", "LAB"
+HOURS = 24
+"""Of the youngest store: an hour a dump."""
+MOST = 1.3
+"""So many times what it costs there a question may cost."""
+MOMENT = "%Y-%m-%dT%H:%M"
+
+
+def measure(folder: Path, dumps: int, repetitions: int) -> list[Section]:
+    """One section: processor time of commands over one day, in stores of a day and of many dumps.
+
+    Args:
+        dumps: an hour each, of the old store.
+    """
+    place = folder / "ageing"
+    shutil.rmtree(place, ignore_errors=True)
+    dump = write_run(load_scenario(SCENARIO), RUN, place, intervals=2).dump
+    young, old = (_store(place / f"{count}", dump, count) for count in (HOURS, dumps))
+    rows, bars = [], []
+    for name, words in _questions(young).items():
+        costs = [
+            min(_cpu(place, words, store) for _ in range(repetitions)) for store in (young, old)
+        ]
+        rows.append(Row(name, {"a day, s": costs[0], f"{dumps:,} dumps, s": costs[1]}))
+        bars.append(Bar(f"{name}, old / young", costs[1] / costs[0], MOST, at_least=False))
+    shutil.rmtree(place)
+    given = (
+        f"`{SCENARIO}`, an hour a dump, landed once and copied; processor time of commands, the "
+        f"least of {repetitions}; reports and exceptions of kept results"
+    )
+    return [Section("A store that ages", given, tuple(rows), tuple(bars))]
+
+
+def _store(place: Path, dump: Path, count: int) -> Path:
+    """A reduced store with so many dumps."""
+    command("ingest", str(dump), "--store", str(place))
+    (folder,) = place.glob("records/*/*/*")
+    copy_dump(folder, (timedelta(hours=hour) for hour in range(1, count)))
+    command("reduce", "processors_by_time", "users_by_time", "--store", str(place))
+    return place
+
+
+def _questions(store: Path) -> dict[str, tuple[str, ...]]:
+    """Commands about four hours of the first day."""
+    with connect(Store(store)) as connection:
+        ((begin,),) = connection.sql("SELECT min(interval_end) FROM meta.interval").fetchall()
+    assert isinstance(begin, datetime)
+    since, until = ((begin + timedelta(hours=hour)).strftime(MOMENT) for hour in (2, 6))
+    rows = (
+        f"SELECT count(*) FROM interval.useact WHERE interval_end BETWEEN '{since}' AND '{until}'"
+    )
+    span = ("--since", since, "--until", until)
+    return {
+        "select 1": ("query", "SELECT 1"),
+        "interval.useact": ("query", rows),
+        "report": ("report", "processors_by_time", *span),
+        "exceptions": ("exceptions", *span),
+        "store info": ("store", "info"),
+    }
+
+
+def _cpu(place: Path, words: tuple[str, ...], store: Path) -> float:
+    """Processor time of a command in a process of its own.
+
+    Raises:
+        AssertionError: it ended with another status than done, or done with findings.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with (place / "answer.txt").open("wb") as answer:
+        done = subprocess.run(
+            [sys.executable, "-m", "cpmon", *words, "--store", str(store)],
+            stdout=answer,
+            stderr=answer,
+            check=False,
+        )
+    if done.returncode not in (Status.DONE, Status.WARNINGS):
+        raise AssertionError(f"cpmon {' '.join(words)} ended with {done.returncode}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

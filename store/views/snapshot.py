@@ -1,0 +1,98 @@
+"""What the dumps of an old store say, in two files: their intervals, and what they are.
+
+Each dump has a small file of either, which nearly every question would open: 0.6 ms a dump, 0.6 s
+of processor time with 1,000 dumps. The snapshot is brought up to date, by the dumps that are new,
+when a catalogue is opened; it may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...schemas.atomic import replacing
+from ..dumps.store import Store
+from .meta import DUMP, INTERVAL
+from .sources import ABOUT, json_rows, parquet
+from .template import QUIET
+from .views import PLACE, text
+
+FOLDER = "snapshot"
+MANY = 100
+"""With fewer dumps their own files are read: that takes 0.06 s at most."""
+_ABOUT = b"cpmon"
+"""Under this key of a file stands which dumps it has, some without rows, and its columns."""
+
+
+def snapshot(store: Store) -> dict[str, Path]:
+    """Table -> the file that has what all dumps say, brought up to date; empty where none is."""
+    dumps = store.folders.dumps()
+    if len(dumps) < MANY:
+        return {}
+    folders = {dump.rpartition("=")[2]: Path(dump) for dump in dumps}
+    try:
+        return {table: _refresh(store, table, folders) for table in ("interval", ABOUT)}
+    except OSError:  # a disk that cannot be written serves readers all the same
+        return {}
+
+
+def _refresh(store: Store, table: str, folders: Mapping[str, Path]) -> Path:
+    """Bring a file up to date.
+
+    Args:
+        folders: of all dumps, by name.
+
+    Raises:
+        OSError: the disk refuses it.
+    """
+    file = store.root.absolute() / FOLDER / f"{table.removesuffix('.json')}.parquet"
+    columns = str(INTERVAL if table == "interval" else DUMP)
+    known = _known(file, columns)
+    if known == folders.keys():
+        return file
+    with duckdb.connect(config=dict(QUIET)) as connection:
+        new = [folders[dump] for dump in sorted(folders.keys() - known)]
+        rows = (_intervals if table == "interval" else _dumps)(connection, new)
+        if kept := known & folders.keys():
+            connection.register("kept", pa.table({"dump": sorted(kept)}))
+            old = (
+                f"SELECT o.* FROM read_parquet({text(str(file))}) AS o SEMI JOIN kept USING (dump)"
+            )
+            rows = pa.concat_tables([connection.sql(old).to_arrow_table().cast(rows.schema), rows])
+    about = {"dumps": sorted(folders), "columns": columns}
+    file.parent.mkdir(exist_ok=True)
+    with replacing(file) as part:
+        described = rows.replace_schema_metadata({_ABOUT: json.dumps(about).encode()})
+        pq.write_table(described, part, compression="zstd")
+    return file
+
+
+def _known(file: Path, columns: str) -> set[str]:
+    """Which dumps a file has; none where it is missing, damaged or has other columns."""
+    try:
+        about = json.loads((pq.read_schema(file).metadata or {})[_ABOUT])
+        return set(about["dumps"]) if about["columns"] == columns else set()
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
+        return set()
+
+
+def _intervals(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path]) -> pa.Table:
+    files = [str(file) for folder in folders if (file := folder / "interval.parquet").exists()]
+    columns = ", ".join([*PLACE, *INTERVAL.names])
+    rows = parquet("interval", files, drifted=False)
+    return connection.sql(f"SELECT {columns} FROM {rows}").to_arrow_table()
+
+
+def _dumps(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path]) -> pa.Table:
+    with tempfile.TemporaryDirectory() as scratch:  # DuckDB takes a millisecond for each file
+        file = Path(scratch) / "dumps.json"
+        texts = (json.loads((folder / "dump.json").read_bytes()) for folder in folders)
+        file.write_text("".join(f"{json.dumps(about)}\n" for about in texts), encoding="utf-8")
+        rows = json_rows([str(file)] if folders else [], DUMP)
+        return connection.sql(f"SELECT * FROM {rows}").to_arrow_table()
