@@ -104,6 +104,7 @@ def _dump(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
         "ipls": len(inventory.resets) + bool(inventory.ipl_us),
         "processors": round(processors / ends, 1) if ends else None,
         "can_multithread": _can_multithread(diagnosis.release),
+        "shows_multithreading": _shows_multithreading(),
     }
 
 
@@ -112,6 +113,14 @@ def _can_multithread(release: str) -> bool | None:
     from ...schemas.release import release_key
 
     return release_key(release) >= release_key(MULTITHREADING) if release else None
+
+
+def _shows_multithreading() -> bool:
+    """Whether a layout has the field that says if it is on."""
+    from ...reduce.reports.layout_notes import THREAD_FIELDS
+    from ...schemas.registry import layout
+
+    return any(field.name in THREAD_FIELDS for field in layout("mtrsys").fields)
 
 
 def _findings(diagnosis: Diagnosis, *, names: bool) -> Iterator[dict[str, Any]]:
@@ -135,6 +144,7 @@ def _longer(diagnosis: Diagnosis) -> list[str]:
 
 def _records(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     """One row a kind of record, by domain and number."""
+    from ...reduce.reductions.provenance import is_inferred
     from ...reduce.reports.layout_notes import is_of, longer_records
     from ...schemas.registry import by_record
 
@@ -149,7 +159,7 @@ def _records(diagnosis: Diagnosis) -> list[dict[str, Any]]:
             state = "longer"
         elif layout and layout.columns and release and not is_of(layout, release):
             state = "of another release"
-        elif layout and layout.provenance == "inferred":
+        elif layout and is_inferred(layout, [release] if release else ()):
             state = "inferred"
         rows.append(
             {

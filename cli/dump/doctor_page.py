@@ -77,7 +77,7 @@ class _Page:
                 "page": row["page"] or "by IBM's list of records",
                 "record": row["record"],
                 "why": row["why"],
-                "reports": ", ".join(row["reports"]),
+                "reports": _few(row["reports"]),
             }
             for row in document["pages"]
         )
@@ -121,6 +121,12 @@ class _Page:
         self._lines += [f"    {command}" for command in commands]
 
 
+def _few(names: list[str]) -> str:
+    """At most three names, and how many others there are."""
+    more = len(names) - 2
+    return ", ".join([*names[:2], f"{more} others"] if more > 1 else names)
+
+
 def _verdict(document: dict[str, Any]) -> str:
     if refused := document.get("refused"):
         return f"cpmon cannot read it: {refused['problem']}."
@@ -156,13 +162,17 @@ def _dump_facts(dump: dict[str, Any], document: dict[str, Any]) -> Iterator[tupl
     yield "intervals", f"{dump['intervals']:,}{length}; gaps: {dump['gaps']}; IPLs: {dump['ipls']}"
     if dump["processors"]:
         yield "processors", f"{dump['processors']:g}, or so many threads (0.2 in an interval)"
-    yield "multithreading", MULTITHREADED[dump["can_multithread"]]
+    yield "multithreading", MULTITHREADED[dump["can_multithread"], dump["shows_multithreading"]]
     states = Counter(record["state"] for record in document["records"])
     yield "record types", ", ".join(f"{n} {state}" for state, n in states.most_common()) or "none"
 
 
+OLDER, UNKNOWN = "not possible before z/VM 6.3.0", "not known, as the release is not"
 MULTITHREADED = {
-    None: "not known, as the release is not",
-    False: "not possible before z/VM 6.3.0",
-    True: "possible; the known layouts do not tell whether it is on",
+    (None, False): UNKNOWN,
+    (None, True): UNKNOWN,
+    (False, False): OLDER,
+    (False, True): OLDER,
+    (True, False): "possible; no known layout tells whether it is on",
+    (True, True): "possible; SYSTEM_CONFIG shows whether it is on",
 }

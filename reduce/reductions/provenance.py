@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from ...schemas.field import Field
+from ...schemas.layout import Group, Layout
 from ...schemas.registry import record_of, tables
 from .reductions import reduction
 
@@ -33,7 +35,20 @@ def own_tables_of(name: str) -> frozenset[str]:
     return own or frozenset[str]().union(*below)
 
 
-def inferred_records(landed: Iterable[str]) -> tuple[str, ...]:
+def is_inferred(record: Layout, releases: Collection[str] = ()) -> bool:
+    """Whether a layout has fields that nobody has published.
+
+    Args:
+        releases: CP levels that write the record; fields that none of them has do not count.
+    """
+    if record.provenance != "inferred":
+        return False
+    rows: list[Field | Group] = [*record.columns, *record.groups]
+    guesses = {row.name for row in rows if row.provenance == "inferred"}
+    return not guesses or not releases or any(guesses - record.absent(r) for r in releases)
+
+
+def inferred_records(landed: Iterable[str], releases: Collection[str] = ()) -> tuple[str, ...]:
     """Records, as "USEACT (4.3)", of landed tables whose layout is inferred."""
     layouts = tables()
     known = (record_of(layouts[table]) for table in landed if table in layouts)
@@ -41,13 +56,13 @@ def inferred_records(landed: Iterable[str]) -> tuple[str, ...]:
     return tuple(
         f"{record.name.upper()} ({record.domain}.{record.record})"
         for record in sorted(records.values(), key=lambda record: (record.domain, record.record))
-        if record.provenance == "inferred"
+        if is_inferred(record, releases)
     )
 
 
-def inferred_notes(landed: Iterable[str]) -> list[str]:
+def inferred_notes(landed: Iterable[str], releases: Collection[str] = ()) -> list[str]:
     """A note on the layouts of landed tables that nobody has published; none without them."""
-    records = inferred_records(landed)
+    records = inferred_records(landed, releases)
     if not records:
         return []
     noun, verb = ("layout", "is") if len(records) == 1 else ("layouts", "are")

@@ -10,7 +10,7 @@ from ...schemas.layout import Kind, Layout
 from ...schemas.release import release_key
 from ..metrics.report_set import REPORTS
 from ..metrics.report_shape import Report
-from ..reductions.provenance import inferred_notes, own_tables_of, tables_of
+from ..reductions.provenance import inferred_notes, is_inferred, own_tables_of, tables_of
 from .layout_notes import is_of, longer_records, named, records_of, thread_notes, unread_notes
 from .levels_of_cp import levels_of, unrecorded
 
@@ -66,7 +66,7 @@ def _expected(
         note = f"The dump has none of {_listed(needed)}."
         return ExpectedReport(report.name, report.title, Outcome.EMPTY, (note,), ())
     unread = unread_notes(longer, release, present) if release else []
-    doubts = [*inferred_notes(present), *unread]
+    doubts = [*inferred_notes(present, [release] if release else ()), *unread]
     blank = [*_absent(records, kinds), *unrecorded(report, levels_of([release]))]
     blank += thread_notes(release, present) if release else []
     outcome = Outcome.UNCERTAIN if doubts else Outcome.NOTED if blank else Outcome.RIGHT
@@ -85,7 +85,7 @@ def _written(records: Mapping[str, Layout], release: str) -> dict[str, Layout]:
 
 
 def _wants_page(layout: Layout, release: str, longer: Iterable[str]) -> bool:
-    if layout.provenance == "inferred" or layout.name in longer_records(longer):
+    if is_inferred(layout, [release] if release else ()) or layout.name in longer_records(longer):
         return True
     return bool(release) and not is_of(layout, release)
 

@@ -247,7 +247,7 @@ def _read(
             *said,
             *_left_out(unmeasured),
             *missing(shown, table, levels),
-            *inferred_notes(tables_of(wanted.reduction)),
+            *inferred_notes(tables_of(wanted.reduction), dumps.values() if levels else ()),
             *layout_notes(con, dumps, tables_of(wanted.reduction), [c.name for c in shown.columns]),
             *notes_of(wanted, levels),
         ),

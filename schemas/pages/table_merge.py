@@ -243,8 +243,10 @@ class TableMerge(FileMerge):
     def _append_reserved(self, items: Items) -> None:
         """Reserved bytes behind the end known before."""
         for item in items.own:
-            if item.is_reserved and item.offset >= self.end:
+            if item.is_reserved and item.end > self.end:
+                start = max(item.offset, self.end)
                 (row,), _, _ = rows_of(self.name, item, self.habits)
+                row |= {"offset": str(start), "length": str(item.end - start)}
                 insert(self.rows, marked(row | {"since": self.context.since(item.end)}))
 
     # What the layout alone has.

@@ -8,10 +8,13 @@ import pytest
 
 from cpmon.ingest import Code, ingest
 from cpmon.reduce import reductions, report
-from cpmon.schemas.registry import tables
+from cpmon.reduce.reductions.provenance import inferred_records
+from cpmon.schemas.registry import reload, tables, use
+from cpmon.schemas.site import shipped
 from cpmon.store import Store
 from cpmon.store.catalogue.catalogue import readers_catalogue
 from tests.dumps import dump, fields, interval
+from tests.pages import draft, import_pages
 
 KNOWN = tables()["useact"].length
 
@@ -49,3 +52,15 @@ def test_a_later_release_says_what_is_not_certain(release: str, threads: bool, t
     assert f"CP {release} is later than the layouts of" in said
     assert "USEACT (4.3)" in said
     assert ("runs multithreaded" in said) == threads
+
+
+def test_inferred_fields_that_a_release_no_longer_has_do_not_count(tmp_path: Path):
+    try:
+        import_pages(tmp_path, draft(shipped(), "useact", "7.3.0", 508))
+        assert inferred_records(["useact"]) == ("USEACT (4.3)",), "fields of expanded storage"
+        assert inferred_records(["useact"], ["5.3.0"]) == ("USEACT (4.3)",)
+        assert inferred_records(["useact"], ["7.3.0"]) == ()
+        assert inferred_records(["useact"], ["7.3.0", "5.3.0"]) == ("USEACT (4.3)",)
+    finally:
+        use(None)
+        reload()

@@ -155,6 +155,18 @@ def test_a_field_behind_the_end_is_as_old_as_the_oldest_record_of_that_length():
     assert row(merged(page, layouts), "newer")["since"] == "6.1.0"
 
 
+def test_reserved_bytes_that_begin_in_the_known_record_may_end_behind_it():
+    """Those of 7.3 begin where fields of expanded storage were, and end where 7.3's record does."""
+    page = draft(SHIPPED, "useact", "7.3.0", 508)
+    assert (page.lines[-2].name, page.lines[-2].offset) == ("*", 184)
+    found = merged(page, SHIPPED)
+    check(found, SHIPPED)
+    useact = next(made for made in build(after(found, SHIPPED)) if made.name == "useact")
+    assert useact.length == 508
+    last = found.files["useact"][-1]
+    assert (last["offset"], last["length"], last["type"]) == ("196", "312", "reserved")
+
+
 def test_reserved_bytes_that_get_a_name_are_cut_out_of_the_reserved_row():
     page = draft(known(), "xmplrc", "5.4.0")
     page.lines.insert(-1, Line(50, "Unsigned", 2, "XMPLRC_LATER"))
