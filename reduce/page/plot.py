@@ -58,7 +58,7 @@ def _about(result: ReportResult) -> str:
     """What the chart covers."""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
     run = f", run {result.run_id}" if result.run_id else ""
-    selection = "".join(f", {part}" for part in result.said)
+    selection = "".join(f", {part}" for part in result.restrictions)
     return (
         f"{result.report.name}, system {result.system}{run}{selection},"
         f" {first} to {last} {result.zone.key}"

@@ -16,14 +16,14 @@ _LANDED = ("interval", "monitor")
 @functools.cache
 def tables_of(name: str) -> frozenset[str]:
     """The landed tables that a reduction reads, by itself or through others."""
-    found: set[str] = set()
+    tables: set[str] = set()
     for read in reduction(name).reads:
         schema, _, table = read.rpartition(".")
         if schema in _LANDED:
-            found.add(table)
+            tables.add(table)
         elif not schema:
-            found |= tables_of(read)
-    return frozenset(found)
+            tables |= tables_of(read)
+    return frozenset(tables)
 
 
 @functools.cache
@@ -51,8 +51,8 @@ def is_inferred(record: Layout, releases: Collection[str] = ()) -> bool:
 def inferred_records(landed: Iterable[str], releases: Collection[str] = ()) -> tuple[str, ...]:
     """Records, as "USEACT (4.3)", of landed tables whose layout is inferred."""
     layouts = tables()
-    known = (record_of(layouts[table]) for table in landed if table in layouts)
-    records = {record.name: record for record in known}
+    landed_records = (record_of(layouts[table]) for table in landed if table in layouts)
+    records = {record.name: record for record in landed_records}
     return tuple(
         f"{record.name.upper()} ({record.domain}.{record.record})"
         for record in sorted(records.values(), key=lambda record: (record.domain, record.record))

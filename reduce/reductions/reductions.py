@@ -43,8 +43,8 @@ class ReducedColumn:
     @property
     def absence(self) -> str:
         """What NULL means, as the doc says it ("without SYTPRP deltas"); empty if never NULL."""
-        _, found, rest = self.doc.partition("NULL ")
-        return rest.strip().rstrip(".") if found else ""
+        _, separator, rest = self.doc.partition("NULL ")
+        return rest.strip().rstrip(".") if separator else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,23 +50,23 @@ def _is_quick(column: ReportColumn) -> bool:
 
 def _each(text: Callable[..., str], values: pa.Array) -> pa.Array:
     """What a function says of each distinct value."""
-    known = values.dictionary_encode()
-    texts = pa.array([text(value) for value in known.dictionary.to_pylist()], pa.string())
-    return pc.fill_null(texts.take(known.indices), "")
+    encoded = values.dictionary_encode()
+    texts = pa.array([text(value) for value in encoded.dictionary.to_pylist()], pa.string())
+    return pc.fill_null(texts.take(encoded.indices), "")
 
 
 def _numbers(column: ReportColumn, values: pa.Array) -> pa.Array:
     number = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    known = np.isfinite(number)
+    finite = np.isfinite(number)
     with np.errstate(over="ignore", invalid="ignore"):  # what is too large is printed exactly
-        texts, doubtful = _styled(column, np.where(known, number, 0.0) * float(column.scale))
-    doubtful &= known
+        texts, doubtful = _styled(column, np.where(finite, number, 0.0) * float(column.scale))
+    doubtful &= finite
     if doubtful.any():
         exactly = _each(
             partial(cell_text, column, zone=UTC_ZONE), values.filter(pa.array(doubtful))
         )
         texts = pc.replace_with_mask(texts, pa.array(doubtful), exactly)
-    return texts if known.all() else pc.if_else(pa.array(known), texts, "")
+    return texts if finite.all() else pc.if_else(pa.array(finite), texts, "")
 
 
 def _styled(column: ReportColumn, scaled: Floats) -> tuple[pa.Array, Mask]:
@@ -104,8 +104,8 @@ def _kept(scaled: Floats) -> tuple[pa.Array, Mask]:
 
 def _beyond(texts: pa.Array) -> Mask:
     """Whether texts have more characters than a narrow column."""
-    found: Mask = pc.greater(pc.utf8_length(texts), KEPT_CHARACTERS).to_numpy(zero_copy_only=False)
-    return found
+    mask: Mask = pc.greater(pc.utf8_length(texts), KEPT_CHARACTERS).to_numpy(zero_copy_only=False)
+    return mask
 
 
 def _decimals(units: npt.NDArray[np.int64], digits: int) -> pa.Array:

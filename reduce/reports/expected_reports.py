@@ -70,9 +70,9 @@ def _expected(
     blank = [*_absent(records, kinds), *unrecorded(report, levels_of([release]))]
     blank += thread_notes(release, present) if release else []
     outcome = Outcome.UNCERTAIN if doubts else Outcome.NOTED if blank else Outcome.RIGHT
-    wanted = [n for n, lay in present.items() if _wants_page(lay, release, longer)]
+    pages = [n for n, lay in present.items() if _wants_page(lay, release, longer)]
     notes = (*doubts, *blank)
-    return ExpectedReport(report.name, report.title, outcome, notes, tuple(sorted(wanted)))
+    return ExpectedReport(report.name, report.title, outcome, notes, tuple(sorted(pages)))
 
 
 def _written(records: Mapping[str, Layout], release: str) -> dict[str, Layout]:

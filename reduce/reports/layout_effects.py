@@ -65,8 +65,8 @@ def _lines(
     if used := [field.upper() for field in names if field in words]:
         yield f"- {name}: gains {', '.join(used)}, which the report uses where records have it."
     if other := [field.upper() for field in names if field not in words]:
-        said = f"{len(other)} new fields to query, which it does not show"
-        yield f"- {name}: {said}: {', '.join(other)}."
+        what = f"{len(other)} new fields to query, which it does not show"
+        yield f"- {name}: {what}: {', '.join(other)}."
 
 
 def _is_guess(row: dict[str, str], words: frozenset[str]) -> bool:
@@ -76,8 +76,8 @@ def _is_guess(row: dict[str, str], words: frozenset[str]) -> bool:
 def _words(name: str) -> frozenset[str]:
     """The words of the SQL of a reduction and of those below it, which fields are among."""
     view = reduction(name)
-    found = set(re.findall(r"\w+", re.sub("'[^']*'", "", code_of(view.select))))
+    words = set(re.findall(r"\w+", re.sub("'[^']*'", "", code_of(view.select))))
     for below in view.reads:
         if "." not in below:
-            found |= _words(below)
-    return frozenset(found)
+            words |= _words(below)
+    return frozenset(words)

@@ -56,8 +56,8 @@ def layout_notes(
 
 def records_of(landed: Iterable[str]) -> dict[str, Layout]:
     """Name -> layout of the records that tables come from, by domain and number."""
-    found = {layout for name in landed if (layout := _record(name))}
-    ordered = sorted(found, key=lambda layout: (layout.domain, layout.record))
+    layouts = {layout for name in landed if (layout := _record(name))}
+    ordered = sorted(layouts, key=lambda layout: (layout.domain, layout.record))
     return {layout.name: layout for layout in ordered}
 
 
@@ -81,7 +81,7 @@ def thread_notes(
     if release_key(release) < release_key(MULTITHREADING) or not THREAD_TIMES & records.keys():
         return []
     layouts = ({"mtrsys": tables()["mtrsys"]} | dict(records)).values()
-    missing = [row for known in layouts for row in unplaced(known) if row.name in THREAD_FIELDS]
+    missing = [row for layout in layouts for row in unplaced(layout) if row.name in THREAD_FIELDS]
     certain = "" if "core" in columns else " if the system runs multithreaded"
     note = (
         f"Processor times are raw times of threads{certain}: two threads share a core, so that "
@@ -98,7 +98,7 @@ def thread_notes(
 def longer_records(details: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Record -> its bytes and those known, by the details of findings RECORD_LONGER."""
     words = (re.match(r"records of (\w+)(?:: (\d+) bytes, (\d+) known)?", text) for text in details)
-    return {found[1]: (found[2] or "", found[3] or "") for found in words if found}
+    return {match[1]: (match[2] or "", match[3] or "") for match in words if match}
 
 
 def is_of(layout: Layout, release: str) -> bool:
@@ -108,16 +108,16 @@ def is_of(layout: Layout, release: str) -> bool:
 
 
 def _longer(details: Iterable[str], records: Mapping[str, Layout]) -> list[str]:
-    found = {
-        name: named(records[name]) + (f" {size} bytes, {known} of them known" if size else "")
-        for name, (size, known) in longer_records(details).items()
+    texts = {
+        name: named(records[name]) + (f" {size} bytes, {decoded} of them known" if size else "")
+        for name, (size, decoded) in longer_records(details).items()
         if name in records
     }
-    if not found:
+    if not texts:
         return []
-    pages = ", ".join(f"MR{name.upper()}" for name in found)
+    pages = ", ".join(f"MR{name.upper()}" for name in texts)
     return [
-        f"Longer than the layouts: {'; '.join(found.values())}. What the other bytes say is not in "
+        f"Longer than the layouts: {'; '.join(texts.values())}. What the other bytes say is not in "
         f"this report; IBM's pages of that release bring it: {pages}."
     ]
 

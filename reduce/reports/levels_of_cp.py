@@ -38,11 +38,11 @@ def levels_of(releases: Iterable[str]) -> Levels:
     return sorted(map(release_key, named)) if all(map(_RELEASE.fullmatch, named)) else []
 
 
-def notes_of(wanted: Report, levels: Levels) -> list[str]:
+def notes_of(definition: Report, levels: Levels) -> list[str]:
     """The notes of a report that hold for some of its dumps, or may do."""
     return [
         note.text
-        for note in wanted.notes
+        for note in definition.notes
         if not levels
         or (
             (not note.since or levels[-1] >= release_key(note.since))
@@ -51,23 +51,23 @@ def notes_of(wanted: Report, levels: Levels) -> list[str]:
     ]
 
 
-def missing(wanted: Report, table: pa.Table, levels: Levels) -> list[str]:
+def missing(definition: Report, table: pa.Table, levels: Levels) -> list[str]:
     """One note for every reason why columns are empty, naming the columns."""
     notes: dict[str, list[str]] = {}
-    for column in wanted.columns:
+    for column in definition.columns:
         nulls = table.column(column.name).null_count
         share = "" if nulls == table.num_rows else f" in {nulls} of {table.num_rows} lines"
-        reason = _reason(wanted, column, levels)
+        reason = _reason(definition, column, levels)
         if nulls and reason:
             notes.setdefault(f"not known{share} {reason}", []).append(column.heading)
     return [f"{', '.join(headings)}: {reason}." for reason, headings in notes.items()]
 
 
-def unrecorded(wanted: Report, levels: Levels) -> list[str]:
+def unrecorded(definition: Report, levels: Levels) -> list[str]:
     """One note for every reason why no dump of these levels can fill some columns."""
     notes: dict[str, list[str]] = {}
-    for column in (c for c in wanted.columns if not c.is_optional):
-        if reason := _level_reason(metric_of(wanted.reduction, column.name), levels):
+    for column in (c for c in definition.columns if not c.is_optional):
+        if reason := _level_reason(metric_of(definition.reduction, column.name), levels):
             notes.setdefault(f"not known {reason}", []).append(column.heading)
     return [f"{', '.join(headings)}: {reason}." for reason, headings in notes.items()]
 
@@ -81,12 +81,12 @@ def _level_reason(metric: Metric, levels: Levels) -> str:
     return ""
 
 
-def _reason(wanted: Report, column: ReportColumn, levels: Levels) -> str:
+def _reason(definition: Report, column: ReportColumn, levels: Levels) -> str:
     """Why values are missing: because of the CP level, or as the documentation says."""
-    metric = metric_of(wanted.reduction, column.name)
+    metric = metric_of(definition.reduction, column.name)
     if reason := _level_reason(metric, levels):
         return reason
-    absence = reduction(wanted.reduction).column(column.name).absence
+    absence = reduction(definition.reduction).column(column.name).absence
     since, until = (release_key(r) if r else () for r in (metric.since, metric.until))
     if since and not (levels and levels[0] >= since):
         absence += f"{', or ' if absence else ''}before CP {metric.since}"

@@ -49,7 +49,8 @@ class ReportResult:
         table: one row a line, columns of the reduction, unrounded and unscaled.
         mean: column -> value over the whole span, by sums or as a mean level; None if not known.
         notes: what is missing, and what rests on an inference.
-        zone: in which times are printed. said: how the report was narrowed, in words.
+        zone: in which times are printed.
+        restrictions: how the report was narrowed, in words.
     """
 
     report: Report
@@ -63,7 +64,7 @@ class ReportResult:
     mean: dict[str, float | None]
     notes: tuple[str, ...]
     zone: ZoneInfo
-    said: tuple[str, ...] = ()
+    restrictions: tuple[str, ...] = ()
 
 
 def report_names() -> list[str]:
@@ -77,10 +78,10 @@ def find_report(name: str) -> Report:
     Raises:
         CpmonError: there is none; the nearest is suggested.
     """
-    found = {fold(known): r for known, r in REPORTS.items()}.get(fold(name))
-    if found is None:
+    definition = {fold(key): report for key, report in REPORTS.items()}.get(fold(name))
+    if definition is None:
         raise unknown("report", name, REPORTS)
-    return found
+    return definition
 
 
 def report(  # noqa: PLR0913 - each is an option of the command
@@ -118,17 +119,17 @@ def report(  # noqa: PLR0913 - each is an option of the command
     Raises:
         CpmonError: an unknown name, something that the report cannot do, or nothing to report.
     """
-    wanted, asked = find_report(name), settings or Settings()
+    definition, site = find_report(name), settings or Settings()
     span = _span(con, run, system)
     narrowed = replace(
         span,
         since=max(filter(None, (span.since, _utc(since))), default=None),
         until=min(filter(None, (span.until, _utc(until))), default=None),
-        shift=asked.shift(shift) if shift else None,
-        objects=_followed(wanted, objects or {}),
+        shift=site.shift(shift) if shift else None,
+        objects=_followed(definition, objects or {}),
     )
-    _check_lines(wanted, narrowed, by, top)
-    return _read(con, wanted, narrowed, by, top, find_zone(zone or asked.zone(span.system)))
+    _check_lines(definition, narrowed, by, top)
+    return _read(con, definition, narrowed, by, top, find_zone(zone or site.zone(span.system)))
 
 
 def _utc(time: datetime | None) -> datetime | None:
@@ -138,51 +139,51 @@ def _utc(time: datetime | None) -> datetime | None:
     return time.astimezone(UTC).replace(tzinfo=None)
 
 
-def _followed(wanted: Report, objects: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+def _followed(definition: Report, objects: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     """The only value of each column that tells objects apart."""
     for option in objects:
-        if option not in wanted.follows:
+        if option not in definition.follows:
             able = [r.name for r in REPORTS.values() if option in r.follows]
             raise CpmonError(
-                f"{wanted.name} has no line per {_NOUNS[option]}",
+                f"{definition.name} has no line per {_NOUNS[option]}",
                 remedy=f"leave the {_NOUNS[option]} out, or ask for one of {', '.join(able)}",
             )
-    return tuple((wanted.follows[option], value) for option, value in objects.items())
+    return tuple((definition.follows[option], value) for option, value in objects.items())
 
 
 _NOUNS = {"cpu": "processor", "user": "user", "device": "device"}
 
 
-def _check_lines(wanted: Report, span: Span, by: LineLength | None, top: int | None) -> None:
+def _check_lines(definition: Report, span: Span, by: LineLength | None, top: int | None) -> None:
     if isinstance(by, timedelta) and by.total_seconds() < FEWEST_SECONDS:
         raise CpmonError(
             "a line cannot cover less than a minute", expected="1m or more", found=str(by)
         )
-    if by is not None and wanted.lines is Lines.ROW:
-        raise CpmonError(f"{wanted.name} has no lines by time", remedy="leave --by out")
-    if by is not None and wanted.lines is Lines.OBJECT and not _is_one(wanted, span):
-        options = " or ".join(f"--{option}" for option in wanted.follows)
+    if by is not None and definition.lines is Lines.ROW:
+        raise CpmonError(f"{definition.name} has no lines by time", remedy="leave --by out")
+    if by is not None and definition.lines is Lines.OBJECT and not _is_one(definition, span):
+        options = " or ".join(f"--{option}" for option in definition.follows)
         raise CpmonError(
-            f"{wanted.name} has a line per object; over time it can follow one",
+            f"{definition.name} has a line per object; over time it can follow one",
             expected=f"{options} beside --by" if options else "no --by",
             remedy=f"name it with {options}" if options else "leave --by out",
         )
-    if top is not None and wanted.lines is Lines.TIME:
-        raise CpmonError(f"{wanted.name} has lines by time", remedy="leave --top out")
+    if top is not None and definition.lines is Lines.TIME:
+        raise CpmonError(f"{definition.name} has lines by time", remedy="leave --top out")
 
 
-def _is_one(wanted: Report, span: Span) -> bool:
+def _is_one(definition: Report, span: Span) -> bool:
     """Whether one object is followed."""
-    return bool(span.objects) and {column for column, _ in span.objects} <= set(wanted.keys)
+    return bool(span.objects) and {column for column, _ in span.objects} <= set(definition.keys)
 
 
 def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -> Span:
     if run is not None:
         rows = con.execute("SELECT run_id, system, since, until FROM meta.run").fetchall()
-        known = {str(run_id): (measured, since, until) for run_id, measured, since, until in rows}
-        if run not in known:
-            raise unknown("run", run, known)
-        measured, since, until = known[run]
+        windows = {str(run_id): (measured, since, until) for run_id, measured, since, until in rows}
+        if run not in windows:
+            raise unknown("run", run, windows)
+        measured, since, until = windows[run]
         if system not in (None, measured):
             raise CpmonError(
                 f"run {run} was not measured on that system",
@@ -193,8 +194,8 @@ def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -
         return Span(measured, run, since, until)
     if system is not None and is_kept(con, system):
         return Span(system)
-    found = con.execute("SELECT DISTINCT system FROM meta.interval ORDER BY system").fetchall()
-    systems = [str(name) for (name,) in found]
+    names = con.execute("SELECT DISTINCT system FROM meta.interval ORDER BY system").fetchall()
+    systems = [str(name) for (name,) in names]
     if system is None:
         if len(systems) != 1:
             raise CpmonError(
@@ -211,24 +212,24 @@ def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -
 
 def _read(
     con: duckdb.DuckDBPyConnection,
-    wanted: Report,
+    definition: Report,
     span: Span,
     by: LineLength | None,
     top: int | None,
     zone: ZoneInfo,
 ) -> ReportResult:
-    over_time = wanted.lines is Lines.TIME or _is_one(wanted, span) or wanted.keys == ()
-    shown = _shown(wanted, over_time)
-    source, said = source_of(con, wanted, span, by, zone)
+    over_time = definition.lines is Lines.TIME or _is_one(definition, span) or definition.keys == ()
+    shown = _shown(definition, over_time)
+    source, source_notes = source_of(con, definition, span, by, zone)
     sql, values = lines_sql(
         shown, span, by=by, over_time=over_time, top=top, source=source, zone=zone.key
     )
     table = con.sql(sql, params=values).to_arrow_table()
     if not table.num_rows:
-        raise _nothing(con, wanted, span, said)
+        raise _nothing(con, definition, span, source_notes)
     shown, table = _known(shown, table)
     where, values = source.where(span)
-    coverage = source.coverage(where, timed=wanted.lines is not Lines.ROW)
+    coverage = source.coverage(where, timed=definition.lines is not Lines.ROW)
     ((starts, ends, intervals, unmeasured),) = con.execute(coverage, values).fetchall()
     mean = _means(con, shown, source, span) | _mean_lengths(shown, table) if over_time else {}
     dumps = dumps_of(con, span.system, starts, ends)
@@ -240,30 +241,32 @@ def _read(
         starts=starts,
         ends=ends,
         intervals=intervals,
-        lines=Lines.TIME if over_time and wanted.lines is not Lines.ROW else wanted.lines,
+        lines=Lines.TIME if over_time and definition.lines is not Lines.ROW else definition.lines,
         table=table,
         mean=mean,
         notes=(
-            *said,
+            *source_notes,
             *_left_out(unmeasured),
             *missing(shown, table, levels),
-            *inferred_notes(tables_of(wanted.reduction), dumps.values() if levels else ()),
-            *layout_notes(con, dumps, tables_of(wanted.reduction), [c.name for c in shown.columns]),
-            *notes_of(wanted, levels),
+            *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
+            *layout_notes(
+                con, dumps, tables_of(definition.reduction), [c.name for c in shown.columns]
+            ),
+            *notes_of(definition, levels),
         ),
         zone=zone,
-        said=_said(wanted, span, by, top, table),
+        restrictions=_restrictions(definition, span, by, top, table),
     )
 
 
-def _shown(wanted: Report, over_time: bool) -> Report:
+def _shown(definition: Report, over_time: bool) -> Report:
     """The report with or without the column of times, as its lines are times or objects."""
-    if wanted.lines is Lines.ROW:
-        return wanted
-    columns = tuple(c for c in wanted.columns if c.name != TIME or over_time)
+    if definition.lines is Lines.ROW:
+        return definition
+    columns = tuple(c for c in definition.columns if c.name != TIME or over_time)
     if over_time and columns[0].name != TIME:
         columns = (END, *columns)
-    return replace(wanted, columns=columns)
+    return replace(definition, columns=columns)
 
 
 def _known(shown: Report, table: pa.Table) -> tuple[Report, pa.Table]:
@@ -297,23 +300,23 @@ def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:
     return {name: pc.mean(table.column(name)).as_py() for name in lengths}
 
 
-def _said(
-    wanted: Report, span: Span, by: LineLength | None, top: int | None, table: pa.Table
+def _restrictions(
+    definition: Report, span: Span, by: LineLength | None, top: int | None, table: pa.Table
 ) -> tuple[str, ...]:
     """How the report was narrowed, in words."""
-    found = _object_names(wanted, span)
+    restrictions = _object_names(definition, span)
     if span.shift is not None:
-        found.append(f"shift {span.shift.name}")
+        restrictions.append(f"shift {span.shift.name}")
     if by is not None:
-        found.append(f"by {_length_text(by)}")
+        restrictions.append(f"by {_length_text(by)}")
     if top is not None and table.num_rows == top:
-        found.append(f"the first {top}")
-    return tuple(found)
+        restrictions.append(f"the first {top}")
+    return tuple(restrictions)
 
 
-def _object_names(wanted: Report, span: Span) -> list[str]:
+def _object_names(definition: Report, span: Span) -> list[str]:
     """What the report follows, printed as its columns print it: a device number in hexadecimal."""
-    columns = {column.name: column for column in wanted.columns}
+    columns = {column.name: column for column in definition.columns}
     return [
         f"{name} {cell_text(columns[name], value) if name in columns else value}"
         for name, value in span.objects
@@ -328,21 +331,23 @@ def _length_text(by: LineLength) -> str:
 
 
 def _nothing(
-    con: duckdb.DuckDBPyConnection, wanted: Report, span: Span, said: tuple[str, ...]
+    con: duckdb.DuckDBPyConnection, definition: Report, span: Span, source_notes: tuple[str, ...]
 ) -> CpmonError:
-    whose = " ".join(_object_names(wanted, span))
+    whose = " ".join(_object_names(definition, span))
     where, values = replace(span, since=None, until=None, shift=None).where()
-    measured = " AND seconds IS NOT NULL" if wanted.lines is not Lines.ROW else ""
+    measured = " AND seconds IS NOT NULL" if definition.lines is not Lines.ROW else ""
     ((count, first, last),) = con.execute(
         f"SELECT count(DISTINCT {TIME}), min({TIME}), max({TIME})"
-        f" FROM {wanted.reduction} WHERE {where}{measured}",
+        f" FROM {definition.reduction} WHERE {where}{measured}",
         values,
     ).fetchall()
     return CpmonError(
         f"no measured interval of {whose or f'system {span.system}'} is in that span",
         expected=f"intervals that end from {first} to {last} UTC" if count else None,
         found=f"{count} measured intervals of it in all",
-        effect=" ".join(("there is nothing to report; a first sample alone has no rates", *said)),
+        effect=" ".join(
+            ("there is nothing to report; a first sample alone has no rates", *source_notes)
+        ),
     )
 
 

@@ -53,14 +53,14 @@ class Source:
         if not self.is_rolled:
             return span.where()
         text, values = replace(span, since=None, until=None, shift=None).where()
-        wanted = {
+        conditions = {
             "level = ?": self.level,
             "shift = ?": self.shift,
             "hours = ?": self.hours,
             "begins > ?": span.since and span.since - BEFORE,
             "ends <= ?": span.until,
         }
-        given = {text: value for text, value in wanted.items() if value is not None}
+        given = {text: value for text, value in conditions.items() if value is not None}
         return " AND ".join([text, *given]), [*values, *given.values()]
 
     def coverage(self, where: str, *, timed: bool) -> str:
@@ -105,13 +105,13 @@ class Span:
 
     def where(self) -> tuple[str, list[Any]]:
         """The condition as SQL, and the values of its marks."""
-        wanted = {
+        conditions = {
             "system = ?": self.system,
             f"{TIME} > ?": self.since,
             f"{TIME} <= ?": self.until,
             **{f"{column} = ?": value for column, value in self.objects},
         }
-        given = {text: value for text, value in wanted.items() if value is not None}
+        given = {text: value for text, value in conditions.items() if value is not None}
         texts, values = list(given), list(given.values())
         if self.shift is not None:
             text, more = shift_condition(self.shift, TIME)

@@ -80,10 +80,10 @@ def report_heading(result: ReportResult) -> list[str]:
     noun = "interval" if result.intervals == 1 else "intervals"
     run = f", run {result.run_id}" if result.run_id else ""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
-    told = "".join(f", {said}" for said in result.said)
+    narrowed = "".join(f", {restriction}" for restriction in result.restrictions)
     return [
         f"{result.report.name}  {result.report.title}",
-        f"System {result.system}{run}{told}, {first} to {last} {result.zone.key},"
+        f"System {result.system}{run}{narrowed}, {first} to {last} {result.zone.key},"
         f" {result.intervals} {noun}",
     ]
 
