@@ -302,7 +302,7 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("command", ["ingest", "check", "list", "show", "slice"])
+@pytest.mark.parametrize("command", ["ingest", "check", "doctor", "list", "show", "slice"])
 def test_a_file_that_is_missing_is_a_wrong_word_and_no_damage(
     command: str, cpmon: Cpmon, tmp_path: Path
 ):

@@ -127,7 +127,13 @@ def test_what_landed_is_what_was_in_the_dump(cpmon: Cpmon, lab: Path):
 
 @pytest.mark.parametrize(
     "words",
-    [("list",), ("list", "--format", "json"), ("check",), ("show", "--record", "1.4")],
+    [
+        ("list",),
+        ("list", "--format", "json"),
+        ("check",),
+        ("doctor", "--names"),
+        ("show", "--record", "1.4"),
+    ],
     ids=" ".join,
 )
 def test_commands_on_dumps_show_no_control_character(
@@ -279,7 +285,12 @@ def test_names_that_mean_something_to_a_shell_are_not_run(
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "$(touch made)`touch made`;touch made|touch made .mon"
     shutil.copy(dump_file, file)
-    for words in (("list", file), ("check", file), ("ingest", file, "--store", "s")):
+    for words in (
+        ("list", file),
+        ("check", file),
+        ("doctor", file),
+        ("ingest", file, "--store", "s"),
+    ):
         clean(cpmon(*words))
     assert not (tmp_path / "made").exists()
 
