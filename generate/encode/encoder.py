@@ -12,8 +12,10 @@ import numpy.typing as npt
 from ...schemas import Layout, Role, Type, layout
 from ..numeric import F64, I64, U8, U64, Bool, floor_int
 from ..records.events import EventBatch
+from ..records.site import unmodelled
 from ..records.table import Counts, Values
 from .encoding import TIME, Encoding, Place
+from .filling import filled
 from .frames import Block
 
 COUNTDOWN_FROM = 0x7FFFFFFF00000000
@@ -179,7 +181,7 @@ class _Level:
 
     def __init__(self, place: Place, records: U8) -> None:
         self._target = place.view(records)
-        self._text = place.field.type is Type.CHAR
+        self._text = place.field.type in (Type.CHAR, Type.GUEST)
 
     def update(self, value: Any, _present: Bool | None) -> None:
         """Write the value into the records, a text in EBCDIC."""
@@ -238,7 +240,9 @@ def _encode_batch(batch: EventBatch, release: str) -> Block:
     encoding = _event_encoding(layout(batch.name), release, entries, sizes)
     records = np.tile(encoding.blank, (len(batch.tods), 1))
     TIME.view(records)[...] = batch.tods
-    for name, value in batch.values.items():
+    others = unmodelled(encoding.layout) - batch.values.keys()
+    more = filled(encoding, others, len(batch.tods), 0, int(batch.tods[-1])) if others else {}
+    for name, value in [*batch.values.items(), *more.items()]:
         place = encoding.place(name)
         if place is not None:
             _Level(place, records).update(value, None)

@@ -23,6 +23,7 @@ from ..records.events import (
 )
 from ..records.table import Record, Values, records
 from .encoder import Encoder, encode_events
+from .filling import filled
 from .frames import Block
 
 _BEFORE_CONFIGURATION = 50
@@ -84,6 +85,10 @@ class _Writer:
         if record.timed:
             scope["elapsed"] = self._elapsed(sample, tods, present)
         values = record.sampled(scope)
+        if record.unmodelled:
+            end = sample.model.clock.end(sample.number)
+            more = filled(encoder.encoding, record.unmodelled, encoder.rows, sample.number, end)
+            values = {**values, **more}
         progress = None
         if record.name in SESSIONS and not sample.model.timeline.starts(sample.number):
             rows = rows_in_progress(sample, record.name, self.present, present)
@@ -165,7 +170,7 @@ class Sampler:
         writers = []
         for record in records().values():
             for_events = record.name in SESSIONS and records_sessions(self.model)
-            sampled = record.layout.domain in self.model.measurement.sampled
+            sampled = record.is_own or record.layout.domain in self.model.measurement.sampled
             if record.layout.kind is Kind.SAMPLE and (sampled or for_events):
                 writers += [
                     _Writer(record, given, sample, self._epoch == 0, sampled)

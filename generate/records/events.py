@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...schemas import layout
+from ...schemas import Kind, layout
 from ..activity.sample import Sample
 from ..activity.transactions import ending_times
 from ..model.measurement import TOD_PER_S
 from ..model.system import Model
 from ..numeric import F64, I64, U64, Bool, floor_int
-from .table import Counts, Values, named_rows, records
+from .table import Counts, Values, named_rows, own_names, records
 
 CONFIGURATION = (
     *("mtrsys", "mtrprp", "mtrdev", "mtrmem", "mtrpag"),
@@ -133,6 +133,10 @@ def interval_events(sample: Sample, progress: Progress) -> list[EventBatch]:
         batches.append(EventBatch("uselon", tods, records()["uselon"].values(sample, rows=rows)))
         if "useact" in progress:
             batches += _logoffs(sample, progress)
+    for name in own_names(Kind.EVENT):
+        rows = np.arange(records()[name].rows(records()[name].scope(sample)))
+        tods = consecutive_tods(sample.model.change_tod(sample.interval), len(rows))
+        batches.append(EventBatch(name, tods, records()[name].values(sample, rows=rows)))
     if sample.varied and "processor" in events:
         before, now = Sample(sample.model, sample.number - 1).times, sample.times
         batches += _varied(sample, "prcvof", "prcvon", before.online, now.online)
@@ -234,7 +238,7 @@ def configuration(sample: Sample, started: int) -> list[tuple[str, int, Values, 
         started: TOD at which monitoring started.
     """
     parts = list[tuple[str, int, Values, Counts]]()
-    for name in CONFIGURATION:
+    for name in (*CONFIGURATION, *own_names(Kind.CONFIG)):
         record = records()[name]
         rows = record.rows(record.scope(sample))
         if rows:

@@ -19,15 +19,16 @@ from types import CodeType
 from typing import Any
 
 from msgspec import field
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from ...config import Document, Table
 from ...config.values import converter
-from ...schemas import Field, Group, Layout, LayoutError, layout, release_key
+from ...schemas import Field, Group, Kind, Layout, LayoutError, layout, layouts, release_key
 from ...schemas.lookup import unknown
 from ..activity.sample import Sample
 from ..numeric import Bool
 from .names import FUNCTIONS, OF_MODEL, OF_SAMPLE
+from .site import modelled, own_records, standing_for, unmodelled
 
 Values = Mapping[str, Any]
 """Values by field: one, (rows,) or (rows, entries); a text is a `str` or an array of them."""
@@ -35,6 +36,8 @@ Values = Mapping[str, Any]
 Counts = Mapping[str, int]
 """Entries or bytes by group or field."""
 
+SITE = "the site's layouts"
+"""Stands for a file, of records that no file has."""
 LATER = 1 << 16
 """A version of CP behind all others."""
 
@@ -132,7 +135,9 @@ class Record:
 
     Attributes:
         layout: what its bytes mean.
+        is_own: whether only a site's layouts have it.
         wrapping: see `RecordTable`.
+        unmodelled: fields of a site's layout that hold something, whatever it is.
         fixed, sampled: the values of a scope that stay during the run, and the others.
         timed: whether its values depend on the TOD units since each row's previous sample.
 
@@ -141,7 +146,10 @@ class Record:
     """
 
     def __init__(self, name: str, table: RecordTable, file: str) -> None:
-        self.layout, self.wrapping = layout(name.partition("-")[0]), table.wrapping
+        self.layout, self.is_own = layout(name.partition("-")[0]), file == SITE
+        values = modelled(self.layout, table.values)
+        self.unmodelled = unmodelled(self.layout) - values.keys()
+        self.wrapping = table.wrapping if table.wrapping in values else ""
         self._since = release_key(table.since) if table.since else ()
         self._until = release_key(self.layout.until) if self.layout.until else (LATER,)
         self._place, self._given = f"{file}: {name}", {*table.variants, *GIVEN}
@@ -151,18 +159,18 @@ class Record:
         self._rows, self._ages = options["rows"], options["ages"]
         self._present, self._restarted = options.get("present"), options.get("restarted")
         self._variants = self._expressions(table.variants)
-        self._entries = self._expressions(table.entries)
-        expressions = self._expressions(table.values)
+        self._entries = self._expressions(modelled(self.layout, table.entries))
+        expressions = self._expressions(values)
         rows = dict(named_rows(self.layout))
         fields = {key: row.is_cumulative for key, row in rows.items() if isinstance(row, Field)}
-        for key in table.values:
+        for key in values:
             if key not in fields:
                 raise unknown(f"field of {name}", key, fields, place=self._place)
         used = {key: self._names(each) for key, each in expressions.items()}
         lasting = {*table.variants, *OF_MODEL, *FUNCTIONS, *table.let, "model"}
         fixed = [key for key, names in used.items() if names <= lasting and not fields[key]]
-        sampled = {key: text for key, text in table.values.items() if key not in fixed}
-        self.fixed = self._function(table.let, {key: table.values[key] for key in fixed})
+        sampled = {key: text for key, text in values.items() if key not in fixed}
+        self.fixed = self._function(table.let, {key: values[key] for key in fixed})
         self.sampled = self._function(table.let, sampled)
         self.timed = any("elapsed" in names for names in used.values())
 
@@ -253,11 +261,24 @@ GIVEN = ("model", "sample", "elapsed", "chosen", "rows", "ends")
 about, of users' rows, and the transactions that ended."""
 
 
-@functools.cache
 def records() -> Mapping[str, Record]:
-    """The records of all tables by name, in the order in which CP writes them: by their numbers."""
+    """The records of all tables by name, in the order in which CP writes them: by their numbers.
+
+    Those that only a site's own layouts have are among them.
+    """
+    return _records(layouts())
+
+
+@functools.lru_cache(maxsize=2)
+def _records(_layouts: tuple[Layout, ...]) -> Mapping[str, Record]:
     every = (file for file in files(__package__).iterdir() if file.name.endswith(".toml"))
     return read_records({file.name: file.read_text(encoding="utf-8") for file in every})
+
+
+def own_names(kind: Kind) -> list[str]:
+    """Records of a kind that only a site's own layouts have."""
+    found = records().items()
+    return [name for name, record in found if record.is_own and record.layout.kind is kind]
 
 
 def read_records(texts: Mapping[str, str]) -> Mapping[str, Record]:
@@ -274,12 +295,21 @@ def read_records(texts: Mapping[str, str]) -> Mapping[str, Record]:
         kind, convert = dict[str, RecordTable], converter(Path())
         shared |= document.read_part(above, "shared", kind, convert)
         read = document.read_part(own, "", kind, convert)
-        tables |= {name: (table, file) for name, table in read.items()}
+        tables |= {name: (_with_keys(name, table), file) for name, table in read.items()}
+    for record in own_records({name.partition("-")[0] for name in tables}):
+        tables[record.name] = RecordTable(use=standing_for(record)), SITE
     every = (
         (name, Record(name, _completed(table, shared, file), file))
         for name, (table, file) in tables.items()
     )
     return dict(sorted(every, key=lambda row: (row[1].layout.domain, row[1].layout.record)))
+
+
+def _with_keys(name: str, table: RecordTable) -> RecordTable:
+    """A table of sample records with the keys that a site's layout has found."""
+    record = layout(name.partition("-")[0])
+    found = standing_for(record) if record.kind is Kind.SAMPLE and unmodelled(record) else ()
+    return replace(table, use=(*table.use, *found))
 
 
 def _completed(table: RecordTable, shared: Mapping[str, RecordTable], file: str) -> RecordTable:

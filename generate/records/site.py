@@ -1,0 +1,89 @@
+"""What a site's own layouts bring beside the shipped ones: no table says what it holds."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from ...schemas import Field, Layout, Role, Type, layouts
+from ...schemas.registry import site_folder
+from ...schemas.site import build_all, shipped
+
+Nature = tuple[Any, ...]
+
+WRITTEN = frozenset({"mtrecm", "mtrscm", "mtrend", "mtreof", "mtrsos", "apledt"})
+"""Records that are written without a table."""
+
+
+def unmodelled(record: Layout) -> frozenset[str]:
+    """Fields of a record that are none of the shipped layout, or are written in another way.
+
+    Second readings of bytes are left out, and what entries are found by, or tell the records apart
+    that have them.
+    """
+    if site_folder() is None:
+        return frozenset()
+    return _unmodelled(record)
+
+
+def own_records(known: Collection[str]) -> list[Layout]:
+    """Records that have something to hold, and that are neither known nor written otherwise."""
+    if site_folder() is None:
+        return []
+    return [each for each in layouts() if each.name not in {*known, *WRITTEN} and unmodelled(each)]
+
+
+def modelled(record: Layout, names: Mapping[str, str]) -> dict[str, str]:
+    """Expressions of a record's fields or groups, without those that a site's layout lacks.
+
+    Names that no layout has are kept: they are mistakes.
+    """
+    if site_folder() is None or record.name not in _shipped():
+        return dict(names)
+    own, before = dict(_natures(record)), dict(_natures(_shipped()[record.name]))
+    gone = before.keys() - (own.keys() - unmodelled(record))
+    return {name: text for name, text in names.items() if name not in gone}
+
+
+@functools.lru_cache(maxsize=512)
+def _unmodelled(record: Layout) -> frozenset[str]:
+    before = dict(_natures(_shipped()[record.name])) if record.name in _shipped() else {}
+    natures = _natures(record)
+    return frozenset(name for name, nature in natures if nature and before.get(name) != nature)
+
+
+@functools.cache
+def _shipped() -> dict[str, Layout]:
+    return {each.name: each for each in build_all(shipped(), None)}
+
+
+def _natures(table: Layout, prefix: str = "", counts: Nature = ()) -> Iterator[tuple[str, Nature]]:
+    """How each field is written, and nothing of those that hold no value of their own."""
+    found_by = {at for group in table.groups for at in (group.start, group.stride, group.count)}
+    found_by |= {group.when.field for group in table.groups if group.when}
+    for field in table.columns:
+        is_value = not (field.of or field.is_open or field.name in found_by)
+        yield prefix + field.name, _nature(field, counts) if is_value else ()
+    for group in table.groups:
+        yield prefix + group.name, ()
+        for label in group.labels:
+            yield prefix + label.name, ()
+        if not group.when:
+            each = (*counts, group.count if group.fixed_end else 0)
+            yield from _natures(group.entry, f"{prefix}{group.name}.", each)
+
+
+def _nature(field: Field, counts: Nature) -> Nature:
+    return (field.type, field.length, field.role in (Role.COUNTER, Role.COUNTDOWN), *counts)
+
+
+def standing_for(record: Layout) -> tuple[str, ...]:
+    """Shared tables that say of what a record's rows are, by the fields that tell them apart.
+
+    An imported page does not say which fields are keys, so that their names decide.
+    """
+    own = {field.name: field.type for field in record.columns if field.name in unmodelled(record)}
+    if (own.get("vmduser"), own.get("vmdcpuad")) == (Type.CHAR, Type.UNSIGNED):
+        return ("session",)
+    return ("processor",) if own.get("pfxcpuad") is Type.UNSIGNED else ()
