@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,12 +19,16 @@ CELLS = 200_000
 
 
 def ask(
-    connection: duckdb.DuckDBPyConnection, sql: str, values: Mapping[str, Any] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    values: Mapping[str, Any] | None = None,
+    store: Path | None = None,
 ) -> Iterator[pa.Table]:
     """The answer of one query, in parts, as DuckDB computes them; one part at least.
 
     Args:
         values: of its parameters, by name; a run among them must exist.
+        store: of the connection; what lies beyond the span of a query is then not read.
 
     Raises:
         CpmonError: it is no query that only reads, names what does not exist, or fails.
@@ -32,6 +37,8 @@ def ask(
     import duckdb
 
     from ..schemas.errors import CpmonError
+    from ..store import Store
+    from ..store.catalogue.narrowing import narrowed
     from ..store.sandbox.guard import guarded
     from ..store.sandbox.sandbox import run
 
@@ -41,6 +48,8 @@ def ask(
     parameters = dict(values) if values else None
     restore_interrupts()
     try:
+        if store is not None:
+            statement = narrowed(connection, Store(store), statement)
         reader = run(
             connection,
             lambda: connection.sql(statement, params=parameters).to_arrow_reader(FIRST_ROWS),

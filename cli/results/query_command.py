@@ -65,7 +65,7 @@ def command(
     from ...reduce.render.render import render_parts
 
     with opened(store) as connection:
-        deliver(render_parts(ask(connection, sql, values), form), output, form)
+        deliver(render_parts(ask(connection, sql, values, store), form), output, form)
 
 
 def _question(

@@ -1,0 +1,160 @@
+"""A query of `interval.X` over a span reads that span and the interval before it, and no more.
+
+The deltas of a view are computed over all samples, whatever its reader asks: a condition on
+`interval_end` does not reach the files. Here such a table is replaced, in the tree of the query, by
+its own SELECT over the dumps and samples that decide the answer: four hours of 400 users in a store
+of 30 days take 1 s of processor time instead of 18.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ...schemas.layout import Kind
+from ...schemas.registry import record_of, tables
+from ..dumps.store import Store
+from ..views.relations import landed_view
+from ..views.sources import parquet_rows
+from ..views.views import landed_rows, name, text
+
+Node = dict[str, Any]
+Bounds = tuple[datetime, datetime]
+
+TIME = "interval_end"
+_START = f"""
+SELECT coalesce(min(before), $since) FROM (
+  SELECT max({TIME}) AS before FROM meta.interval WHERE {TIME} < $since GROUP BY system)"""
+_DUMPS = f"SELECT DISTINCT dump FROM meta.interval WHERE {TIME} >= $start AND {TIME} <= $until"
+_LOWER, _UPPER = {"GREATERTHAN", "GREATERTHANOREQUALTO"}, {"LESSTHAN", "LESSTHANOREQUALTO"}
+
+
+def narrowed(connection: duckdb.DuckDBPyConnection, store: Store, sql: str) -> str:
+    """The SQL with tables of samples narrowed, where it bounds their time; else as it is.
+
+    Args:
+        sql: one query that only reads.
+    """
+    if "interval." not in sql.replace('"', "") or not sql.lower().startswith(("select", "with")):
+        return sql
+    tree = _serialized(connection, sql)
+    spans = [(node, bounds) for node in _selects(tree) if (bounds := _bounds(node))]
+    for node, bounds in spans:
+        table = node["from_table"]
+        alias = table["alias"] or table["table_name"]
+        select = _select(connection, store, table["table_name"], bounds)
+        query = f"SELECT 1 FROM ({select}) AS {name(alias)}"
+        ((part,),) = [_serialized(connection, query)["statements"]]
+        node["from_table"] = part["node"]["from_table"]
+    if not spans:
+        return sql
+    ((written,),) = connection.execute(
+        "SELECT json_deserialize_sql(?)", [json.dumps(tree)]
+    ).fetchall()
+    return str(written)
+
+
+def _serialized(connection: duckdb.DuckDBPyConnection, sql: str) -> Node:
+    ((tree,),) = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
+    found: Node = json.loads(tree)
+    return found
+
+
+def _selects(part: Any) -> Iterator[Node]:
+    """All nodes that select from one table of deltas, and from nothing else."""
+    if isinstance(part, list):
+        for each in part:
+            yield from _selects(each)
+    elif isinstance(part, dict):
+        if part.get("type") == "SELECT_NODE" and _is_delta(part["from_table"]):
+            yield part
+        for each in part.values():
+            yield from _selects(each)
+
+
+def _is_delta(table: Node) -> bool:
+    if table.get("type") != "BASE_TABLE" or table.get("schema_name") != "interval":
+        return False
+    layout = tables().get(table["table_name"])
+    plain = not (table["sample"] or table["column_name_alias"] or table["catalog_name"])
+    return plain and layout is not None and record_of(layout).kind is Kind.SAMPLE
+
+
+def _bounds(select: Node) -> Bounds | None:
+    """The first and last interval end that a SELECT can show; None where it may show any."""
+    table = select["from_table"]
+    if _has_long_name(select):
+        return None
+    alias = table["alias"] or table["table_name"]
+    lower, upper = [], []
+    for condition in _conjuncts(select["where_clause"]):
+        if condition["type"] == "COMPARE_BETWEEN":
+            if _is_time(condition["input"], alias):
+                lower.append(_moment(condition["lower"]))
+                upper.append(_moment(condition["upper"]))
+        elif condition["class"] == "COMPARISON":
+            kind = condition["type"].removeprefix("COMPARE_")
+            left, right = condition["left"], condition["right"]
+            if _is_time(left, alias) and kind in _LOWER | _UPPER:
+                (lower if kind in _LOWER else upper).append(_moment(right))
+            elif _is_time(right, alias) and kind in _LOWER | _UPPER:
+                (upper if kind in _LOWER else lower).append(_moment(left))
+    since = max(filter(None, lower), default=None)
+    until = min(filter(None, upper), default=datetime.max)  # noqa: DTZ901 - UTC without zone
+    return (since, until) if since is not None else None
+
+
+def _has_long_name(part: Any) -> bool:
+    """Whether a column is named with the schema of its table, which a part of a query lacks."""
+    if isinstance(part, list):
+        return any(map(_has_long_name, part))
+    if not isinstance(part, dict):
+        return False
+    return len(part.get("column_names") or ()) > 2 or any(map(_has_long_name, part.values()))
+
+
+def _conjuncts(condition: Node | None) -> Iterator[Node]:
+    if condition is not None and condition["type"] == "CONJUNCTION_AND":
+        for child in condition["children"]:
+            yield from _conjuncts(child)
+    elif condition is not None:
+        yield condition
+
+
+def _is_time(part: Node, alias: str) -> bool:
+    if part["class"] != "COLUMN_REF":
+        return False
+    *table, column = part["column_names"]
+    return column.lower() == TIME and table in ([], [alias])
+
+
+def _moment(part: Node) -> datetime | None:
+    """The time that a constant is; None for anything else."""
+    if part["class"] == "CAST" and part["type_expr"].get("type_name") == "TIMESTAMP":
+        part = part["child"]
+    literal = part.get("literal") if part["class"] == "CONSTANT" else None
+    if isinstance(literal, dict) and literal.get("kind") == "STRING":
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(str(literal["text"]).strip())
+            return moment if moment.tzinfo is None else None
+    return None
+
+
+def _select(connection: duckdb.DuckDBPyConnection, store: Store, table: str, bounds: Bounds) -> str:
+    """The SELECT of a table of deltas, over the samples that decide it within some bounds."""
+    since, until = bounds
+    ((start,),) = connection.execute(_START, {"since": since}).fetchall()
+    rows = connection.execute(_DUMPS, {"start": start, "until": until}).fetchall()
+    dumps = {dump for (dump,) in rows}
+    folders = [f for f in store.folders.tables().get(table, ()) if f.rpartition("=")[2] in dumps]
+    files = parquet_rows(store, table, map(Path, sorted(folders)))
+    within = f"{TIME} BETWEEN TIMESTAMP {text(str(start))} AND TIMESTAMP {text(str(until))}"
+    samples = landed_view(f"monitor.{table}").select.replace(landed_rows(table), files)
+    deltas = landed_view(f"interval.{table}").select
+    return deltas.replace(f"monitor.{name(table)} AS r", f"({samples} WHERE {within}) AS r")
