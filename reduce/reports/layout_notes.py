@@ -48,10 +48,19 @@ def layout_notes(
         " WHERE code = 'RECORD_LONGER' AND list_contains(?, dump) ORDER BY detail",
         [list(dumps)],
     ).fetchall()
-    return [
-        *unread_notes((detail for (detail,) in longer), releases[-1], records),
-        *thread_notes(releases[-1], records, columns),
-    ]
+    threads = thread_notes(releases[-1], records, columns)
+    if threads and _multithreading(con, dumps) == 0:
+        threads = []
+    return [*unread_notes((detail for (detail,) in longer), releases[-1], records), *threads]
+
+
+def _multithreading(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> int | None:
+    """MTRSYS_SYSMT: 0 where no dump has threads; None if its place is not known."""
+    ((flags,),) = con.execute(
+        "SELECT max(CAST(sysmt AS BIGINT)) FROM monitor.mtrsys WHERE list_contains(?, dump)",
+        [list(dumps)],
+    ).fetchall()
+    return None if flags is None else int(flags)
 
 
 def records_of(landed: Iterable[str]) -> dict[str, Layout]:

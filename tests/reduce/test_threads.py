@@ -103,6 +103,8 @@ def test_two_cores_of_two_threads(tmp_path: Path) -> None:
     assert "Processor times are raw times of threads: two threads share a core" in said
     assert "Core disp is the time for which the machine dispatched the core" in said
     assert "MRMTRSYS" not in said
+    off = land(tmp_path / "off", two_by_two(60), two_by_two(120), sysmt=0)
+    assert "threads" not in notes(off, "PROCESSORS_BY_TIME")
     (line,) = report(con, "PROCESSORS_BY_TIME", by=None, objects={"cpu": 1}).table.to_pylist()
     assert (line["core"], round(line["core_util"], 6)) == (0, 0.7)
 
