@@ -148,12 +148,12 @@ class _Plan:
 
 def _plan(store: Store, views: Sequence[View], *, live: bool = False) -> _Plan:
     present, reduced = store.tables(), {} if live else kept(store, views)
-    said = [str(store.root.absolute()), fingerprint(), duckdb.__version__, *sorted(present)]
-    said += [view.sql for view in views] + [found.said for found in reduced.values()]
-    said += [str(any(store.runs.glob("*.json"))), classes_text(store), _own_text()]
+    parts = [str(store.root.absolute()), fingerprint(), duckdb.__version__, *sorted(present)]
+    parts += [view.sql for view in views] + [result.said for result in reduced.values()]
+    parts += [str(any(store.runs.glob("*.json"))), classes_text(store), _own_text()]
     files = snapshot(store)
-    said.append(str(bool(files)))
-    stamp = hashlib.blake2b("\0".join(said).encode(), digest_size=16).hexdigest()
+    parts.append(str(bool(files)))
+    stamp = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
     return _Plan(present, files, views, reduced, stamp)
 
 
@@ -230,7 +230,7 @@ def _bases(
             yield connection, file
         else:
             far.append((different, connection, file))
-    far.sort(key=lambda found: found[0])
+    far.sort(key=lambda template: template[0])
     yield from ((connection, file) for _, connection, file in far)
     yield duckdb.connect(":memory:", config=dict(QUIET)), None
 
@@ -290,8 +290,8 @@ def _views(store: Store, plan: _Plan) -> Iterator[Entry]:
     yield from _of_layouts(fingerprint())
     named = {reduction.name: reduction for reduction in plan.views}
     for basis in bases(plan.views):
-        found = plan.reduced.get(basis.name)
-        yield from reduction_entries(named[basis.name], named[basis.kept], found)
+        result = plan.reduced.get(basis.name)
+        yield from reduction_entries(named[basis.name], named[basis.kept], result)
     yield from rollup_entries(store, plan.reduced)
     yield from coverage(plan.reduced)
 
@@ -302,8 +302,8 @@ def _of_layouts(_fingerprint: str) -> tuple[Entry, ...]:
     landed = [
         monitor_view(table, schema, landed_rows(table)) for table, schema in schemas().items()
     ]
-    said = {column: doc for column, (_, doc) in COLUMNS.items()}
+    docs = {column: doc for column, (_, doc) in COLUMNS.items()}
     return (
         *map(view, (*meta_views(), *landed, *interval_views())),
-        Entry("TABLE", "meta.dictionary", create_sql(), "Every field of every layout.", said),
+        Entry("TABLE", "meta.dictionary", create_sql(), "Every field of every layout.", docs),
     )

@@ -30,7 +30,9 @@ def gathered(
     connection = readers_catalogue(store, views)
     for create in shown_by_all(store, ["finding"]):  # few have any; it is asked for often
         connection.execute(create)
-    known = next(view for view in meta_views() if view.name == "meta.interval")
-    connection.execute(f"DROP VIEW {known.name}; CREATE TABLE {known.name} AS {known.select}")
+    intervals = next(view for view in meta_views() if view.name == "meta.interval")
+    connection.execute(
+        f"DROP VIEW {intervals.name}; CREATE TABLE {intervals.name} AS {intervals.select}"
+    )
     seal(connection, store, limits or Limits())
     return connection

@@ -35,7 +35,7 @@ _COVERED = {
 }
 
 
-def reduction_entries(reduction: View, rows: View, found: Kept | None) -> Iterator[Entry]:
+def reduction_entries(reduction: View, rows: View, result: Kept | None) -> Iterator[Entry]:
     """The view of a reduction: over what is kept of it where that is up to date, else live.
 
     A macro says which, so that the view and its comments stay when more is kept.
@@ -43,40 +43,40 @@ def reduction_entries(reduction: View, rows: View, found: Kept | None) -> Iterat
     Args:
         rows: what is kept: the reduction itself, or one that it shows line by line.
     """
-    said = {column.name: column.doc for column in reduction.columns}
+    docs = {column.name: column.doc for column in reduction.columns}
     create = reduction.sql
     if not reduction.name.startswith("_"):
         live = name(rows.name)
         if rows is reduction:
             live = f"{LANDED}.{name(f'live_{reduction.name}')}"
             computed = f"CREATE VIEW {live} AS {reduction.select}"
-            yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", said)
+            yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", docs)
         kept = landed_rows(f"kept_{reduction.name}")
         columns = ", ".join(name(column.name) for column in rows.columns)
-        source = live if found is None else _rows(found, live)
+        source = live if result is None else _rows(result, live)
         macro = f"CREATE MACRO {kept} AS TABLE SELECT {columns} FROM {source}"
         yield Entry("MACRO TABLE", kept.removesuffix("()"), macro)
         shown = "SELECT *" if rows is reduction else reduction.select.rpartition("\nFROM ")[0]
         create = f"CREATE VIEW {name(reduction.name)} AS {shown} FROM {kept}"
-    yield Entry("VIEW", name(reduction.name), create, reduction.doc, said)
+    yield Entry("VIEW", name(reduction.name), create, reduction.doc, docs)
 
 
 def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]:
     """`rollup.X` for every reduction that has roll-ups, of all levels."""
-    for reduction, found in sorted(reduced.items()):
-        files = found.rollups
+    for reduction, result in sorted(reduced.items()):
+        files = result.rollups
         if not files:
             continue
         schema = pq.read_schema(max(files, key=lambda file: (file.stat().st_mtime_ns, file)))
         docs = _docs(docs_path(store, reduction))
-        said = {column: docs.get(column, "Meaning not known.") for column in schema.names}
-        columns = ", ".join(map(name, said))
-        said = {"level": "Length of what a row covers: 15m or hour.", **said}
+        column_docs = {column: docs.get(column, "Meaning not known.") for column in schema.names}
+        columns = ", ".join(map(name, column_docs))
+        column_docs = {"level": "Length of what a row covers: 15m or hour.", **column_docs}
         rows = landed_rows(f"{SCHEMA}_{reduction}")
-        yield _rolled(rows, files, schema, union=not found.is_uniform)
+        yield _rolled(rows, files, schema, union=not result.is_uniform)
         create = f"CREATE VIEW {SCHEMA}.{name(reduction)} AS SELECT level, {columns} FROM {rows}"
         title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
-        yield Entry("VIEW", f"{SCHEMA}.{name(reduction)}", create, title, said)
+        yield Entry("VIEW", f"{SCHEMA}.{name(reduction)}", create, title, column_docs)
 
 
 def _rolled(rows: str, files: Sequence[Path], schema: pa.Schema, *, union: bool) -> Entry:
@@ -103,7 +103,7 @@ def _docs(file: Path) -> dict[str, str]:
 
 def coverage(reduced: Mapping[str, Kept]) -> Iterator[Entry]:
     """`meta.reduced`: which days are kept at which level. Its rows are those of a macro as well."""
-    found = [
+    spans = [
         f"({text(reduction)}, {text(system)}, {text(level)}, '{first}', '{last}', {days})"
         for reduction, of_days in sorted(reduced.items())
         if of_days.days is not None
@@ -111,13 +111,13 @@ def coverage(reduced: Mapping[str, Kept]) -> Iterator[Entry]:
         for system, first, last, days in ranges(of_days.days, level)
     ]
     casts = ", ".join(f"CAST({n} AS {kind}) AS {n}" for n, (kind, _) in _COVERED.items())
-    values = f"(VALUES {', '.join(found) or _NONE}) AS kept({', '.join(_COVERED)})"
-    rows, none = landed_rows("reduced"), "" if found else " WHERE false"
+    values = f"(VALUES {', '.join(spans) or _NONE}) AS kept({', '.join(_COVERED)})"
+    rows, none = landed_rows("reduced"), "" if spans else " WHERE false"
     create = f"CREATE MACRO {rows} AS TABLE SELECT {casts} FROM {values}{none}"
     yield Entry("MACRO TABLE", rows.removesuffix("()"), create)
-    said = {column: doc for column, (_, doc) in _COVERED.items()}
+    docs = {column: doc for column, (_, doc) in _COVERED.items()}
     shown = f"CREATE VIEW {COVERAGE} AS SELECT * FROM {rows}"
-    yield Entry("VIEW", COVERAGE, shown, "Days of which results of reductions are kept.", said)
+    yield Entry("VIEW", COVERAGE, shown, "Days of which results of reductions are kept.", docs)
 
 
 _NONE = f"({', '.join('NULL' for _ in _COVERED)})"
@@ -125,31 +125,31 @@ _NONE = f"({', '.join('NULL' for _ in _COVERED)})"
 
 def ranges(state: ByDay, level: str) -> list[tuple[str, date, date, int]]:
     """System, first day, last day and number of days that are kept without one missing between."""
-    found: list[tuple[str, date, date, int]] = []
+    spans: list[tuple[str, date, date, int]] = []
     is_open = False
-    there = state.of_level(level)
+    pieces = state.of_level(level)
     for system, day in sorted(state.expected.keys() | state.pieces.keys()):
-        if (system, day) not in there:
+        if (system, day) not in pieces:
             is_open = False
-        elif is_open and found[-1][0] == system:
-            found[-1] = (system, found[-1][1], day, found[-1][3] + 1)
+        elif is_open and spans[-1][0] == system:
+            spans[-1] = (system, spans[-1][1], day, spans[-1][3] + 1)
         else:
-            found.append((system, day, day, 1))
+            spans.append((system, day, day, 1))
             is_open = True
-    return found
+    return spans
 
 
-def _rows(found: Kept, live: str) -> str:
+def _rows(result: Kept, live: str) -> str:
     """The rows of a reduction, of which some or all are kept. `live`: the view that computes it."""
-    if found.is_open and not found.closed:
+    if result.is_open and not result.closed:
         return live
-    if found.tells_columns:
-        return _parquet(found.files, union=not found.is_uniform)
+    if result.tells_columns:
+        return _parquet(result.files, union=not result.is_uniform)
     # The live view also tells the columns: results of another version may lack some.
-    condition = f"NOT {_is_one_of(found.closed)}" if found.is_open else "false"
+    condition = f"NOT {_is_one_of(result.closed)}" if result.is_open else "false"
     rows = f"SELECT * FROM {live} WHERE {condition}"
-    if found.files:
-        rows += f" UNION ALL BY NAME SELECT * FROM {_parquet(found.files, union=True)}"
+    if result.files:
+        rows += f" UNION ALL BY NAME SELECT * FROM {_parquet(result.files, union=True)}"
     return f"({rows})"
 
 

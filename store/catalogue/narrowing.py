@@ -62,8 +62,8 @@ def narrowed(connection: duckdb.DuckDBPyConnection, store: Store, sql: str) -> s
 
 def _serialized(connection: duckdb.DuckDBPyConnection, sql: str) -> Node:
     ((tree,),) = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
-    found: Node = json.loads(tree)
-    return found
+    node: Node = json.loads(tree)
+    return node
 
 
 def _selects(part: Any) -> Iterator[Node]:

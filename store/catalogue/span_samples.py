@@ -55,7 +55,7 @@ class SpanSamples:
         self.all()
 
     def near(
-        self, system: str | None, since: datetime, until: datetime, wanted: Collection[str]
+        self, system: str | None, since: datetime, until: datetime, table_names: Collection[str]
     ) -> None:
         """Show the samples of a span and those of the interval before it, at least.
 
@@ -65,7 +65,9 @@ class SpanSamples:
                 are left as they are.
         """
         layouts = tables()
-        samples = {t for t in wanted if t in layouts and record_of(layouts[t]).kind is Kind.SAMPLE}
+        samples = {
+            t for t in table_names if t in layouts and record_of(layouts[t]).kind is Kind.SAMPLE
+        }
         self.all(self._narrow - samples)
         dumps, landed = self._dumps(system, since, until), self._store.folders.tables()
         near = {table: [f for f in landed.get(table, ()) if _name(f) in dumps] for table in samples}
@@ -74,10 +76,10 @@ class SpanSamples:
 
     def all(self, some: Collection[str] | None = None) -> None:
         """Show all samples again, of some tables or of all."""
-        wanted = self._narrow if some is None else self._narrow & set(some)
-        for create in shown_by_all(self._store, sorted(wanted)):
+        chosen = self._narrow if some is None else self._narrow & set(some)
+        for create in shown_by_all(self._store, sorted(chosen)):
             self._connection.execute(create)
-        self._narrow = self._narrow - wanted
+        self._narrow = self._narrow - chosen
 
     def _show(self, files: Mapping[str, Sequence[str]]) -> None:
         for create in shown(self._store, files):

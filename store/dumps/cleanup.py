@@ -65,11 +65,11 @@ def replace_and_remove(root: Path, texts: Mapping[Path, str], files: Iterable[Pa
     Raises:
         StoreError: the disk refuses it, or one of the files is outside of the store.
     """
-    said = {
+    document = {
         "replace": {str(path.relative_to(root)): text for path, text in texts.items()},
         "remove": [str(path.relative_to(root)) for path in files],
     }
-    made = json.dumps(said)
+    made = json.dumps(document)
     staging = root / "staging"
     make_private(staging)
     intent = staging / f"{hashlib.blake2b(made.encode(), digest_size=8).hexdigest()}{INTENT}"
@@ -95,9 +95,9 @@ def remove(root: Path, files: Iterable[Path]) -> None:
 def _carry_out(root: Path, intent: Path) -> None:
     """Do what an intent says; others may be doing the same."""
     try:
-        said = json.loads(intent.read_text(encoding="utf-8"))
-        texts = {Path(f"{root}/{name}"): str(text) for name, text in said["replace"].items()}
-        files = [Path(f"{root}/{name}") for name in said["remove"]]
+        document = json.loads(intent.read_text(encoding="utf-8"))
+        texts = {Path(f"{root}/{name}"): str(text) for name, text in document["replace"].items()}
+        files = [Path(f"{root}/{name}") for name in document["remove"]]
     except FileNotFoundError:
         return  # another process has just finished it
     except (ValueError, KeyError, TypeError, AttributeError) as error:

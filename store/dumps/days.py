@@ -86,11 +86,11 @@ class _Known:
         if not new <= self._facts.keys():
             self._facts = _read(file) | self._facts
         self._is_remembered &= new <= self._facts.keys()
-        looked = {day: [_held(dump, self._facts) for dump in day.dumps] for day in changed}
-        known = self._of_day | looked
-        self._of_day = {day: known[day] for day in days}
-        found = itertools.chain.from_iterable(self._of_day.values())
-        self._all = sorted(found, key=lambda one: (one.system, one.begins, one.dump))
+        fresh = {day: [_held(dump, self._facts) for dump in day.dumps] for day in changed}
+        by_day = self._of_day | fresh
+        self._of_day = {day: by_day[day] for day in days}
+        dumps = itertools.chain.from_iterable(self._of_day.values())
+        self._all = sorted(dumps, key=lambda one: (one.system, one.begins, one.dump))
 
 
 _KNOWN: WeakKeyDictionary[Store, _Known] = WeakKeyDictionary()
@@ -98,7 +98,7 @@ _KNOWN: WeakKeyDictionary[Store, _Known] = WeakKeyDictionary()
 
 def days_of(dumps: Iterable[Held]) -> list[date]:
     """All days on which their intervals end, in order."""
-    return sorted({day for one in dumps for day in one.days})
+    return sorted({day for dump in dumps for day in dump.days})
 
 
 def _name(place: str) -> str:
@@ -131,7 +131,7 @@ def _look(file: Path) -> Facts:
 
 def _remember(file: Path, dumps: Sequence[Held]) -> bool:
     """Write it down; False on a disk that cannot be written, which serves readers all the same."""
-    facts = {one.dump: [[str(day) for day in one.days], one.nominal] for one in dumps}
+    facts = {dump.dump: [[str(day) for day in dump.days], dump.nominal] for dump in dumps}
     try:
         replace_durably(file, json.dumps({INSIDE_KEY: INSIDE_US, "dumps": facts}))
     except (OSError, StoreError):
@@ -142,12 +142,12 @@ def _remember(file: Path, dumps: Sequence[Held]) -> bool:
 def _read(file: Path) -> dict[str, Facts]:
     """What is remembered; nothing where the file is missing or damaged."""
     try:
-        said = json.loads(file.read_text(encoding="utf-8"))
-        if said.get(INSIDE_KEY) != INSIDE_US:  # intervals counted to other days
+        document = json.loads(file.read_text(encoding="utf-8"))
+        if document.get(INSIDE_KEY) != INSIDE_US:  # intervals counted to other days
             return {}
         return {
             dump: (tuple(map(date.fromisoformat, days)), bool(nominal))
-            for dump, (days, nominal) in said["dumps"].items()
+            for dump, (days, nominal) in document["dumps"].items()
         }
     except (OSError, ValueError, TypeError, AttributeError, KeyError):
         return {}

@@ -49,16 +49,16 @@ class Folders:
 
     def days(self) -> list[DayFolder]:
         """All days of all systems, in any order."""
-        before, self._days, found = self._days, {}, []
+        before, self._days, folders = self._days, {}, []
         for path in self._paths():
-            seen, settled = _signature(path)
+            current, settled = _signature(path)
             signature, day = before.get(path, ((), None))
-            if day is None or signature != seen:
+            if day is None or signature != current:
                 day = DayFolder(path, tuple(inside(path, "dump=")))
             if settled:
-                self._days[path] = seen, day
-            found.append(day)
-        return found
+                self._days[path] = current, day
+            folders.append(day)
+        return folders
 
     def dumps(self) -> list[str]:
         """Paths of the folders of all dumps, in any order."""
@@ -74,27 +74,27 @@ class Folders:
     def tables(self) -> dict[str, list[str]]:
         """Each table that has landed -> paths of the folders of the dumps that have it."""
         before = self._tables
-        found: dict[str, list[str]] = {}
+        by_table: dict[str, list[str]] = {}
         self._tables = {day: before[day] if day in before else _tables(day) for day in self.days()}
         for of_day in self._tables.values():
             for table, dumps in of_day.items():
-                found.setdefault(table, []).extend(dumps)
-        return found
+                by_table.setdefault(table, []).extend(dumps)
+        return by_table
 
     def _paths(self) -> list[str]:
         """The folders of all days, the latest first."""
         before, self._systems, same = self._systems, {}, True
-        found: list[str] = []
+        paths: list[str] = []
         for path in inside(self._records, "system="):
-            seen, settled = _signature(path)
+            current, settled = _signature(path)
             signature, days = before.get(path, ((), []))
-            if signature != seen or not settled:
+            if signature != current or not settled:
                 days, same = inside(path, "date="), False
             if settled:
-                self._systems[path] = seen, days
-            found += days
-        if not same or len(found) != len(self._latest_first):
-            self._latest_first = sorted(found, key=_date, reverse=True)
+                self._systems[path] = current, days
+            paths += days
+        if not same or len(paths) != len(self._latest_first):
+            self._latest_first = sorted(paths, key=_date, reverse=True)
         return self._latest_first
 
 
@@ -125,12 +125,12 @@ def _signature(folder: str) -> tuple[Signature, bool]:
     A clock that was set back lets a folder be of the future: then it may have any time again.
     """
     try:
-        found = os.stat(folder)  # noqa: PTH116
+        status = os.stat(folder)  # noqa: PTH116
     except OSError:
         return (), False
-    changed = max(found.st_mtime_ns, found.st_ctime_ns)
-    place = found.st_dev, found.st_ino, found.st_nlink, found.st_size
-    return (*place, found.st_mtime_ns, found.st_ctime_ns), time.time_ns() - changed > SETTLED_NS
+    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+    place = status.st_dev, status.st_ino, status.st_nlink, status.st_size
+    return (*place, status.st_mtime_ns, status.st_ctime_ns), time.time_ns() - changed > SETTLED_NS
 
 
 def _date(path: str) -> str:
@@ -138,10 +138,10 @@ def _date(path: str) -> str:
 
 
 def _tables(day: DayFolder) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_table: dict[str, list[str]] = {}
     for dump in day.dumps:
         for file in inside(dump, ""):
             name, _, suffix = file[len(dump) + 1 :].rpartition(".")
             if suffix == "parquet":
-                found.setdefault(name, []).append(dump)
-    return found
+                by_table.setdefault(name, []).append(dump)
+    return by_table

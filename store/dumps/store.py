@@ -85,16 +85,16 @@ class Store:
 
     def find(self, dump: str) -> Path | None:
         """The folder of a landed dump, by identity."""
-        found = self.folders.find(dump)
-        return None if found is None else Path(found)
+        path = self.folders.find(dump)
+        return None if path is None else Path(path)
 
     def about(self, dump: str) -> dict[str, Any] | None:
         """What was written about a landed dump, by identity; None if it is not here."""
         folder = self.find(dump)
         if folder is None:
             return None
-        found: dict[str, Any] = json.loads((folder / "dump.json").read_text(encoding="utf-8"))
-        return found
+        document: dict[str, Any] = json.loads((folder / "dump.json").read_text(encoding="utf-8"))
+        return document
 
     def has_size(self, stored_size: int) -> bool:
         """Whether some landed file had that many bytes; if not, another one is surely new."""
@@ -113,13 +113,13 @@ class Store:
         folder = self.root / "layouts"
         if folder.is_dir():
             return {file.name for file in folder.iterdir()}
-        found = {str(about.get("layouts")) for about in self.dumps()}
+        fingerprints = {str(about.get("layouts")) for about in self.dumps()}
         # A disk that cannot be written serves readers all the same.
         with suppress(OSError, StoreError), self.scratch() as scratch:
-            for name in found:
+            for name in fingerprints:
                 (scratch / name).touch()
             scratch.rename(folder)
-        return found
+        return fingerprints
 
     def tables(self) -> set[str]:
         """Names of the tables that at least one dump has landed in."""

@@ -87,7 +87,7 @@ class ByDay:
 
     def of_level(self, level: str) -> dict[Day, Piece]:
         """The pieces of one level."""
-        return {day: found[level] for day, found in self.pieces.items() if level in found}
+        return {day: levels[level] for day, levels in self.pieces.items() if level in levels}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,33 +147,33 @@ def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
     """What can be read of each reduction that has kept results."""
     if not (store.root / "reduced").exists():
         return {}
-    dumps, found = held(store), {}
+    dumps, results = held(store), {}
     stamps = stamped(dumps)
-    for basis in (one for one in bases(views) if one.public):
+    for basis in (lineage for lineage in bases(views) if lineage.public):
         if basis.by_time:
             state = by_day(store, basis, stamps)
             if state.pieces or state.pruned:
-                found[basis.name] = _kept(state)
+                results[basis.name] = _kept(state)
         elif (file := whole_file(store, basis, dumps)).exists():
-            found[basis.name] = Kept((file,))
-    return found
+            results[basis.name] = Kept((file,))
+    return results
 
 
 def stamped(dumps: Sequence[Held]) -> Stamped:
     """What the days of some dumps rest on, whatever is computed of them."""
-    found = Stamped({}, set())
-    for system, group in itertools.groupby(dumps, key=lambda one: one.system):
+    versions = Stamped({}, set())
+    for system, group in itertools.groupby(dumps, key=lambda dump: dump.system):
         of_system = list(group)
         for day, stamp in days_stamps(of_system).items():
-            found.of_days[system, day] = stamp
-        found.pruned.update((system, day) for day in days_of(d for d in of_system if d.pruned))
-    return found
+            versions.of_days[system, day] = stamp
+        versions.pruned.update((system, day) for day in days_of(d for d in of_system if d.pruned))
+    return versions
 
 
 def by_day(store: Store, basis: Basis, stamps: Stamped) -> ByDay:
     """How far a reduction by time is kept."""
-    said = definition(store, basis)
-    expected = {day: joined(said, stamp) for day, stamp in stamps.of_days.items()}
+    version = definition(store, basis)
+    expected = {day: joined(version, stamp) for day, stamp in stamps.of_days.items()}
     state = ByDay(basis.name, expected, pruned=stamps.pruned)
     others: list[Piece] = []
     for piece in pieces_of(store, basis.name):
@@ -195,7 +195,7 @@ def _add(state: ByDay, piece: Piece) -> None:
     """Take a piece as that of its day and level; of two, one of which a kill left, the newer."""
     pieces = state.pieces.setdefault((piece.system, piece.day), {})
     if (other := pieces.get(piece.level)) is not None:
-        piece, other = sorted((piece, other), key=lambda one: -_changed(one.path))
+        piece, other = sorted((piece, other), key=lambda candidate: -_changed(candidate.path))
         state.outdated.append(other.path)
     pieces[piece.level] = piece
 
@@ -221,7 +221,7 @@ def pieces_of(store: Store, name: str) -> Iterator[Piece]:
                     yield Piece(level, system, date.fromisoformat(day), stamp, shifts, Path(path))
 
 
-def piece_path(store: Store, name: str, level: str, where: Day, stamp: str) -> Path:
+def candidatepath(store: Store, name: str, level: str, where: Day, stamp: str) -> Path:
     """Where the piece of a day belongs. `stamp`: with that of the shifts, behind a dot."""
     system, day = where
     folder = store.root / "reduced" / name / f"level={level}" / f"system={quote(system, safe='')}"

@@ -69,7 +69,7 @@ class Prune:
         return sum(file.stat().st_size for file in self.files)
 
 
-def retention(said: Mapping[str, str], place: Callable[[str], str]) -> Retention:
+def retention(texts: Mapping[str, str], place: Callable[[str], str]) -> Retention:
     """How long what is kept, from texts: {"interval": "30d", "raw": "90d", "hour": "forever"}.
 
     Args:
@@ -78,10 +78,10 @@ def retention(said: Mapping[str, str], place: Callable[[str], str]) -> Retention
     Raises:
         CpmonError: a level or length is wrong, or a level goes before a finer one.
     """
-    for level in said:
+    for level in texts:
         if level not in (*LEVELS, "raw"):
             raise unknown("level", level, (*LEVELS, "raw"), place=place(f"retention.{level}"))
-    days = {level: _days(text, place(f"retention.{level}")) for level, text in said.items()}
+    days = {level: _days(text, place(f"retention.{level}")) for level, text in texts.items()}
     lengths = [(level, days.get(level)) for level in LEVELS]
     for (fine, shorter), (coarse, longer) in itertools.pairwise(lengths):
         if longer is not None and (shorter is None or shorter > longer):
@@ -89,38 +89,38 @@ def retention(said: Mapping[str, str], place: Callable[[str], str]) -> Retention
                 f"level {coarse} would go before level {fine}, which is finer",
                 place=place(f"retention.{coarse}"),
                 expected=f"{coarse} to be kept as long as {fine}, or longer",
-                found=f"{fine} {said.get(fine, FOREVER)}, {coarse} {said[coarse]}",
+                found=f"{fine} {texts.get(fine, FOREVER)}, {coarse} {texts[coarse]}",
                 effect="nothing was removed",
             )
     return Retention({level: days.get(level) for level in LEVELS}, days.get("raw"))
 
 
-def plan(store: Store, views: Sequence[View], wanted: Retention, today: date) -> Prune:
+def plan(store: Store, views: Sequence[View], limits: Retention, today: date) -> Prune:
     """What is to be removed.
 
     Args:
         views: all reductions. today: from which ages are counted, UTC.
     """
-    dumps, found = held(store), Prune()
+    dumps, prunable = held(store), Prune()
     by_time = [basis for basis in bases(views) if basis.by_time and basis.public]
     stamps = stamped(dumps)
     states = [by_day(store, basis, stamps) for basis in by_time]
     for state in states:
-        for level, path in _results(state, wanted, today):
-            found.results.setdefault(level, []).append(path)
-    if wanted.raw is not None:
-        before = today - timedelta(days=wanted.raw)
+        for level, path in _results(state, limits, today):
+            prunable.results.setdefault(level, []).append(path)
+    if limits.raw is not None:
+        before = today - timedelta(days=limits.raw)
         shown = _shown_events(bases(views))
-        going = _going(store, dumps, states, before, found.stays)
-        for one in going:
-            found.samples[one.dump] = _samples(one, shown)
-        for one in (dump for dump in dumps if dump.pruned):  # killed before intents
-            if left := _samples(one, shown):
-                found.samples[one.dump] = left
-    return found
+        going = _going(store, dumps, states, before, prunable.stays)
+        for dump in going:
+            prunable.samples[dump.dump] = _samples(dump, shown)
+        for dump in (each for each in dumps if each.pruned):  # killed before intents
+            if left := _samples(dump, shown):
+                prunable.samples[dump.dump] = left
+    return prunable
 
 
-def prune(store: Store, found: Prune) -> None:
+def prune(store: Store, prunable: Prune) -> None:
     """Remove it, though this process be killed: the next one that writes to the store finishes it.
 
     A dump says that it was pruned before the first of its tables goes.
@@ -129,10 +129,10 @@ def prune(store: Store, found: Prune) -> None:
         StoreError: the disk refuses it, or a file is outside of the store, behind a link.
     """
     now = json.dumps({"pruned_at": datetime.now(UTC).isoformat(timespec="seconds")})
-    marks = {files[0].parent / PRUNED: now for files in found.samples.values() if files}
-    if found.files:
+    marks = {files[0].parent / PRUNED: now for files in prunable.samples.values() if files}
+    if prunable.files:
         with writing(store.root):
-            replace_and_remove(store.root, marks, found.files)
+            replace_and_remove(store.root, marks, prunable.files)
 
 
 def _days(text: str, place: str) -> int | None:
@@ -151,17 +151,17 @@ def _days(text: str, place: str) -> int | None:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def _results(state: ByDay, wanted: Retention, today: date) -> list[tuple[str, Path]]:
+def _results(state: ByDay, limits: Retention, today: date) -> list[tuple[str, Path]]:
     """Level and file of what a coarser level stands for, or of the coarsest that is too old."""
-    found = []
+    results = []
     for (_, day), pieces in sorted(state.pieces.items()):
         for level, coarser in zip(LEVELS, (*LEVELS[1:], None), strict=True):
-            most = wanted.levels.get(level)
+            most = limits.levels.get(level)
             old = most is not None and day < today - timedelta(days=most)
             stands = coarser in pieces if coarser else INTERVAL not in pieces
             if old and level in pieces and stands:
-                found.append((level, pieces[level].path))
-    return found
+                results.append((level, pieces[level].path))
+    return results
 
 
 def _going(
@@ -174,60 +174,60 @@ def _going(
     """Dumps whose samples may go; of the others that are old enough, `stays` gets the reason."""
     runs = _spans_of_runs(store)
     going = []
-    for one in dumps:
-        last = max(one.days, default=one.begins)
-        if one.pruned or last >= before:
+    for dump in dumps:
+        last = max(dump.days, default=dump.begins)
+        if dump.pruned or last >= before:
             continue
         unreduced = [
             (day, state.name)
-            for day in one.days
+            for day in dump.days
             for state in states
-            if (one.system, day) not in state.pieces
+            if (dump.system, day) not in state.pieces
         ]
-        run = next((name for name, *span in runs if _needs(span, one, last)), None)
-        if not one.days:
-            stays[one.dump] = "it closes no interval, so nothing was reduced from it"
+        run = next((name for name, *span in runs if _needs(span, dump, last)), None)
+        if not dump.days:
+            stays[dump.dump] = "it closes no interval, so nothing was reduced from it"
         elif unreduced:
             day, name = unreduced[0]
-            stays[one.dump] = f"{name} has no result of {day}: cpmon reduce first"
+            stays[dump.dump] = f"{name} has no result of {day}: cpmon reduce first"
         elif run is not None:
-            stays[one.dump] = f"run {run} is measured on its days"
+            stays[dump.dump] = f"run {run} is measured on its days"
         else:
-            going.append(one)
+            going.append(dump)
     return _without_company(going, dumps, stays)
 
 
 def _without_company(going: list[Held], dumps: Sequence[Held], stays: dict[str, str]) -> list[Held]:
     """Those that share no day with a dump that stays: a day is there as a whole or not at all."""
     while True:
-        names = {one.dump for one in going}
+        names = {dump.dump for dump in going}
         staying: set[Day] = {
-            (one.system, day)
-            for one in dumps
-            if one.dump not in names and not one.pruned
-            for day in one.days
+            (dump.system, day)
+            for dump in dumps
+            if dump.dump not in names and not dump.pruned
+            for day in dump.days
         }
-        kept_back = [one for one in going if staying & {(one.system, day) for day in one.days}]
+        kept_back = [dump for dump in going if staying & {(dump.system, day) for day in dump.days}]
         if not kept_back:
             return going
-        for one in kept_back:
-            stays[one.dump] = "another dump, which stays, holds intervals of the same day"
-        going = [one for one in going if one.dump not in stays]
+        for dump in kept_back:
+            stays[dump.dump] = "another dump, which stays, holds intervals of the same day"
+        going = [dump for dump in going if dump.dump not in stays]
 
 
-def _needs(span: Sequence[str], one: Held, last: date) -> bool:
+def _needs(span: Sequence[str], dump: Held, last: date) -> bool:
     system, since, until = span
-    return system == one.system and since <= f"{last}T24" and until >= str(one.begins)
+    return system == dump.system and since <= f"{last}T24" and until >= str(dump.begins)
 
 
 def _spans_of_runs(store: Store) -> list[tuple[str, str, str, str]]:
     """Name, system, begin and end of every run; times as ISO 8601, UTC."""
-    found = []
+    spans = []
     for file in sorted(store.runs.glob("*.json")):
-        said = json.loads(file.read_text(encoding="utf-8"))
-        since, until = (str(said[key]).replace(" ", "T") for key in ("since", "until"))
-        found.append((str(said["run_id"]), unquote(str(said["system"])), since, until))
-    return found
+        document = json.loads(file.read_text(encoding="utf-8"))
+        since, until = (str(document[key]).replace(" ", "T") for key in ("since", "until"))
+        spans.append((str(document["run_id"]), unquote(str(document["system"])), since, until))
+    return spans
 
 
 def _shown_events(all_bases: Sequence[Basis]) -> set[str]:
@@ -240,10 +240,10 @@ def _shown_events(all_bases: Sequence[Basis]) -> set[str]:
     }
 
 
-def _samples(one: Held, shown: set[str]) -> list[Path]:
+def _samples(dump: Held, shown: set[str]) -> list[Path]:
     """The tables of a dump that go."""
     layouts, going = tables(), []
-    for file in sorted(one.folder.iterdir()):
+    for file in sorted(dump.folder.iterdir()):
         layout = layouts.get(file.stem)
         kind = record_of(layout).kind if layout else None
         stays = kind is Kind.CONFIG or (kind is Kind.EVENT and file.stem in shown)

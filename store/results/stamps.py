@@ -75,18 +75,18 @@ def definition(store: Store, basis: Basis) -> str:
     (so that of deltas), of the macros in them, of the day that an interval counts to, and of its
     roll-ups. The layouts of the rows and the classes of users, where it reads them, count as well.
     """
-    said = [fingerprint(), day_condition(date.min + timedelta(days=1)), basis.rollup, *basis.sql]
-    said += definitions(basis.tables())
+    parts = [fingerprint(), day_condition(date.min + timedelta(days=1)), basis.rollup, *basis.sql]
+    parts += definitions(basis.tables())
     if "meta.user_class" in basis.tables():
-        said.append(classes_text(store))
-    return _digest(said)
+        parts.append(classes_text(store))
+    return _digest(parts)
 
 
 def whole(store: Store, basis: Basis, dumps: Sequence[Held]) -> str:
     """The stamp of a result that rests on all dumps and runs."""
-    said = [definition(store, basis), *(one.dump for one in dumps)]
-    said += [run.read_text(encoding="utf-8") for run in sorted(store.runs.glob("*.json"))]
-    return _digest(said)
+    parts = [definition(store, basis), *(dump.dump for dump in dumps)]
+    parts += [run.read_text(encoding="utf-8") for run in sorted(store.runs.glob("*.json"))]
+    return _digest(parts)
 
 
 def basis_of(dumps: Sequence[Held], first: date, last: date) -> list[Held]:
@@ -101,10 +101,12 @@ def basis_of(dumps: Sequence[Held], first: date, last: date) -> list[Held]:
     """
     if not is_anchored(dumps):
         return list(dumps)
-    known = [one for one in dumps if one.begins <= last]
-    before = (one.begins for one in reversed(known) if one.begins < first and _is_configured(one))
+    begun = [dump for dump in dumps if dump.begins <= last]
+    before = (
+        dump.begins for dump in reversed(begun) if dump.begins < first and _is_configured(dump)
+    )
     since = next(before, date.min)
-    return [one for one in known if max((one.begins, *one.days)) >= since]
+    return [dump for dump in begun if max((dump.begins, *dump.days)) >= since]
 
 
 def is_anchored(dumps: Sequence[Held]) -> bool:
@@ -113,10 +115,10 @@ def is_anchored(dumps: Sequence[Held]) -> bool:
     Args:
         dumps: of one system.
     """
-    if all(one.nominal for one in dumps):
+    if all(dump.nominal for dump in dumps):
         return True
-    first = min(day for one in dumps for day in one.days)
-    return _is_told_first(tuple(one.folder for one in dumps if first in one.days))
+    first = min(day for dump in dumps for day in dump.days)
+    return _is_told_first(tuple(dump.folder for dump in dumps if first in dump.days))
 
 
 @functools.lru_cache(maxsize=64)
@@ -129,8 +131,8 @@ def _is_told_first(folders: tuple[Path, ...]) -> bool:
     return bool(of_first.null_count < len(of_first))
 
 
-def _is_configured(one: Held) -> bool:
-    return one.nominal and (one.folder / "mtrsys.parquet").exists()
+def _is_configured(dump: Held) -> bool:
+    return dump.nominal and (dump.folder / "mtrsys.parquet").exists()
 
 
 def days_stamps(dumps: Sequence[Held]) -> dict[date, str]:
@@ -140,14 +142,14 @@ def days_stamps(dumps: Sequence[Held]) -> dict[date, str]:
         dumps: of the system, by begin.
     """
     if not is_anchored(dumps):
-        of_all = _digest([one.dump for one in dumps])
+        of_all = _digest([dump.dump for dump in dumps])
         return dict.fromkeys(days_of(dumps), of_all)
-    found, grown, rest = {}, hashlib.blake2b(digest_size=8), list(dumps)
+    versions, digest, rest = {}, hashlib.blake2b(digest_size=8), list(dumps)
     for day in days_of(dumps):
         while rest and rest[0].begins <= day:
-            grown.update(f"{rest.pop(0).dump}\0".encode())
-        found[day] = grown.hexdigest()
-    return found
+            digest.update(f"{rest.pop(0).dump}\0".encode())
+        versions[day] = digest.hexdigest()
+    return versions
 
 
 def joined(*stamps: str) -> str:
@@ -177,7 +179,7 @@ def _bases(views: tuple[_Lineage, ...]) -> tuple[Basis, ...]:
     below: dict[str, frozenset[str]] = {}
     for view in views:  # each behind those that it reads
         below[view.name] = frozenset({view.name}.union(*(below.get(n, ()) for n in view.reads)))
-    found = []
+    lineages = []
     for view in views:
         names = tuple(name for name in by_name if name in below[view.name])
         relations = {relation for name in names for relation in by_name[name].reads}
@@ -186,7 +188,7 @@ def _bases(views: tuple[_Lineage, ...]) -> tuple[Basis, ...]:
         by_time = view.columns >= BY_TIME and not of_runs
         below_it = _LINE_BY_LINE.fullmatch(code_of(view.select).strip())
         is_kept = by_time and below_it and by_name[below_it[1]].columns >= BY_TIME
-        found.append(
+        lineages.append(
             Basis(
                 view.name,
                 by_time,
@@ -199,7 +201,7 @@ def _bases(views: tuple[_Lineage, ...]) -> tuple[Basis, ...]:
                 view.rollup,
             )
         )
-    return tuple(found)
+    return tuple(lineages)
 
 
 def code_of(sql: str) -> str:
@@ -207,5 +209,5 @@ def code_of(sql: str) -> str:
     return re.sub(r"--[^\n]*", "", sql).lower()
 
 
-def _digest(said: Sequence[str]) -> str:
-    return hashlib.blake2b("\0".join(said).encode(), digest_size=8).hexdigest()
+def _digest(parts: Sequence[str]) -> str:
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()

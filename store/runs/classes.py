@@ -99,7 +99,7 @@ def parse_classes(text: str, place: str) -> tuple[ClassRule, ...]:
     Raises:
         CpmonError: a class without users, or what can be no user id.
     """
-    found: list[ClassRule] = []
+    rules: list[ClassRule] = []
     for number, line in enumerate(text.splitlines(), start=1):
         # "#" may be part of a user id: a comment begins the line or stands behind a blank.
         words = re.sub(r"(^|\s)#(\s.*|$)|^#.*", "", line).upper().split()
@@ -115,8 +115,8 @@ def parse_classes(text: str, place: str) -> tuple[ClassRule, ...]:
             )
         for pattern in patterns:
             _check(pattern, f"{place}, line {number}")
-            found.append(ClassRule(len(found) + 1, name, pattern, number))
-    return tuple(found)
+            rules.append(ClassRule(len(rules) + 1, name, pattern, number))
+    return tuple(rules)
 
 
 def deciding_rule(rules: Sequence[ClassRule], userid: str) -> ClassRule | None:

@@ -158,7 +158,7 @@ CASES: list[Case] = [
         "runs --config CONFIG",
     ),
     (
-        "{} is no release; write it like 5.3.0",
+        "{} is no release; write it like 5.3.0 or 7.3.0+callevel.5",
         "check DUMP --release z53",
         "check DUMP --release 5.3.0",
     ),

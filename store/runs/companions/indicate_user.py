@@ -39,8 +39,8 @@ class Response:
         """The sum of a keyword's values, of which there must be one at least."""
         values = self.said.get(keyword, [])
         if not values or not all(v.isascii() and v.isdigit() for v in values):
-            found = f"{keyword}={' '.join(values)}" if values else f"no {keyword}="
-            raise self.line.wrong("has a response that lacks a number", FORM, found)
+            described = f"{keyword}={' '.join(values)}" if values else f"no {keyword}="
+            raise self.line.wrong("has a response that lacks a number", FORM, described)
         return sum(int(value) for value in values)
 
 

@@ -41,7 +41,7 @@ def _read(file: Path, columns: dict[str, str]) -> Figures:
     kinds = {"str": pl.String(), "f64": pl.Float64()}
     try:
         frame = pl.read_csv(file, schema_overrides={n: kinds[k] for n, k in columns.items()})
-        found = frame.select(
+        rows = frame.select(
             pl.col("interval_end")
             .str.to_datetime(time_unit="us", time_zone="UTC")
             .dt.strftime("%Y-%m-%d %H:%M:%S%.6f"),
@@ -53,8 +53,8 @@ def _read(file: Path, columns: dict[str, str]) -> Figures:
             place=str(file),
             expected=f"a CSV with the columns {', '.join(columns)}; times in ISO 8601 UTC",
         ) from None
-    if found.null_count().sum_horizontal().sum():
+    if rows.null_count().sum_horizontal().sum():
         raise CpmonError(
             f"companion {file.name} has empty values", place=str(file), expected="none"
         )
-    return found.to_dicts()
+    return rows.to_dicts()

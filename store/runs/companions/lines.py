@@ -51,9 +51,9 @@ def lines(file: Path) -> Iterator[Line]:
             f"companion {file.name} cannot be read: {error}", place=str(file), effect=EFFECT
         ) from None
     for number, line in enumerate(text.splitlines(), start=1):
-        said = line.strip()
-        if said and not said.startswith("*") and not _ECHO.fullmatch(said):
-            yield Line(file, number, said)
+        stripped = line.strip()
+        if stripped and not stripped.startswith("*") and not _ECHO.fullmatch(stripped):
+            yield Line(file, number, stripped)
 
 
 def empty(file: Path, expected: str) -> CpmonError:

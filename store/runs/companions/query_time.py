@@ -46,16 +46,16 @@ def read_query_time(file: Path) -> Figures:
         CpmonError: the file cannot be read, a line is no response, one has no partner, or time
             went back between the two.
     """
-    found = list(_responses(file))
-    if not found:
+    responses = list(_responses(file))
+    if not responses:
         raise empty(file, f"pairs of responses: {TIME_IS}, {CONNECT}")
-    if len(found) % 2:
-        raise found[-1].line.wrong(
+    if len(responses) % 2:
+        raise responses[-1].line.wrong(
             "has a response without a partner",
             "two responses a sample, before and behind it",
-            f"{len(found)} responses",
+            f"{len(responses)} responses",
         )
-    pairs = zip(found[::2], found[1::2], strict=True)
+    pairs = zip(responses[::2], responses[1::2], strict=True)
     return [_sample(n, before, behind) for n, (before, behind) in enumerate(pairs, start=1)]
 
 
