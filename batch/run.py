@@ -25,11 +25,11 @@ from ..reduce.rules.rule_file import load_rules
 from ..reduce.rules.scope import scope_of
 from ..schemas.errors import BusyError, CpmonError, StoreError
 from ..store import Store
-from ..store.catalogue.gathered import gathered
+from ..store.catalogue.in_memory import in_memory
 from ..store.catalogue.span_samples import SpanSamples
+from ..store.results.lineage import lineages
 from ..store.results.retention import plan as prune_plan
 from ..store.results.retention import prune, retention
-from ..store.results.stamps import bases
 from .days import day_bounds
 from .hooks import run_hook
 from .intake import Intake
@@ -52,7 +52,9 @@ def _daily_reductions() -> list[str]:
     Each new dump would compute the others, of all time, anew and ever more slowly; a report that
     needs one computes it.
     """
-    return [basis.name for basis in bases(reductions()) if basis.by_time and basis.public]
+    return [
+        lineage.name for lineage in lineages(reductions()) if lineage.by_time and lineage.public
+    ]
 
 
 class BatchRunner:
@@ -120,7 +122,7 @@ class BatchRunner:
         if self.plan.batch.validate:
             with self._step("validate", result):
                 self._validate(changed, result)
-        with self._step("connect", result), gathered(self.store, reductions()) as con:
+        with self._step("connect", result), in_memory(self.store, reductions()) as con:
             if self.plan.batch.exceptions:
                 with self._step("exceptions", result):
                     self._find_exceptions(con, changed, result)

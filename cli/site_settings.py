@@ -56,7 +56,7 @@ def opened_for_spans(
     """
     from ..reduce.reductions.reductions import reductions
     from ..store import Store
-    from ..store.catalogue.gathered import gathered
+    from ..store.catalogue.in_memory import in_memory
     from ..store.catalogue.span_samples import SpanSamples
     from ..store.views.snapshot import MANY
 
@@ -66,7 +66,7 @@ def opened_for_spans(
             yield connection, None
         return
     warn_of_exposure(store)
-    with gathered(place, reductions(), limits(store)) as connection:
+    with in_memory(place, reductions(), limits(store)) as connection:
         yield connection, SpanSamples(connection, place)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ...schemas.loader import Sources
 from ...schemas.pages.merge_result import MergeResult
-from ...store.results.stamps import code_of
+from ...store.results.lineage import code_of
 from ..metrics.report_set import REPORTS
 from ..reductions.provenance import tables_of
 from ..reductions.reductions import reduction

@@ -18,6 +18,7 @@ from ...store.catalogue.catalogue import make_ready
 from ...store.dumps.cleanup import remove
 from ...store.dumps.days import Held, days_of, held
 from ...store.dumps.disk import replace_durably, writing
+from ...store.results.lineage import Lineage, lineages
 from ...store.results.reduced import (
     INTERVAL,
     ByDay,
@@ -28,11 +29,10 @@ from ...store.results.reduced import (
     outdated_files,
     piece_path,
     publish,
-    stamped,
+    versions_of,
     whole_file,
 )
 from ...store.results.reduction_database import QueryWriter, ReductionDatabase, Result
-from ...store.results.stamps import Basis, bases
 from ...store.results.units import Unit, units
 from ...store.runs.classes import take_classes
 from ...store.sandbox.sandbox import Limits
@@ -73,7 +73,7 @@ class Done:
 class _Work:
     """A reduction by time: what is kept of it, and which days are missing."""
 
-    basis: Basis
+    lineage: Lineage
     state: ByDay
     rollup: Rollup | None
     done: Done
@@ -95,7 +95,7 @@ def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]
     views = reductions()
     wanted = [reduction(name) for name in names] or [v for v in views if not v.is_private]
     folder = store.root / "reduced"
-    by_name = {basis.name: basis for basis in bases(views)}
+    by_name = {lineage.name: lineage for lineage in lineages(views)}
     chosen = [by_name[view.name] for view in wanted]
     store.clean()
     with writing(store.root):
@@ -104,7 +104,7 @@ def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]
             reducer = _Reducer(store, settings, held(store), scratch)
             done = {result.name: result for result in reducer.run(chosen)}
         make_ready(store, views)
-    return [done[basis.name] for basis in chosen]
+    return [done[lineage.name] for lineage in chosen]
 
 
 class _Reducer:
@@ -114,7 +114,7 @@ class _Reducer:
         self, store: Store, settings: Settings, dumps: Sequence[Held], scratch: Path
     ) -> None:
         self.store, self.dumps, self.scratch = store, dumps, scratch
-        self.stamps = stamped(dumps)
+        self.versions = versions_of(dumps)
         self.shifts: list[Shift] = sorted(settings.shifts.values(), key=lambda shift: shift.name)
         hours = hours_of(self.shifts).encode()
         self.hours = hashlib.blake2b(hours, digest_size=4).hexdigest()
@@ -130,26 +130,26 @@ class _Reducer:
     def writer(self) -> QueryWriter:
         return self.database.writer()
 
-    def run(self, chosen: Sequence[Basis]) -> Iterator[Done]:
+    def run(self, chosen: Sequence[Lineage]) -> Iterator[Done]:
         """Compute what is missing; yields in any order."""
-        rest = [basis for basis in chosen if not basis.by_time]
-        works = [self._work(basis) for basis in chosen if basis.by_time]
-        of_runs = [basis for basis in rest if basis.of_runs]
+        rest = [lineage for lineage in chosen if not lineage.by_time]
+        works = [self._work(lineage) for lineage in chosen if lineage.by_time]
+        of_runs = [lineage for lineage in rest if lineage.of_runs]
         for unit in self._missing(works):
             self._compute(works, unit, of_runs if self._is_all(unit) else [])
         if left := self._not_kept(of_runs):
             self.database.restrict_to_runs(map(_whole, left))
             self._keep_whole(left)
-        if left := self._not_kept([basis for basis in rest if not basis.of_runs]):
+        if left := self._not_kept([lineage for lineage in rest if not lineage.of_runs]):
             self.database.unrestrict(map(_whole, left))
             self._keep_whole(left)
         for work in works:
             self._roll_up_again(work)
             remove(self.store.root, work.state.outdated)
             yield work.done
-        for basis in rest:
-            remove(self.store.root, outdated_files(self.store, basis, self.dumps))
-        yield from (self._whole.get(basis.name, Done(basis.name)) for basis in rest)
+        for lineage in rest:
+            remove(self.store.root, outdated_files(self.store, lineage, self.dumps))
+        yield from (self._whole.get(lineage.name, Done(lineage.name)) for lineage in rest)
 
     def _missing(self, works: Sequence[_Work]) -> Iterator[Unit]:
         """The units that some reduction lacks."""
@@ -158,9 +158,9 @@ class _Reducer:
             missing = {day for work in works for of, day in work.missing if of == system}
             yield from units(of_system, days_of(of_system), missing)
 
-    def _work(self, basis: Basis) -> _Work:
-        state, rollup = by_day(self.store, basis, self.stamps), rollup_of(basis.name)
-        work = _Work(basis, state, rollup, Done(basis.name), set(state.open))
+    def _work(self, lineage: Lineage) -> _Work:
+        state, rollup = by_day(self.store, lineage, self.versions), rollup_of(lineage.name)
+        work = _Work(lineage, state, rollup, Done(lineage.name), set(state.open))
         for day in state.of_level(INTERVAL) if rollup else ():
             pieces = state.pieces[day]
             if any(level not in pieces or pieces[level].shifts != self.hours for level in LEVELS):
@@ -171,18 +171,18 @@ class _Reducer:
         """Whether a unit holds all that there is."""
         return len(unit.dependencies) == len(self.dumps) and [*unit.days] == days_of(self.dumps)
 
-    def _compute(self, works: Sequence[_Work], unit: Unit, of_runs: Sequence[Basis]) -> None:
+    def _compute(self, works: Sequence[_Work], unit: Unit, of_runs: Sequence[Lineage]) -> None:
         """The days of a unit, and reductions of runs with it."""
         whole = self._not_kept(of_runs)
         by_day = {
-            (work.basis.name, day): Result(work.basis.kept, unit.condition(day))
+            (work.lineage.name, day): Result(work.lineage.kept, unit.condition(day))
             for work in works
             for day in unit.days
             if (unit.system, day) in work.missing
         }
         self.database.restrict_to_unit(unit, [*by_day.values(), *map(_whole, whole)])
         for work in works:
-            if work.basis.name == SETTINGS:
+            if work.lineage.name == SETTINGS:
                 self._carry_settings(work, unit)
         # Roll-ups read finished files, so they are made while the next reduction is computed.
         executor = ThreadPoolExecutor(max_workers=1)
@@ -191,7 +191,7 @@ class _Reducer:
                 executor.submit(self._roll_up, work, day, *self._keep_day(work, day, result))
                 for work in works
                 for day in ((unit.system, day) for day in unit.days)
-                if (result := by_day.get((work.basis.name, day[1])))
+                if (result := by_day.get((work.lineage.name, day[1])))
             ]
             self._keep_whole(whole)
             for future in rolled:
@@ -255,31 +255,31 @@ class _Reducer:
         started = time.perf_counter()
         for day in sorted(work.unrolled):
             piece = work.state.pieces[day][INTERVAL]
-            self._roll_up(work, day, piece.path, piece.stamp)
+            self._roll_up(work, day, piece.path, piece.version)
             work.done.days += 1
         work.done.seconds += time.perf_counter() - started
 
-    def _not_kept(self, chosen: Sequence[Basis]) -> list[Basis]:
+    def _not_kept(self, chosen: Sequence[Lineage]) -> list[Lineage]:
         """Reductions that are kept in one file, and are not."""
         return [b for b in chosen if not whole_file(self.store, b, self.dumps).exists()]
 
-    def _keep_whole(self, chosen: Sequence[Basis]) -> None:
+    def _keep_whole(self, chosen: Sequence[Lineage]) -> None:
         """Compute reductions that are kept in one file, of what the database shows."""
-        for basis in chosen:
+        for lineage in chosen:
             started = time.perf_counter()
-            scratch = self.scratch / f"{basis.name}.parquet"
-            rows = self.database.write(_whole(basis), scratch)
-            keep(self.store, basis, scratch)
-            self._whole[basis.name] = Done(basis.name, rows, 1, time.perf_counter() - started)
+            scratch = self.scratch / f"{lineage.name}.parquet"
+            rows = self.database.write(_whole(lineage), scratch)
+            keep(self.store, lineage, scratch)
+            self._whole[lineage.name] = Done(lineage.name, rows, 1, time.perf_counter() - started)
 
     def _scratch(self, work: _Work, level: str) -> Path:
-        return self.scratch / f"{work.basis.name}.{level}"
+        return self.scratch / f"{work.lineage.name}.{level}"
 
     def _path(self, work: _Work, level: str, day: Day, version: str) -> Path:
-        path = piece_path(self.store, work.basis.name, level, day, version)
+        path = piece_path(self.store, work.lineage.name, level, day, version)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
 
-def _whole(basis: Basis) -> Result:
-    return Result(basis.kept)
+def _whole(lineage: Lineage) -> Result:
+    return Result(lineage.kept)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from ...store.catalogue.span_samples import SpanSamples
-from ...store.results.stamps import Basis, bases, code_of
+from ...store.results.lineage import Lineage, code_of, lineages
 from ..reductions.reductions import reductions
 from .rule import Rule
 from .rule_file import SHIPPED
@@ -33,7 +33,7 @@ def in_turn(
     if samples is None or scope.since is None or scope.until is None:
         yield from ((rule, lambda _: None) for rule in rules)
         return
-    by_name = {basis.name: basis for basis in bases(reductions())}
+    by_name = {lineage.name: lineage for lineage in lineages(reductions())}
     near = [rule for rule in rules if _is_near(rule, by_name)]
     if len(near) < len(rules):
         samples.all()
@@ -58,19 +58,19 @@ def first_look(rule: Rule, scope: Scope) -> datetime | None:
     return scope.since - timedelta(minutes=rule.for_minutes)
 
 
-def _is_near(rule: Rule, by_name: dict[str, Basis]) -> bool:
+def _is_near(rule: Rule, by_name: dict[str, Lineage]) -> bool:
     """Whether its values in a scope rest on samples of the scope and of the interval before."""
     if rule.sql:
         return "sql" in rule.sources and rule.sources["sql"].file == SHIPPED
     return rule.reduction in by_name and by_name[rule.reduction].by_time
 
 
-def _tables(rules: Iterable[Rule], by_name: dict[str, Basis]) -> set[str]:
+def _tables(rules: Iterable[Rule], by_name: dict[str, Lineage]) -> set[str]:
     """The tables of records that rules read."""
     read: set[str] = set()
     for rule in rules:
         read |= set(re.findall(r"\b(?:interval|monitor)\.(\w+)", code_of(rule.sql)))
         read.add(rule.record)
         if rule.reduction:
-            read |= {name.rpartition(".")[2] for name in by_name[rule.reduction].tables()}
+            read |= {name.rpartition(".")[2] for name in by_name[rule.reduction].reads}
     return read

@@ -18,7 +18,7 @@ from ...store import Store, connect
 from ...store.catalogue.catalogue import live_catalogue
 from ...store.dumps.days import Held, held
 from ...store.dumps.folders import inside
-from ...store.results.stamps import code_of
+from ...store.results.lineage import code_of
 from ...store.sandbox.sandbox import Limits, seal
 from ...store.views.sources import ABOUT, shown
 from ..reductions.reductions import reductions

@@ -23,8 +23,8 @@ from ...schemas.errors import StoreError
 from ...schemas.registry import fingerprint
 from ..dumps.disk import make_private
 from ..dumps.store import Store
+from ..results.lineage import lineages
 from ..results.reduced import Kept, kept
-from ..results.stamps import bases
 from ..runs.classes import classes_text
 from ..sandbox.sandbox import Limits, seal
 from ..views.dictionary import COLUMNS, create_sql
@@ -289,9 +289,9 @@ def _views(store: Store, plan: _Plan) -> Iterator[Entry]:
     """What a reader finds, each behind what it reads."""
     yield from _of_layouts(fingerprint())
     named = {reduction.name: reduction for reduction in plan.views}
-    for basis in bases(plan.views):
-        result = plan.reduced.get(basis.name)
-        yield from reduction_entries(named[basis.name], named[basis.kept], result)
+    for lineage in lineages(plan.views):
+        result = plan.reduced.get(lineage.name)
+        yield from reduction_entries(named[lineage.name], named[lineage.kept], result)
     yield from rollup_entries(store, plan.reduced)
     yield from coverage(plan.reduced)
 

@@ -41,7 +41,7 @@ class SpanSamples:
         """Nothing changes yet.
 
         Args:
-            connection: to a catalogue in memory, as `gathered` makes it.
+            connection: to a catalogue in memory, as `in_memory` makes it.
         """
         self._connection, self._store = connection, store
         self._narrow: set[str] = set()

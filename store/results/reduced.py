@@ -1,11 +1,11 @@
 """Results of reductions that are kept: computed once, read by every report until data changes.
 
-    reduced/processors_by_time/level=hour/system=VMSYS1/2001-12-18-<stamp>.<shifts>.parquet
-    reduced/run_summary-<stamp>.parquet
+    reduced/processors_by_time/level=hour/system=VMSYS1/2001-12-18-<version>.<shifts>.parquet
+    reduced/run_summary-<version>.parquet
 
 Rows of intervals are kept in a piece a day, with roll-ups of it beside it; anything else in one
-file. A name carries a stamp of all that a result was made from: with another dump of that time,
-run, layout, user class or SQL the stamp changes, the file is no longer read, and the reduction is
+file. A name carries a version of all that a result was made from: with another dump of that time,
+run, layout, user class or SQL the version changes, the file is no longer read, and the reduction is
 computed live again. An outdated result is never shown, but for one case: where the samples of a
 day were pruned, what was made of them is all there is.
 """
@@ -24,7 +24,7 @@ from ..dumps.cleanup import remove
 from ..dumps.days import Held, days_of, held
 from ..dumps.folders import inside
 from ..dumps.store import Store
-from .stamps import Basis, bases, days_stamps, definition, joined, whole
+from .lineage import Lineage, day_versions, definition_version, joined, lineages, whole_version
 
 if TYPE_CHECKING:
     from ..views.view import View
@@ -45,17 +45,17 @@ class Piece:
     level: str
     system: str
     day: date
-    stamp: str
+    version: str
     shifts: str
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
-class Stamped:
+class Versions:
     """What each day rests on.
 
     Attributes:
-        of_days: a stamp of the dumps of each day.
+        of_days: a version of the dumps of each day.
         pruned: days whose samples are gone, at least in part.
     """
 
@@ -68,7 +68,7 @@ class ByDay:
     """How far a reduction by time is kept.
 
     Attributes:
-        expected: the stamp of each day that is in the store.
+        expected: the version of each day that is in the store.
         pieces: what may be read of each day, by level.
         outdated: files that nobody reads any more.
         pruned: days whose samples are gone, at least in part.
@@ -115,7 +115,7 @@ class Kept:
             return True
         expected = self.days.expected if self.days else {}
         fine = self.days.of_level(INTERVAL) if self.days else {}
-        return any(piece.stamp == expected.get(day) for day, piece in fine.items())
+        return any(piece.version == expected.get(day) for day, piece in fine.items())
 
     @property
     def is_uniform(self) -> bool:
@@ -126,7 +126,7 @@ class Kept:
         pieces = (
             (day, piece) for day, all_of in self.days.pieces.items() for piece in all_of.values()
         )
-        return all(piece.stamp == expected.get(day) for day, piece in pieces)
+        return all(piece.version == expected.get(day) for day, piece in pieces)
 
     @property
     def said(self) -> str:
@@ -148,36 +148,36 @@ def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
     if not (store.root / "reduced").exists():
         return {}
     dumps, results = held(store), {}
-    stamps = stamped(dumps)
-    for basis in (lineage for lineage in bases(views) if lineage.public):
-        if basis.by_time:
-            state = by_day(store, basis, stamps)
+    versions = versions_of(dumps)
+    for lineage in (each for each in lineages(views) if each.public):
+        if lineage.by_time:
+            state = by_day(store, lineage, versions)
             if state.pieces or state.pruned:
-                results[basis.name] = _kept(state)
-        elif (file := whole_file(store, basis, dumps)).exists():
-            results[basis.name] = Kept((file,))
+                results[lineage.name] = _kept(state)
+        elif (file := whole_file(store, lineage, dumps)).exists():
+            results[lineage.name] = Kept((file,))
     return results
 
 
-def stamped(dumps: Sequence[Held]) -> Stamped:
+def versions_of(dumps: Sequence[Held]) -> Versions:
     """What the days of some dumps rest on, whatever is computed of them."""
-    versions = Stamped({}, set())
+    versions = Versions({}, set())
     for system, group in itertools.groupby(dumps, key=lambda dump: dump.system):
         of_system = list(group)
-        for day, stamp in days_stamps(of_system).items():
-            versions.of_days[system, day] = stamp
+        for day, version in day_versions(of_system).items():
+            versions.of_days[system, day] = version
         versions.pruned.update((system, day) for day in days_of(d for d in of_system if d.pruned))
     return versions
 
 
-def by_day(store: Store, basis: Basis, stamps: Stamped) -> ByDay:
+def by_day(store: Store, lineage: Lineage, versions: Versions) -> ByDay:
     """How far a reduction by time is kept."""
-    version = definition(store, basis)
-    expected = {day: joined(version, stamp) for day, stamp in stamps.of_days.items()}
-    state = ByDay(basis.name, expected, pruned=stamps.pruned)
+    of_lineage = definition_version(store, lineage)
+    expected = {day: joined(of_lineage, version) for day, version in versions.of_days.items()}
+    state = ByDay(lineage.name, expected, pruned=versions.pruned)
     others: list[Piece] = []
-    for piece in pieces_of(store, basis.name):
-        if state.expected.get((piece.system, piece.day)) == piece.stamp:
+    for piece in pieces_of(store, lineage.name):
+        if state.expected.get((piece.system, piece.day)) == piece.version:
             _add(state, piece)
         else:
             others.append(piece)
@@ -217,15 +217,15 @@ def pieces_of(store: Store, name: str) -> Iterator[Piece]:
                 file, _, suffix = path[len(folder) + 1 :].rpartition(".")
                 if suffix == "parquet" and not file.startswith("."):
                     day, _, rest = file.rpartition("-")
-                    stamp, _, shifts = rest.partition(".")
-                    yield Piece(level, system, date.fromisoformat(day), stamp, shifts, Path(path))
+                    version, _, shifts = rest.partition(".")
+                    yield Piece(level, system, date.fromisoformat(day), version, shifts, Path(path))
 
 
-def candidatepath(store: Store, name: str, level: str, where: Day, stamp: str) -> Path:
-    """Where the piece of a day belongs. `stamp`: with that of the shifts, behind a dot."""
+def piece_path(store: Store, name: str, level: str, where: Day, version: str) -> Path:
+    """Where the piece of a day belongs. `version`: with that of the shifts, behind a dot."""
     system, day = where
     folder = store.root / "reduced" / name / f"level={level}" / f"system={quote(system, safe='')}"
-    return folder / f"{day}-{stamp}.parquet"
+    return folder / f"{day}-{version}.parquet"
 
 
 def docs_path(store: Store, name: str) -> Path:
@@ -240,20 +240,20 @@ def publish(store: Store, scratch: Path, path: Path) -> None:
     remove(store.root, (old for old in path.parent.glob(f"{day}-*.parquet") if old != path))
 
 
-def whole_file(store: Store, basis: Basis, dumps: Sequence[Held]) -> Path:
+def whole_file(store: Store, lineage: Lineage, dumps: Sequence[Held]) -> Path:
     """Where the result of a reduction that is not by time belongs."""
-    return store.root / "reduced" / f"{basis.name}-{whole(store, basis, dumps)}.parquet"
+    return store.root / "reduced" / f"{lineage.name}-{whole_version(store, lineage, dumps)}.parquet"
 
 
-def keep(store: Store, basis: Basis, scratch: Path) -> None:
+def keep(store: Store, lineage: Lineage, scratch: Path) -> None:
     """Publish the finished file of a reduction that is not by time."""
-    scratch.replace(whole_file(store, basis, held(store)))
+    scratch.replace(whole_file(store, lineage, held(store)))
 
 
-def outdated_files(store: Store, basis: Basis, dumps: Sequence[Held]) -> list[Path]:
+def outdated_files(store: Store, lineage: Lineage, dumps: Sequence[Held]) -> list[Path]:
     """Files of a reduction that is not by time which nobody reads any more, if there is a newer."""
-    file = whole_file(store, basis, dumps)
-    others = inside(file.parent, f"{basis.name}-") if file.exists() else []
+    file = whole_file(store, lineage, dumps)
+    others = inside(file.parent, f"{lineage.name}-") if file.exists() else []
     return [Path(other) for other in others if other != str(file)]
 
 

@@ -24,7 +24,7 @@ from ..views.landed_views import LandedViews
 from ..views.relations import landed_view, views_below
 from ..views.view import View
 from ..views.views import landed_rows, name, text
-from .stamps import code_of
+from .lineage import code_of
 from .units import Unit
 
 MEMORY = "600MB"

@@ -26,8 +26,8 @@ from ..dumps.days import PRUNED, Held, held
 from ..dumps.disk import writing
 from ..dumps.store import Store
 from ..views.view import View
-from .reduced import INTERVAL, LEVELS, ByDay, Day, by_day, stamped
-from .stamps import Basis, bases
+from .lineage import Lineage, lineages
+from .reduced import INTERVAL, LEVELS, ByDay, Day, by_day, versions_of
 
 FOREVER = "forever"
 _UNITS = {"d": 1, "w": 7, "y": 366}
@@ -102,15 +102,15 @@ def plan(store: Store, views: Sequence[View], limits: Retention, today: date) ->
         views: all reductions. today: from which ages are counted, UTC.
     """
     dumps, prunable = held(store), Prune()
-    by_time = [basis for basis in bases(views) if basis.by_time and basis.public]
-    stamps = stamped(dumps)
-    states = [by_day(store, basis, stamps) for basis in by_time]
+    by_time = [lineage for lineage in lineages(views) if lineage.by_time and lineage.public]
+    versions = versions_of(dumps)
+    states = [by_day(store, lineage, versions) for lineage in by_time]
     for state in states:
         for level, path in _results(state, limits, today):
             prunable.results.setdefault(level, []).append(path)
     if limits.raw is not None:
         before = today - timedelta(days=limits.raw)
-        shown = _shown_events(bases(views))
+        shown = _shown_events(lineages(views))
         going = _going(store, dumps, states, before, prunable.stays)
         for dump in going:
             prunable.samples[dump.dump] = _samples(dump, shown)
@@ -230,13 +230,13 @@ def _spans_of_runs(store: Store) -> list[tuple[str, str, str, str]]:
     return spans
 
 
-def _shown_events(all_bases: Sequence[Basis]) -> set[str]:
+def _shown_events(traced: Sequence[Lineage]) -> set[str]:
     """Tables that results which are not kept by day are made of."""
     return {
         table.partition(".")[2]
-        for basis in all_bases
-        if basis.public and not basis.by_time and not basis.of_runs
-        for table in basis.tables()
+        for lineage in traced
+        if lineage.public and not lineage.by_time and not lineage.of_runs
+        for table in lineage.reads
     }
 
 

@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 from ..dumps.days import Held
 from ..dumps.grace_period import GRACE, day_condition
 from ..views.views import text
-from .stamps import basis_of
+from .lineage import dependencies
 
 MOST_DAYS = 2
 """Days of a unit: a dump of one day begins with the interval that ends the day before it."""
@@ -64,10 +64,10 @@ def units(dumps: Sequence[Held], days: Sequence[date], missing: Collection[date]
             groups.append([place])
     for group in groups:
         first = group[0]
-        dependencies = basis_of(dumps, days[max(0, first - 1)], days[group[-1]])
+        sources = dependencies(dumps, days[max(0, first - 1)], days[group[-1]])
         yield Unit(
             dumps[0].system,
             tuple(days[place] for place in group),
             days[first - 1] if first else None,
-            tuple(dependencies),
+            tuple(sources),
         )

@@ -11,8 +11,8 @@ from ..dumps.days import Held, days_of, held
 from ..dumps.store import Store
 from ..views.template import FILE
 from ..views.view import View
-from .reduced import LEVELS, by_day, stamped
-from .stamps import bases
+from .lineage import lineages
+from .reduced import LEVELS, by_day, versions_of
 
 
 def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
@@ -21,9 +21,9 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
     Keys: what, system, first_day, last_day, days, files, bytes, note.
     """
     dumps = held(store)
-    by_time = [basis for basis in bases(views) if basis.by_time and basis.public]
-    stamps = stamped(dumps)
-    states = [by_day(store, basis, stamps) for basis in by_time]
+    by_time = [lineage for lineage in lineages(views) if lineage.by_time and lineage.public]
+    versions = versions_of(dumps)
+    states = [by_day(store, lineage, versions) for lineage in by_time]
     rows, outdated = [], [path for state in states for path in state.outdated]
     for system in dict.fromkeys(one.system for one in dumps):
         of_system = [one for one in dumps if one.system == system]

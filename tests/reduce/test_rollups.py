@@ -35,9 +35,9 @@ from cpmon.reduce.reports.reducing import reduce
 from cpmon.reduce.reports.rolling import roll_up
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
+from cpmon.store.results.lineage import lineages
 from cpmon.store.results.reduction_database import ReductionDatabase
 from cpmon.store.results.retention import Retention, plan, prune
-from cpmon.store.results.stamps import bases
 from tests.reduce.catalogue import minute
 from tests.shifts import daily
 
@@ -243,7 +243,7 @@ def test_every_report_of_lines_can_be_rolled_up(name: str):
     assert (rollup is None) == (kinds == {Lines.ROW})
     if rollup is not None:
         end, typed = "NULL AS interval_end", "CAST(NULL AS TIMESTAMP) AS interval_end"
-        kept = next(basis.kept for basis in bases(reductions()) if basis.name == name)
+        kept = next(lineage.kept for lineage in lineages(reductions()) if lineage.name == name)
         rows = ", ".join(f"NULL AS {column.name}" for column in reduction(kept).columns)
         con = duckdb.connect()
         con.execute(

@@ -16,7 +16,7 @@ from cpmon.reduce.rules.rule_file import load_rules
 from cpmon.reduce.rules.scope import Scope
 from cpmon.schemas import CpmonError
 from cpmon.store import Store
-from cpmon.store.catalogue.gathered import gathered
+from cpmon.store.catalogue.in_memory import in_memory
 from cpmon.store.catalogue.span_samples import SpanSamples
 from tests.batch.fleet import BEGIN, DAMAGES, hourly
 
@@ -51,7 +51,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="module")
 def con(store: Store) -> Iterator[duckdb.DuckDBPyConnection]:
-    with gathered(store, reductions()) as connection:
+    with in_memory(store, reductions()) as connection:
         yield connection
 
 

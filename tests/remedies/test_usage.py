@@ -158,6 +158,11 @@ CASES: list[Case] = [
         "runs --config CONFIG",
     ),
     (
+        "{} is no release; write it like 5.3.0",
+        "schema diff z53 5.3.0",
+        "schema diff 5.2.0 5.3.0",
+    ),
+    (
         "{} is no release; write it like 5.3.0 or 7.3.0+callevel.5",
         "check DUMP --release z53",
         "check DUMP --release 5.3.0",

@@ -19,18 +19,18 @@ from cpmon.store import Store
 from cpmon.store.dumps import days, folders
 from cpmon.store.dumps.days import FILE, held
 from cpmon.store.dumps.folders import Folders
+from cpmon.store.results.lineage import lineages
 from cpmon.store.results.retention import Retention, plan, prune
-from cpmon.store.results.stamps import bases
 from tests.batch.fleet import hourly
 
 HOUR_NS = 3600 * 10**9
 REDUCED = "processors_by_time"
 VIEWS = [
     view
-    for basis in bases(reductions())
-    if basis.name == REDUCED
+    for lineage in lineages(reductions())
+    if lineage.name == REDUCED
     for view in reductions()
-    if view.name in basis.names
+    if view.name in lineage.names
 ]
 LATER = date(2003, 1, 1)
 

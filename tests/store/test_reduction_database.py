@@ -18,8 +18,8 @@ from cpmon.schemas import CpmonError
 from cpmon.schemas.errors import StoreError
 from cpmon.store import Store, connect
 from cpmon.store.dumps.disk import disk_error, writing
+from cpmon.store.results.lineage import lineages
 from cpmon.store.results.reduction_database import ReductionDatabase, Result, shared
-from cpmon.store.results.stamps import bases
 from cpmon.store.sandbox.sandbox import Limits
 
 
@@ -61,7 +61,7 @@ def lab(store: Store, tmp_path: Path) -> Store:
 
 @pytest.mark.slow
 def test_a_database_computes_what_the_views_say(lab: Store, tmp_path: Path):
-    chosen = [b for b in bases(reductions()) if b.public and b.by_time]
+    chosen = [b for b in lineages(reductions()) if b.public and b.by_time]
     database = ReductionDatabase(lab, reductions(), tmp_path)
     database.unrestrict(Result(basis.kept) for basis in chosen)
     with connect(lab, reductions()) as connection:

@@ -11,7 +11,7 @@ import pytest
 from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.gathered import gathered
+from cpmon.store.catalogue.in_memory import in_memory
 from cpmon.store.views import snapshot
 from tests.batch.fleet import DAMAGES, hourly
 
@@ -38,7 +38,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.mark.parametrize("relation", ASKED)
 def test_it_answers_as_any_connection_does(store: Store, relation: str):
     sql = f"SELECT * FROM {relation} ORDER BY ALL"
-    with connect(store, reductions()) as plain, gathered(store, reductions()) as at_once:
+    with connect(store, reductions()) as plain, in_memory(store, reductions()) as at_once:
         expected, found = (con.sql(sql).to_arrow_table() for con in (plain, at_once))
     assert len(found) and found.equals(expected)
 
@@ -52,13 +52,13 @@ def copy(store: Store, tmp_path: Path) -> Store:
 
 
 def counted(store: Store) -> tuple[int, int]:
-    with gathered(store) as con:
+    with in_memory(store) as con:
         ((intervals, dumps),) = con.sql(COUNTED).fetchall()
         return intervals, dumps
 
 
 def test_what_every_dump_brings_is_not_opened_again(copy: Store):
-    with gathered(copy) as con:
+    with in_memory(copy) as con:
         shutil.rmtree(copy.records)
         assert con.sql(COUNTED).fetchall() == [(30, 12)]
 
@@ -90,12 +90,12 @@ def test_a_damaged_memory_is_made_again(copy: Store, data: bytes):
 
 
 def test_a_store_without_dumps_has_none(tmp_path: Path):
-    with gathered(Store(tmp_path / "store", create=True), reductions()) as con:
+    with in_memory(Store(tmp_path / "store", create=True), reductions()) as con:
         for relation in ("meta.dump", "meta.interval", "processors_by_time"):
             assert con.sql(f"SELECT count(*) FROM {relation}").fetchall() == [(0,)]
 
 
 def test_nothing_outside_of_the_store_can_be_read(store: Store, tmp_path: Path):
     (tmp_path / "other.csv").write_text("a\n1\n")
-    with gathered(store) as con, pytest.raises(duckdb.PermissionException):
+    with in_memory(store) as con, pytest.raises(duckdb.PermissionException):
         con.sql(f"SELECT * FROM '{tmp_path}/other.csv'").fetchall()

@@ -14,7 +14,7 @@ from ..views.view import View
 from .catalogue import readers_catalogue
 
 
-def gathered(
+def in_memory(
     store: Store, views: Sequence[View] = (), limits: Limits | None = None
 ) -> duckdb.DuckDBPyConnection:
     """A read-only connection, as `connect` makes it; what lands later is not all seen.

@@ -1,4 +1,4 @@
-"""What a kept result was made from, as a stamp: it changes with anything that could change it."""
+"""What a kept result is computed from, and the versions that change with any of it."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _LINE_BY_LINE = re.compile(r"select (?:(?!\b(?:from|over|distinct)\b).)+\nfrom (
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
-    """The SQL that a reduction rests on, itself included.
+class Lineage:
+    """The SQL that a reduction depends on, itself included.
 
     Attributes:
-        by_time: each of its days rests on the dumps that begin up to that day, and on no run.
+        by_time: each of its days depends on the dumps that begin up to that day, and on no run.
         of_runs: it reads runs, and of samples those of runs.
         public: readers may know it.
         kept: the reduction whose rows are kept: itself, or a private one by time that it shows
-            line by line, so that rates of rows at hand need no room.
+            line by line, so that rates computed from them need no room.
         names: of all reductions that it reads, and its own; in the order of the views.
         sql: their texts.
         reads: the relations of other schemas that these read: {"interval.useact", ...}.
@@ -58,39 +58,40 @@ class Basis:
     reads: frozenset[str]
     rollup: str
 
-    def tables(self) -> frozenset[str]:
-        """The relations of other schemas that it reads: {"interval.useact", ...}."""
-        return self.reads
+
+def lineages(views: Sequence[View]) -> list[Lineage]:
+    """The lineage of each reduction."""
+    return list(_lineages(tuple(_ViewSql.of(view) for view in views)))
 
 
-def bases(views: Sequence[View]) -> list[Basis]:
-    """What each reduction rests on."""
-    return list(_bases(tuple(_Lineage.of(view) for view in views)))
-
-
-def definition(store: Store, basis: Basis) -> str:
+def definition_version(store: Store, lineage: Lineage) -> str:
     """The version of a reduction: a digest of all SQL that computes its results.
 
     That is its own, of all reductions below it, of the views over landed tables that they read
     (so that of deltas), of the macros in them, of the day that an interval counts to, and of its
     roll-ups. The layouts of the rows and the classes of users, where it reads them, count as well.
     """
-    parts = [fingerprint(), day_condition(date.min + timedelta(days=1)), basis.rollup, *basis.sql]
-    parts += definitions(basis.tables())
-    if "meta.user_class" in basis.tables():
+    parts = [
+        fingerprint(),
+        day_condition(date.min + timedelta(days=1)),
+        lineage.rollup,
+        *lineage.sql,
+    ]
+    parts += definitions(lineage.reads)
+    if "meta.user_class" in lineage.reads:
         parts.append(classes_text(store))
     return _digest(parts)
 
 
-def whole(store: Store, basis: Basis, dumps: Sequence[Held]) -> str:
-    """The stamp of a result that rests on all dumps and runs."""
-    parts = [definition(store, basis), *(dump.dump for dump in dumps)]
+def whole_version(store: Store, lineage: Lineage, dumps: Sequence[Held]) -> str:
+    """The version of a result that depends on all dumps and runs."""
+    parts = [definition_version(store, lineage), *(dump.dump for dump in dumps)]
     parts += [run.read_text(encoding="utf-8") for run in sorted(store.runs.glob("*.json"))]
     return _digest(parts)
 
 
-def basis_of(dumps: Sequence[Held], first: date, last: date) -> list[Held]:
-    """The dumps of a system that its intervals of some days rest on.
+def dependencies(dumps: Sequence[Held], first: date, last: date) -> list[Held]:
+    """The dumps of a system that its intervals of some days depend on.
 
     Those from the last day before them on which configuration was written: what was so before it
     holds no longer. Where nothing says how long an interval should be, the usual length is that
@@ -135,8 +136,8 @@ def _is_configured(dump: Held) -> bool:
     return dump.nominal and (dump.folder / "mtrsys.parquet").exists()
 
 
-def days_stamps(dumps: Sequence[Held]) -> dict[date, str]:
-    """Day -> stamp of the dumps of one system that it rests on.
+def day_versions(dumps: Sequence[Held]) -> dict[date, str]:
+    """Day -> version of the dumps of one system that it depends on.
 
     Args:
         dumps: of the system, by begin.
@@ -152,12 +153,12 @@ def days_stamps(dumps: Sequence[Held]) -> dict[date, str]:
     return versions
 
 
-def joined(*stamps: str) -> str:
-    """One stamp of several."""
-    return _digest(stamps)
+def joined(*versions: str) -> str:
+    """One version of several."""
+    return _digest(versions)
 
 
-class _Lineage(NamedTuple):
+class _ViewSql(NamedTuple):
     """What decides the lineage of a reduction."""
 
     name: str
@@ -167,19 +168,19 @@ class _Lineage(NamedTuple):
     rollup: str
 
     @classmethod
-    def of(cls, view: View) -> _Lineage:
+    def of(cls, view: View) -> _ViewSql:
         """That of a reduction."""
         columns = frozenset(column.name for column in view.columns)
         return cls(view.name, view.select, tuple(view.reads), columns, view.rollup)
 
 
 @functools.lru_cache(maxsize=8)
-def _bases(views: tuple[_Lineage, ...]) -> tuple[Basis, ...]:
+def _lineages(views: tuple[_ViewSql, ...]) -> tuple[Lineage, ...]:
     by_name = {view.name: view for view in views}
     below: dict[str, frozenset[str]] = {}
     for view in views:  # each behind those that it reads
         below[view.name] = frozenset({view.name}.union(*(below.get(n, ()) for n in view.reads)))
-    lineages = []
+    traced = []
     for view in views:
         names = tuple(name for name in by_name if name in below[view.name])
         relations = {relation for name in names for relation in by_name[name].reads}
@@ -188,8 +189,8 @@ def _bases(views: tuple[_Lineage, ...]) -> tuple[Basis, ...]:
         by_time = view.columns >= BY_TIME and not of_runs
         below_it = _LINE_BY_LINE.fullmatch(code_of(view.select).strip())
         is_kept = by_time and below_it and by_name[below_it[1]].columns >= BY_TIME
-        lineages.append(
-            Basis(
+        traced.append(
+            Lineage(
                 view.name,
                 by_time,
                 of_runs,
@@ -201,7 +202,7 @@ def _bases(views: tuple[_Lineage, ...]) -> tuple[Basis, ...]:
                 view.rollup,
             )
         )
-    return tuple(lineages)
+    return tuple(traced)
 
 
 def code_of(sql: str) -> str:

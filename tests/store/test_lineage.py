@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
 from cpmon.store.dumps.days import Held, held
-from cpmon.store.results.stamps import basis_of, days_stamps, is_anchored
+from cpmon.store.results.lineage import day_versions, dependencies, is_anchored
 from tests.batch.fleet import NOMINAL_S, hourly
 
 FIRST = date(2026, 3, 1)
@@ -47,27 +47,27 @@ def day(number: int) -> date:
 
 def test_a_day_rests_on_the_dumps_since_the_last_configuration_before_it(tmp_path: Path):
     found = dumps(tmp_path, True, True, True, False, False, True, True)
-    assert names(basis_of(found, day(5), day(6))) == "d2 d3 d4 d5 d6"
-    assert names(basis_of(found, day(4), day(4))) == "d2 d3 d4"
-    assert names(basis_of(found, day(0), day(0))) == "d0"
+    assert names(dependencies(found, day(5), day(6))) == "d2 d3 d4 d5 d6"
+    assert names(dependencies(found, day(4), day(4))) == "d2 d3 d4"
+    assert names(dependencies(found, day(0), day(0))) == "d0"
 
 
 def test_without_any_configuration_it_rests_on_all(tmp_path: Path):
     found = dumps(tmp_path, False, False, False, nominal=(0, 1, 2))
-    assert names(basis_of(found, day(1), day(2))) == "d0 d1 d2"
+    assert names(dependencies(found, day(1), day(2))) == "d0 d1 d2"
 
 
 def test_where_nothing_says_how_long_an_interval_is_all_that_will_come_counts(tmp_path: Path):
     found = dumps(tmp_path, False, True, True)
     assert not is_anchored(found)
-    assert names(basis_of(found, day(0), day(0))) == "d0 d1 d2"
+    assert names(dependencies(found, day(0), day(0))) == "d0 d1 d2"
 
 
 def test_a_dump_without_configuration_in_the_middle_leaves_other_days_alone(tmp_path: Path):
     found = dumps(tmp_path, True, False, True, True)
     assert is_anchored(found)
-    before = days_stamps(found[:3])
-    after = days_stamps(found)
+    before = day_versions(found[:3])
+    after = day_versions(found)
     assert {d: after[d] for d in before} == before
 
 
@@ -81,9 +81,9 @@ def test_a_dump_without_configuration_later_on_the_first_day_changes_no_other_da
     found = held(store)
     assert [one.nominal for one in found].count(False) == 1 and is_anchored(found)
     days = sorted({d for one in found for d in one.days})
-    assert len(basis_of(found, days[2], days[2])) == 2  # of that day, and the last before it
-    before = days_stamps([one for one in found if days[2] not in one.days])
-    assert {d: days_stamps(found)[d] for d in before} == before
+    assert len(dependencies(found, days[2], days[2])) == 2  # of that day, and the last before it
+    before = day_versions([one for one in found if days[2] not in one.days])
+    assert {d: day_versions(found)[d] for d in before} == before
 
 
 def test_an_interval_is_as_long_as_was_said_before_it(store: Store, tmp_path: Path):
@@ -121,5 +121,5 @@ def test_what_lies_beside_dumps_is_no_dump(store: Store, tmp_path: Path):
 def test_a_dump_whose_intervals_have_not_ended_counts_on_the_day_it_begins(tmp_path: Path):
     found = dumps(tmp_path, True, True, True)
     found[1] = replace(found[1], days=())
-    assert names(basis_of(found, day(2), day(2))) == "d1 d2"
-    assert names(basis_of(found, day(1), day(1))) == "d0 d1"
+    assert names(dependencies(found, day(2), day(2))) == "d1 d2"
+    assert names(dependencies(found, day(1), day(1))) == "d0 d1"
