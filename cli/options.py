@@ -170,10 +170,10 @@ def _release(text: str) -> str:
 
 def _level(text: str) -> str:
     """A release with three numbers, and the bits of CALLEVEL; nothing stays nothing."""
-    found = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(\+callevel(?:\.\d+)*)?", text)
-    if text and not found:
+    match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(\+callevel(?:\.\d+)*)?", text)
+    if text and not match:
         raise ValueError(text)
-    return f"{found[1]}{found[2] or '.0'}{found[3] or ''}" if found else ""
+    return f"{match[1]}{match[2] or '.0'}{match[3] or ''}" if match else ""
 
 
 def _moment(text: str) -> datetime:

@@ -100,7 +100,7 @@ def _damaged_chunks(
         chunks = _chunks(model)
         return captured(chunks) if container == "monreader" else chunks
 
-    counted = any(one.needs_size for one in damage)
+    counted = any(kind.needs_size for kind in damage)
     return damaged(whole(), damage, seed, sum(map(len, whole())) if counted else None)
 
 

@@ -63,13 +63,13 @@ def parse_release(text: str) -> Release:
     if text.startswith(UNNAMED):
         bound = text.removeprefix(UNNAMED)
         return Release(parse_release(bound).key if bound else (), UNNAMED)
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         raise LayoutError(
             "a release is not written as numbers and points", expected="4.3.0", found=text
         )
-    key = tuple(map(int, found[1].split(".")))
-    return Release(key, found[2] or "", _bits(found[3]) if found[2] else None)
+    key = tuple(map(int, match[1].split(".")))
+    return Release(key, match[2] or "", _bits(match[3]) if match[2] else None)
 
 
 def release_key(release: str) -> tuple[int, ...]:
@@ -109,8 +109,8 @@ def check_bound(text: str, column: str, place: str) -> None:
         LayoutError: with the place of the row.
     """
     sign = {"since": "+", "until": "-"}[column]
-    found = _FORM.fullmatch(text)
-    if text and (not found or (found[2] and (found[2] != sign or not found[3]))):
+    match = _FORM.fullmatch(text)
+    if text and (not match or (match[2] and (match[2] != sign or not match[3]))):
         raise LayoutError(f"{place}: `{column}` is no release", expected=_WORDS[column], found=text)
 
 

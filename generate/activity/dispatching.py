@@ -151,10 +151,10 @@ def dispatch_times(sample: Sample) -> DispatchTimes:
     room = float(lpars.shared * span) * (1 - 2 * _MANAGEMENT)
     if not lpars.dedicated[lpars.own]:
         room -= float(own.sum()) * (1 + _OVERHEAD)
-    wanted = [_wanted_us(lpars, place, span, rng) for place in range(len(lpars.counts))]
-    pairs = list(zip(wanted, lpars.dedicated, strict=True))
-    asked = sum(float(each.sum()) for each, alone in pairs if not alone)
-    granted = min(1.0, max(room, 0.0) / max(asked * (1 + _OVERHEAD), 1.0))
+    demanded = [_wanted_us(lpars, place, span, rng) for place in range(len(lpars.counts))]
+    pairs = list(zip(demanded, lpars.dedicated, strict=True))
+    shared_us = sum(float(each.sum()) for each, alone in pairs if not alone)
+    granted = min(1.0, max(room, 0.0) / max(shared_us * (1 + _OVERHEAD), 1.0))
     effective = [each if alone else each * granted for each, alone in pairs]
     effective[lpars.own] = own
     net = floor_int(np.concatenate(effective))
@@ -195,18 +195,18 @@ def _wanted_us(lpars: Partitions, place: int, span: int, rng: np.random.Generato
     if lpars.dedicated[place]:
         return np.full(count, float(span))
     use = around_one(rng, count, _SPREAD) * around_one(rng, 1, _SPREAD) * lpars.wanted[place]
-    wanted: F64 = np.minimum(use, min(lpars.limit(place) / count, 0.99)) * span
-    return wanted
+    demanded: F64 = np.minimum(use, min(lpars.limit(place) / count, 0.99)) * span
+    return demanded
 
 
 def _management_us(lpars: Partitions, active: int, span: int) -> I64:
     """(physical processors,) time of no partition: the more, the busier they are."""
     total = lpars.physical * span
-    wanted = round(total * _MANAGEMENT * (0.2 + 0.8 * min(active / total, 1.0)))
+    demanded = round(total * _MANAGEMENT * (0.2 + 0.8 * min(active / total, 1.0)))
     # The first processors do a little more of it.
     weights = 1.0 + 1.0 / np.arange(1, lpars.physical + 1)
     caps = np.full(lpars.physical, span, dtype=np.int64)
-    return capped(min(wanted, max(total - active, 0)), weights, caps)
+    return capped(min(demanded, max(total - active, 0)), weights, caps)
 
 
 def others_ios(sample: Sample) -> int:

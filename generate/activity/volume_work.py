@@ -72,8 +72,8 @@ def volume_work(sample: Sample) -> VolumeWork:
     reads, writes, users, spool, avoided = partition(np.array(totals), np.stack(weights))
     page_starts = np.ceil((reads + writes) / volumes.pages_per_io).astype(np.int64)
     most = np.floor(_NEVER_FULLER * span_scm / np.maximum(volumes.service, 1e-9))
-    wanted = page_starts + users + spool
-    starts = np.minimum(wanted, np.maximum(most, page_starts)).astype(np.int64)
+    demanded = page_starts + users + spool
+    starts = np.minimum(demanded, np.maximum(most, page_starts)).astype(np.int64)
     busy = _busy(volumes, starts, k, span_scm)
     pending, disconnect = floor_int(busy * volumes.parts[:2])
     use = np.minimum(busy / span_scm, 0.99)

@@ -112,8 +112,8 @@ def _check_difference(difference: Difference, runs: dict[str, Samples], place: P
         if measure in RATES:
             _check_least(printed, 1)
             continue
-        one, other = of.statistic(measure, place), less.statistic(measure, place)
-        mean = one.mean - other.mean
+        minuend, subtrahend = of.statistic(measure, place), less.statistic(measure, place)
+        mean = minuend.mean - subtrahend.mean
         # Unless a mean of so many is exact, each of the three is rounded by half a digit at most.
         if abs(printed.mean - mean) > (Decimal("0.15") if 10 % of.count else 0):
             raise CpmonError(
@@ -123,18 +123,20 @@ def _check_difference(difference: Difference, runs: dict[str, Samples], place: P
                 found=f"{printed.mean}",
             )
         printed.check(signed=True)
-        _check_deviation(printed, one, other)
+        _check_deviation(printed, minuend, subtrahend)
 
 
-def _check_deviation(printed: Statistic, one: Statistic, other: Statistic) -> None:
+def _check_deviation(printed: Statistic, minuend: Statistic, subtrahend: Statistic) -> None:
     halves = sum(
-        1 / (2 * 10**each.written_places) for each in (printed, one, other) if each.deviation
+        1 / (2 * 10**each.written_places)
+        for each in (printed, minuend, subtrahend)
+        if each.deviation
     )
-    low = float(abs(one.deviation - other.deviation)) - halves
-    high = float(one.deviation + other.deviation) + halves
+    low = float(abs(minuend.deviation - subtrahend.deviation)) - halves
+    high = float(minuend.deviation + subtrahend.deviation) + halves
     if not low <= float(printed.deviation) <= high:
         raise CpmonError(
-            f"no samples that deviate by {one.deviation} and {other.deviation} differ so",
+            f"no samples that deviate by {minuend.deviation} and {subtrahend.deviation} differ so",
             place=printed.place,
             expected=f"a deviation from {max(low, 0.0):.4g} to {high:.4g}",
             found=f"{printed.deviation}",

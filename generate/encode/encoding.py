@@ -246,5 +246,5 @@ def _written_length(entry: Layout, release: str) -> int:
     """Bytes of an entry in a release: up to its last field of known length."""
     now = release_key(release)
     rows: list[Field | Group] = [*entry.fields, *entry.groups]
-    there = [row for row in rows if not row.since or release_key(row.since) <= now]
-    return max((r.fixed_end if isinstance(r, Group) else r.end for r in there), default=0)
+    written = [row for row in rows if not row.since or release_key(row.since) <= now]
+    return max((r.fixed_end if isinstance(r, Group) else r.end for r in written), default=0)

@@ -22,8 +22,8 @@ def filled(encoding: Encoding, names: Iterable[str], rows: int, number: int, end
         number: of the sample, or of the interval of an event.
         end: TOD clock at its end.
     """
-    there = sorted(encoding.places.keys() & set(names))
-    return {name: _value(name, encoding.places[name], rows, number, end) for name in there}
+    present = sorted(encoding.places.keys() & set(names))
+    return {name: _value(name, encoding.places[name], rows, number, end) for name in present}
 
 
 def _value(name: str, place: Place, rows: int, number: int, end: int) -> Any:

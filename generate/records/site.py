@@ -27,11 +27,13 @@ def unmodelled(record: Layout) -> frozenset[str]:
     return _unmodelled(record)
 
 
-def own_records(known: Collection[str]) -> list[Layout]:
+def own_records(modelled: Collection[str]) -> list[Layout]:
     """Records that have something to hold, and that are neither known nor written otherwise."""
     if site_folder() is None:
         return []
-    return [each for each in layouts() if each.name not in {*known, *WRITTEN} and unmodelled(each)]
+    return [
+        each for each in layouts() if each.name not in {*modelled, *WRITTEN} and unmodelled(each)
+    ]
 
 
 def modelled(record: Layout, names: Mapping[str, str]) -> dict[str, str]:

@@ -229,7 +229,7 @@ class Record:
             place = f"{self._place}.{key}"
             expressions[key] = each = Expression.compiled(text, place)
             for name in each.names - self._given - {*getattr(self, "_let", texts)}:
-                if not any(name in known for known in (OF_MODEL, OF_SAMPLE, FUNCTIONS)):
+                if not any(name in names for names in (OF_MODEL, OF_SAMPLE, FUNCTIONS)):
                     raise unknown("name", name, {**OF_SAMPLE, **OF_MODEL}, place=place)
         return expressions
 
@@ -277,8 +277,8 @@ def _records(_layouts: tuple[Layout, ...]) -> Mapping[str, Record]:
 
 def own_names(kind: Kind) -> list[str]:
     """Records of a kind that only a site's own layouts have."""
-    found = records().items()
-    return [name for name, record in found if record.is_own and record.layout.kind is kind]
+    tables = records().items()
+    return [name for name, record in tables if record.is_own and record.layout.kind is kind]
 
 
 def read_records(texts: Mapping[str, str]) -> Mapping[str, Record]:
@@ -308,8 +308,8 @@ def read_records(texts: Mapping[str, str]) -> Mapping[str, Record]:
 def _with_keys(name: str, table: RecordTable) -> RecordTable:
     """A table of sample records with the keys that a site's layout has found."""
     record = layout(name.partition("-")[0])
-    found = standing_for(record) if record.kind is Kind.SAMPLE and unmodelled(record) else ()
-    return replace(table, use=(*table.use, *found))
+    standing = standing_for(record) if record.kind is Kind.SAMPLE and unmodelled(record) else ()
+    return replace(table, use=(*table.use, *standing))
 
 
 def _completed(table: RecordTable, shared: Mapping[str, RecordTable], file: str) -> RecordTable:

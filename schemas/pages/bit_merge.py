@@ -18,29 +18,29 @@ class BitMerge(FileMerge):
 
     def match(self, rows: list[Row], field: Row, item: Item) -> None:
         """Named bits of a field, which is one of `rows`: the same, new ones, or others."""
-        known = [r for r in rows if r["type"] == Type.BIT and r["of"] == field["name"]]
+        bits = [r for r in rows if r["type"] == Type.BIT and r["of"] == field["name"]]
         start = int(field["offset"])
         for bit in item.bits:
             new = bit_row(item, bit) | {"of": field["name"], "offset": str(start + bit.byte)}
-            same = next((r for r in known if _place(r) == _place(new)), None)
+            same = next((r for r in bits if _place(r) == _place(new)), None)
             if same is not None and same["name"] == bit.name:
                 self._confirm(same, bit.row)
                 continue
-            shared = [r for r in known if _share(r, new)]
+            shared = [r for r in bits if _share(r, new)]
             if shared:
                 expected = f"{shared[0]['name']}, mask {shared[0]['code']}"
                 self.contradict(
                     bit.row, f"bits of {item.name} are {bit.name}, mask {new['code']}", expected
                 )
                 continue
-            new["since"] = self.context.now if known and not self.context.is_older else ""
+            new["since"] = self.context.now if bits and not self.context.is_older else ""
             insert(rows, marked(new))
             self.merged.added.append(f"{self.name}.{bit.name}")
-        self._miss(item, [r for r in known if not r["_seen"]])
+        self._miss(item, [r for r in bits if not r["_seen"]])
 
-    def _confirm(self, row: Row, said: BitRow) -> None:
+    def _confirm(self, row: Row, page_row: BitRow) -> None:
         row["_seen"], row["provenance"] = "yes", str(Provenance.PUBLISHED)
-        row["meaning"] = said.meaning or row["meaning"]
+        row["meaning"] = page_row.meaning or row["meaning"]
         self.widen(row)
         self.merged.confirmed += 1
 

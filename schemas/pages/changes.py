@@ -36,7 +36,7 @@ def after(merged: MergeResult, sources: Sources) -> Sources:
     return overlay(sources, mine)
 
 
-def changes(merged: MergeResult, site: Sources, known: Sources, folder: Path) -> Iterator[Change]:
+def changes(merged: MergeResult, site: Sources, shipped: Sources, folder: Path) -> Iterator[Change]:
     """The files to write for a page, those of entries before that of the record.
 
     None if the page changes nothing; else all files of the record, so that the folder is complete
@@ -49,17 +49,18 @@ def changes(merged: MergeResult, site: Sources, known: Sources, folder: Path) ->
     page, home = merged.page, _home(folder, merged.page.domain)
     # A site's own record is written as a whole, though an import of it was killed half done.
     is_new = any(
-        name in site.fields or rows != known.fields.get(name) for name, rows in merged.files.items()
+        name in site.fields or rows != shipped.fields.get(name)
+        for name, rows in merged.files.items()
     )
     for name, rows in reversed(merged.files.items()):
-        old = known.fields.get(name, [])
+        old = shipped.fields.get(name, [])
         if rows != old or (is_new and name.startswith(page.dsect) and name not in site.fields):
             path = next(folder.glob(f"d[0-9][0-9]*/{name}.csv"), home / f"{name}.csv")
             yield Change(path, to_csv(old, COLUMNS) if old else "", to_csv(rows, COLUMNS))
-    if merged.record not in (site.records if is_new else known.records):
+    if merged.record not in (site.records if is_new else shipped.records):
         rows = _with(site.records, [merged.record])
         yield _change(folder / "records.csv", site.records, rows, RECORD_COLUMNS)
-    if any(row not in known.lengths for row in merged.lengths):
+    if any(row not in shipped.lengths for row in merged.lengths):
         rows = _with(site.lengths, merged.lengths)
         yield _change(folder / "lengths.csv", site.lengths, rows, LENGTH_COLUMNS)
 
@@ -82,5 +83,5 @@ def _home(folder: Path, domain: int) -> Path:
     """The folder of a domain: the site's own, or one of the shipped name."""
     start = f"d{domain:02d}"
     own = list(folder.iterdir()) if folder.is_dir() else []
-    found = [f.name for f in (*own, *home().iterdir()) if f.is_dir() and f.name.startswith(start)]
-    return folder / (found[0] if found else start)
+    names = [f.name for f in (*own, *home().iterdir()) if f.is_dir() and f.name.startswith(start)]
+    return folder / (names[0] if names else start)

@@ -258,13 +258,13 @@ def _bits(
 
     A name for several bits that have names, or for bits of two bytes, gets a note.
     """
-    found, byte, lowest = list[BitItem](), 0, 256
+    items, byte, lowest = list[BitItem](), 0, 256
     for bit in row.bits:
         used = [n for n, mark in enumerate(bit.pattern) if mark == "1"]
         if len(bit.pattern) % 8 or not used:
             raise page_error("a bit pattern cannot be read", place, bit.line, bit.text)
         mask = sum(0x80 >> n % 8 for n in used if n // 8 == used[0] // 8)
-        parts = [item.mask for item in found if item.byte == byte and not item.mask & ~mask]
+        parts = [item.mask for item in items if item.byte == byte and not item.mask & ~mask]
         if len(bit.pattern) == 8 and byte + 1 == row.length and len(parts) > 1:
             notes.append(f"{bit.name or '*'} is a name for several bits")
             continue
@@ -283,10 +283,10 @@ def _bits(
                 expected=f"{8 * row.length} bits at most, as line {row.line} says",
             )
         if bit.name and used[0] // 8 == used[-1] // 8:
-            found.append(BitItem(at, mask, _stripped(bit.name, prefixes), bit))
+            items.append(BitItem(at, mask, _stripped(bit.name, prefixes), bit))
         elif bit.name:
             notes.append(f"{bit.name} is a name for bits of two bytes")
-    return tuple(found)
+    return tuple(items)
 
 
 def _check_cover(
@@ -316,15 +316,15 @@ def _check_cover(
 
 
 def _check_unique(fields: Sequence[Item], place: str) -> None:
-    seen: dict[str, PageRow] = {}
+    earlier: dict[str, PageRow] = {}
     for item in fields:
-        if item.name in seen:
+        if item.name in earlier:
             raise page_error(
                 f"{item.row.name} is on the page twice",
                 place,
                 item.row.line,
                 item.row.text,
-                expected=f"other names than on line {seen[item.name].line}",
+                expected=f"other names than on line {earlier[item.name].line}",
             )
         if item.name:
-            seen[item.name] = item.row
+            earlier[item.name] = item.row

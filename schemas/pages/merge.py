@@ -20,7 +20,7 @@ from .slots import bare, entry_file, extent
 from .table_merge import TableMerge
 
 
-def merge(page: Page, known: Sources, *, replace: bool = False) -> MergeResult:
+def merge(page: Page, sources: Sources, *, replace: bool = False) -> MergeResult:
     """The layout of a page's record after the page.
 
     Args:
@@ -33,20 +33,20 @@ def merge(page: Page, known: Sources, *, replace: bool = False) -> MergeResult:
     """
     merged = MergeResult(page, notes=list(page.notes))
     if page.is_withdrawn:
-        _merge_withdrawn(merged, known)
+        _merge_withdrawn(merged, sources)
         return merged
     items = [
         nest(structure, page.dsect, page.place, is_record=number == 0)
         for number, structure in enumerate(page.structures)
     ]
-    before = {} if replace else known.fields
-    _merge_record(merged, known, replace=replace)
+    before = {} if replace else sources.fields
+    _merge_record(merged, sources, replace=replace)
     table = TableMerge(
-        merged, page.dsect, before, Habits(known.fields), _context(merged, known, items[0])
+        merged, page.dsect, before, Habits(sources.fields), _context(merged, sources, items[0])
     )
     table.merge(items[0])
     if replace:
-        _keep_located(table, known.fields)
+        _keep_located(table, sources.fields)
     for part in items[1:]:
         _merge_part(merged, part, before, table)
     _say_keys(merged)
@@ -58,25 +58,25 @@ def merge(page: Page, known: Sources, *, replace: bool = False) -> MergeResult:
     return merged
 
 
-def _context(merged: MergeResult, known: Sources, items: Items) -> ReleaseContext:
+def _context(merged: MergeResult, sources: Sources, items: Items) -> ReleaseContext:
     dsect, now = merged.page.dsect, merged.page.release
-    seen = [r["since"] for r in known.fields.get(dsect, ()) if r["since"]]
-    releases = {row["release"] for row in known.lengths} | {now, BASE, "0"}
-    lengths = [(r["release"], int(r["length"])) for r in known.lengths if r["dsect"] == dsect]
+    since = [r["since"] for r in sources.fields.get(dsect, ()) if r["since"]]
+    releases = {row["release"] for row in sources.lengths} | {now, BASE, "0"}
+    lengths = [(r["release"], int(r["length"])) for r in sources.lengths if r["dsect"] == dsect]
     return ReleaseContext(
         now,
-        max([BASE, *seen], key=release_key),
+        max([BASE, *since], key=release_key),
         tuple(sorted(releases, key=release_key)),
         (*lengths, (now, items.end)),
     )
 
 
-def _merge_withdrawn(merged: MergeResult, known: Sources) -> None:
+def _merge_withdrawn(merged: MergeResult, sources: Sources) -> None:
     """The page of a record that its release no longer writes: its rows end with the one before."""
     page = merged.page
-    row = next((r for r in known.records if r["dsect"] == page.dsect), None) or _record(page)
+    row = next((r for r in sources.records if r["dsect"] == page.dsect), None) or _record(page)
     now = release_key(page.release)
-    before = [r for r in {r["release"] for r in known.lengths} if release_key(r) < now]
+    before = [r for r in {r["release"] for r in sources.lengths} if release_key(r) < now]
     until = max(before, key=release_key, default="")
     if row["until"] and release_key(row["until"]) < now:
         until = row["until"]
@@ -84,7 +84,7 @@ def _merge_withdrawn(merged: MergeResult, known: Sources) -> None:
     else:
         merged.changed.append(f"{page.dsect}: not written from {page.release} on")
     merged.record = {column: row.get(column, "") for column in RECORD_COLUMNS} | {"until": until}
-    merged.files = {page.dsect: known.fields.get(page.dsect, [])}
+    merged.files = {page.dsect: sources.fields.get(page.dsect, [])}
 
 
 def _record(page: Page) -> Row:
@@ -102,14 +102,16 @@ def _record(page: Page) -> Row:
     }
 
 
-def _merge_record(merged: MergeResult, known: Sources, *, replace: bool) -> None:
+def _merge_record(merged: MergeResult, sources: Sources, *, replace: bool) -> None:
     """The rows of records.csv and lengths.csv."""
     page, head = merged.page, merged.page.main.head
-    row = next((dict(r) for r in known.records if r["dsect"] == page.dsect), None)
+    row = next((dict(r) for r in sources.records if r["dsect"] == page.dsect), None)
     new = _record(page)
     if row is None:
         taken = [
-            r for r in known.records if (r["domain"], r["record"]) == (new["domain"], new["record"])
+            r
+            for r in sources.records
+            if (r["domain"], r["record"]) == (new["domain"], new["record"])
         ]
         if taken and not replace:
             merged.contradict(
@@ -125,12 +127,12 @@ def _merge_record(merged: MergeResult, known: Sources, *, replace: bool) -> None
         elif not fits:
             row[column] = new[column]
     merged.record = {column: row.get(column, "") for column in RECORD_COLUMNS}
-    _merge_length(merged, known, replace=replace)
+    _merge_length(merged, sources, replace=replace)
 
 
-def _merge_length(merged: MergeResult, known: Sources, *, replace: bool) -> None:
+def _merge_length(merged: MergeResult, sources: Sources, *, replace: bool) -> None:
     page, head = merged.page, merged.page.main.head
-    own = [r for r in known.lengths if (r["dsect"], r["release"]) == (page.dsect, page.release)]
+    own = [r for r in sources.lengths if (r["dsect"], r["release"]) == (page.dsect, page.release)]
     if own and int(own[0]["length"]) != head.length and not replace:
         merged.contradict(
             head,
@@ -144,17 +146,17 @@ def _merge_length(merged: MergeResult, known: Sources, *, replace: bool) -> None
         )
 
 
-def _keep_located(table: TableMerge, known: Mapping[str, Sequence[Row]]) -> None:
+def _keep_located(table: TableMerge, tables: Mapping[str, Sequence[Row]]) -> None:
     """Groups that the record locates, which no page says, stay where their operands do."""
     names = {row["name"] for row in table.rows}
-    for group in known.get(table.name, ()):
+    for group in tables.get(table.name, ()):
         operands = {
             o for o in (group["offset"], group["length"], group["count"]) if not o.isdigit()
         }
         if group["type"] == Type.GROUP and operands and operands - {REST} <= names:
             file = entry_file(table.name, group)
             table.rows.append(group | {"_seen": ""})
-            table.merged.files[file] = [row | {"_seen": ""} for row in known[file]]
+            table.merged.files[file] = [row | {"_seen": ""} for row in tables[file]]
 
 
 def _merge_part(
@@ -167,11 +169,11 @@ def _merge_part(
         for row in rows
         if row["type"] == Type.GROUP and extent(row) is None
     ]
-    found = {(item.offset, item.length, bare(item.name)) for item in part.fields if item.name}
+    places = {(item.offset, item.length, bare(item.name)) for item in part.fields if item.name}
 
     def likeness(group: tuple[str, Row]) -> tuple[bool, int]:
         rows = [r for r in before.get(entry_file(*group), ()) if extent(r)]
-        same = sum((int(r["offset"]), int(r["length"]), bare(r["name"])) in found for r in rows)
+        same = sum((int(r["offset"]), int(r["length"]), bare(r["name"])) in places for r in rows)
         return part.name == group[1]["name"], same
 
     best = max(groups, key=likeness, default=None)

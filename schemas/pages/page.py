@@ -140,19 +140,19 @@ def _said(source: PageText, place: str, pattern: str, expected: str) -> str:
 
 
 def _kinds(source: PageText, place: str) -> tuple[Kind, ...]:
-    said = _said(
+    text = _said(
         source, place, r"Monitor\s+([A-Za-z\s]+?)\s+Record\b(?!\s+Header)", "Monitor ... Record"
     )
-    words = " ".join(said.lower().split())
-    found = next((kinds for start, kinds in KINDS if words.startswith(start)), None)
-    if found is None:
+    words = " ".join(text.lower().split())
+    matched = next((kinds for start, kinds in KINDS if words.startswith(start)), None)
+    if matched is None:
         raise LayoutError(
             "the page does not say when its record is written",
             place=place,
             expected="Monitor Sample Record, Monitor Event Record ...",
-            found=said,
+            found=text,
         )
-    return found
+    return matched
 
 
 def _title(text: str) -> str:

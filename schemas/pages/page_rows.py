@@ -117,20 +117,20 @@ def close_offsets(source: PageText) -> PageText:
 def read_rows(source: PageText, contents: tuple[int, int], place: str) -> Iterator[PageRow]:
     """The rows of the contents table, each with its bits."""
     text, (start, end) = source.text, contents
-    found = list(ROW.finditer(text, start, end))
-    if not found:
+    matches = list(ROW.finditer(text, start, end))
+    if not matches:
         line = source.line_at(start)
         raise page_error("the contents table has no rows", place, line, source.lines[0])
-    _check_rows_read(source, contents, found, place)
-    for match, behind in zip_longest(found, found[1:]):
+    _check_rows_read(source, contents, matches, place)
+    for match, behind in zip_longest(matches, matches[1:]):
         yield _row(source, match, behind.start() if behind else end, place)
 
 
 def _check_rows_read(
-    source: PageText, contents: tuple[int, int], found: Sequence[re.Match[str]], place: str
+    source: PageText, contents: tuple[int, int], matches: Sequence[re.Match[str]], place: str
 ) -> None:
     """What begins as a row does is one: else its text would be another row's description."""
-    taken = {match.start("dec") for match in found}
+    taken = {match.start("dec") for match in matches}
     for match in UNREAD.finditer(source.text, *contents):
         kind = "" if match["dec"] else "_"
         at = match.start(f"dec{kind}")
@@ -145,7 +145,7 @@ def _check_rows_read(
             if match["dec"]
             else ", ".join(WORDS),
         )
-    for match in found:
+    for match in matches:
         if source.text[match.end() : match.end() + 1] == "(":
             raise page_error(
                 f"the dimension of {match['name']} cannot be read",
@@ -195,8 +195,8 @@ def _row(source: PageText, match: re.Match[str], stop: int, place: str) -> PageR
     )
 
 
-def _bits(source: PageText, found: list[re.Match[str]], stop: int) -> Iterator[BitRow]:
-    for match, behind in zip_longest(found, found[1:]):
+def _bits(source: PageText, matches: list[re.Match[str]], stop: int) -> Iterator[BitRow]:
+    for match, behind in zip_longest(matches, matches[1:]):
         yield BitRow(
             pattern="".join(match["mask"].split()),
             name=match["name"].replace("*", ""),

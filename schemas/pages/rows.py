@@ -50,14 +50,16 @@ class Habits:
         `keys`: whether a key may follow from other records'.
         """
         name, length = TIME_SETS.sub("", item.name), str(item.length)
-        known = [(r["type"], r["role"], r["unit"]) for r in self._rows[name, length]]
-        known = known or [(r.type, r.role, r.unit) for r in all_unplaced() if r.name == item.name]
+        candidates = [(r["type"], r["role"], r["unit"]) for r in self._rows[name, length]]
+        candidates = candidates or [
+            (r.type, r.role, r.unit) for r in all_unplaced() if r.name == item.name
+        ]
         fitting = FITTING.get(item.row.word, frozenset()) - {Type.RESERVED}
-        found = Counter(row for row in known if row[0] in fitting)
-        if not found:
+        counts = Counter(row for row in candidates if row[0] in fitting)
+        if not counts:
             return None
-        (first, times), *_ = found.most_common(1)
-        if times < MOST * found.total() or (first[1] == Role.KEY and not keys):
+        (first, times), *_ = counts.most_common(1)
+        if times < MOST * counts.total() or (first[1] == Role.KEY and not keys):
             return None
         return first
 
@@ -80,9 +82,9 @@ def rows_of(
     parts = item.parts or (Item(0, item.length, 1, item.name, item.row, bits=item.bits),)
     entry, doubts = [], []
     for part in parts:
-        rows, found = _plain(part, habits, keys=False)
+        rows, guesses = _plain(part, habits, keys=False)
         entry += rows
-        doubts += found
+        doubts += guesses
     group = _row(item.offset, item.length, Type.GROUP, item.name, meaning=item.row.meaning)
     group["count"] = str(item.count)
     file = f"{table}_{item.name}"
@@ -106,16 +108,16 @@ def _plain(item: Item, habits: Habits, *, keys: bool) -> tuple[list[Row], list[s
     if item.is_reserved:
         length = item.end - item.offset
         return [_row(item.offset, length, Type.RESERVED, "*", meaning=item.row.meaning)], []
-    known = habits.of(item, keys=keys)
-    if known:
-        kind, role, unit = known
+    habit = habits.of(item, keys=keys)
+    if habit:
+        kind, role, unit = habit
     else:
         kind, unit = _type(item), ""
         role = ROLES.get(kind, "gauge")
     row = _row(item.offset, item.length, kind, item.name, meaning=item.row.meaning)
     row |= {"of": item.of, "role": role, "unit": unit}
     bits = [bit_row(item, bit) for bit in item.bits]
-    is_guess = role == Role.KEY or (role == Role.GAUGE and not known)
+    is_guess = role == Role.KEY or (role == Role.GAUGE and not habit)
     return [row, *bits], [item.name] if is_guess else []
 
 
@@ -131,7 +133,7 @@ def _type(item: Item) -> str:
 
 
 def _row(offset: int, length: int, kind: str, name: str, *, meaning: str) -> Row:
-    said = {
+    values = {
         "offset": str(offset),
         "length": str(length),
         "type": str(kind),
@@ -139,7 +141,7 @@ def _row(offset: int, length: int, kind: str, name: str, *, meaning: str) -> Row
         "provenance": "published",
         "meaning": meaning,
     }
-    return {column: said.get(column, "") for column in COLUMNS}
+    return {column: values.get(column, "") for column in COLUMNS}
 
 
 def insert(rows: list[Row], new: Row) -> None:

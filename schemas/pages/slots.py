@@ -82,9 +82,9 @@ def bare(name: str) -> str:
     return re.sub(r"\d", "", name)
 
 
-def alike(one: str, other: str) -> bool:
+def alike(name: str, other: str) -> bool:
     """Whether names of an array or its fields are the same but for numbers and a prefix."""
-    first, second = sorted((bare(one), bare(other)), key=len)
+    first, second = sorted((bare(name), bare(other)), key=len)
     return bool(first) and second.endswith(first)
 
 

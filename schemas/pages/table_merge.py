@@ -62,16 +62,16 @@ class TableMerge(FileMerge):
 
     def _merge_rest(self, item: Item) -> None:
         """Bytes up to the end of the record: one such field, and then no groups."""
-        known = next(
+        existing = next(
             (r for r in self.rows if r["length"] == REST and r["type"] != Type.GROUP), None
         )
-        if known is None:
+        if existing is None:
             if self.is_new and len(self.merged.page.structures) == 1:
                 self.rows.append(marked(rest_row(item)))
                 self.merged.added.append(f"{self.name}.{item.name}")
-        elif known["name"] == item.name:
-            known["provenance"] = str(Provenance.PUBLISHED)
-            known["meaning"] = item.row.meaning or known["meaning"]
+        elif existing["name"] == item.name:
+            existing["provenance"] = str(Provenance.PUBLISHED)
+            existing["meaning"] = item.row.meaning or existing["meaning"]
             self.merged.confirmed += 1
 
     # What the page and the layout both have.
@@ -105,10 +105,10 @@ class TableMerge(FileMerge):
         slot.row["_seen"] = slot.whole["_seen"] = "yes"
         if not first:
             return
-        row, said = slot.row, leaf.part.row
-        if said.word in FITTING and row["type"] not in FITTING[said.word]:
+        row, page_row = slot.row, leaf.part.row
+        if page_row.word in FITTING and row["type"] not in FITTING[page_row.word]:
             expected = f"a type that {row['type']} can be"
-            self.contradict(said, f"{row['name']} is {said.word}", expected)
+            self.contradict(page_row, f"{row['name']} is {page_row.word}", expected)
             return
         self.merged.confirmed += 1
         row["provenance"] = str(Provenance.PUBLISHED)
@@ -124,10 +124,10 @@ class TableMerge(FileMerge):
     @staticmethod
     def _describe(slot: Slot, leaf: Leaf) -> None:
         """The page's description becomes the meaning; that of an array is its group's."""
-        said = leaf.part.row.meaning
+        meaning = leaf.part.row.meaning
         row = slot.whole if leaf.item.is_array and not leaf.item.parts else slot.row
-        if said and (slot.group is None or leaf.item.is_array or not row["meaning"]):
-            row["meaning"] = said
+        if meaning and (slot.group is None or leaf.item.is_array or not row["meaning"]):
+            row["meaning"] = meaning
 
     # What the page alone has.
 
@@ -152,21 +152,23 @@ class TableMerge(FileMerge):
 
     def _tell_apart(self, item: Item, over: Sequence[Slot], active: Sequence[Slot]) -> None:
         """What exactly is wrong with a field that does not fit."""
-        said = item.row
+        page_row = item.row
         same = next((s for s in active if s.name == item.name), None)
         if same is not None and same.offset == item.offset:
             self.contradict(
-                said, f"{item.name} has length {item.end - item.offset}", f"length {same.length}"
+                page_row,
+                f"{item.name} has length {item.end - item.offset}",
+                f"length {same.length}",
             )
         elif same is not None:
             self.contradict(
-                said, f"{item.name} is at offset {item.offset}", f"offset {same.offset}"
+                page_row, f"{item.name} is at offset {item.offset}", f"offset {same.offset}"
             )
         elif (over[0].offset, over[0].end) == (item.offset, item.end):
-            self.contradict(said, f"offset {item.offset} is {item.name}", over[0].name)
+            self.contradict(page_row, f"offset {item.offset} is {item.name}", over[0].name)
         else:
             place = f"{over[0].name}, {over[0].length} bytes at {over[0].offset}"
-            self.contradict(said, f"{item.name} overlaps {over[0].name}", place)
+            self.contradict(page_row, f"{item.name} overlaps {over[0].name}", place)
 
     def _add(self, item: Item) -> None:
         """A field where nothing or reserved bytes were."""
@@ -264,7 +266,7 @@ class TableMerge(FileMerge):
             return
         if slot.is_conditional:
             return  # the service of the system that the page is of decides
-        said = over[0].row if over else items.head
+        page_row = over[0].row if over else items.head
         if is_free and any(_names(item.row.meaning, slot.name) for item in over):
             slot.whole["until"] = self.context.before(self.context.now)
             self.merged.changed.append(f"{self.name}.{slot.name}: until {slot.whole['until']}")
@@ -273,7 +275,7 @@ class TableMerge(FileMerge):
             return
         slot.row["_missed"] = "yes"
         self.contradict(
-            said,
+            page_row,
             f"{slot.name} is missing",
             f"{slot.name} at offset {slot.offset}, length {slot.length}",
         )

@@ -28,7 +28,7 @@ from ..results.reduced import Kept, kept
 from ..runs.classes import classes_text
 from ..sandbox.sandbox import Limits, seal
 from ..views.dictionary import COLUMNS, create_sql
-from ..views.entries import Entry, bring_up, different_views, stamp_of, view
+from ..views.entries import Entry, catalogue_version, different_views, sync_entries, view
 from ..views.meta import meta_views
 from ..views.relations import macros
 from ..views.snapshot import snapshot
@@ -65,10 +65,10 @@ def connect(
     """
     plan = _plan(store, views)
     file = store.root / FILE
-    connection = _opened(file, plan.stamp)
+    connection = _opened(file, plan.version)
     if connection is None:
         built = _written(store, plan)
-        connection = _opened(file, plan.stamp)
+        connection = _opened(file, plan.version)
         if connection is None:  # not written, or this process still has the one before open
             return _sealed(built, store, limits)
         built.close()
@@ -82,7 +82,7 @@ def make_ready(store: Store, views: Sequence[View]) -> None:
         StoreError: the catalogue cannot be built.
     """
     plan = _plan(store, views)
-    (_opened(store.root / FILE, plan.stamp) or _written(store, plan)).close()
+    (_opened(store.root / FILE, plan.version) or _written(store, plan)).close()
 
 
 def live_catalogue(
@@ -133,7 +133,7 @@ def _sealed(
 
 @dataclass(frozen=True)
 class _Plan:
-    """What goes into a catalogue, and a stamp that changes whenever it would come out differently.
+    """What goes into a catalogue, and a version that changes with any of it.
 
     `reduced`: what is kept of each reduction, as far as it is up to date. `snapshot`: of what the
     dumps say, as `sources` has it.
@@ -143,7 +143,7 @@ class _Plan:
     snapshot: dict[str, Path]
     views: Sequence[View]
     reduced: dict[str, Kept]
-    stamp: str
+    version: str
 
 
 def _plan(store: Store, views: Sequence[View], *, live: bool = False) -> _Plan:
@@ -153,8 +153,8 @@ def _plan(store: Store, views: Sequence[View], *, live: bool = False) -> _Plan:
     parts += [str(any(store.runs.glob("*.json"))), classes_text(store), _own_text()]
     files = snapshot(store)
     parts.append(str(bool(files)))
-    stamp = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
-    return _Plan(present, files, views, reduced, stamp)
+    version = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+    return _Plan(present, files, views, reduced, version)
 
 
 def _own_text() -> str:
@@ -163,7 +163,7 @@ def _own_text() -> str:
     return "".join((own / f).read_text(encoding="utf-8") for f in OWN_TEXT)
 
 
-def _opened(file: Path, stamp: str) -> duckdb.DuckDBPyConnection | None:
+def _opened(file: Path, version: str) -> duckdb.DuckDBPyConnection | None:
     """A connection to a catalogue, if it is there and up to date."""
     if not file.exists():
         return None
@@ -171,7 +171,7 @@ def _opened(file: Path, stamp: str) -> duckdb.DuckDBPyConnection | None:
         connection = duckdb.connect(file, read_only=True, config=dict(QUIET))
     except duckdb.Error:
         return None
-    if stamp_of(connection) == stamp:
+    if catalogue_version(connection) == version:
         return connection
     connection.close()
     return None
@@ -207,7 +207,7 @@ def _build(
         # The next new store begins with the template: it should have nothing to make anew.
         most = FEW if file == own else 0
         try:
-            return _built(connection, entries, plan.stamp, most)
+            return _built(connection, entries, plan.version, most)
         except duckdb.Error as error:
             connection.close()
             failed = error
@@ -259,20 +259,20 @@ def _loaded(file: Path) -> duckdb.DuckDBPyConnection | None:
 
 
 def _built(
-    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str, most: int
+    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], version: str, most: int
 ) -> duckdb.DuckDBPyConnection:
     """A database in memory, brought up to be the catalogue.
 
     It is kept as the template if more than `most` views had to be made.
     """
-    made = _change(connection, entries, stamp)
+    made = _change(connection, entries, version)
     if sum(entry.kind == "VIEW" for entry in made) > most:
         keep_as_template(connection)
     return connection
 
 
 def _change(
-    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str
+    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], version: str
 ) -> list[Entry]:
     """Bring a database up; returns what had to be made."""
     # A comment takes 0.2 ms without the optimizer and on one thread, 0.3 ms with them.
@@ -280,7 +280,7 @@ def _change(
     for schema in SCHEMAS:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     connection.execute(macros())
-    made = bring_up(connection, entries, stamp)
+    made = sync_entries(connection, entries, version)
     connection.execute("COMMIT; PRAGMA enable_optimizer; RESET threads")
     return made
 

@@ -160,9 +160,9 @@ def _checked(
     ((tree,),) = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
     parts: list[dict[str, Any]] = []
 
-    def part(found: dict[str, Any]) -> dict[str, Any]:
-        parts.append(found)
-        return {key: value for key, value in found.items() if not key.startswith("query_location")}
+    def part(node: dict[str, Any]) -> dict[str, Any]:
+        parts.append(node)
+        return {key: value for key, value in node.items() if not key.startswith("query_location")}
 
     try:
         parsed = json.loads(tree, object_hook=part)
@@ -170,9 +170,9 @@ def _checked(
         raise _refused("a query that is nested too deeply") from None
     if parsed["error"] or len(parsed["statements"]) != 1:
         raise _refused("EXPLAIN of no query" if explained else "a query that cannot be looked into")
-    for found in parts:
-        _check(found)
-        if any(isinstance(value, str) and "\0" in value for value in found.values()):
+    for node in parts:
+        _check(node)
+        if any(isinstance(value, str) and "\0" in value for value in node.values()):
             raise _refused(_NUL)
     return tree, parsed
 
@@ -207,16 +207,16 @@ def _own_functions() -> frozenset[str]:
     return frozenset(name for (name,) in rows)
 
 
-def _refused(found: str) -> CpmonError:
+def _refused(node_type: str) -> CpmonError:
     remedy = "to keep a result, write it with -o FILE (in the shell: .output FILE)"
-    if found == "MULTI":
-        found, remedy = "PIVOT without its values", "name the values: PIVOT t ON a IN (1, 2)"
-    if found == _NUL:
+    if node_type == "MULTI":
+        node_type, remedy = "PIVOT without its values", "name the values: PIVOT t ON a IN (1, 2)"
+    if node_type == _NUL:
         remedy = "write it as chr(0)"
     return CpmonError(
         "only queries are allowed",
         expected="SELECT, WITH, FROM, DESCRIBE, SHOW or EXPLAIN",
-        found=found,
+        found=node_type,
         effect="nothing was run",
         remedy=remedy,
     )

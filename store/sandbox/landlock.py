@@ -51,12 +51,12 @@ def restrict(writable: Iterable[Path] = ()) -> bool:
     Raises:
         OSError: a folder cannot be opened, or the kernel refuses.
     """
-    known = version()
-    if not known:
+    abi = version()
+    if not abi:
         return False
-    handled = _CHANGING | sum(bit for since, bit in _SINCE.items() if known >= since)
+    handled = _CHANGING | sum(bit for since, bit in _SINCE.items() if abi >= since)
     attributes = struct.pack("=Q", handled)
-    if known >= _NETWORK_SINCE:
+    if abi >= _NETWORK_SINCE:
         attributes += struct.pack("=Q", _NETWORK)
     rules = _checked(_call(_CREATE_RULESET, attributes, len(attributes), 0))
     try:

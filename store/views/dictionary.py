@@ -47,17 +47,17 @@ def rows() -> Iterator[dict[str, object]]:
     Records without fields have one row, and those that are known by name only no table in it.
     """
     own = by_record()
-    for said in records():
-        layout = own.get((int(said["domain"]), int(said["record"])))
+    for record in records():
+        layout = own.get((int(record["domain"]), int(record["record"])))
         if layout is None or not any(table.columns for table in layout.tables()):
-            yield _record(said) | {"table_name": layout.name if layout else None}
+            yield _record(record) | {"table_name": layout.name if layout else None}
             continue
         for table in layout.tables():
             for field in (*table.columns, *table.bits):
-                yield _row(said, table.name, field)
+                yield _row(record, table.name, field)
             for group in table.groups:
                 for label in group.labels:
-                    yield _row(said, group.entry.name, label) | {"column_name": CODE.name}
+                    yield _row(record, group.entry.name, label) | {"column_name": CODE.name}
 
 
 def create_sql() -> str:
@@ -68,25 +68,27 @@ def create_sql() -> str:
     """
     kinds = json.dumps([{column: kind for column, (kind, _) in COLUMNS.items()}])
     columns = ", ".join(f"row.{name(column)}" for column in COLUMNS)
-    found = f"unnest(from_json({text(json.dumps(list(rows())))}, {text(kinds)}))"
-    return f"CREATE TABLE meta.dictionary AS SELECT {columns} FROM (SELECT {found} AS row)"
+    dictionary_rows = f"unnest(from_json({text(json.dumps(list(rows())))}, {text(kinds)}))"
+    return (
+        f"CREATE TABLE meta.dictionary AS SELECT {columns} FROM (SELECT {dictionary_rows} AS row)"
+    )
 
 
-def _record(said: dict[str, str]) -> dict[str, object]:
+def _record(record: dict[str, str]) -> dict[str, object]:
     """What records.csv says, under the table's columns; nothing of a field."""
     return dict.fromkeys(COLUMNS) | {
-        "domain": int(said["domain"]),
-        "record": int(said["record"]),
-        "record_name": said["dsect"],
-        "kind": said["kind"],
-        "title": said["title"] or None,
-        "provenance": said["provenance"],
+        "domain": int(record["domain"]),
+        "record": int(record["record"]),
+        "record_name": record["dsect"],
+        "kind": record["kind"],
+        "title": record["title"] or None,
+        "provenance": record["provenance"],
     }
 
 
-def _row(said: dict[str, str], table: str, field: Field) -> dict[str, object]:
+def _row(record: dict[str, str], table: str, field: Field) -> dict[str, object]:
     texts = ("type", "role", "unit", "since", "until", "provenance", "code", "meaning")
-    return _record(said) | {
+    return _record(record) | {
         "table_name": table,
         "column_name": field.name,
         "name": field.name,

@@ -31,10 +31,10 @@ def _section(rows: Sequence[Row]) -> Iterator[str]:
     about = f"{first['domain']}.{first['record']}, {first['kind']}: {first['title'] or ''}"
     yield f"<section><h2>{_safe(name)} <small>{_safe(about)}</small></h2>"
     if first["column_name"] is None:
-        known = (
+        paragraph = (
             "It has no fields." if first["table_name"] else "Known by name only; it lands as it is."
         )
-        yield f"<p>{known}</p>"
+        yield f"<p>{paragraph}</p>"
     else:
         yield "<table><thead><tr>" + "".join(f"<th>{h}</th>" for h in HEADINGS) + "</tr></thead>"
         yield "<tbody>"

@@ -19,8 +19,8 @@ import duckdb
 from .views import Documented, name, text
 
 REGISTER = "meta.catalogue"
-STAMP = "STAMP"
-"""The kind of the register's one row that is about the whole; its digest is the stamp."""
+VERSION = "VERSION"
+"""The kind of the one row about the catalogue as a whole; its digest is the catalogue's version."""
 
 AT_ONCE = 20
 """Views of a transaction. It keeps a copy of a view for each comment on it: all views in one took
@@ -28,7 +28,7 @@ AT_ONCE = 20
 
 REGISTER_DOCS = {
     "name": "Name of the view, table or macro, with its schema.",
-    "kind": f"VIEW, TABLE or MACRO TABLE; {STAMP} for the catalogue as a whole.",
+    "kind": f"VIEW, TABLE or MACRO TABLE; {VERSION} for the catalogue as a whole.",
     "digest": "Changes with anything that it is made of.",
 }
 
@@ -57,18 +57,20 @@ class Entry:
     @functools.cached_property
     def digest(self) -> str:
         """Changes with anything that it is made of."""
-        said = json.dumps([self.kind, self.create, self.title, dict(self.columns)])
-        return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
+        document = json.dumps([self.kind, self.create, self.title, dict(self.columns)])
+        return hashlib.blake2b(document.encode(), digest_size=16).hexdigest()
 
     @property
     def comments(self) -> str:
         """The statements that comment on it and its columns."""
-        said = [f"COMMENT ON {self.kind} {self.name} IS {text(self.title)};"] if self.title else []
-        said += [
+        statements = (
+            [f"COMMENT ON {self.kind} {self.name} IS {text(self.title)};"] if self.title else []
+        )
+        statements += [
             f"COMMENT ON COLUMN {self.name}.{name(column)} IS {text(doc)};"
             for column, doc in self.columns.items()
         ]
-        return "".join(said)
+        return "".join(statements)
 
 
 def view(documented: Documented) -> Entry:
@@ -77,25 +79,29 @@ def view(documented: Documented) -> Entry:
     return Entry("VIEW", documented.name, create, documented.title, documented.columns)
 
 
-def bring_up(
-    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], stamp: str
+def sync_entries(
+    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], version: str
 ) -> list[Entry]:
     """Make a catalogue hold these entries and no others; what is as it should be stays.
 
     Args:
         connection: within a transaction, which is committed now and then.
         entries: each behind those that it reads.
-        stamp: of the catalogue as a whole, for `stamp_of`.
+        version: of the catalogue as a whole, for `catalogue_version`.
 
     Returns:
         Those that were made.
     """
-    wanted = {entry.name: entry.digest for entry in entries}
-    there = _registered(connection)
-    stale = {known: kind for known, (kind, digest) in there.items() if wanted.get(known) != digest}
-    for known, kind in stale.items():
-        connection.execute(f"DROP {kind} {known}")
-    missing = [entry for entry in entries if entry.name not in there or entry.name in stale]
+    digests = {entry.name: entry.digest for entry in entries}
+    registered = _registered(connection)
+    stale = {
+        stale_name: kind
+        for stale_name, (kind, digest) in registered.items()
+        if digests.get(stale_name) != digest
+    }
+    for stale_name, kind in stale.items():
+        connection.execute(f"DROP {kind} {stale_name}")
+    missing = [entry for entry in entries if entry.name not in registered or entry.name in stale]
     standing = _with_files(entries) if any(e.kind == "VIEW" for e in missing) else []
     for entry in standing:
         connection.execute(entry.stand_in)
@@ -106,8 +112,8 @@ def bring_up(
             connection.execute("COMMIT; BEGIN")
     for entry in standing:
         connection.execute(replacing(entry.create))
-    rows = [(entry.name, entry.kind, wanted[entry.name]) for entry in entries]
-    _register(connection, [*rows, ("", STAMP, stamp)])
+    rows = [(entry.name, entry.kind, digests[entry.name]) for entry in entries]
+    _register(connection, [*rows, ("", VERSION, version)])
     return missing
 
 
@@ -123,19 +129,19 @@ def replacing(create: str) -> str:
 
 def different_views(connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> int:
     """How many views a database lacks, or has otherwise, of these entries."""
-    there = {name: digest for name, (_, digest) in _registered(connection).items()}
-    return sum(e.kind == "VIEW" and there.get(e.name) != e.digest for e in entries)
+    registered = {name: digest for name, (_, digest) in _registered(connection).items()}
+    return sum(e.kind == "VIEW" and registered.get(e.name) != e.digest for e in entries)
 
 
-def stamp_of(connection: duckdb.DuckDBPyConnection) -> str | None:
-    """The stamp that a catalogue was brought up with; None if it is none."""
+def catalogue_version(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """The version that a catalogue was made with; None if it is no catalogue."""
     try:
-        found = connection.execute(
-            f"SELECT digest FROM {REGISTER} WHERE kind = {text(STAMP)}"
+        rows = connection.execute(
+            f"SELECT digest FROM {REGISTER} WHERE kind = {text(VERSION)}"
         ).fetchall()
     except duckdb.Error:
         return None
-    return str(found[0][0]) if found else None
+    return str(rows[0][0]) if rows else None
 
 
 def _register(connection: duckdb.DuckDBPyConnection, rows: Sequence[tuple[str, str, str]]) -> None:
@@ -151,5 +157,5 @@ def _registered(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, s
     connection.execute(f"CREATE TABLE IF NOT EXISTS {REGISTER} ({columns})")
     title = "What the catalogue was made of, to see what has changed."
     connection.execute(Entry("TABLE", REGISTER, "", title, REGISTER_DOCS).comments)
-    found = connection.execute(f"SELECT name, kind, digest FROM {REGISTER}").fetchall()
-    return {known: (kind, digest) for known, kind, digest in found if kind != STAMP}
+    rows = connection.execute(f"SELECT name, kind, digest FROM {REGISTER}").fetchall()
+    return {entry_name: (kind, digest) for entry_name, kind, digest in rows if kind != VERSION}

@@ -198,4 +198,4 @@ def _names(columns: Columns) -> str:
 
 
 def _docs(columns: Columns) -> dict[str, str]:
-    return {n: said for n, (_, said) in columns.items()}
+    return {n: doc for n, (_, doc) in columns.items()}

@@ -53,13 +53,13 @@ def _refresh(store: Store, table: str, folders: Mapping[str, Path]) -> Path:
     """
     file = store.root.absolute() / FOLDER / f"{table.removesuffix('.json')}.parquet"
     columns = str(INTERVAL if table == "interval" else DUMP)
-    known = _known(file, columns)
-    if known == folders.keys():
+    covered = _known(file, columns)
+    if covered == folders.keys():
         return file
     with duckdb.connect(config=dict(QUIET)) as connection:
-        new = [folders[dump] for dump in sorted(folders.keys() - known)]
+        new = [folders[dump] for dump in sorted(folders.keys() - covered)]
         rows = (_intervals if table == "interval" else _dumps)(connection, new)
-        if kept := known & folders.keys():
+        if kept := covered & folders.keys():
             connection.register("kept", pa.table({"dump": sorted(kept)}))
             old = (
                 f"SELECT o.* FROM read_parquet({text(str(file))}) AS o SEMI JOIN kept USING (dump)"

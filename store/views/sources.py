@@ -41,12 +41,12 @@ def sources(
         snapshot: table -> file that has what all dumps say.
     """
     drifted = _is_drifted(store)
-    known, snapshots = set() if shut else present, {} if shut else snapshot or {}
+    landed, snapshots = set() if shut else present, {} if shut else snapshot or {}
     for table, none in _empty_tables(fingerprint()).items():
-        pattern = [_anywhere(store, f"{table}.parquet")] if table in known else []
+        pattern = [_anywhere(store, f"{table}.parquet")] if table in landed else []
         rows = _file(snapshots[table]) if table in snapshots else parquet(table, pattern, drifted)
         yield _macro(table, rows, none)
-    dumps = [_anywhere(store, ABOUT)] if known else []
+    dumps = [_anywhere(store, ABOUT)] if landed else []
     rows = _file(snapshots[ABOUT]) if ABOUT in snapshots else json_rows(dumps, DUMP)
     yield _macro(ABOUT, rows, _empty(DUMP))
     any_run = any(store.runs.glob("*.json"))
@@ -80,15 +80,15 @@ def shown(store: Store, files: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 def shown_by_all(store: Store, tables: Iterable[str]) -> Iterator[str]:
     """The statements that make the macros of some tables show all rows of the store."""
-    known = store.folders.tables()
-    there = {table: [Path(dump) for dump in known.get(table, ())] for table in tables}
+    by_table = store.folders.tables()
+    folders = {table: [Path(dump) for dump in by_table.get(table, ())] for table in tables}
     yield from shown(
         store,
         {
             table: [str(dump.absolute() / f"{table}.parquet") for dump in sorted(dumps)]
             if len(dumps) <= MOST_NAMED
             else [_anywhere(store, f"{table}.parquet")]
-            for table, dumps in there.items()
+            for table, dumps in folders.items()
         },
     )
 
@@ -127,7 +127,7 @@ def _is_drifted(store: Store) -> bool:
 @functools.lru_cache(maxsize=2)
 def _empty_tables(_fingerprint: str) -> dict[str, str]:
     """Each table that lands as Parquet -> a relation with its columns and no rows."""
-    place: Columns = {p: ("VARCHAR", said) for p, said in PLACE.items()}
+    place: Columns = {p: ("VARCHAR", doc) for p, doc in PLACE.items()}
     return {
         table: _empty({**place, **{f.name: (sql_type(f.type), "") for f in schema}})
         for table, schema in {**schemas(), "interval": INTERVAL, "finding": FINDING}.items()

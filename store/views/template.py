@@ -25,13 +25,13 @@ _NO_LOG = "RECOVERY_MODE no_wal_writes"
 
 def template() -> Path | None:
     """Where the last catalogue is kept, as other programs keep caches; None without a home."""
-    said = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not said.is_absolute():
+    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not folder.is_absolute():
         try:
-            said = Path.home() / ".cache"
+            folder = Path.home() / ".cache"
         except RuntimeError:
             return None
-    return said / "cpmon" / f"catalog-{duckdb.__version__}.duckdb"
+    return folder / "cpmon" / f"catalog-{duckdb.__version__}.duckdb"
 
 
 def load(connection: duckdb.DuckDBPyConnection, file: Path) -> None:

@@ -66,9 +66,9 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
     bits = _bits(layout)
     limits = {f.name: f.limit for f in layout.columns} if layout else {}
     for column in schema:
-        said = describe(column)
+        doc = describe(column)
         columns.append(_readable(column, limits.get(column.name)))
-        docs[column.name] = said
+        docs[column.name] = doc
         for field, bit in bits.get(column.name, ()):
             columns.append(f"{_bit(field, bit)} AS {name(bit.name)}")
             docs[bit.name] = _describe_bit(bit)
@@ -80,8 +80,8 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
         docs[counter.name] = _describe_unplaced(counter)
     title = (schema.metadata or {}).get(b"title", b"").decode()
     provenance = (schema.metadata or {}).get(b"provenance", b"").decode()
-    said = f"{title}. Layout: {provenance}." if provenance else f"{title}."
-    return Documented(f"monitor.{table}", f"SELECT {', '.join(columns)} FROM {source}", said, docs)
+    doc = f"{title}. Layout: {provenance}." if provenance else f"{title}."
+    return Documented(f"monitor.{table}", f"SELECT {', '.join(columns)} FROM {source}", doc, docs)
 
 
 def interval_views() -> Iterable[Documented]:
@@ -133,15 +133,15 @@ def interval_view(layout: Layout) -> Documented:
       judged AS (
         SELECT *, coalesce(_end = previous_end AND NOT ({fell}), false) AS _steady FROM sampled)
       SELECT {", ".join(columns)} FROM judged"""
-    said = f"{layout.title}: counters as deltas to the previous sample."
-    return Documented(f"interval.{layout.name}", select, said, docs)
+    doc = f"{layout.title}: counters as deltas to the previous sample."
+    return Documented(f"interval.{layout.name}", select, doc, docs)
 
 
 def describe(column: pa.Field, delta: bool = False) -> str:
     """What a column says: meaning, unit, whether it is a delta, and how sure its place is."""
-    said = {key.decode(): value.decode() for key, value in (column.metadata or {}).items()}
-    parts = [said.get("meaning", "").rstrip(".") or "Meaning not known"]
-    unit, role, provenance = (said.get(key, "") for key in ("unit", "role", "provenance"))
+    metadata = {key.decode(): value.decode() for key, value in (column.metadata or {}).items()}
+    parts = [metadata.get("meaning", "").rstrip(".") or "Meaning not known"]
+    unit, role, provenance = (metadata.get(key, "") for key in ("unit", "role", "provenance"))
     if delta:
         parts.append(f"delta to the previous sample, in {unit or 'its unit'}")
     elif unit:
@@ -174,8 +174,8 @@ def sql_type(kind: pa.DataType) -> str:
 
 
 def _meta(column: pa.Field, key: str) -> str:
-    found: bytes = (column.metadata or {}).get(key.encode(), b"")
-    return found.decode()
+    value: bytes = (column.metadata or {}).get(key.encode(), b"")
+    return value.decode()
 
 
 def _readable(column: pa.Field, limit: int | None) -> str:
@@ -195,12 +195,12 @@ def _readable(column: pa.Field, limit: int | None) -> str:
 
 def _bits(layout: Layout | None) -> dict[str, list[tuple[Field, Field]]]:
     """Name of a field -> the field with each of its named bits."""
-    found: dict[str, list[tuple[Field, Field]]] = {}
+    by_field: dict[str, list[tuple[Field, Field]]] = {}
     fields = {f.name: f for f in layout.columns} if layout else {}
     for bit in layout.bits if layout else ():
         if bit.of in fields:
-            found.setdefault(bit.of, []).append((fields[bit.of], bit))
-    return found
+            by_field.setdefault(bit.of, []).append((fields[bit.of], bit))
+    return by_field
 
 
 def _bit(field: Field, bit: Field) -> str:
@@ -209,13 +209,13 @@ def _bit(field: Field, bit: Field) -> str:
     if not field.is_number:  # opaque bytes: as a number, of the byte alone
         digits = f"substr(hex({name(field.name)}), {2 * (bit.offset - field.offset) + 1}, 2)"
         byte = f"CAST('0x' || {digits} AS UTINYINT)"
-    found = f"(({byte} & {bit.mask}) >> {bit.shift})"
-    return f"({found} = 1)" if bit.is_boolean else f"CAST({found} AS BIGINT)"
+    value = f"(({byte} & {bit.mask}) >> {bit.shift})"
+    return f"({value} = 1)" if bit.is_boolean else f"CAST({value} AS BIGINT)"
 
 
 def _describe_bit(bit: Field) -> str:
-    said = bit.meaning or "Meaning not known"
-    return f"{said}; X'{bit.code.upper()}' of {bit.of}; place {bit.provenance}."
+    meaning = bit.meaning or "Meaning not known"
+    return f"{meaning}; X'{bit.code.upper()}' of {bit.of}; place {bit.provenance}."
 
 
 def _describe_unplaced(counter: Unplaced) -> str:
@@ -240,5 +240,5 @@ def _delta(field: Field) -> str:
 
 def _row_docs(layout: Layout) -> dict[str, str]:
     schema = arrow_schema(layout)
-    wanted = [f for f in schema if f.name not in {c.name for c in layout.columns}]
-    return {f.name: describe(f) for f in wanted if f.name != "tail"}
+    others = [f for f in schema if f.name not in {c.name for c in layout.columns}]
+    return {f.name: describe(f) for f in others if f.name != "tail"}

@@ -17,7 +17,7 @@ from cpmon.reduce import reductions
 from cpmon.schemas.registry import fingerprint
 from cpmon.store import Store, connect
 from cpmon.store.catalogue import catalogue
-from cpmon.store.views.entries import Entry, bring_up, stamp_of
+from cpmon.store.views.entries import Entry, catalogue_version, sync_entries
 from cpmon.store.views.template import template
 from tests.dumps import dump, fields, interval, record
 from tests.scenarios import CONFIG, SAMPLE
@@ -110,12 +110,12 @@ def test_another_store_needs_no_view_that_the_last_one_had(
     made: list[Entry] = []
 
     def noted(*arguments: Any) -> list[Entry]:
-        made.extend(found := bring_up(*arguments))
+        made.extend(found := sync_entries(*arguments))
         return found
 
     cache.parent.mkdir(parents=True)
     shutil.copy(from_nothing.template, cache)
-    monkeypatch.setattr(catalogue, "bring_up", noted)
+    monkeypatch.setattr(catalogue, "sync_entries", noted)
     connect(a_store(tmp_path / "b", record(9, 42, b"xy", 60)), reductions()).close()
 
     assert {entry.kind for entry in made} == {"MACRO TABLE"}
@@ -130,10 +130,10 @@ def test_only_what_differs_is_made(tmp_path: Path):
     with duckdb.connect() as connection:
         connection.execute("CREATE SCHEMA meta")
 
-        assert bring_up(connection, [same, old, gone], "1") == [same, old, gone]
-        assert bring_up(connection, [same, new], "2") == [new]
+        assert sync_entries(connection, [same, old, gone], "1") == [same, old, gone]
+        assert sync_entries(connection, [same, new], "2") == [new]
 
-        assert stamp_of(connection) == "2"
+        assert catalogue_version(connection) == "2"
         assert connection.sql(
             "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
         ).fetchall() == [("b", "New."), ("same", "Same.")]
