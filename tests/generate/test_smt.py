@@ -220,6 +220,16 @@ def test_each_report_says_what_it_cannot_know(name: str, printed: dict[str, Repo
         )
 
 
+def test_settings_of_expanded_storage_are_blank_with_the_reason(printed: dict[str, ReportResult]):
+    found = printed["SYSTEM_CONFIG"]
+    settings = {label: line["setting_value"] for label, line in lines(found, "label").items()}
+    assert {label for label, value in settings.items() if value is None} == {
+        "Expanded storage",
+        "SRM XSTORE",
+    }
+    assert any("SRM XSTORE ended with CP 6.3.0" in note for note in found.notes)
+
+
 LEVELS: tuple[Level, ...] = ("5.4.0", "6.1.0", "6.2.0", "6.3.0", "6.4.0", "7.1.0", "7.2.0", "7.5.0")
 
 

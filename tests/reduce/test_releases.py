@@ -166,6 +166,19 @@ def test_the_last_level_with_expanded_storage_has_it(tmp_path: Path, level: str)
     assert line["xstor_pages"] == (7 if level < "0604" else None)
 
 
+@pytest.mark.parametrize("level", ["06030000", "06040000"])
+def test_srm_xstore_ends_with_expanded_storage(tmp_path: Path, level: str) -> None:
+    rows = [[processor(s), fields("mtrsch", s), fields("sclsrm", s)] for s in (60, 120)]
+    con = land(tmp_path, level, *rows)
+    settings = report(con, "SYSTEM_CONFIG").table.to_pylist()
+    (value,) = {s["setting_value"] for s in settings if s["label"] == "SRM XSTORE"}
+    events = {line["event_text"] for line in report(con, "EVENTS").table.to_pylist()}
+    (text,) = {event for event in events if event.startswith("IABIAS")}
+    assert (value, text.endswith(", XSTORE 0")) == (
+        ("0 %", True) if level < "0604" else (None, False)
+    )
+
+
 def test_expanded_storage_of_a_dump_without_a_level(tmp_path: Path) -> None:
     def users(second: float) -> list[bytes]:
         return [

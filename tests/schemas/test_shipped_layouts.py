@@ -309,7 +309,7 @@ def test_replaced_fields_end_with_the_release_before_their_replacement() -> None
         for row in rows
         if row["until"]
     }
-    names = {"vmdctxbk", "calxstor", "calcpmig", "calcpxwt", "calcpxrd"}
+    names = {"vmdctxbk", "calxstor", "calcpmig", "calcpxwt", "calcpxrd", "srmxpctg"}
     expanded_storage = {field for field in until if field[0] == "sytxsg" or field[1] in names}
     assert {until.pop(field) for field in expanded_storage} == {"6.3.0"}
     assert until == {

@@ -69,7 +69,7 @@ SELECT system,
          || ' ' || CAST(srml2dsp AS VARCHAR)
          || ' ' || CAST(srml3dsp AS VARCHAR)
          || ', MAXWSS ' || CAST(srmwssmp AS VARCHAR)
-         || ', XSTORE ' || CAST(srmxpctg AS VARCHAR) AS event_text
+         || COALESCE(', XSTORE ' || CAST(srmxpctg AS VARCHAR), '') AS event_text
 FROM monitor.sclsrm
 WHERE srmbiasi IS NOT NULL
 UNION

@@ -18,7 +18,7 @@ SELECT e.system,
        1000 - s.position AS place,
        s.label,
        -- Its value with its unit. NULL where no record tells it, as records of
-       -- this release end before the field.
+       -- this release end before the field or no longer have it.
        s.setting_value,
        -- Since when it is known to have this value, UTC.
        s.valid_from AS holds_from,
