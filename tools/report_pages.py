@@ -105,7 +105,7 @@ def _report(report: Report) -> Iterator[str]:
     yield from ("", f"From `{view.name}`. {view.doc}", "")
     yield "| column | unit | digits | formula | what it is | fields | layout |"
     yield "|---|---|---|---|---|---|---|"
-    origin = _fields(view)
+    origin = fields_of(view)
     for column in report.columns:
         fields = origin.get(column.name, ())
         cells = (
@@ -155,7 +155,7 @@ def _selects() -> dict[str, str]:
 
 
 @cache
-def _fields(view: Reduction) -> dict[str, tuple[tuple[str, str], ...]]:
+def fields_of(view: Reduction) -> dict[str, tuple[tuple[str, str], ...]]:
     """Column -> (table, field) of all that it comes from."""
     nodes = lineage(None, view.select, {}, sources=_selects(), dialect="duckdb")
     if isinstance(nodes, Node):

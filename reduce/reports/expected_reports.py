@@ -68,7 +68,7 @@ def _expected(
     unread = unread_notes(longer, release, present) if release else []
     doubts = [*inferred_notes(present, [release] if release else ()), *unread]
     blank = [*_absent(records, kinds), *unrecorded(report, levels_of([release]))]
-    blank += thread_notes(release, present) if release else []
+    blank += thread_notes(report, release, present) if release else []
     outcome = Outcome.UNCERTAIN if doubts else Outcome.NOTED if blank else Outcome.RIGHT
     pages = [n for n, lay in present.items() if _wants_page(lay, release, longer)]
     notes = (*doubts, *blank)

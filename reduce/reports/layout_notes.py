@@ -11,11 +11,20 @@ from ...schemas.layout import Layout
 from ...schemas.registry import record_of, tables
 from ...schemas.release import LATEST, release_key
 from ...schemas.unplaced import unplaced
+from ..metrics.registry import metric_of
+from ..metrics.report_shape import Report
+from ..reductions.provenance import tables_of
 
 MULTITHREADING = "6.3.0"
 """The first release that can run two threads on a core."""
-THREAD_TIMES = frozenset({"sytprp", "useact"})
-"""Tables whose processor times are raw thread times where multithreading is on."""
+THREAD_TIMES = frozenset(
+    {
+        *("busy_tod", "emulation_tod", "cp_tod", "cp_user_tod", "cp_system_tod", "wait_tod"),
+        *("suspended_tod", "cpu_tod", "virtual_tod"),
+        *("master_busy_tod", "master_emulation_tod", "master_cp_tod"),
+    }
+)
+"""Sums of processor times: raw thread times where multithreading is on."""
 THREAD_FIELDS = frozenset({"sysmt", "vmdttime_mt1", "vmdttime_pro"})
 """Fields that tell threads from cores; the pages of their records place them."""
 THREAD_COLUMNS = {
@@ -30,25 +39,24 @@ THREAD_COLUMNS = {
 def layout_notes(
     con: duckdb.DuckDBPyConnection,
     dumps: Mapping[str, str],
-    landed: Iterable[str],
-    columns: Collection[str] = (),
+    shown: Report,
 ) -> list[str]:
     """What dumps hold that is not read, and what that means for a report.
 
     Args:
-        dumps: and the CP level of each. landed: tables that the report reads. columns: those
-            that it shows.
+        dumps: and the CP level of each. shown: the report with the columns that it shows.
     """
     releases = sorted(filter(_is_release, set(dumps.values())), key=release_key)
     if not releases:
         return []
-    records = records_of(landed)
+    records = records_of(tables_of(shown.reduction))
     longer = con.execute(
         "SELECT DISTINCT detail FROM meta.finding"
         " WHERE code = 'RECORD_LONGER' AND list_contains(?, dump) ORDER BY detail",
         [list(dumps)],
     ).fetchall()
-    threads = thread_notes(releases[-1], records, columns)
+    columns = [column.name for column in shown.columns]
+    threads = thread_notes(shown, releases[-1], records, columns)
     if threads and _multithreading(con, dumps) == 0:
         threads = []
     return [*unread_notes((detail for (detail,) in longer), releases[-1], records), *threads]
@@ -80,14 +88,15 @@ def unread_notes(details: Iterable[str], release: str, records: Mapping[str, Lay
 
 
 def thread_notes(
-    release: str, records: Mapping[str, Layout], columns: Collection[str] = ()
+    report: Report, release: str, records: Mapping[str, Layout], columns: Collection[str] = ()
 ) -> list[str]:
-    """A line on processor times where the release can run two threads on a core.
+    """A line on the processor times of a report where the release can run two threads on a core.
 
     Args:
-        columns: those that the report shows.
+        columns: those that are known to have values.
     """
-    if release_key(release) < release_key(MULTITHREADING) or not THREAD_TIMES & records.keys():
+    sums = {metric_of(report.reduction, column.name).numerator for column in report.columns}
+    if release_key(release) < release_key(MULTITHREADING) or not THREAD_TIMES & sums:
         return []
     layouts = ({"mtrsys": tables()["mtrsys"]} | dict(records)).values()
     missing = [row for layout in layouts for row in unplaced(layout) if row.name in THREAD_FIELDS]

@@ -249,9 +249,7 @@ def _read(
             *_left_out(unmeasured),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
-            *layout_notes(
-                con, dumps, tables_of(definition.reduction), [c.name for c in shown.columns]
-            ),
+            *layout_notes(con, dumps, shown),
             *notes_of(definition, levels),
         ),
         zone=zone,

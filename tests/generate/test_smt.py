@@ -196,7 +196,11 @@ def test_disks_and_storage_are_as_in_the_model(landed: Landed, printed: dict[str
     assert {line["xstor_ideal_pages"] for line in cache} == {None}
 
 
-THREAD_TIMES = ("SYSTEM_SUMMARY_BY_TIME", "PROCESSORS_BY_TIME", "USER_RESOURCE_UTIL")
+THREAD_TIMES = {
+    *("SYSTEM_SUMMARY_BY_TIME", "SYSTEM_SUMMARY2_BY_TIME", "PROCESSORS_BY_TIME", "LPAR"),
+    *("USER_RESOURCE_UTIL", "UCLASS_RESOURCE_UTIL"),
+}
+"""Reports that show processor times."""
 ANY_LEVEL = {"DASD_SYSTEM_AREAS_BY_TYPE"}
 """Its record, STOASP, has a published length at 7.3.0."""
 
@@ -211,11 +215,12 @@ def test_each_report_says_what_it_cannot_know(name: str, printed: dict[str, Repo
         if "xstor" in column or column.endswith("migration_rate"):
             assert not np.any(printed[name].table[column].is_valid().to_numpy()), column
             assert "not known after CP 6.3.0" in notes
+    raw = "Processor times are raw times of threads if the system runs multithreaded"
+    assert (raw in notes) == (name in THREAD_TIMES)
     if name in THREAD_TIMES:
-        assert "Processor times are raw times of threads if the system runs multithreaded" in notes
         assert (
             "MRMTRSYS, MRUSELOF, MRUSEACT" in notes
-            if name.startswith("USER")
+            if name == "USER_RESOURCE_UTIL"
             else "MRMTRSYS" in notes
         )
 
