@@ -40,11 +40,16 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart as it stands on a page; without `svg` there was nothing to draw."""
+    """A chart as it stands on a page; without `svg` there was nothing to draw.
+
+    Attributes:
+        missing: why it cannot be drawn, if so.
+    """
 
     chart: Chart
     svg: str
     hover: Mapping[str, Any]
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +174,11 @@ def _figures(
     for chart in CHARTS:
         if not any(series.is_known for series in chart.series):
             continue
-        points = read_points(con, chart, window.span, by)
+        try:
+            points = read_points(con, chart, window.span, by, zone)
+        except CpmonError as error:
+            drawn.append(Figure(chart, "", {}, missing=str(error)))
+            continue
         if points.is_empty:
             drawn.append(Figure(chart, "", {}))
             continue

@@ -40,19 +40,26 @@ class Points:
 
 
 def read_points(
-    con: duckdb.DuckDBPyConnection, chart: Chart, span: Span, by: timedelta | None
+    con: duckdb.DuckDBPyConnection,
+    chart: Chart,
+    span: Span,
+    by: timedelta | None,
+    zone: ZoneInfo,
 ) -> Points:
     """The points of a chart over a span.
 
     Args:
         con: a connection on which the reductions are views.
         by: a point covers the intervals of such a length; None: each interval is one.
+        zone: whose hours and days are points.
     """
     drawn = [d for d in chart.series if d.is_known]
     if chart.top:
-        read = [_top(con, d, chart.top, span, by) for d in drawn[:1]]
+        read = [_top(con, d, chart.top, span, by, zone) for d in drawn[:1]]
     else:
-        read = [_together(con, name, list(same), span, by) for name, same in _by_report(drawn)]
+        read = [
+            _together(con, name, list(same), span, by, zone) for name, same in _by_report(drawn)
+        ]
     tables = [table for points in read for table in points]
     table = pa.concat_tables([POINTS.empty_table(), *tables])
     return Points(table, tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables)))
@@ -68,19 +75,27 @@ def _together(
     drawn: Sequence[Series],
     span: Span,
     by: timedelta | None,
+    zone: ZoneInfo,
 ) -> list[pa.Table]:
     """Columns of a report over time, all of its objects together; a table for each."""
     report = REPORTS[name]
     columns = {d.label: column_of(report, d.column) for d in drawn}
     narrowed = _over_time(report, tuple(columns.values()), ())
-    source, _ = source_of(con, report, span)
-    sql, values = lines_sql(narrowed, span, by=by, over_time=True, top=None, source=source)
+    source, _ = source_of(con, report, span, by, zone)
+    sql, values = lines_sql(
+        narrowed, span, by=by, over_time=True, top=None, source=source, zone=zone.key
+    )
     lines = con.sql(sql, params=values).to_arrow_table()
     return [series_of(lines, column, label) for label, column in columns.items() if len(lines)]
 
 
 def _top(
-    con: duckdb.DuckDBPyConnection, drawn: Series, top: int, span: Span, by: timedelta | None
+    con: duckdb.DuckDBPyConnection,
+    drawn: Series,
+    top: int,
+    span: Span,
+    by: timedelta | None,
+    zone: ZoneInfo,
 ) -> list[pa.Table]:
     """A column of the greatest objects over time; a table for each, the greatest first."""
     report = REPORTS[drawn.report]
@@ -90,11 +105,13 @@ def _top(
     )
     if ranked.sort != column.name:
         ranked = replace(ranked, columns=(*ranked.columns, column_of(report, ranked.sort)))
-    source, _ = source_of(con, report, span)
+    source, _ = source_of(con, report, span, by, zone)
     sql, values = lines_sql(ranked, span, by=None, over_time=False, top=top, source=source)
     greatest = con.sql(sql, params=values).to_arrow_table().select(list(report.keys))
     narrowed = _over_time(report, (*keys, column), report.keys)
-    sql, values = lines_sql(narrowed, span, by=by, over_time=True, top=None, source=source)
+    sql, values = lines_sql(
+        narrowed, span, by=by, over_time=True, top=None, source=source, zone=zone.key
+    )
     names = ", ".join(report.keys)
     con.register("_greatest", greatest)
     try:

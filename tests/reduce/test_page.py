@@ -117,12 +117,12 @@ def test_a_chart_of_processors_shows_all_of_them_by_sums(
     con: duckdb.DuckDBPyConnection, window: Window
 ):
     chart = next(chart for chart in CHARTS if chart.name == "utilization")
-    points = read_points(con, chart, window.span, None)
+    points = read_points(con, chart, window.span, None, UTC)
     assert points.order == ("Emulation", "CP for users", "CP for the system", "Wait")
     # Minute 1: 12 + 30 of 2 x 60 s under SIE; minute 2: 1.5 + 6 of 2 x 30 s.
     assert series(points, "Emulation") == pytest.approx([35.0, 12.5])
     assert series(points, "Wait") == pytest.approx([25.0, 70.0])
-    together = read_points(con, chart, window.span, timedelta(minutes=15))
+    together = read_points(con, chart, window.span, timedelta(minutes=15), UTC)
     assert series(together, "Emulation") == pytest.approx([100 * 49.5 / 180])
 
 
@@ -130,7 +130,7 @@ def test_a_chart_of_the_greatest_objects_has_a_line_for_each_by_rank(
     con: duckdb.DuckDBPyConnection, window: Window
 ):
     chart = Chart("top", "", "", (Series("PROCESSORS_BY_TIME", "total_util", ""),), top=1)
-    points = read_points(con, chart, window.span, None)
+    points = read_points(con, chart, window.span, None, UTC)
     # Processor 1 ran for 54 of 60 and 15 of 30 s, processor 0 for 36 and 3.
     assert points.order == ("1",)
     assert series(points, "1") == pytest.approx([90.0, 50.0])
@@ -369,11 +369,12 @@ def listing_of_one(text: str) -> Listing:
 def test_a_page_says_where_there_is_nothing_to_show(window: Window):
     text = page(
         window,
-        figures=(Figure(CHARTS[0], "", {}),),
+        figures=(Figure(CHARTS[0], "", {}), Figure(CHARTS[1], "", {}, missing="no such days")),
         groups=(Group("users", "Users", (Listing("X", "Title", missing="no records"),)),),
     )
     assert "Nothing was measured." in text
     assert "Nothing to show: no records" in text
+    assert "Nothing to show: no such days" in text
 
 
 def test_a_page_refers_to_nothing_outside(window: Window):

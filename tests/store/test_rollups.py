@@ -15,7 +15,11 @@ from cpmon.config import Settings
 from cpmon.config.shifts import Shift
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report
+from cpmon.reduce.metrics.report_shape import TIME
+from cpmon.reduce.page.chart import Chart, Series
+from cpmon.reduce.page.points import read_points
 from cpmon.reduce.reports.reducing import reduce
+from cpmon.reduce.reports.report_sql import Span
 from cpmon.schemas import CpmonError
 from cpmon.schemas.errors import StoreError
 from cpmon.store import Run, Store, connect, save_classes, save_run
@@ -34,6 +38,7 @@ TOD_SECOND = 4_096_000_000
 NAME = "processors_by_time"
 OLD = date(2010, 1, 1)
 MONTH = {"interval": 30}
+BUSY = (Series("PROCESSORS_BY_TIME", "total_util", "Busy"),)
 
 
 def hours(first: int, last: int, *, nominal: bool = True, late: float = 0) -> bytes:
@@ -327,8 +332,13 @@ def test_days_of_a_report_are_those_of_the_printed_zone(
     brought_up(store)
 
     def days() -> list[tuple[datetime, int]]:
+        day, shown_in = timedelta(days=1), ZoneInfo(zone)
         with connect(store, reductions()) as connection:
-            lines = report(connection, NAME, by=timedelta(days=1), zone=zone).table
+            lines = report(connection, NAME, by=day, zone=zone).table
+            for chart in (Chart("all", "", "", BUSY), Chart("top", "", "", BUSY, top=1)):
+                points = read_points(connection, chart, Span("VMTEST"), day, shown_in).table
+                assert points[TIME].to_pylist() == lines[TIME].to_pylist()
+                assert points["value"].to_pylist() == pytest.approx([50] * len(lines))
         ends = (end.replace(tzinfo=UTC) for end in lines.column("interval_end").to_pylist())
         return [*zip(ends, lines.column("seconds").to_pylist(), strict=True)]
 
