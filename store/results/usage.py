@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
@@ -24,23 +25,21 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
     by_time = [lineage for lineage in lineages(views) if lineage.by_time and lineage.public]
     versions = versions_of(dumps)
     states = [by_day(store, lineage, versions) for lineage in by_time]
+    results: dict[tuple[str, str], list[tuple[date, Path]]] = defaultdict(list)
+    for state in states:
+        for (system, day), by_level in state.pieces.items():
+            for level, piece in by_level.items():
+                results[level, system].append((day, piece.path))
     rows, outdated = [], [path for state in states for path in state.outdated]
     for system in dict.fromkeys(one.system for one in dumps):
         of_system = [one for one in dumps if one.system == system]
         rows.append(_dumps(system, of_system))
         for level in LEVELS:
-            pieces = [
-                (day, piece.path)
-                for state in states
-                for (of, day), piece in state.of_level(level).items()
-                if of == system
-            ]
-            full = sum(
-                all((system, day) in state.of_level(level) for state in states)
-                for day in days_of(of_system)
-            )
+            pieces = results[level, system]
+            reduced = Counter(day for day, _ in pieces)
+            full = sum(reduced[day] == len(states) for day in days_of(of_system))
             note = f"all reductions: {full} days" if level == LEVELS[0] else ""
-            rows.append(_row(level, system, {d for d, _ in pieces}, [p for _, p in pieces], note))
+            rows.append(_row(level, system, reduced, [path for _, path in pieces], note))
     other = [path for path in (store.root / "reduced").glob("*.parquet") if path.is_file()]
     rows.append(_row("not by day", "", (), other, "one file a reduction"))
     rows.append(_row("outdated", "", (), outdated, "cpmon reduce replaces them" * bool(outdated)))

@@ -26,7 +26,7 @@ from cpmon.store import Run, Store, connect, save_classes, save_run
 from cpmon.store.dumps.days import held
 from cpmon.store.dumps.disk import disk_error
 from cpmon.store.results import reduction_database
-from cpmon.store.results.reduced import LEVELS
+from cpmon.store.results.reduced import LEVELS, ByDay, by_day
 from cpmon.store.results.reduction_database import ReductionDatabase
 from cpmon.store.results.retention import Prune, Retention, plan, prune, retention
 from cpmon.store.results.usage import usage
@@ -449,3 +449,27 @@ def test_usage_tells_spans_by_level(two_days: Store):
     assert rows["interval"]["bytes"] == sum(
         f.stat().st_size for f in two_days.root.glob("reduced/*/level=interval/*/*")
     )
+
+
+def test_usage_reads_the_pieces_of_a_reduction_a_fixed_number_of_times(
+    two_days: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """Not once for each day, as the pieces are as many as the days."""
+    reads: dict[str, int] = {}
+
+    def counted(*given: Any) -> ByDay:
+        state = by_day(*given)
+
+        class Counted(dict[Any, Any]):
+            def items(self) -> Any:
+                reads[state.name] = reads.get(state.name, 0) + 1
+                return super().items()
+
+        state.pieces = Counted(state.pieces)
+        return state
+
+    brought_up(two_days)
+    monkeypatch.setattr("cpmon.store.results.usage.by_day", counted)
+    usage(two_days, reductions())
+    assert NAME in reads
+    assert set(reads.values()) == {1}
