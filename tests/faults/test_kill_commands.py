@@ -46,7 +46,8 @@ class Killing:
         """The site after a kill and the same command once more."""
         self._renew()
         status, said = self.victim.command(self.words, step)
-        assert status == -signal.SIGKILL, said
+        if status != -signal.SIGKILL:  # by what others keep in caches a command may take less
+            assert status in (0, 3, 5) and int(said.split()[-1]) < step, said
         status, said = self.victim.command(self.words, LATE)
         assert status in (0, 3, 5), said
         if self.reads:
