@@ -56,6 +56,7 @@ def test_the_field_that_fails_is_found_by_halving():
     assert values.culprit(names, lambda some: {"t.1", "t.99"} <= {*some}) == ""
 
 
+@pytest.mark.slow
 def test_values_by_chance_end_no_command(tmp_path: Path):
     check(mixed(1, structure=False), tmp_path, every=False)
 

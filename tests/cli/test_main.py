@@ -77,6 +77,7 @@ LIBRARIES = {"pandas", "scipy", "altair", "great_expectations"}
 """What most commands do not need, and what takes a long time to import."""
 
 
+@pytest.mark.slow
 def test_commands_about_data_import_only_the_libraries_that_they_need(store: Store):
     dump = "sample-data/small-lab/LAB.mon.zst"
     query = "SELECT count(*) FROM users_by_time"

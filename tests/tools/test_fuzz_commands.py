@@ -14,6 +14,7 @@ from tools.fuzz_commands import Fuzzer, save
 from tools.fuzz_seeds import I64
 
 
+@pytest.mark.slow
 def test_no_dump_fells_a_command_that_reads_it(tmp_path: Path):
     fuzzer = Fuzzer(2, tmp_path)
     assert list(fuzzer.run(range(24), results=False)) == []

@@ -22,6 +22,7 @@ def test_no_text_changes_anything_but_its_answer(tmp_path: Path):
     assert fuzzer.counts["answered"] > TEXTS / 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
