@@ -30,13 +30,13 @@ from .timing import Contestant, best_seconds
 from .transpose import Column, Columns, Job, Transpose, compiled
 
 USEACT = "useact"
-CONSTRUCT_BAR, LOOP_BAR = 200.0, 1.0
-DECODE, LOOP, KNOWN, TUNED = "decode", "C by record", "C by layout", "C by field"
+CONSTRUCT_BAR, LOOP_BAR = 1_000.0, 1.0
+DECODE, RECORD_LOOP, LAYOUT_LOOP, FIELD_LOOP = "decode", "C by record", "C by layout", "C by field"
 NOTES = {
     DECODE: "cpmon: columns, text decoded",
-    LOOP: "for each record, for each field of a table; text copied",
-    KNOWN: "the same, a function compiled for each layout; for information",
-    TUNED: "field by field in blocks that fit the cache; for information",
+    RECORD_LOOP: "for each record, for each field of a table; text copied; for information",
+    LAYOUT_LOOP: "the same, a function compiled for each layout; for information",
+    FIELD_LOOP: "field by field in blocks that fit the cache",
 }
 
 
@@ -148,7 +148,7 @@ def decoded_columns(job: Job) -> Decoded:
 def _loops(loops: Transpose | None) -> dict[str, Callable[[Job], Columns]]:
     if loops is None:
         return {}
-    return {LOOP: loops.by_record, KNOWN: loops.known, TUNED: loops.by_field}
+    return {RECORD_LOOP: loops.by_record, LAYOUT_LOOP: loops.known, FIELD_LOOP: loops.by_field}
 
 
 def _read_bytes(field: Field, copied: Column) -> Column:
@@ -205,7 +205,7 @@ def _contest(
     bars = [Bar("decode / construct", best["construct"] / best[DECODE], CONSTRUCT_BAR)]
     remarks: tuple[str, ...] = ()
     if loops:
-        bars.append(Bar(f"decode / {LOOP}", best[LOOP] / best[DECODE], LOOP_BAR))
+        bars.append(Bar(f"decode / {FIELD_LOOP}", best[FIELD_LOOP] / best[DECODE], LOOP_BAR))
     else:
         remarks = ("there is no C compiler here, so the C loops were left out",)
     given = (
