@@ -112,10 +112,7 @@ def command(
             )
         _write_pages(store, output, selection | {"zone": zone})
         return
-    if columns is not None and plot is None:
-        raise click.UsageError("--columns chooses what --plot FILE draws")
-    if plot is not None and len(names) > 1:
-        raise click.UsageError("--plot draws one report: name it alone")
+    _check_plot(names, plot, columns)
     followed = {key: value for key, value in objects.items() if value is not None}
     options = {"objects": followed, "by": by, "top": top, "shift": shift, "zone": zone}
     reports = _reports_of(store, names, selection | options)
@@ -125,6 +122,13 @@ def command(
     from ...reduce.reports.report_text import render_reports
 
     deliver(render_reports(reports, form), output, form)
+
+
+def _check_plot(names: tuple[str, ...], plot: Path | None, columns: str | None) -> None:
+    if columns is not None and plot is None:
+        raise click.UsageError("--columns chooses what --plot FILE draws")
+    if plot is not None and len(names) > 1:
+        raise click.UsageError("--plot draws one report: name it alone")
 
 
 def _plot(report: ReportResult, file: Path, columns: str | None) -> None:
