@@ -31,7 +31,7 @@ def _value(name: str, place: Place, rows: int, number: int, end: int) -> Any:
     field, seed = place.field, zlib.crc32(name.encode())
     each = _places(place.shape(rows))
     if field.is_cumulative:
-        # Growth in an interval: of times, some milliseconds.
+        # The delta of an interval: of times, some milliseconds.
         unit = 1000 * TOD_PER_US if field.type is Type.TIMER else 1
         return (1 + (seed + 7 * each) % 97) * unit
     if field.type is Type.TOD:

@@ -41,12 +41,8 @@ from ..metrics.rollups import EVER, LEVELS, Rollup, hours_of, rollup_of
 from ..reductions.reductions import reduction, reductions
 from .rolling import roll_up
 
-SETTINGS, CARRIED = "system_config", "_carried_setting"
+SETTINGS, KEPT_SETTINGS = "system_config", "_kept_setting"
 """What is kept of settings, and where the next days look for those that still hold."""
-_LAST_SETTINGS = """
-SELECT system, 1000 - place AS position, label, setting_value, holds_from AS valid_from
-FROM read_parquet({file}, union_by_name = true) WHERE {where}
-QUALIFY row_number() OVER (PARTITION BY label ORDER BY interval_end DESC, holds_from DESC) = 1"""
 
 
 @dataclass(slots=True)
@@ -213,8 +209,8 @@ class _Reducer:
                 return
             file = pieces[level].path
         where = "true" if level == INTERVAL else f"shift = '{EVER}'"
-        query = _LAST_SETTINGS.format(file=text(str(file)), where=where)
-        self.database.substitute(CARRIED, query)
+        rows = f"FROM read_parquet({text(str(file))}, union_by_name = true) WHERE {where}"
+        self.database.substitute(KEPT_SETTINGS, f"SELECT * {rows}")
 
     def _keep_day(self, work: _Work, day: Day, result: Result) -> tuple[Path, str]:
         """Publish the intervals of a day first: roll-ups without them were left by a prune."""

@@ -1,15 +1,26 @@
--- Settings in force when the dumps that are read begin: what cpmon reduce has
--- kept of the day before those that it computes. No rows where all dumps are
--- read.
+-- Settings in force when the dumps that are read begin: the last that are kept
+-- of the day before. No rows where all dumps are read.
 CREATE OR REPLACE VIEW _carried_setting AS
+WITH latest AS (
+  SELECT system,
+         place,
+         label,
+         setting_value,
+         holds_from,
+         ROW_NUMBER() OVER (
+           PARTITION BY system, label
+           ORDER BY interval_end DESC, holds_from DESC
+         ) AS age
+  FROM _kept_setting
+)
 SELECT system,
        -- Place in a listing, ascending.
-       samples AS position,
+       1000 - place AS position,
        -- What is set.
-       CAST(NULL AS VARCHAR) AS label,
+       label,
        -- Its value with its unit. NULL where no record tells it.
-       CAST(NULL AS VARCHAR) AS setting_value,
+       setting_value,
        -- Since when, UTC.
-       interval_end AS valid_from
-FROM meta.interval
-WHERE 1 = 0;
+       holds_from AS valid_from
+FROM latest
+WHERE age = 1;
