@@ -1,9 +1,10 @@
 /* What decoding competes with: the same transposition, written by hand.
 
-   Records lie anywhere in a window; each number is byte-swapped into the column of its field, text
-   and opaque bytes are copied. Compiled on the spot by transpose.py, which also writes layouts.h:
-   for each layout a macro FIELDS_name(F) that lists its fields as F(column, offset, length, kind),
-   and DEFINE(name). */
+   Records lie anywhere in a window; each number is byte-swapped into the column of its field, an
+   unsigned one into the wider signed one that it lands in; text and opaque bytes are copied.
+   Compiled on the spot by transpose.py, which also writes layouts.h: for each layout a macro
+   FIELDS_name(F) that lists its fields as F(column, offset, length, kind), and DEFINE(name). A kind
+   is 0 for bytes, else ten times the bytes read and the bytes landed: 48 is of 4 bytes into 8. */
 
 #include <stdint.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 typedef uint8_t u8;
 
 struct field {
-    int32_t offset, length, number;
+    int32_t offset, length, kind;
 };
 
 static inline uint16_t swap2(const u8 *p) { uint16_t v; memcpy(&v, p, 2); return __builtin_bswap16(v); }
@@ -27,11 +28,13 @@ void by_record(const u8 *window, const int64_t *starts, int64_t count,
         for (int32_t f = 0; f < width; f++) {
             const u8 *from = record + fields[f].offset;
             int32_t length = fields[f].length;
-            switch (fields[f].number ? length : 0) {
-            case 1: columns[f][r] = *from; break;
-            case 2: ((uint16_t *)columns[f])[r] = swap2(from); break;
-            case 4: ((uint32_t *)columns[f])[r] = swap4(from); break;
-            case 8: ((uint64_t *)columns[f])[r] = swap8(from); break;
+            switch (fields[f].kind) {
+            case 14: ((uint32_t *)columns[f])[r] = *from; break;
+            case 22: ((uint16_t *)columns[f])[r] = swap2(from); break;
+            case 24: ((uint32_t *)columns[f])[r] = swap2(from); break;
+            case 44: ((uint32_t *)columns[f])[r] = swap4(from); break;
+            case 48: ((uint64_t *)columns[f])[r] = swap4(from); break;
+            case 88: ((uint64_t *)columns[f])[r] = swap8(from); break;
             default: memcpy(columns[f] + r * length, from, length);
             }
         }
@@ -39,12 +42,13 @@ void by_record(const u8 *window, const int64_t *starts, int64_t count,
 }
 
 /* The same with a function for each layout: the compiler knows every offset and width. */
-#define NUMBER_1(c, from) columns[c][r] = *(from)
-#define NUMBER_2(c, from) ((uint16_t *)columns[c])[r] = swap2(from)
-#define NUMBER_4(c, from) ((uint32_t *)columns[c])[r] = swap4(from)
-#define NUMBER_8(c, from) ((uint64_t *)columns[c])[r] = swap8(from)
-#define MOVE_number(c, offset, length) NUMBER_##length(c, record + (offset));
-#define MOVE_bytes(c, offset, length) memcpy(columns[c] + r * (length), record + (offset), length);
+#define MOVE_14(c, offset, length) ((uint32_t *)columns[c])[r] = record[offset];
+#define MOVE_22(c, offset, length) ((uint16_t *)columns[c])[r] = swap2(record + (offset));
+#define MOVE_24(c, offset, length) ((uint32_t *)columns[c])[r] = swap2(record + (offset));
+#define MOVE_44(c, offset, length) ((uint32_t *)columns[c])[r] = swap4(record + (offset));
+#define MOVE_48(c, offset, length) ((uint64_t *)columns[c])[r] = swap4(record + (offset));
+#define MOVE_88(c, offset, length) ((uint64_t *)columns[c])[r] = swap8(record + (offset));
+#define MOVE_0(c, offset, length) memcpy(columns[c] + r * (length), record + (offset), length);
 #define MOVE(c, offset, length, kind) MOVE_##kind(c, offset, length)
 
 #define DEFINE(name)                                                                       \
@@ -76,11 +80,13 @@ void by_field(const u8 *restrict window, const int64_t *restrict starts, int64_t
         int64_t behind = first + block < count ? first + block : count;
         for (int32_t f = 0; f < width; f++) {
             int32_t offset = fields[f].offset, length = fields[f].length;
-            switch (fields[f].number ? length : 0) {
-            case 1: COLUMN(uint8_t, swap1);
-            case 2: COLUMN(uint16_t, swap2);
-            case 4: COLUMN(uint32_t, swap4);
-            case 8: COLUMN(uint64_t, swap8);
+            switch (fields[f].kind) {
+            case 14: COLUMN(uint32_t, swap1);
+            case 22: COLUMN(uint16_t, swap2);
+            case 24: COLUMN(uint32_t, swap2);
+            case 44: COLUMN(uint32_t, swap4);
+            case 48: COLUMN(uint64_t, swap4);
+            case 88: COLUMN(uint64_t, swap8);
             default:
                 for (int64_t r = first; r < behind; r++)
                     memcpy(columns[f] + r * length, window + starts[r] + offset, length);

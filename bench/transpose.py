@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cpmon.schemas.arrow import arrow_type
 from cpmon.schemas.field import Field
 from cpmon.schemas.layout import Layout
 
@@ -53,13 +54,16 @@ class Job:
 
     @cached_property
     def table(self) -> npt.NDArray[np.int32]:
-        """(fields, 3): offset, length, whether it is a number."""
-        return np.array([(f.offset, f.length, f.is_number) for f in self.fields], np.int32)
+        """(fields, 3): offset, length, kind."""
+        return np.array([(f.offset, f.length, _kind(f)) for f in self.fields], np.int32)
 
     @cached_property
     def types(self) -> list[np.dtype[Any]]:
-        """What each column is made of: native numbers, or bytes."""
-        return [np.dtype(f.wire).newbyteorder("=") for f in self.fields]
+        """What each column is made of: numbers as they land, or bytes."""
+        return [
+            np.dtype(arrow_type(f).to_pandas_dtype() if f.is_number else f.wire)
+            for f in self.fields
+        ]
 
     @property
     def symbol(self) -> str:
@@ -133,7 +137,11 @@ def _allocate(job: Job) -> tuple[Columns, Any]:
 def _declared(job: Job) -> str:
     """The fields of a layout as the macro that transpose.c expects."""
     moves = " ".join(
-        f"F({number}, {f.offset}, {f.length}, {'number' if f.is_number else 'bytes'})"
-        for number, f in enumerate(job.fields)
+        f"F({number}, {f.offset}, {f.length}, {_kind(f)})" for number, f in enumerate(job.fields)
     )
     return f"#define FIELDS_{job.symbol}(F) {moves}\nDEFINE({job.symbol})\n"
+
+
+def _kind(field: Field) -> int:
+    """How transpose.c moves a field: ten times the bytes read and the bytes landed; 0: as bytes."""
+    return 10 * field.length + arrow_type(field).bit_width // 8 if field.is_number else 0

@@ -11,18 +11,20 @@ from .layout import Layout
 from .registry import layout as find
 from .registry import layouts
 
+SHORT = 2
+"""Bytes of the widest unsigned numbers that land in 32 bits."""
+
 TEXT = pa.dictionary(pa.int32(), pa.string())
 """Names repeat every interval, so text is held, and written, as a dictionary."""
 
 
-def _column(name: str, kind: pa.DataType, meaning: str, unit: str = "") -> pa.Field:
-    metadata = {"meaning": meaning} | ({"unit": unit} if unit else {})
-    return pa.field(name, kind, metadata=metadata)
+def _column(name: str, kind: pa.DataType, meaning: str, **said: str) -> pa.Field:
+    return pa.field(name, kind, metadata={"meaning": meaning, **said})
 
 
 ROW = (
     _column("tod", pa.timestamp("us"), "Time stamp of the record, UTC."),
-    _column("tod_us", pa.int64(), "The same in microseconds since 1970.", "us"),
+    _column("tod_us", pa.int64(), "The same in microseconds since 1970.", unit="us"),
     _column(
         "interval_end",
         pa.timestamp("us"),
@@ -30,7 +32,10 @@ ROW = (
         "configuration, and where the dump ends before the interval does.",
     ),
     _column(
-        "record_offset", pa.int64(), "Where the record starts in the dump, decompressed.", "bytes"
+        "record_offset",
+        pa.int64(),
+        "Where the record starts in the dump, decompressed.",
+        unit="bytes",
     ),
 )
 """What every landed row starts with. `system` and `dump` are in the folder's name."""
@@ -44,8 +49,8 @@ TAIL = _column(
 RAW = pa.schema(
     [
         *ROW,
-        _column("domain", pa.uint8(), "Domain of the record."),
-        _column("record", pa.uint16(), "Number of the record."),
+        _column("domain", pa.int32(), "Domain of the record.", type=Type.UNSIGNED),
+        _column("record", pa.int32(), "Number of the record.", type=Type.UNSIGNED),
         _column("data", pa.binary(), "The record, header included."),
     ],
     metadata={"table": "record_raw", "title": "Records without a layout, as they are"},
@@ -55,7 +60,7 @@ FINDING = pa.schema(
     [
         _column("code", pa.string(), "Name of the finding."),
         _column("severity", pa.string(), "info, warning or data_loss."),
-        _column("record_offset", pa.int64(), "Where in the dump, decompressed.", "bytes"),
+        _column("record_offset", pa.int64(), "Where in the dump, decompressed.", unit="bytes"),
         _column("count", pa.int64(), "How many times it was met there."),
         _column("detail", pa.string(), "What was expected and found."),
         _column("effect", pa.string(), "What was lost or skipped."),
@@ -67,7 +72,7 @@ FINDING = pa.schema(
 
 QUARANTINE = pa.schema(
     [
-        _column("record_offset", pa.int64(), "Where in the dump, decompressed.", "bytes"),
+        _column("record_offset", pa.int64(), "Where in the dump, decompressed.", unit="bytes"),
         _column("data", pa.binary(), "Bytes that could not be understood."),
     ],
     metadata={"table": "quarantine", "title": "Bytes that could not be understood"},
@@ -75,13 +80,18 @@ QUARANTINE = pa.schema(
 
 
 def arrow_type(field: Field) -> pa.DataType:
-    """The type that a field lands in: a number as wide as written, text, or bytes."""
+    """The type that a field lands in: a signed number that holds any value, text, or bytes.
+
+    Spark, Iceberg and Delta have no unsigned numbers. One of 64 bits lands as the signed number of
+    the same bits: below zero where its highest bit is set, as in every TOD clock since 1971.
+    """
     if field.is_text:
         return TEXT
     if not field.is_number:
         return pa.binary()
-    sign = "int" if field.type is Type.SIGNED else "uint"
-    return getattr(pa, f"{sign}{8 * field.length}")()
+    if field.type is Type.SIGNED:
+        return getattr(pa, f"int{8 * field.length}")()
+    return pa.int32() if field.length <= SHORT else pa.int64()
 
 
 @functools.cache

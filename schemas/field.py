@@ -130,6 +130,10 @@ class Field:
         measured = self.role is Role.GAUGE and self.unit not in UNBOUNDED_UNITS
         return LARGEST_LEVEL if measured else None
 
+    def landed(self, value: int) -> int:
+        """A value as it lands: one of 64 bits as the signed number of the same bits."""
+        return value - (1 << 64) if value > LARGEST_COUNT else value
+
     @property
     def mask(self) -> int:
         """Which bits of its byte a bit row stands for: 0x80 is the leftmost."""

@@ -17,8 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...schemas.arrow import arrow_type
-from ...schemas.field import REST, Field, Type
+from ...schemas.arrow import SHORT, arrow_type
+from ...schemas.field import REST, WIDEST, Field, Type
 from ...schemas.layout import Group, Layout
 from ..codec import I64, U8, Mask, as_arrow, dictionary, ebcdic_text, guest_text, packed_text
 from .decoded import Decoded, Entries, Impossible, merge
@@ -36,6 +36,17 @@ class Band:
     offset: int
     wire: np.dtype[Any]
     fields: tuple[Field, ...]
+
+    @property
+    def landed(self) -> np.dtype[Any]:
+        """What it is converted to: wider, where unsigned numbers land in signed ones.
+
+        Those of 64 bits stay unsigned here, and land as the signed numbers of the same bits.
+        """
+        native = self.wire.newbyteorder("=")
+        if native.kind != "u" or native.itemsize == WIDEST:
+            return native
+        return np.dtype(np.int32 if native.itemsize <= SHORT else np.int64)
 
 
 def decode(layout: Layout, window: U8, starts: I64, lengths: I64, release: str = "") -> Decoded:
@@ -161,7 +172,7 @@ def _read(
 ) -> tuple[dict[str, npt.NDArray[Any]], list[U8]]:
     """The fields of a plan: numbers by name, each (records,); others (records, width) each."""
     count = len(starts)
-    numbers = [np.empty((len(b.fields), count), b.wire.newbyteorder("=")) for b in how.bands]
+    numbers = [np.empty((len(band.fields), count), band.landed) for band in how.bands]
     ends = [f.end_in(length) for f in how.opaque]
     opaques = [
         np.empty((count, end - f.offset), np.uint8) for f, end in zip(how.opaque, ends, strict=True)

@@ -257,7 +257,7 @@ def _matches(decoded: Decoded, name: str, value: str, records: int) -> Mask:
 
 def _equal(of: Field, column: pa.Array, value: str) -> Mask:
     if of.is_number:
-        return _mask(pc.equal(column, pa.scalar(_number(of, value), column.type)))
+        return _mask(pc.equal(column, pa.scalar(of.landed(_number(of, value)), column.type)))
     if of.is_text:
         text = pc.utf8_upper(column.cast(pa.string()))
         return _mask(pc.equal(text, value.strip().upper()))

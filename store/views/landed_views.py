@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-
-import duckdb
 
 from ...schemas.arrow import schemas
 from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
+from ..dumps.manifest import LandedDump
 from ..dumps.store import Store
+from .database import database
 from .entries import replacing
 from .relations import INTERVALS, landed_view, macros, views_below
 from .snapshot import snapshot
 from .sources import source_of, sources
-from .template import QUIET
 from .views import LANDED, landed_rows
 
 _MACRO = re.compile(rf'\b{LANDED}\."([^"]+)"')
@@ -35,7 +33,7 @@ class LandedViews:
 
     def __init__(self, store: Store) -> None:
         """Create the database; it has no views yet."""
-        self.connection = duckdb.connect(":memory:", config=dict(QUIET))
+        self.connection = database(store)
         for schema in ("monitor", "interval", "meta", LANDED):
             self.connection.execute(f"CREATE SCHEMA {schema}")
         self.connection.execute(macros())
@@ -47,24 +45,27 @@ class LandedViews:
         self._restricted: set[str] = set()
         self._created: set[str] = set()
         self._samples = "true"
-        self._dumps: Sequence[Path] | None = None
-        self._others: Sequence[Path] | None = None
+        self._dumps: Sequence[LandedDump] | None = None
+        self._others: Sequence[LandedDump] | None = None
 
     def restrict(
-        self, samples: str, dumps: Sequence[Path] | None, others: Sequence[Path] | None
+        self,
+        samples: str,
+        dumps: Sequence[LandedDump] | None,
+        others: Sequence[LandedDump] | None,
     ) -> None:
         """Choose the rows that the views show from now on.
 
         Args:
             samples: a condition on samples, as SQL.
-            dumps: folders of the dumps whose samples are shown; None for all.
-            others: folders of the dumps whose other records are shown; None for all.
+            dumps: those whose samples are shown; None for all.
+            others: those whose other records are shown; None for all.
         """
         self._samples, self._dumps, self._others = samples, dumps, others
         for table in self._restricted:
             self._open(table)
 
-    def materialize_intervals(self, dumps: Sequence[Path] | None) -> None:
+    def materialize_intervals(self, dumps: Sequence[LandedDump] | None) -> None:
         """Compute `meta.interval` of some dumps, or of all, as a table: every delta joins it."""
         self._others = dumps
         self._open("interval")

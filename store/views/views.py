@@ -25,6 +25,9 @@ PLACE = {
 LANDED = "_landed"
 """The schema of what the views read: one macro a table, which knows the files."""
 
+PARTS, FINE_PARTS = "67108864e0", "4294967296e0"
+"""2**26 and 2**32: sums of whole parts of one are exact below 2**27 and 2**21, in any order."""
+
 SECONDS = "Seconds since the previous sample; NULL, like every delta, where there is none"
 
 
@@ -48,6 +51,15 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def exact(number: str, parts: str = PARTS) -> str:
+    """A number in whole parts, which add up to the same sum in any order; both as SQL.
+
+    Sums of 1e-6 would differ in their last bit with the order of rows, and so with threads and
+    memory. Of seconds a part is 15 ns, so that microseconds stay apart.
+    """
+    return f"floor(({number}) * {parts} + 5e-1) / {parts}"
+
+
 def landed_rows(table: str) -> str:
     """The macro that stands for the rows of a landed table, whatever store they are in."""
     return f"{LANDED}.{name(table)}()"
@@ -57,9 +69,10 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
     """`monitor.<table>`: the rows as they landed.
 
     Unsigned numbers that count or measure are shown as BIGINT, which is safe to subtract, and as
-    NULL beyond what their field can be; beside every TOD clock stands its time in UTC, and beside
-    flags their named bits. Bits are taken out here, not when a dump lands, so that a name learned
-    later also holds for what has landed before.
+    NULL beyond what their field can be; those that use all of 64 bits as UBIGINT, as they were
+    written, although they landed as the signed number of the same bits; beside every TOD clock
+    stands its time in UTC, and beside flags their named bits. Bits are taken out here, not when a
+    dump lands, so that a name learned later also holds for what has landed before.
     """
     columns, docs = list(PLACE), dict(PLACE)
     layout = layout_tables().get(table)
@@ -73,7 +86,7 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
             columns.append(f"{_bit(field, bit)} AS {name(bit.name)}")
             docs[bit.name] = _describe_bit(bit)
         if _meta(column, "type") == Type.TOD:
-            columns.append(f"tod_timestamp({name(column.name)}) AS {name(column.name + '_at')}")
+            columns.append(f"tod_timestamp({_number(column)}) AS {name(column.name + '_at')}")
             docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
     for counter in unplaced(layout) if layout else ():
         columns.append(f"CAST(NULL AS BIGINT) AS {name(counter.name)}")
@@ -105,7 +118,7 @@ def interval_view(layout: Layout) -> Documented:
     lags = "".join(f", lag(r.{name(f.name)}) OVER w AS {_before(f)}" for f in counters)
     fell = " OR ".join(_fell(f) for f in counters if f.length == WIDEST) or "false"
     columns = ["system", "dump", "tod", "tod_us", "interval_end", "record_offset"]
-    columns.append("CASE WHEN _steady THEN (tod_us - _tod_us) / 1e6 END AS seconds")
+    columns.append(f"CASE WHEN _steady THEN {exact('(tod_us - _tod_us) / 1e6')} END AS seconds")
     docs = {**PLACE, **_row_docs(layout), "seconds": SECONDS + "."}
     if layout.parent:
         columns += [name(key.name) for key in outer_keys(layout)] + ["entry"]
@@ -169,8 +182,7 @@ def sql_type(kind: pa.DataType) -> str:
         return "BLOB"
     if pa.types.is_floating(kind):
         return "DOUBLE"
-    sign = "U" if pa.types.is_unsigned_integer(kind) else ""
-    return sign + {8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT"}[kind.bit_width]
+    return {8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT"}[kind.bit_width]
 
 
 def _meta(column: pa.Field, key: str) -> str:
@@ -179,18 +191,33 @@ def _meta(column: pa.Field, key: str) -> str:
 
 
 def _readable(column: pa.Field, limit: int | None) -> str:
-    """Unsigned numbers as BIGINT, where they fit: subtracting unsigned ones raises on a fall.
+    """A column as it is shown: unsigned numbers as BIGINT, or as UBIGINT where all bits are used.
 
-    `limit`: the largest possible value. Dumps landed by earlier versions have larger ones.
+    `limit`: the largest possible value. Dumps landed by earlier versions have larger ones, of which
+    those of 2^63 and more landed below zero.
     """
-    if not pa.types.is_unsigned_integer(column.type):
-        return name(column.name)
-    if column.type.bit_width < 8 * WIDEST:
-        return f"CAST({name(column.name)} AS BIGINT) AS {name(column.name)}"
+    shown = name(column.name)
+    if not _is_unsigned(column):
+        return shown
+    if not _is_wide(column):
+        return f"CAST({shown} AS BIGINT) AS {shown}"
     if limit is None:
-        return name(column.name)
-    number = f"CAST({name(column.name)} AS BIGINT)"
-    return f"CASE WHEN {name(column.name)} <= {limit} THEN {number} END AS {name(column.name)}"
+        return f"{_number(column)} AS {shown}"
+    return f"CASE WHEN {shown} BETWEEN 0 AND {limit} THEN {shown} END AS {shown}"
+
+
+def _number(column: pa.Field) -> str:
+    """The expression of the number that was written."""
+    number = name(column.name)
+    return f"as_unsigned({number})" if _is_unsigned(column) and _is_wide(column) else number
+
+
+def _is_unsigned(column: pa.Field) -> bool:
+    return pa.types.is_integer(column.type) and _meta(column, "type") not in ("", Type.SIGNED)
+
+
+def _is_wide(column: pa.Field) -> bool:
+    return _meta(column, "length") == str(WIDEST)
 
 
 def _bits(layout: Layout | None) -> dict[str, list[tuple[Field, Field]]]:
@@ -205,7 +232,7 @@ def _bits(layout: Layout | None) -> dict[str, list[tuple[Field, Field]]]:
 
 def _bit(field: Field, bit: Field) -> str:
     """The expression of a bit of a field, or of several: a boolean, or a small number."""
-    byte = f"(CAST({name(field.name)} AS UBIGINT) >> {8 * (field.end - bit.end)})"
+    byte = f"(CAST({name(field.name)} AS BIGINT) >> {8 * (field.end - bit.end)})"
     if not field.is_number:  # opaque bytes: as a number, of the byte alone
         digits = f"substr(hex({name(field.name)}), {2 * (bit.offset - field.offset) + 1}, 2)"
         byte = f"CAST('0x' || {digits} AS UTINYINT)"

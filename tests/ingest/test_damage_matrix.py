@@ -235,10 +235,10 @@ class Bench:
         store = Store(self.folder / "store", create=True)
         landed, told = self.command(stored, "ingest", "--store", str(store.root))
         assert status is None or landed == status, told
-        (about,) = store.dumps()
+        ((dump, folder),) = [(landed.dump, store.root / landed.folder) for landed in store.dumps()]
+        about = store.about(dump)
+        assert about is not None
         check_books(about["bytes"], len(data))
-        folder = store.find(about["dump"])
-        assert folder is not None
         tables = {f.stem: pq.ParquetFile(f).read() for f in folder.glob("*.parquet")}
         codes = findings_of(tables.get("finding"))
         assert {code.name: count for code, (_, count) in codes.items()} == about["findings"]

@@ -14,7 +14,7 @@ from cpmon.schemas.loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, to_csv
 from cpmon.schemas.registry import reload, site_folder, use
 from cpmon.schemas.site import shipped
 from cpmon.store import Store, connect
-from tests.dumps import control, frame, interval_end, record
+from tests.dumps import control, dump, frame, interval, interval_end, record
 
 OWN = """20,2,,unsigned,id,,,key,,,,published,
 22,1,,bits,flags,,,flag,,,,published,
@@ -163,3 +163,17 @@ def test_a_dump_lands_by_the_layouts_of_the_site(folder: Path, tmp_path: Path):
     assert landed == [(7, True, 100), (7, False, 130)]
     assert grown == [(None,), (30,)]
     assert named == [("flags",), ("id",), ("many",), ("up",)]
+
+
+def test_signed_numbers_of_any_length_land_as_they_were_written(folder: Path, tmp_path: Path):
+    begins = {1: 23, 2: 24, 4: 28, 8: 32}
+    rows = [f"{begins[n]},{n},,signed,n{n},,,gauge,,,,published," for n in begins]
+    change(folder, OWN, "\n".join([OWN.splitlines()[0], *rows]))
+    use(folder)
+    body = struct.pack(">Hxbhxxiq", 7, -(2**7), -(2**15), -(2**31), -(2**63))
+    (tmp_path / "dump.mon").write_bytes(dump(interval(60, record(12, 1, body))))
+    store = Store(tmp_path / "store", create=True)
+    ingest(tmp_path / "dump.mon", store)
+    with connect(store, ()) as connection:
+        landed = connection.sql("SELECT n1, n2, n4, n8 FROM monitor.xmplrc").fetchall()
+    assert landed == [(-(2**7), -(2**15), -(2**31), -(2**63))]

@@ -110,7 +110,7 @@ def test_what_is_around_a_dump_is_taken_off(
     further = landed.findings.counts.keys() - alone.findings.counts.keys()
     assert further == ({Code.UNWRAPPED} if wrapping else set())
     (dump,) = store.dumps()
-    folder = store.find(dump["dump"])
+    folder = store.find(dump.dump)
     assert folder is not None
     found = pq.ParquetFile(folder / "finding.parquet").read().to_pylist()
     details = [row["detail"] for row in found if row["code"] == "UNWRAPPED"]

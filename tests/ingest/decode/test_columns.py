@@ -75,11 +75,17 @@ def rows(decoded: Decoded) -> list[dict[str, Any]]:
 
 
 def parsed(layout: Layout, found: Any) -> dict[str, Any]:
-    """What construct says of a record; NULL where a value is beyond what its field can be."""
+    """What lands of what construct says of a record.
+
+    NULL where a value is beyond what its field can be, and the signed number of the same 64 bits.
+    """
     values = {f.name: found[f.name] for f in layout.columns}
     for field in layout.columns:
-        if field.limit is not None and (values[field.name] or 0) > field.limit:
+        value = values[field.name]
+        if field.limit is not None and (value or 0) > field.limit:
             values[field.name] = None
+        elif field.is_number and value is not None:
+            values[field.name] = field.landed(value)
     return {**values, "tail": found["tail"]}
 
 

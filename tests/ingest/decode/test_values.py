@@ -63,14 +63,15 @@ def test_values_in_records_of_several_lengths_are_counted_together(tmp_path: Pat
 
 @pytest.mark.parametrize("value", [0, 1, LARGEST_LEVEL, LARGEST_LEVEL + 1, 1 << 63, (1 << 64) - 1])
 def test_monitor_views_show_what_landed_before_the_limits_as_null(value: int, store: Store):
-    """A dump that an earlier version landed has any value in its files."""
+    """A dump that an earlier version landed has any value in its files: 64 bits, as signed."""
     path = store.root.parent / "x.mon"
     path.write_bytes(dump(interval(60, SYSTEM, fields("sytrsg", 60, rsa2gavl=1))))
     ingest(path, store)
     (file,) = store.root.rglob("sytrsg.parquet")
     rows = pq.read_table(file)
     place = rows.schema.get_field_index("rsa2gavl")
-    written = rows.set_column(place, rows.schema.field(place), pa.array([value], pa.uint64()))
+    signed = pa.array([value], pa.uint64()).view(pa.int64())
+    written = rows.set_column(place, rows.schema.field(place), signed)
     pq.write_table(written, file)
     with connect(store) as con:
         shown = con.execute("SELECT rsa2gavl, typeof(rsa2gavl) FROM monitor.sytrsg").fetchall()
