@@ -27,11 +27,15 @@ class DumpDays:
 
 def dump_days(store: Store, dump: str, zone: ZoneInfo) -> DumpDays:
     """The days that the intervals of a landed dump belong to."""
-    folder = store.find(dump)
-    file = folder / "interval.parquet" if folder else None
-    if file is None or not file.exists():
+    landed = store.manifest.find(dump)
+    if landed is None or "interval" not in landed.tables:
         return DumpDays()
-    ends = pq.ParquetFile(file).read(["interval_end"]).column(0).drop_null()
+    ends = (
+        pq.ParquetFile(pa.BufferReader(store.files.read(f"{landed.folder}/interval.parquet")))
+        .read(["interval_end"])
+        .column(0)
+        .drop_null()
+    )
     limit = (datetime.now(UTC) + MAX_AHEAD).replace(tzinfo=None)
     ends = ends.filter(pc.less(ends, pa.scalar(limit, ends.type)))
     if not len(ends):

@@ -22,7 +22,7 @@ from ..ingest.container.control_records import AREA, read_control
 from ..ingest.container.frames import FRAME
 from ..schemas.atomic import replacing
 from ..schemas.errors import CpmonError, StoreError
-from ..store.dumps.disk import replace_durably
+from ..store.files.disk import replace_durably
 from .log import ascii_path
 
 Observation = tuple[int, int, float]

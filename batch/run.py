@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from ..config import Settings
 from ..config.shifts import find_zone
+from ..reduce.jobs.reducing import reduce
 from ..reduce.reductions.reductions import reductions
-from ..reduce.reports.reducing import reduce
 from ..reduce.rules.exceptions import exceptions_of
 from ..reduce.rules.rule import Severity
 from ..reduce.rules.rule_file import load_rules
@@ -165,7 +165,7 @@ class BatchRunner:
         obsolete = prune_plan(
             self.store, reductions(), retention(limits, self.settings.place), today
         )
-        result.removed = (len(obsolete.files), obsolete.bytes)
+        result.removed = (len(obsolete.files), obsolete.bytes(self.store))
         prune(self.store, obsolete)
         state.pruned = today
 

@@ -21,8 +21,8 @@ import msgspec
 from .. import __version__
 from ..ingest.findings import Code
 from ..schemas.errors import BusyError
-from ..store.dumps.disk import replace_durably, writing
 from ..store.dumps.store import Store
+from ..store.files.disk import replace_durably, writing
 from .inbox import Candidate, Observation
 from .result import BatchResult
 
@@ -106,7 +106,7 @@ class State(msgspec.Struct):
         for totals in self.systems.values():
             totals.dumps = totals.records = 0
         self.findings.clear()
-        for about in store.dumps():
+        for about in filter(None, (store.about(landed.dump) for landed in store.dumps())):
             totals = self.system(str(about["system"]))
             totals.dumps += 1
             totals.records += sum(about["rows"].values())

@@ -61,7 +61,7 @@ def opened_for_spans(
     from ..store.views.snapshot import MANY
 
     place = Store(store)
-    if len(place.folders.dumps()) < MANY:
+    if len(place.dumps()) < MANY:
         with opened(store) as connection:
             yield connection, None
         return

@@ -34,14 +34,23 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
     Raises:
         OSError: the disk refuses it.
     """
+    with unfinished(path, mode) as part:
+        yield part
+        part.replace(path)
+
+
+@contextmanager
+def unfinished(path: Path, mode: int = 0o666) -> Iterator[Path]:
+    """A new file beside `path` to write to; it is removed at the end, unless it was renamed.
+
+    Args, Raises: as of `replacing`.
+    """
     remove_abandoned_parts(path.parent, f".{path.name}.")
     with _locked(path.parent, f".{path.name}.", PART, mode) as part:
         try:
             yield part
-            part.replace(path)
-        except BaseException:
+        finally:
             part.unlink(missing_ok=True)
-            raise
 
 
 @contextmanager

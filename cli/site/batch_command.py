@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..main import Status
-from ..options import DAY, LENGTH, output_option, output_options, store_option
+from ..options import DAY, LENGTH, need_folder, output_option, output_options, store_option
 from ..output import deliver, rows_as, write_file
 from ..site_settings import settings
 
@@ -215,6 +215,7 @@ def _open(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
     from ...schemas.errors import CpmonError
     from ...store import Store
 
+    need_folder(root, "batch")
     site = settings(root)
     if site.file is None:
         raise CpmonError(

@@ -68,7 +68,7 @@ def _land(scenario: str, folder: Path, store: Path) -> None:
 def _reduce(store: Path) -> None:
     """Compute once what all tables read."""
     from ...config import Settings
-    from ...reduce.reports.reducing import reduce
+    from ...reduce.jobs.reducing import reduce
     from ...store import Store
 
     for done in reduce(Store(store), (), Settings()):

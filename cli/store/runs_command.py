@@ -58,7 +58,7 @@ def command(
     if define:
         if not (system and since and until):
             raise click.UsageError("--define needs --system, --since and --until")
-        systems = {dump["system"] for dump in place.dumps()}
+        systems = {dump.system for dump in place.dumps()}
         if system not in systems:
             raise unknown("system", system, systems, place=str(store))
         values = pairs("--attribute", attributes)

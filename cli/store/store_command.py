@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..options import DAY, output_options, store_option
+from ..options import DAY, need_folder, output_options, store_option
 from ..output import deliver, rows_as, say
 from ..site_settings import settings, warn_of_exposure
 
@@ -46,7 +46,7 @@ def info(store: Path, form: str, output: Path | None) -> None:
 @command.command("rebuild", short_help="Make the catalogue again.")
 @store_option
 def rebuild(store: Path) -> None:
-    """Make the catalogue of a store again, from its files alone. No data is touched.
+    """Make the catalogue and the manifest of a store again, from its files. No data is touched.
 
     \b
     Example:
@@ -56,8 +56,109 @@ def rebuild(store: Path) -> None:
     from ...store import Store
     from ...store.catalogue.catalogue import rebuild as build
 
-    views = build(Store(store), reductions())
-    say(f"{store}: catalogue of {views:,} views made again")
+    place = Store(store)
+    views = build(place, reductions())
+    say(f"{place.files.location}: catalogue of {views:,} views made again")
+
+
+@command.command("upgrade", short_help="Make a store of an earlier version one of this.")
+@store_option
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
+def upgrade(store: Path, dry_run: bool) -> None:
+    """Make a store of an earlier version of cpmon one of this version, without landing again.
+
+    Tables are written again one after the other, so little room is needed beside them, and every
+    value is compared with the file before. If it is killed, the store is read by nobody; run it
+    again, and it goes on. Runs, classes, and what was pruned stay as they are, and so do results
+    that cpmon reduce kept; what is outdated of these it makes again when it runs next.
+
+    \b
+    Examples:
+      cpmon store upgrade --store perf/ --dry-run
+      cpmon store upgrade --store perf/
+    """
+    from ...reduce import reductions
+    from ...store import Store
+    from ...store.dumps.upgrade import upgrade as run
+    from ...store.dumps.upgrade import upgrade_of
+    from ...store.results.usage import usage
+    from ..progress import bar
+
+    need_folder(store, "an upgrade")
+    todo = upgrade_of(store)
+    if todo.is_done:
+        say(f"{store}: is of this version, nothing to do")
+        return
+    work = f"{len(todo.dumps):,} dumps, {len(todo.tables):,} tables, {todo.bytes:,} bytes"
+    if dry_run:
+        say(f"{store}: {work} would be written again, with {todo.room:,} bytes of room")
+        return
+    with bar(f"upgrading {store}", todo.bytes) as advance:
+        run(todo, advance)
+    say(f"{store}: upgraded, {work} written again")
+    outdated = next(
+        row["files"] for row in usage(Store(store), reductions()) if row["what"] == "outdated"
+    )
+    if outdated:
+        say(f"{outdated:,} files of results are outdated: cpmon reduce makes them again")
+
+
+@command.command("compact", short_help="Merge the results of months that are over.")
+@store_option
+def compact(store: Path) -> None:
+    """Merge the kept results of months that are over: of a reduction and level one file, not 30.
+
+    `cpmon reduce` does it too, when it has computed what is missing.
+
+    \b
+    Example:
+      cpmon store compact --store perf/
+    """
+    from ...reduce import reductions
+    from ...store import Store
+    from ...store.catalogue.catalogue import make_ready
+    from ...store.results.lineage import lineages
+    from ...store.results.merging import merge
+    from ..site_settings import limits
+
+    place, views = Store(store), reductions()
+    place.clean()
+    merged = merge(place, lineages(views), limits(store))
+    make_ready(place, views)
+    say(f"{store}: {merged:,} files of results merged")
+
+
+@command.command("export", short_help="Register the files of a store as Iceberg tables.")
+@store_option
+@click.option(
+    "--iceberg",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    metavar="DIR",
+    help="Folder of the Iceberg catalogue and its metadata.",
+)
+def export(store: Path, folder: Path) -> None:
+    """Register the landed tables and what reduce kept as Iceberg tables, without copying a row.
+
+    Run it again after ingest, reduce and prune: only what is new is added, what is gone is removed.
+    Needs the extra cpmon[iceberg].
+
+    \b
+    Example:
+      cpmon store export --store perf/ --iceberg perf-iceberg/
+    """
+    from ...reduce import reductions
+    from ...store import Store
+    from ...store.export.iceberg import export as run
+
+    need_folder(store, "an export to Iceberg")
+    tables = list(run(Store(store), reductions(), folder))
+    changed = [table for table in tables if table.added or table.removed]
+    for table in changed:
+        say(f"{table.name}: {table.added:,} files added, {table.removed:,} removed")
+    files = sum(table.files for table in tables)
+    say(f"{folder}: {len(tables):,} tables of {files:,} files, {len(changed):,} changed")
 
 
 @command.command("prune", short_help="Remove what is older than need be.")
@@ -111,7 +212,7 @@ def prune(
     if not dry_run:
         place_of_store.clean()
     obsolete = plan(place_of_store, reductions(), retention(lengths, place), today)
-    size = obsolete.bytes
+    size = obsolete.bytes(place_of_store)
     for level, files in obsolete.results.items():
         say(f"results of level {level}: {len(files):,} files")
     for dump, files in obsolete.samples.items():

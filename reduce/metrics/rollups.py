@@ -15,6 +15,7 @@ from datetime import timedelta
 from ...config.moments import LineLength
 from ...config.shifts import Shift
 from ...store.dumps.grace_period import inside
+from ...store.views.views import FINE_PARTS, exact
 from .report_set import REPORTS
 from .report_shape import TIME, Elapsed, Latest, Level, Lines, ReportColumn, Sums, Total
 
@@ -33,7 +34,7 @@ _SPAN = {
     "intervals": ("count(*)", "CAST(sum(intervals) AS BIGINT)"),
     "begins": (f"min({TIME} - to_microseconds(CAST(seconds * 1e6 AS BIGINT)))", "min(begins)"),
     "ends": (f"max({TIME})", "max(ends)"),
-    "seconds": ("sum(seconds)", "sum(seconds)"),
+    "seconds": (f"sum({exact('seconds')})", "sum(seconds)"),
 }
 """Columns about the span: over its rows, and over finer sums."""
 NEARLY_ALL = 20
@@ -180,14 +181,15 @@ def _summed(column: ReportColumn) -> Iterator[tuple[str, tuple[str, str]]]:
     match column.mean:
         case Sums(over, under):
             known = time_of(over, under)
-            measured = f"CASE WHEN {over} IS NOT NULL THEN {under} END"
+            time = exact(under) if under.endswith("seconds") else under
+            measured = f"CASE WHEN {over} IS NOT NULL THEN {time} END"
             yield sum_of(over), (_double(f"sum({over})"), f"sum({sum_of(over)})")
             yield known, (_double(f"sum({measured})"), f"sum({known})")
         case Total(of):
             yield sum_of(of), (_double(f"sum({of})"), f"sum({sum_of(of)})")
         case Level():
             number = count_of(name)
-            yield sum_of(name), (_double(f"sum({name})"), f"sum({sum_of(name)})")
+            yield sum_of(name), (_double(f"sum({exact(name, FINE_PARTS)})"), f"sum({sum_of(name)})")
             yield number, (f"count({name})", f"CAST(sum({number}) AS BIGINT)")
         case _:
             yield name, (f"arg_max({name}, {TIME})", f"arg_max({name}, ends)")

@@ -11,8 +11,7 @@ import duckdb
 
 from ...config.moments import LineLength
 from ...schemas import CpmonError
-from ...store.catalogue.kept_views import DAY
-from ...store.dumps.grace_period import GRACE, INSIDE
+from ...store.dumps.grace_period import DAY, GRACE, INSIDE
 from ..metrics.report_shape import Lines, Report
 from ..metrics.rollups import LEVELS, hours, rollup_of
 from .report_sql import Source, Span

@@ -16,7 +16,7 @@ from .shifts import shift_condition
 def roll_up(
     writer: QueryWriter,
     rollup: Rollup,
-    piece: Path,
+    rows: str,
     shifts: Sequence[Shift],
     paths: Mapping[str, Path],
     system: str,
@@ -24,7 +24,7 @@ def roll_up(
     """Write the roll-ups of a day, over all of its time and by shift.
 
     Args:
-        piece: the rows of its intervals, all of one system.
+        rows: of its intervals, all of one system: a relation, as SQL.
         paths: level -> where its roll-up is written.
 
     Raises:
@@ -32,7 +32,7 @@ def roll_up(
         CpmonError: the memory limit is too small.
     """
     run = writer.execute
-    run(f"CREATE TEMP VIEW {ROWS} AS FROM read_parquet({text(str(piece))})")
+    run(f"CREATE TEMP VIEW {ROWS} AS FROM {rows}")
     try:
         _create_shifts(writer, shifts)
         run(f"CREATE TEMP TABLE {SUMS} AS {rollup.sums()}")

@@ -21,19 +21,22 @@ import duckdb
 from ...schemas.arrow import schemas
 from ...schemas.errors import StoreError
 from ...schemas.registry import fingerprint
-from ..dumps.disk import make_private
 from ..dumps.store import Store
+from ..files.disk import make_private
 from ..results.lineage import lineages
+from ..results.months import rebuild_indexes
 from ..results.reduced import Kept, kept
 from ..runs.classes import classes_text
+from ..runs.runs import run_names
 from ..sandbox.sandbox import Limits, seal
+from ..views.database import database
 from ..views.dictionary import COLUMNS, create_sql
 from ..views.entries import Entry, catalogue_version, different_views, sync_entries, view
 from ..views.meta import meta_views
 from ..views.relations import macros
 from ..views.snapshot import snapshot
 from ..views.sources import sources
-from ..views.template import FILE, QUIET, keep_as_template, load, save, template
+from ..views.template import FILE, keep_as_template, load, save, template
 from ..views.view import View
 from ..views.views import LANDED, interval_views, landed_rows, monitor_view
 from .kept_views import SCHEMA as ROLLUP
@@ -64,11 +67,10 @@ def connect(
         CpmonError: a limit means nothing.
     """
     plan = _plan(store, views)
-    file = store.root / FILE
-    connection = _opened(file, plan.version)
+    connection = _opened(store, plan.version)
     if connection is None:
         built = _written(store, plan)
-        connection = _opened(file, plan.version)
+        connection = _opened(store, plan.version)
         if connection is None:  # not written, or this process still has the one before open
             return _sealed(built, store, limits)
         built.close()
@@ -82,7 +84,7 @@ def make_ready(store: Store, views: Sequence[View]) -> None:
         StoreError: the catalogue cannot be built.
     """
     plan = _plan(store, views)
-    (_opened(store.root / FILE, plan.version) or _written(store, plan)).close()
+    (_opened(store, plan.version) or _written(store, plan)).close()
 
 
 def live_catalogue(
@@ -111,12 +113,15 @@ def readers_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyCon
 
 
 def rebuild(store: Store, views: Sequence[View]) -> int:
-    """Make the catalogue of a store again, from nothing; returns the number of its views.
+    """Make the catalogue, the manifest and indexes again; returns the number of views.
 
     Raises:
         StoreError: the catalogue cannot be built.
     """
     store.clean()
+    if store.files.is_local:  # elsewhere it is the manifest that says what has landed
+        store.manifest.rebuild()
+    rebuild_indexes(store)
     for file in filter(None, (store.root / FILE, template())):
         file.unlink(missing_ok=True)
     with connect(store, views) as connection:
@@ -148,9 +153,9 @@ class _Plan:
 
 def _plan(store: Store, views: Sequence[View], *, live: bool = False) -> _Plan:
     present, reduced = store.tables(), {} if live else kept(store, views)
-    parts = [str(store.root.absolute()), fingerprint(), duckdb.__version__, *sorted(present)]
+    parts = [store.files.uri(""), fingerprint(), duckdb.__version__, *sorted(present)]
     parts += [view.sql for view in views] + [result.said for result in reduced.values()]
-    parts += [str(any(store.runs.glob("*.json"))), classes_text(store), _own_text()]
+    parts += [str(bool(run_names(store))), classes_text(store), _own_text()]
     files = snapshot(store)
     parts.append(str(bool(files)))
     version = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
@@ -163,12 +168,13 @@ def _own_text() -> str:
     return "".join((own / f).read_text(encoding="utf-8") for f in OWN_TEXT)
 
 
-def _opened(file: Path, version: str) -> duckdb.DuckDBPyConnection | None:
-    """A connection to a catalogue, if it is there and up to date."""
+def _opened(store: Store, version: str) -> duckdb.DuckDBPyConnection | None:
+    """A connection to the catalogue of a store, if it is there and up to date."""
+    file = store.root / FILE
     if not file.exists():
         return None
     try:
-        connection = duckdb.connect(file, read_only=True, config=dict(QUIET))
+        connection = database(store, file)
     except duckdb.Error:
         return None
     if catalogue_version(connection) == version:
@@ -203,7 +209,7 @@ def _build(
     ]
     own, last = store.root / FILE, template()
     failed: duckdb.Error | None = None
-    for connection, file in _bases([last, own] if live else [own, last], entries):
+    for connection, file in _bases(store, [last, own] if live else [own, last], entries):
         # The next new store begins with the template: it should have nothing to make anew.
         most = FEW if file == own else 0
         try:
@@ -212,19 +218,19 @@ def _build(
             connection.close()
             failed = error
     raise StoreError(
-        "the catalogue cannot be built", place=str(store.root), found=str(failed)
+        "the catalogue cannot be built", place=store.files.location, found=str(failed)
     ) from failed
 
 
 def _bases(
-    files: Sequence[Path | None], entries: Sequence[Entry]
+    store: Store, files: Sequence[Path | None], entries: Sequence[Entry]
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path | None]]:
     """Databases in memory to make a catalogue from, and their files, the best first.
 
     A file is read only when those before it hold too little. The last database is empty.
     """
     far: list[tuple[int, duckdb.DuckDBPyConnection, Path | None]] = []
-    for connection, file in _at_hand(files):
+    for connection, file in _at_hand(store, files):
         different = different_views(connection, entries)
         if different <= FEW:
             yield connection, file
@@ -232,23 +238,24 @@ def _bases(
             far.append((different, connection, file))
     far.sort(key=lambda template: template[0])
     yield from ((connection, file) for _, connection, file in far)
-    yield duckdb.connect(":memory:", config=dict(QUIET)), None
+    yield database(store), None
 
 
 def _at_hand(
+    store: Store,
     files: Sequence[Path | None],
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path | None]]:
     for file in files:
-        connection = _loaded(file) if file else None
+        connection = _loaded(store, file) if file else None
         if connection is not None:
             yield connection, file
 
 
-def _loaded(file: Path) -> duckdb.DuckDBPyConnection | None:
+def _loaded(store: Store, file: Path) -> duckdb.DuckDBPyConnection | None:
     """A database in memory with all that a catalogue holds; None if it cannot be read."""
     if not file.exists():
         return None
-    connection = duckdb.connect(":memory:", config=dict(QUIET))
+    connection = database(store)
     try:
         load(connection, file)
         different_views(connection, ())  # of another version its register cannot be read
@@ -291,7 +298,7 @@ def _views(store: Store, plan: _Plan) -> Iterator[Entry]:
     named = {reduction.name: reduction for reduction in plan.views}
     for lineage in lineages(plan.views):
         result = plan.reduced.get(lineage.name)
-        yield from reduction_entries(named[lineage.name], named[lineage.kept], result)
+        yield from reduction_entries(store, named[lineage.name], named[lineage.kept], result)
     yield from rollup_entries(store, plan.reduced)
     yield from coverage(plan.reduced)
 

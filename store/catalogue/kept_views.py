@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..dumps.grace_period import inside
 from ..dumps.store import Store
-from ..results.reduced import LEVELS, ByDay, Day, Kept, docs_path
+from ..results.kept_files import KeptFile, is_one_of, relation
+from ..results.reduced import LEVELS, ByDay, Kept, docs_file
 from ..views.entries import Entry, replacing
 from ..views.views import LANDED, landed_rows, name, sql_type, text
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "rollup"
 COVERAGE = "meta.reduced"
-DAY = f"CAST({inside('interval_end')} AS DATE)"
-"""The day that an interval counts to."""
 
 _COVERED = {
     "reduction": ("VARCHAR", "Reduction by time that has kept results."),
@@ -35,7 +32,9 @@ _COVERED = {
 }
 
 
-def reduction_entries(reduction: View, rows: View, result: Kept | None) -> Iterator[Entry]:
+def reduction_entries(
+    store: Store, reduction: View, rows: View, result: Kept | None
+) -> Iterator[Entry]:
     """The view of a reduction: over what is kept of it where that is up to date, else live.
 
     A macro says which, so that the view and its comments stay when more is kept.
@@ -53,7 +52,7 @@ def reduction_entries(reduction: View, rows: View, result: Kept | None) -> Itera
             yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", docs)
         kept = landed_rows(f"kept_{reduction.name}")
         columns = ", ".join(name(column.name) for column in rows.columns)
-        source = live if result is None else _rows(result, live)
+        source = live if result is None else _rows(store, result, live)
         macro = f"CREATE MACRO {kept} AS TABLE SELECT {columns} FROM {source}"
         yield Entry("MACRO TABLE", kept.removesuffix("()"), macro)
         shown = "SELECT *" if rows is reduction else reduction.select.rpartition("\nFROM ")[0]
@@ -67,19 +66,21 @@ def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]
         files = result.rollups
         if not files:
             continue
-        schema = pq.read_schema(max(files, key=lambda file: (file.stat().st_mtime_ns, file)))
-        docs = _docs(docs_path(store, reduction))
+        schema = pq.read_schema(pa.BufferReader(store.files.read(result.newest(LEVELS[1:]))))
+        docs = _docs(store, docs_file(reduction))
         column_docs = {column: docs.get(column, "Meaning not known.") for column in schema.names}
         columns = ", ".join(map(name, column_docs))
         column_docs = {"level": "Length of what a row covers: 15m or hour.", **column_docs}
         rows = landed_rows(f"{SCHEMA}_{reduction}")
-        yield _rolled(rows, files, schema, union=not result.is_uniform)
+        yield _rolled(store, rows, files, schema, union=not result.is_uniform)
         create = f"CREATE VIEW {SCHEMA}.{name(reduction)} AS SELECT level, {columns} FROM {rows}"
         title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
         yield Entry("VIEW", f"{SCHEMA}.{name(reduction)}", create, title, column_docs)
 
 
-def _rolled(rows: str, files: Sequence[Path], schema: pa.Schema, *, union: bool) -> Entry:
+def _rolled(
+    store: Store, rows: str, files: Sequence[KeptFile], schema: pa.Schema, *, union: bool
+) -> Entry:
     """The macro of the files of roll-ups: to make a view over them all would have to be opened."""
     places = {"level": "VARCHAR", "system": "VARCHAR"}
     typed = {column.name: sql_type(column.type) for column in schema} | places
@@ -88,15 +89,15 @@ def _rolled(rows: str, files: Sequence[Path], schema: pa.Schema, *, union: bool)
     return Entry(
         "MACRO TABLE",
         rows.removesuffix("()"),
-        f"{create} {_parquet(files, hive=True, union=union)}",
+        f"{create} {relation(store, files, hive=True, union=union)}",
         stand_in=replacing(f"{create} (SELECT {none} WHERE false)"),
     )
 
 
-def _docs(file: Path) -> dict[str, str]:
+def _docs(store: Store, file: str) -> dict[str, str]:
     """What columns say; nothing where nobody wrote it."""
     try:
-        return dict(json.loads(file.read_text(encoding="utf-8")))
+        return dict(json.loads(store.files.read(file)))
     except (OSError, ValueError):
         return {}
 
@@ -139,33 +140,15 @@ def ranges(state: ByDay, level: str) -> list[tuple[str, date, date, int]]:
     return spans
 
 
-def _rows(result: Kept, live: str) -> str:
+def _rows(store: Store, result: Kept, live: str) -> str:
     """The rows of a reduction, of which some or all are kept. `live`: the view that computes it."""
     if result.is_open and not result.closed:
         return live
     if result.tells_columns:
-        return _parquet(result.files, union=not result.is_uniform)
+        return relation(store, result.files, union=not result.is_uniform)
     # The live view also tells the columns: results of another version may lack some.
-    condition = f"NOT {_is_one_of(result.closed)}" if result.is_open else "false"
+    condition = f"NOT {is_one_of(result.closed)}" if result.is_open else "false"
     rows = f"SELECT * FROM {live} WHERE {condition}"
     if result.files:
-        rows += f" UNION ALL BY NAME SELECT * FROM {_parquet(result.files, union=True)}"
+        rows += f" UNION ALL BY NAME SELECT * FROM {relation(store, result.files, union=True)}"
     return f"({rows})"
-
-
-def _is_one_of(days: Sequence[Day]) -> str:
-    """A condition on system and interval end."""
-    listed = ", ".join(f"({text(system)}, DATE '{day}')" for system, day in days)
-    return f"((system, {DAY}) IN ({listed}))"
-
-
-def _parquet(files: Sequence[Path], *, hive: bool = False, union: bool = False) -> str:
-    """A relation over files.
-
-    Args:
-        hive: the level is in their path.
-        union: columns may differ, so that all files are opened to see, and not only the first.
-    """
-    listed = ", ".join(text(str(file.absolute())) for file in files)
-    types = ", hive_types = {'level': VARCHAR, 'system': VARCHAR}" if hive else ""
-    return f"read_parquet([{listed}], union_by_name = {union}, hive_partitioning = {hive}{types})"

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 
 import duckdb
 
 from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
 from ..dumps.store import Store
-from ..views.sources import shown, shown_by_all
+from ..views.sources import files_of, shown, shown_by_all
 
 _DUMPS = """
 WITH before AS (
@@ -69,9 +68,9 @@ class SpanSamples:
             t for t in table_names if t in layouts and record_of(layouts[t]).kind is Kind.SAMPLE
         }
         self.all(self._narrow - samples)
-        dumps, landed = self._dumps(system, since, until), self._store.folders.tables()
-        near = {table: [f for f in landed.get(table, ()) if _name(f) in dumps] for table in samples}
-        self._show({t: [f"{Path(f).absolute()}/{t}.parquet" for f in near[t]] for t in samples})
+        dumps, landed = self._dumps(system, since, until), self._store.manifest.tables()
+        near = {t: [d for d in landed.get(t, ()) if d.dump in dumps] for t in samples}
+        self._show({t: files_of(self._store, t, near[t]) for t in samples})
         self._narrow |= samples
 
     def all(self, some: Collection[str] | None = None) -> None:
@@ -88,8 +87,3 @@ class SpanSamples:
     def _dumps(self, system: str | None, since: datetime, until: datetime) -> set[str]:
         rows = self._connection.execute(_DUMPS, [system, since, until]).fetchall()
         return {str(dump) for (dump,) in rows}
-
-
-def _name(folder: str) -> str:
-    """Identity of the dump in a folder."""
-    return folder.rpartition("=")[2]

@@ -15,15 +15,15 @@ from pathlib import Path
 
 from ...schemas.atomic import LOCK, remove_abandoned_parts, remove_abandoned_scratch
 from ...schemas.errors import StoreError
-from .disk import make_private, replace_durably
-from .folders import touch
+from ..files.disk import make_private
+from ..files.files import Files
+from ..files.local import STAGING, LocalFiles
 
 INTENT = ".intent"
 """Ends the name of a file in `staging` that says what is to be removed."""
-FOLDERS = (
-    *("records", "runs", "reduced", "batch", "snapshot"),
-    *("sizes", "layouts", "staging"),
-)
+LANDING = ".landing"
+"""Ends the name of a file in `staging` that names a landed dump which the manifest lacks as yet."""
+FOLDERS = ("records", "manifest", "runs", "reduced", "batch", "snapshot", "staging")
 """What a store is made of; none of them may be a link, for then its files were another's."""
 AGE_S = 86_400
 """What has no lock is left alone for so long: its owner may still be at work."""
@@ -31,18 +31,18 @@ _UNLOCKED = ("tmp*", ".store.json.*", ".catalog.*", ".classes.txt.*", ".gathered
 """Unfinished files of earlier versions, which held no locks."""
 
 
-def clean(root: Path) -> None:
+def clean(files: LocalFiles) -> None:
     """Finish what killed processes had begun to remove, and remove what they had not finished.
 
     Raises:
         StoreError: a folder of the store is a link, or an intent names files outside of the store.
         OSError: the disk refuses it.
     """
+    root, staging = files.root, files.root / STAGING
     for name in FOLDERS:
         _check_inside(root, root / name)
-    staging = root / "staging"
     for intent in sorted(staging.glob(f"*{INTENT}")):
-        _carry_out(root, intent)
+        carry_out(files, f"{STAGING}/{intent.name}")
     remove_abandoned_scratch(staging)
     reduced = root / "reduced"
     of_results = [folder for folder in reduced.glob("*") if not folder.is_symlink()]
@@ -52,73 +52,75 @@ def clean(root: Path) -> None:
         for old in root.glob(pattern):
             _remove_old(old)
     for old in staging.glob("*"):
-        if old.suffix not in (LOCK, INTENT) and not old.with_name(old.name + LOCK).exists():
+        if (
+            old.suffix not in (LOCK, INTENT, LANDING)
+            and not old.with_name(old.name + LOCK).exists()
+        ):
             _remove_old(old)
 
 
-def replace_and_remove(root: Path, texts: Mapping[Path, str], files: Iterable[Path]) -> None:
+def replace_and_remove(files: Files, texts: Mapping[str, str], names: Iterable[str]) -> None:
     """Write some small files and remove others: all of it, though this process be killed.
 
     Args:
-        texts: files in folders of dumps -> what they are to hold. files: what is removed after.
+        texts: files in folders that exist -> what they are to hold. names: what is removed after.
 
     Raises:
         StoreError: the disk refuses it, or one of the files is outside of the store.
     """
-    document = {
-        "replace": {str(path.relative_to(root)): text for path, text in texts.items()},
-        "remove": [str(path.relative_to(root)) for path in files],
-    }
-    made = json.dumps(document)
-    staging = root / "staging"
-    make_private(staging)
-    intent = staging / f"{hashlib.blake2b(made.encode(), digest_size=8).hexdigest()}{INTENT}"
-    replace_durably(intent, made)
-    _carry_out(root, intent)
+    made = json.dumps({"replace": dict(texts), "remove": [*names]}).encode()
+    if isinstance(files, LocalFiles):
+        make_private(files.root / STAGING)
+    intent = f"{STAGING}/{hashlib.blake2b(made, digest_size=8).hexdigest()}{INTENT}"
+    files.replace(intent, made)
+    carry_out(files, intent)
 
 
-def remove(root: Path, files: Iterable[Path]) -> None:
+def remove(files: Files, names: Iterable[str]) -> None:
     """Remove files of a store, those that are left of them.
 
     Raises:
         StoreError: one of them is outside of the store, behind a link.
         OSError: the disk refuses it.
     """
-    checked: set[Path] = set()
-    for file in files:
-        if file.parent not in checked:
-            _check_inside(root, file.parent)
-            checked.add(file.parent)
-        file.unlink(missing_ok=True)
+    removed = list(names)
+    _check_folders(files, removed)
+    files.delete(removed)
 
 
-def _carry_out(root: Path, intent: Path) -> None:
+def carry_out(files: Files, intent: str) -> None:
     """Do what an intent says; others may be doing the same."""
     try:
-        document = json.loads(intent.read_text(encoding="utf-8"))
-        texts = {Path(f"{root}/{name}"): str(text) for name, text in document["replace"].items()}
-        files = [Path(f"{root}/{name}") for name in document["remove"]]
+        document = json.loads(files.read(intent))
+        texts = {str(name): str(text) for name, text in document["replace"].items()}
+        names = [str(name) for name in document["remove"]]
     except FileNotFoundError:
         return  # another process has just finished it
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
             "what a killed process had begun to remove cannot be read",
-            place=str(intent),
+            place=files.uri(intent),
             found=str(error),
             effect="nothing was changed",
             remedy="remove that file",
         ) from None
-    for folder in {path.parent for path in texts}:
-        _check_inside(root, folder)
-    for path, text in texts.items():
-        if path.parent.is_dir():
-            touch(path.parent)  # now and at the end: a kill between must not hide what was done
-            replace_durably(path, text)
-    remove(root, files)
-    for path in texts:
-        if path.parent.is_dir():
-            touch(path.parent)
-    intent.unlink(missing_ok=True)
+    _check_folders(files, texts)
+    for name, text in texts.items():
+        if next(files.names(_folder(name)), None) is not None:
+            files.replace(name, text.encode())
+    remove(files, names)
+    files.delete([intent])
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def _check_folders(files: Files, names: Iterable[str]) -> None:
+    """Refuse to change files outside of a store on a disk."""
+    if isinstance(files, LocalFiles):
+        for folder in {_folder(name) for name in names}:
+            _check_inside(files.root, Path(f"{files.root}/{folder}"))
 
 
 def _check_inside(root: Path, folder: Path) -> None:

@@ -21,6 +21,10 @@ def inside(end: str) -> str:
     return f"{end} - to_microseconds({INSIDE_US})"
 
 
+DAY = f"CAST({inside('interval_end')} AS DATE)"
+"""In SQL the day that an interval, or the span of a roll-up, counts to."""
+
+
 def day_condition(day: date) -> str:
     """The condition that an interval counts to a day, as SQL on `interval_end`."""
     first = datetime.combine(day, time.min) + GRACE

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-ROW_GROUP_BYTES = 12 * 1024 * 1024
+ROW_GROUP_BYTES = 16 * 1024 * 1024
 """Arrow bytes that are collected before they are written: what a window brings of a busy table, so
 that writing goes on all the time and little is left at the end."""
 ROW_GROUP_ROWS = 256 * 1024

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from .disk import writing
+from ..files.disk import writing
 from .parquet import TableWriter
 
 WAITING_BYTES = 64 * 1024 * 1024

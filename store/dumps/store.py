@@ -3,70 +3,77 @@
 STORE/
   store.json         what this folder is
   records/system=VMSYS1/date=2001-12-18/dump=3f1c9a.../sytrsp.parquet ... dump.json
+  manifest/          what each dump is and holds, by system and month
   runs/2600NP.json   named measurements, with their companion figures
   classes.txt        which users belong together, if anybody said so
   catalog.duckdb     views over all of it; a cache
-  sizes/             an empty file for each size of file landed: what is new needs no look
-  layouts/           the same for each set of layouts that a dump was decoded with
   staging/           half-written dumps; safe to delete
+
+In object storage the same names are used; `elsewhere` says how a dump gets in there.
 """
 
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
-import re
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from ...schemas.atomic import scratch_folder
 from ...schemas.errors import StoreError
-from .cleanup import clean
-from .disk import make_private, replace_durably, sync_folder, write_durably, writing
-from .folders import Folders
+from ..files.disk import replace_durably, sync_folder, write_durably, writing
+from ..files.files import Files
+from ..files.local import LocalFiles
+from ..files.location import open_files
+from . import elsewhere
+from .cleanup import LANDING, clean, remove, replace_and_remove
+from .manifest import ABOUT, LandedDump, Manifest, dump_folder, interval_facts, line
 from .staging import Staging
 
-VERSION = 1
+VERSION = 2
+HALFWAY = "1 to 2"
+"""What a store says whose upgrade has begun: no version of cpmon reads it."""
+UPGRADABLE = (1, HALFWAY)
 MARKER = "store.json"
+_MARKED = json.dumps({"version": VERSION}).encode()
 
 
 class Store:
-    """A store on disk. Opening one reads nothing but its marker."""
+    """A store, in a folder or in object storage. Opening one reads nothing but its marker.
 
-    def __init__(self, root: str | Path, *, create: bool = False) -> None:
+    Attributes:
+        files: its files, by their names below it.
+        root: its folder; of one elsewhere a folder of this machine, for what is cached of it.
+        manifest: which dumps there are.
+    """
+
+    def __init__(self, location: str | Path, *, create: bool = False) -> None:
         """Open a store, or make one where `create` allows it.
+
+        Args:
+            location: a path, or a URL of object storage.
 
         Raises:
             StoreError: there is none, the folder holds something else, or a newer version.
         """
-        if scheme := re.match(r"([a-z][a-z0-9+.-]+):/", str(root)):
-            raise StoreError(
-                f"a store is a folder; {scheme[1]} is not supported",
-                place=str(root),
-                expected="a path of this machine",
-                effect="nothing was read or made",
-                remedy="mount it, or copy the store to a disk: a path is taken as it is",
-            )
-        self.root = Path(root)
+        self.files = open_files(str(location))
+        is_local = isinstance(self.files, LocalFiles)
+        self.root = Path(location) if is_local else elsewhere.folder_here(self.files.location)
         self.is_new = self._has_new_root = False
-        self.folders = Folders(self.records)
-        marker = self.root / MARKER
-        if _is_there(marker):
-            self._check(marker)
-        elif not create:
-            raise StoreError(
-                f"{self.root} is no store",
-                expected=f"a folder with {MARKER}",
-                found="no such folder" if not self.root.exists() else "other files",
-                remedy="land a dump first: cpmon ingest DUMP --store STORE",
-            )
+        self.manifest = Manifest(self.files)
+        if create and _marker(self.files) is None:
+            self._make()
         else:
-            self._make(marker)
+            store_version(self.files)
+
+    @property
+    def location(self) -> str:
+        """Where another process finds it: an absolute path or a URL."""
+        return self.files.uri("").rstrip("/")
 
     @property
     def records(self) -> Path:
@@ -85,45 +92,24 @@ class Store:
 
     def find(self, dump: str) -> Path | None:
         """The folder of a landed dump, by identity."""
-        path = self.folders.find(dump)
-        return None if path is None else Path(path)
+        landed = self.manifest.find(dump)
+        return None if landed is None else self.root / landed.folder
 
     def about(self, dump: str) -> dict[str, Any] | None:
         """What was written about a landed dump, by identity; None if it is not here."""
-        folder = self.find(dump)
-        if folder is None:
+        landed = self.manifest.find(dump)
+        if landed is None:
             return None
-        document: dict[str, Any] = json.loads((folder / "dump.json").read_text(encoding="utf-8"))
+        document: dict[str, Any] = json.loads(self.files.read(f"{landed.folder}/{ABOUT}"))
         return document
 
-    def has_size(self, stored_size: int) -> bool:
-        """Whether some landed file had that many bytes; if not, another one is surely new."""
-        return (self.root / "sizes" / str(stored_size)).exists()
-
-    def dumps(self) -> Iterator[dict[str, Any]]:
-        """What is written in the `dump.json` of every landed dump."""
-        for file in sorted(self.records.glob("system=*/date=*/dump=*/dump.json")):
-            yield json.loads(file.read_text(encoding="utf-8"))
-
-    def layouts(self) -> set[str]:
-        """Fingerprints of the layouts that dumps were decoded with, perhaps of some that are gone.
-
-        They are noted when a dump lands, so that nobody needs to look into all of them.
-        """
-        folder = self.root / "layouts"
-        if folder.is_dir():
-            return {file.name for file in folder.iterdir()}
-        fingerprints = {str(about.get("layouts")) for about in self.dumps()}
-        # A disk that cannot be written serves readers all the same.
-        with suppress(OSError, StoreError), self.scratch() as scratch:
-            for name in fingerprints:
-                (scratch / name).touch()
-            scratch.rename(folder)
-        return fingerprints
+    def dumps(self) -> list[LandedDump]:
+        """All landed dumps, by system, begin and name."""
+        return self.manifest.dumps()
 
     def tables(self) -> set[str]:
         """Names of the tables that at least one dump has landed in."""
-        return set(self.folders.tables())
+        return set(self.manifest.tables())
 
     def clean(self) -> None:
         """Finish or remove what killed processes left. Whoever writes to a store begins with it.
@@ -131,21 +117,41 @@ class Store:
         Raises:
             StoreError: the disk refuses it, or a folder of the store is a link.
         """
+        if not isinstance(self.files, LocalFiles):
+            elsewhere.clean(self.files, self.manifest)
+            return
         with writing(self.root):
-            clean(self.root)
+            clean(self.files)
+            for intent in sorted(self.staging.glob(f"*{LANDING}")):
+                with self.alone():
+                    self._finish_landing(intent)
 
-    @contextmanager
-    def scratch(self) -> Iterator[Path]:
-        """A folder for unfinished work, on the disk of the store; removed at the end.
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files of the store, those that are left of them.
+
+        Raises:
+            StoreError: one of them is outside of the store, behind a link.
+        """
+        remove(self.files, names)
+
+    def replace_and_remove(self, texts: Mapping[str, str], names: Iterable[str]) -> None:
+        """Write some small files and remove others: all of it, though this process be killed.
+
+        Args:
+            texts: file in a folder that exists -> what it is to hold. names: what is removed after.
+
+        Raises:
+            StoreError: the disk refuses it, or one of the files is outside of the store.
+        """
+        replace_and_remove(self.files, texts, names)
+
+    def scratch(self) -> AbstractContextManager[Path]:
+        """A folder of this machine for unfinished work; removed at the end.
 
         Raises:
             StoreError: the disk refuses it.
         """
-        with ExitStack() as stack:
-            with writing(self.root):
-                make_private(self.staging)
-                folder = stack.enter_context(scratch_folder(self.staging))
-            yield folder
+        return self.files.scratch()
 
     @contextmanager
     def stage(self) -> Iterator[Staging]:
@@ -154,11 +160,12 @@ class Store:
         Raises:
             StoreError: the disk refuses it.
         """
-        with writing(self.root):
-            for needed in (self.records, self.runs, self.root / "sizes"):
-                needed.mkdir(parents=True, exist_ok=True)
-        if not (self.root / MARKER).exists():  # `discard_unused` of another process
-            replace_durably(self.root / MARKER, json.dumps({"version": VERSION}))
+        if self.files.is_local:
+            with writing(self.root):
+                for needed in (self.records, self.runs):
+                    needed.mkdir(parents=True, exist_ok=True)
+        if not self.files.exists(MARKER):  # `discard_unused` of another process
+            self.files.replace(MARKER, _MARKED)
         with self.scratch() as folder:
             staged = Staging(folder)
             try:
@@ -167,7 +174,10 @@ class Store:
                 staged.abandon()
 
     def publish(self, staged: Staging, about: dict[str, Any], day: date) -> bool:
-        """Make a staged dump part of the store by one rename.
+        """Make a staged dump part of the store: by one rename, then it comes into the manifest.
+
+        A process that is killed between them leaves an intent, and the next one that writes to the
+        store takes the dump in. In object storage the manifest alone decides (`elsewhere`).
 
         Args:
             staged: the dump; its tables are finished here.
@@ -180,29 +190,52 @@ class Store:
         Raises:
             StoreError: the disk refuses it.
         """
-        target = self.records.joinpath(
-            f"system={quote(about['system'], safe='')}", f"date={day}", f"dump={about['dump']}"
-        )
         with writing(self.root):
             staged.close()
-            write_durably(staged.folder / "dump.json", json.dumps(about, indent=1))
+        facts = interval_facts(staged.folder / "interval.parquet")
+        about = {**about, "landed_on": str(day), **facts, "tables": sorted(staged.rows)}
+        if not self.files.is_local:
+            return elsewhere.publish(self.files, self.manifest, staged, about, day)
+        target = self.root / dump_folder(about["system"], day, about["dump"])
+        with writing(self.root):
+            write_durably(staged.folder / ABOUT, line(about))
             sync_folder(staged.folder)
             target.parent.mkdir(parents=True, exist_ok=True)
-            if about["stored_size"] is not None:
-                (self.root / "sizes" / str(about["stored_size"])).touch()
-            self.layouts()  # of a store that did not note them yet
-            (self.root / "layouts" / str(about["layouts"])).touch()
-            with self._alone():
-                if self.find(about["dump"]) is not None:
+            with self.alone():
+                if self.manifest.find(about["dump"]) is not None:
                     return False
+                intent = self.staging / f"{about['dump']}{LANDING}"
+                replace_durably(intent, str(target.relative_to(self.root)))
                 staged.folder.rename(target)
-            for folder in (target.parent, target.parent.parent, self.records, self.root):
-                sync_folder(folder)
+                for folder in (target.parent, target.parent.parent, self.records, self.root):
+                    sync_folder(folder)
+                try:
+                    self._finish_landing(intent)
+                except (OSError, StoreError):
+                    target.rename(staged.folder)  # what is refused has not landed
+                    intent.unlink(missing_ok=True)
+                    raise
         return True
 
+    def _finish_landing(self, intent: Path) -> None:
+        """Take a dump into the manifest, if its folder was renamed; its intent names that."""
+        with suppress(FileNotFoundError):  # not renamed, or another process has just finished it
+            about = self.root / intent.read_text(encoding="utf-8") / ABOUT
+            self.manifest.add(json.loads(about.read_text(encoding="utf-8")))
+        intent.unlink(missing_ok=True)
+
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """One process at a time: the same dump must not land twice, under two names."""
+    def alone(self) -> Iterator[None]:
+        """One process at a time: the same dump must not land twice, nor a month be merged twice.
+
+        Raises:
+            BusyError: another is at it, in object storage; on a disk it is waited for.
+        """
+        if not self.files.is_local:
+            with elsewhere.alone(self.files):
+                yield
+            return
+        self.records.mkdir(exist_ok=True)  # of a store that nothing landed in
         handle = os.open(self.records, os.O_RDONLY)
         try:
             with suppress(OSError):  # some network disks lock no folders
@@ -211,36 +244,34 @@ class Store:
         finally:
             os.close(handle)
 
-    def _check(self, marker: Path) -> None:
-        try:
-            version = json.loads(marker.read_text(encoding="utf-8"))["version"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+    def _make(self) -> None:
+        if not self._is_empty():
             raise StoreError(
-                f"{marker} cannot be read", found=str(error), remedy="restore it from a backup"
-            ) from None
-        if version != VERSION:
-            raise StoreError(
-                f"{self.root} is a store of another version",
-                expected=f"version {VERSION}",
-                found=f"version {version}",
-                remedy="use the cpmon that wrote it, or land the dumps in a new store",
-            )
-
-    def _make(self, marker: Path) -> None:
-        if self.root.exists() and not _is_empty(self.root):
-            raise StoreError(
-                f"{self.root} is neither a store nor empty",
+                f"{self.files.location} is neither a store nor empty",
                 effect="nothing was landed",
                 remedy="name a new folder with --store",
             )
         self.is_new, self._has_new_root = True, not self.root.exists()
-        with writing(self.root):
-            self.root.mkdir(parents=True, exist_ok=True)
-            sync_folder(self.root.absolute().parent)
-        replace_durably(marker, json.dumps({"version": VERSION}))
+        if self.files.is_local:
+            with writing(self.root):
+                self.root.mkdir(parents=True, exist_ok=True)
+                sync_folder(self.root.absolute().parent)
+        self.files.replace(MARKER, _MARKED)
+
+    def _is_empty(self) -> bool:
+        """Nothing is here but, perhaps, the marker that another process is writing just now."""
+        if self.files.is_local and self.root.exists():
+            return self.root.is_dir() and all(
+                f.name.startswith(f".{MARKER}") for f in self.root.iterdir()
+            )
+        return next(self.files.names(), MARKER) == MARKER
 
     def discard_unused(self) -> None:
         """Remove a store that this object made if there is nothing in it but empty folders."""
+        if not self.files.is_local:
+            if self.is_new and [*itertools.islice(self.files.names(), 2)] == [MARKER]:
+                self.files.delete([MARKER])
+            return
         contents = sorted(self.root.rglob("*"), reverse=True) if self.is_new else []
         files = [path for path in contents if not path.is_dir()]
         if files != [self.root / MARKER]:
@@ -254,25 +285,63 @@ class Store:
                 self.root.rmdir()
 
 
-def _is_there(marker: Path) -> bool:
-    """Whether a folder is a store.
+def store_version(files: Files, *, upgradable: bool = False) -> object:
+    """The version that a store says it is of.
+
+    Args:
+        upgradable: one is taken, too, that can be upgraded.
+
+    Raises:
+        StoreError: there is no store, or it is of another version.
+    """
+    data, place = _marker(files), files.location
+    if data is None:
+        is_empty = next(files.names(), None) is None
+        raise StoreError(
+            f"{place} is no store",
+            expected=f"a folder with {MARKER}",
+            found="no such folder" if is_empty else "other files",
+            remedy="land a dump first: cpmon ingest DUMP --store STORE",
+        )
+    try:
+        version: object = json.loads(data)["version"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{files.uri(MARKER)} cannot be read",
+            found=str(error),
+            remedy="restore it from a backup",
+        ) from None
+    if version == VERSION or (upgradable and version in UPGRADABLE):
+        return version
+    if version in UPGRADABLE:
+        raise StoreError(
+            f"{place} is a store of an earlier version",
+            expected=f"version {VERSION}",
+            found=f"version {version}",
+            effect="nothing was read or written",
+            remedy=f"upgrade it: cpmon store upgrade --store {place}",
+        )
+    raise StoreError(
+        f"{place} is a store of another version",
+        expected=f"version {VERSION}",
+        found=f"version {version}",
+        remedy="use the cpmon that wrote it, or land the dumps in a new store",
+    )
+
+
+def _marker(files: Files) -> bytes | None:
+    """What the marker of a store says; None where there is none.
 
     Raises:
         StoreError: this user may not know, or not read it.
     """
     try:
-        if marker.exists():
-            marker.open("rb").close()
-            return True
+        return files.read(MARKER)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except PermissionError as error:
         raise StoreError(
-            f"{marker.parent} may not be read",
+            f"{files.location} may not be read",
             found=error.strerror,
             remedy="let its owner do this, or have the rights to its folders changed",
         ) from None
-    return False
-
-
-def _is_empty(folder: Path) -> bool:
-    """Nothing in it but, perhaps, the marker that another process is writing just now."""
-    return folder.is_dir() and all(f.name.startswith(f".{MARKER}") for f in folder.iterdir())

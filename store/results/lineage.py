@@ -8,19 +8,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
 from ...schemas.registry import fingerprint
-from ..dumps.days import Held, days_of
 from ..dumps.grace_period import day_condition
+from ..dumps.manifest import LandedDump, days_of
 from ..dumps.store import Store
 from ..runs.classes import classes_text
 from ..runs.companions import TABLES
+from ..runs.runs import run_names
 from ..views.relations import definitions
 
 if TYPE_CHECKING:
@@ -83,14 +79,14 @@ def definition_version(store: Store, lineage: Lineage) -> str:
     return _digest(parts)
 
 
-def whole_version(store: Store, lineage: Lineage, dumps: Sequence[Held]) -> str:
+def whole_version(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -> str:
     """The version of a result that depends on all dumps and runs."""
     parts = [definition_version(store, lineage), *(dump.dump for dump in dumps)]
-    parts += [run.read_text(encoding="utf-8") for run in sorted(store.runs.glob("*.json"))]
+    parts += [store.files.read(name).decode() for name in run_names(store)]
     return _digest(parts)
 
 
-def dependencies(dumps: Sequence[Held], first: date, last: date) -> list[Held]:
+def dependencies(dumps: Sequence[LandedDump], first: date, last: date) -> list[LandedDump]:
     """The dumps of a system that its intervals of some days depend on.
 
     Those from the last day before them on which configuration was written: what was so before it
@@ -110,7 +106,7 @@ def dependencies(dumps: Sequence[Held], first: date, last: date) -> list[Held]:
     return [dump for dump in begun if max((dump.begins, *dump.days)) >= since]
 
 
-def is_anchored(dumps: Sequence[Held]) -> bool:
+def is_anchored(dumps: Sequence[LandedDump]) -> bool:
     """Whether the first interval of all says how long it should be, so that one before each does.
 
     Args:
@@ -118,25 +114,15 @@ def is_anchored(dumps: Sequence[Held]) -> bool:
     """
     if all(dump.nominal for dump in dumps):
         return True
-    first = min(day for dump in dumps for day in dump.days)
-    return _is_told_first(tuple(dump.folder for dump in dumps if first in dump.days))
+    first = min(dump.first_end for dump in dumps if dump.first_end is not None)
+    return any(dump.first_nominal for dump in dumps if dump.first_end == first)
 
 
-@functools.lru_cache(maxsize=64)
-def _is_told_first(folders: tuple[Path, ...]) -> bool:
-    """Whether the first interval of some dumps, whose content never changes, says its length."""
-    files = [folder / "interval.parquet" for folder in folders]
-    rows = pa.concat_tables(pq.ParquetFile(f).read(["interval_end", "nominal_s"]) for f in files)
-    ends = rows.column("interval_end")
-    of_first = rows.filter(pc.equal(ends, pc.min(ends))).column("nominal_s")
-    return bool(of_first.null_count < len(of_first))
+def _is_configured(dump: LandedDump) -> bool:
+    return dump.nominal and "mtrsys" in dump.tables
 
 
-def _is_configured(dump: Held) -> bool:
-    return dump.nominal and (dump.folder / "mtrsys.parquet").exists()
-
-
-def day_versions(dumps: Sequence[Held]) -> dict[date, str]:
+def day_versions(dumps: Sequence[LandedDump]) -> dict[date, str]:
     """Day -> version of the dumps of one system that it depends on.
 
     Args:

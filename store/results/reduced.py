@@ -1,30 +1,31 @@
 """Results of reductions that are kept: computed once, read by every report until data changes.
 
     reduced/processors_by_time/level=hour/system=VMSYS1/2001-12-18-<version>.<shifts>.parquet
+    reduced/processors_by_time/level=hour/system=VMSYS1/2001-11.<digest>.parquet
     reduced/run_summary-<version>.parquet
 
 Rows of intervals are kept in a piece a day, with roll-ups of it beside it; anything else in one
-file. A name carries a version of all that a result was made from: with another dump of that time,
-run, layout, user class or SQL the version changes, the file is no longer read, and the reduction is
-computed live again. An outdated result is never shown, but for one case: where the samples of a
-day were pruned, what was made of them is all there is.
+file. The pieces of a month that is over are merged (`merging`). A name carries a version of all
+that a result was made from: with another dump of that time, run, layout, user class or SQL the
+version changes, the file is no longer read, and the reduction is computed live again. An outdated
+result is never shown, but for one case: where the samples of a day were pruned, what was made of
+them is all there is.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from ..dumps.cleanup import remove
-from ..dumps.days import Held, days_of, held
-from ..dumps.folders import inside
+from ..dumps.manifest import LandedDump, days_of
 from ..dumps.store import Store
+from .kept_files import Day, KeptFile, Piece, files_of
 from .lineage import Lineage, day_versions, definition_version, joined, lineages, whole_version
+from .months import FOLDER, is_of_month, month_pieces
 
 if TYPE_CHECKING:
     from ..views.view import View
@@ -34,21 +35,6 @@ LEVELS = (INTERVAL, "15m", "hour")
 """From the finest to the coarsest. Days are summed up when they are read, since each zone has its
 own: a report by days of 30 days with 400 users takes 0.9 s of processor time, of hours 0.7 s."""
 
-Day = tuple[str, date]
-"""A system and a day, UTC."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """The file of a day at one level; `shifts` tells which hours its roll-ups are of."""
-
-    level: str
-    system: str
-    day: date
-    version: str
-    shifts: str
-    path: Path
-
 
 @dataclass(frozen=True, slots=True)
 class Versions:
@@ -57,10 +43,12 @@ class Versions:
     Attributes:
         of_days: a version of the dumps of each day.
         pruned: days whose samples are gone, at least in part.
+        months: reduction -> its pieces that are in files of months.
     """
 
     of_days: dict[Day, str]
     pruned: set[Day]
+    months: Mapping[str, Sequence[Piece]]
 
 
 @dataclass(slots=True)
@@ -70,14 +58,14 @@ class ByDay:
     Attributes:
         expected: the version of each day that is in the store.
         pieces: what may be read of each day, by level.
-        outdated: files that nobody reads any more.
+        outdated: files that nobody reads any more; none of months, which a merge replaces.
         pruned: days whose samples are gone, at least in part.
     """
 
     name: str
     expected: dict[Day, str]
     pieces: dict[Day, dict[str, Piece]] = field(default_factory=dict)
-    outdated: list[Path] = field(default_factory=list)
+    outdated: list[str] = field(default_factory=list)
     pruned: set[Day] = field(default_factory=set)
 
     @property
@@ -101,7 +89,7 @@ class Kept:
         days: what is kept of each day, for reductions by time.
     """
 
-    files: tuple[Path, ...]
+    files: tuple[KeptFile, ...]
     is_open: bool = False
     closed: tuple[Day, ...] = ()
     days: ByDay | None = None
@@ -131,37 +119,50 @@ class Kept:
     @property
     def said(self) -> str:
         """Changes with anything that a reader would notice."""
-        files = [path.name for path in (*self.files, *self.rollups)]
+        files = (f"{file.name} {file.days}" for file in (*self.files, *self.rollups))
         return "\0".join([*files, str(self.is_open), *map(str, self.closed)])
 
     @property
-    def rollups(self) -> list[Path]:
+    def rollups(self) -> tuple[KeptFile, ...]:
         """The files of all levels but the finest."""
+        return files_of(self._of_levels(LEVELS[1:]))
+
+    def newest(self, levels: Sequence[str]) -> str:
+        """A file of some levels that has the columns of today, if there is one."""
+        expected = self.days.expected if self.days else {}
+
+        def rank(piece: Piece) -> tuple[bool, date, str]:
+            return expected.get((piece.system, piece.day)) == piece.version, piece.day, piece.file
+
+        return max(self._of_levels(levels), key=rank).file
+
+    def _of_levels(self, levels: Sequence[str]) -> list[Piece]:
         if self.days is None:
             return []
-        of_days = (self.days.of_level(level).values() for level in LEVELS[1:])
-        return sorted(piece.path for pieces in of_days for piece in pieces)
+        return [p for level in levels for p in self.days.of_level(level).values()]
 
 
 def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
     """What can be read of each reduction that has kept results."""
-    if not (store.root / "reduced").exists():
+    top = store.files.inside(FOLDER)
+    if not (top.folders or top.files):
         return {}
-    dumps, results = held(store), {}
-    versions = versions_of(dumps)
+    whole = {file.name for file in top.files}
+    dumps, results = store.dumps(), {}
+    versions = versions_of(store, dumps)
     for lineage in (each for each in lineages(views) if each.public):
         if lineage.by_time:
             state = by_day(store, lineage, versions)
             if state.pieces or state.pruned:
                 results[lineage.name] = _kept(state)
-        elif (file := whole_file(store, lineage, dumps)).exists():
-            results[lineage.name] = Kept((file,))
+        elif (file := whole_file(store, lineage, dumps)) in whole:
+            results[lineage.name] = Kept((KeptFile(file),))
     return results
 
 
-def versions_of(dumps: Sequence[Held]) -> Versions:
+def versions_of(store: Store, dumps: Sequence[LandedDump]) -> Versions:
     """What the days of some dumps rest on, whatever is computed of them."""
-    versions = Versions({}, set())
+    versions = Versions({}, set(), month_pieces(store))
     for system, group in itertools.groupby(dumps, key=lambda dump: dump.system):
         of_system = list(group)
         for day, version in day_versions(of_system).items():
@@ -176,89 +177,74 @@ def by_day(store: Store, lineage: Lineage, versions: Versions) -> ByDay:
     expected = {day: joined(of_lineage, version) for day, version in versions.of_days.items()}
     state = ByDay(lineage.name, expected, pruned=versions.pruned)
     others: list[Piece] = []
-    for piece in pieces_of(store, lineage.name):
+    of_months = versions.months.get(lineage.name, ())
+    for piece in itertools.chain(of_months, day_pieces(store, lineage.name)):
         if state.expected.get((piece.system, piece.day)) == piece.version:
-            _add(state, piece)
+            _add(store, state, piece)
         else:
             others.append(piece)
     settled = set(state.pieces)
     for piece in others:
         where = (piece.system, piece.day)
         if where in state.pruned and where not in settled:
-            _add(state, piece)
+            _add(store, state, piece)
         else:
-            state.outdated.append(piece.path)
+            _drop(state, piece)
     return state
 
 
-def _add(state: ByDay, piece: Piece) -> None:
+def _add(store: Store, state: ByDay, piece: Piece) -> None:
     """Take a piece as that of its day and level; of two, one of which a kill left, the newer."""
     pieces = state.pieces.setdefault((piece.system, piece.day), {})
     if (other := pieces.get(piece.level)) is not None:
-        piece, other = sorted((piece, other), key=lambda candidate: -_changed(candidate.path))
-        state.outdated.append(other.path)
+        piece, other = sorted((piece, other), key=lambda each: -store.files.changed(each.file))
+        _drop(state, other)
     pieces[piece.level] = piece
 
 
-def _changed(path: Path) -> int:
-    """When a file was written; 0 if it was removed just now."""
-    try:
-        return path.stat().st_mtime_ns
-    except FileNotFoundError:
-        return 0
+def _drop(state: ByDay, piece: Piece) -> None:
+    if piece.month is None:
+        state.outdated.append(piece.file)
 
 
-def pieces_of(store: Store, name: str) -> Iterator[Piece]:
-    """All pieces of a reduction, up to date or not."""
-    for level in LEVELS:
-        for folder in inside(store.root / "reduced" / name / f"level={level}", "system="):
-            system = unquote(folder.rpartition("=")[2])
-            for path in inside(folder, ""):
-                file, _, suffix = path[len(folder) + 1 :].rpartition(".")
-                if suffix == "parquet" and not file.startswith("."):
-                    day, _, rest = file.rpartition("-")
-                    version, _, shifts = rest.partition(".")
-                    yield Piece(level, system, date.fromisoformat(day), version, shifts, Path(path))
+def day_pieces(store: Store, name: str) -> Iterator[Piece]:
+    """All pieces of a reduction that are files of their own, up to date or not."""
+    for file in store.files.names(f"{FOLDER}/{name}"):
+        stem, _, suffix = file.rpartition(".")
+        if suffix == "parquet" and not is_of_month(file):
+            level, of_system, stem = stem.rsplit("/", 3)[1:]
+            day, _, rest = stem.rpartition("-")
+            version, _, shifts = rest.partition(".")
+            system = unquote(of_system.removeprefix("system="))
+            on = date.fromisoformat(day)
+            yield Piece(level.removeprefix("level="), system, on, version, shifts, file)
 
 
-def piece_path(store: Store, name: str, level: str, where: Day, version: str) -> Path:
+def piece_file(name: str, level: str, where: Day, version: str) -> str:
     """Where the piece of a day belongs. `version`: with that of the shifts, behind a dot."""
     system, day = where
-    folder = store.root / "reduced" / name / f"level={level}" / f"system={quote(system, safe='')}"
-    return folder / f"{day}-{version}.parquet"
+    folder = f"{FOLDER}/{name}/level={level}/system={quote(system, safe='')}"
+    return f"{folder}/{day}-{version}.parquet"
 
 
-def docs_path(store: Store, name: str) -> Path:
+def docs_file(name: str) -> str:
     """Where it stands what the columns of a reduction's roll-ups say."""
-    return store.root / "reduced" / name / "columns.json"
+    return f"{FOLDER}/{name}/columns.json"
 
 
-def publish(store: Store, scratch: Path, path: Path) -> None:
-    """Make a finished piece the only one of its day and level."""
-    scratch.replace(path)
-    day = path.name[: len("2001-12-18")]
-    remove(store.root, (old for old in path.parent.glob(f"{day}-*.parquet") if old != path))
-
-
-def whole_file(store: Store, lineage: Lineage, dumps: Sequence[Held]) -> Path:
+def whole_file(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -> str:
     """Where the result of a reduction that is not by time belongs."""
-    return store.root / "reduced" / f"{lineage.name}-{whole_version(store, lineage, dumps)}.parquet"
+    return f"{FOLDER}/{lineage.name}-{whole_version(store, lineage, dumps)}.parquet"
 
 
-def keep(store: Store, lineage: Lineage, scratch: Path) -> None:
-    """Publish the finished file of a reduction that is not by time."""
-    scratch.replace(whole_file(store, lineage, held(store)))
-
-
-def outdated_files(store: Store, lineage: Lineage, dumps: Sequence[Held]) -> list[Path]:
-    """Files of a reduction that is not by time which nobody reads any more, if there is a newer."""
-    file = whole_file(store, lineage, dumps)
-    others = inside(file.parent, f"{lineage.name}-") if file.exists() else []
-    return [Path(other) for other in others if other != str(file)]
+def whole_files(store: Store, name: str) -> list[str]:
+    """The files of a reduction that is not by time, up to date or not."""
+    names = (each.name for each in store.files.inside(FOLDER).files)
+    return [file for file in names if file.startswith(f"{FOLDER}/{name}-")]
 
 
 def _kept(state: ByDay) -> Kept:
     fine, is_open = state.of_level(INTERVAL), bool(state.open)
     closed = {*state.pieces.keys() - fine.keys(), *state.pruned}
-    files = (piece.path for day, piece in fine.items() if day in closed or not is_open)
-    return Kept(tuple(sorted(files)), is_open, tuple(sorted(closed)), state)
+    files = files_of(piece for day, piece in fine.items() if day in closed or not is_open)
+    return Kept(files, is_open, tuple(sorted(closed)), state)

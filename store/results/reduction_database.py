@@ -17,8 +17,8 @@ from pathlib import Path
 import duckdb
 
 from ...schemas.errors import CpmonError
-from ..dumps.disk import disk_error
 from ..dumps.store import Store
+from ..files.disk import disk_error
 from ..sandbox.sandbox import Limits, limit
 from ..views.landed_views import LandedViews
 from ..views.relations import landed_view, views_below
@@ -31,6 +31,9 @@ MEMORY = "600MB"
 """What DuckDB may use where the settings name no limit; the process needs 200 MB beside it."""
 FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 2000"
 """How results are written. Dictionaries of more values than this save few bytes: most are rates."""
+
+DISABLED = "statistics_propagation"
+"""It has columns written as required ones where no row at hand has a NULL, be it of another day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,8 @@ class ReductionDatabase(QueryWriter):
         self._landed = LandedViews(store)
         super().__init__(self._landed.connection)
         self.connection.execute(
-            f"SET temp_directory = {text(str(scratch))}; SET preserve_insertion_order = false"
+            f"SET temp_directory = {text(str(scratch))}; SET preserve_insertion_order = false;"
+            f" SET disabled_optimizers = {text(DISABLED)}"
         )
         limits = limits or Limits()
         limit(self.connection, Limits(limits.memory or MEMORY, limits.threads))
@@ -122,14 +126,13 @@ class ReductionDatabase(QueryWriter):
 
     def restrict_to_unit(self, unit: Unit, results: Iterable[Result]) -> None:
         """Let reductions see a unit and the last interval before it, to compute some results."""
-        folders = [dump.folder for dump in unit.dependencies]
-        self._landed.materialize_intervals(folders)
+        self._landed.materialize_intervals(unit.dependencies)
         ((previous,),) = self.connection.execute(
             f"SELECT max(interval_end) FROM {landed_rows('interval')} WHERE interval_end <= ?",
             [unit.first],
         ).fetchall()
         samples = _between(previous or unit.first, unit.last)
-        self._landed.restrict(samples, [dump.folder for dump in unit.dumps], folders)
+        self._landed.restrict(samples, unit.dumps, unit.dependencies)
         self._plan(results)
 
     def substitute(self, relation: str, query: str) -> None:

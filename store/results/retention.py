@@ -14,24 +14,26 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
+from pathlib import PurePosixPath
+from typing import Any
 from urllib.parse import unquote
 
 from ...schemas.errors import CpmonError
 from ...schemas.layout import Kind
 from ...schemas.lookup import unknown
 from ...schemas.registry import record_of, tables
-from ..dumps.cleanup import replace_and_remove
-from ..dumps.days import PRUNED, Held, held
-from ..dumps.disk import writing
+from ..dumps.manifest import ABOUT, LandedDump, entry_name, line
 from ..dumps.store import Store
+from ..runs.runs import run_names
 from ..views.view import View
+from .kept_files import Day, Piece
 from .lineage import Lineage, lineages
-from .reduced import INTERVAL, LEVELS, ByDay, Day, by_day, versions_of
+from .months import is_of_month, texts_without
+from .reduced import INTERVAL, LEVELS, ByDay, by_day, versions_of
 
 FOREVER = "forever"
 _UNITS = {"d": 1, "w": 7, "y": 366}
-_STAYS = ("interval.parquet", "finding.parquet", "dump.json", PRUNED)
+_STAYS = ("interval.parquet", "finding.parquet", ABOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +54,22 @@ class Prune:
         stays: dumps that are old enough, with the reason why their samples stay.
     """
 
-    results: dict[str, list[Path]] = field(default_factory=dict)
-    samples: dict[str, list[Path]] = field(default_factory=dict)
+    results: dict[str, list[str]] = field(default_factory=dict)
+    samples: dict[str, list[str]] = field(default_factory=dict)
     stays: dict[str, str] = field(default_factory=dict)
 
     @property
-    def files(self) -> list[Path]:
+    def files(self) -> list[str]:
         """All that goes."""
         return [
             file for files in (*self.results.values(), *self.samples.values()) for file in files
         ]
 
-    @property
-    def bytes(self) -> int:
+    def bytes(self, store: Store) -> int:
         """Size of all that goes."""
-        return sum(file.stat().st_size for file in self.files)
+        folders = {file.rpartition("/")[0] for file in self.files}
+        sizes = {f.name: f.size for folder in folders for f in store.files.inside(folder).files}
+        return sum(sizes.get(file, 0) for file in self.files)
 
 
 def retention(texts: Mapping[str, str], place: Callable[[str], str]) -> Retention:
@@ -101,21 +104,21 @@ def plan(store: Store, views: Sequence[View], limits: Retention, today: date) ->
     Args:
         views: all reductions. today: from which ages are counted, UTC.
     """
-    dumps, prunable = held(store), Prune()
+    dumps, prunable = store.dumps(), Prune()
     by_time = [lineage for lineage in lineages(views) if lineage.by_time and lineage.public]
-    versions = versions_of(dumps)
+    versions = versions_of(store, dumps)
     states = [by_day(store, lineage, versions) for lineage in by_time]
     for state in states:
-        for level, path in _results(state, limits, today):
-            prunable.results.setdefault(level, []).append(path)
+        for level, file in _results(state, limits, today):
+            prunable.results.setdefault(level, []).append(file)
     if limits.raw is not None:
         before = today - timedelta(days=limits.raw)
         shown = _shown_events(lineages(views))
         going = _going(store, dumps, states, before, prunable.stays)
         for dump in going:
-            prunable.samples[dump.dump] = _samples(dump, shown)
+            prunable.samples[dump.dump] = _samples(store, dump, shown)
         for dump in (each for each in dumps if each.pruned):  # killed before intents
-            if left := _samples(dump, shown):
+            if left := _samples(store, dump, shown):
                 prunable.samples[dump.dump] = left
     return prunable
 
@@ -128,11 +131,22 @@ def prune(store: Store, prunable: Prune) -> None:
     Raises:
         StoreError: the disk refuses it, or a file is outside of the store, behind a link.
     """
-    now = json.dumps({"pruned_at": datetime.now(UTC).isoformat(timespec="seconds")})
-    marks = {files[0].parent / PRUNED: now for files in prunable.samples.values() if files}
+    marks: dict[str, str] = {}
+    for files in filter(None, prunable.samples.values()):
+        file = f"{files[0].rpartition('/')[0]}/{ABOUT}"
+        about = _without(json.loads(store.files.read(file)), files)
+        marks |= {file: line(about), entry_name(about): line(about)}
+    of_months = [file for files in prunable.results.values() for file in files if is_of_month(file)]
     if prunable.files:
-        with writing(store.root):
-            replace_and_remove(store.root, marks, prunable.files)
+        store.replace_and_remove(marks | texts_without(store, of_months), prunable.files)
+
+
+def _without(about: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
+    """What is written about a dump when some of its files are removed."""
+    removed = {PurePosixPath(file).stem for file in files}
+    left = [table for table in about["tables"] if table not in removed]
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"pruned_at": now, **about, "tables": left}
 
 
 def _days(text: str, place: str) -> int | None:
@@ -151,26 +165,29 @@ def _days(text: str, place: str) -> int | None:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def _results(state: ByDay, limits: Retention, today: date) -> list[tuple[str, Path]]:
-    """Level and file of what a coarser level stands for, or of the coarsest that is too old."""
-    results = []
+def _results(state: ByDay, limits: Retention, today: date) -> list[tuple[str, str]]:
+    """Level and file of what a coarser level stands for, or of the coarsest that is too old.
+
+    The file of a month goes when all its days do.
+    """
+    going: dict[tuple[str, str], list[Piece]] = {}
     for (_, day), pieces in sorted(state.pieces.items()):
         for level, coarser in zip(LEVELS, (*LEVELS[1:], None), strict=True):
             most = limits.levels.get(level)
             old = most is not None and day < today - timedelta(days=most)
             stands = coarser in pieces if coarser else INTERVAL not in pieces
             if old and level in pieces and stands:
-                results.append((level, pieces[level].path))
-    return results
+                going.setdefault((level, pieces[level].file), []).append(pieces[level])
+    return [key for key, pieces in going.items() if len(pieces) == len(pieces[0].month or pieces)]
 
 
 def _going(
     store: Store,
-    dumps: Sequence[Held],
+    dumps: Sequence[LandedDump],
     states: Sequence[ByDay],
     before: date,
     stays: dict[str, str],
-) -> list[Held]:
+) -> list[LandedDump]:
     """Dumps whose samples may go; of the others that are old enough, `stays` gets the reason."""
     runs = _spans_of_runs(store)
     going = []
@@ -197,7 +214,9 @@ def _going(
     return _without_company(going, dumps, stays)
 
 
-def _without_company(going: list[Held], dumps: Sequence[Held], stays: dict[str, str]) -> list[Held]:
+def _without_company(
+    going: list[LandedDump], dumps: Sequence[LandedDump], stays: dict[str, str]
+) -> list[LandedDump]:
     """Those that share no day with a dump that stays: a day is there as a whole or not at all."""
     while True:
         names = {dump.dump for dump in going}
@@ -215,7 +234,7 @@ def _without_company(going: list[Held], dumps: Sequence[Held], stays: dict[str, 
         going = [dump for dump in going if dump.dump not in stays]
 
 
-def _needs(span: Sequence[str], dump: Held, last: date) -> bool:
+def _needs(span: Sequence[str], dump: LandedDump, last: date) -> bool:
     system, since, until = span
     return system == dump.system and since <= f"{last}T24" and until >= str(dump.begins)
 
@@ -223,8 +242,8 @@ def _needs(span: Sequence[str], dump: Held, last: date) -> bool:
 def _spans_of_runs(store: Store) -> list[tuple[str, str, str, str]]:
     """Name, system, begin and end of every run; times as ISO 8601, UTC."""
     spans = []
-    for file in sorted(store.runs.glob("*.json")):
-        document = json.loads(file.read_text(encoding="utf-8"))
+    for name in run_names(store):
+        document = json.loads(store.files.read(name))
         since, until = (str(document[key]).replace(" ", "T") for key in ("since", "until"))
         spans.append((str(document["run_id"]), unquote(str(document["system"])), since, until))
     return spans
@@ -240,13 +259,14 @@ def _shown_events(traced: Sequence[Lineage]) -> set[str]:
     }
 
 
-def _samples(dump: Held, shown: set[str]) -> list[Path]:
+def _samples(store: Store, dump: LandedDump, shown: set[str]) -> list[str]:
     """The tables of a dump that go."""
     layouts, going = tables(), []
-    for file in sorted(dump.folder.iterdir()):
+    for name in sorted(store.files.names(dump.folder)):
+        file = PurePosixPath(name)
         layout = layouts.get(file.stem)
         kind = record_of(layout).kind if layout else None
         stays = kind is Kind.CONFIG or (kind is Kind.EVENT and file.stem in shown)
         if file.name not in _STAYS and not stays:
-            going.append(file)
+            going.append(name)
     return going

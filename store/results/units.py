@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from ..dumps.days import Held
 from ..dumps.grace_period import GRACE, day_condition
+from ..dumps.manifest import LandedDump
 from ..views.views import text
 from .lineage import dependencies
 
@@ -27,7 +27,7 @@ class Unit:
     system: str
     days: tuple[date, ...]
     previous: date | None
-    dependencies: tuple[Held, ...]
+    dependencies: tuple[LandedDump, ...]
 
     @property
     def first(self) -> datetime:
@@ -40,7 +40,7 @@ class Unit:
         return datetime.combine(self.days[-1], time.min) + timedelta(days=1) + GRACE
 
     @property
-    def dumps(self) -> list[Held]:
+    def dumps(self) -> list[LandedDump]:
         """Those with samples of the days, or of the last interval before them."""
         days = {*self.days, self.previous}
         return [dump for dump in self.dependencies if days & set(dump.days)]
@@ -50,7 +50,9 @@ class Unit:
         return f"system = {text(self.system)} AND {day_condition(day)}"
 
 
-def units(dumps: Sequence[Held], days: Sequence[date], missing: Collection[date]) -> Iterator[Unit]:
+def units(
+    dumps: Sequence[LandedDump], days: Sequence[date], missing: Collection[date]
+) -> Iterator[Unit]:
     """The units of some missing days of a system, in order.
 
     Args:

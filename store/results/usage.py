@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
-from pathlib import Path
 from typing import Any
 
-from ..dumps.days import Held, days_of, held
+from ..dumps.manifest import days_of
 from ..dumps.store import Store
+from ..runs.runs import FOLDER as RUNS
 from ..views.template import FILE
 from ..views.view import View
 from .lineage import lineages
+from .months import FOLDER
 from .reduced import LEVELS, by_day, versions_of
 
 
@@ -21,42 +24,57 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
 
     Keys: what, system, first_day, last_day, days, files, bytes, note.
     """
-    dumps = held(store)
+    dumps, sizes = store.dumps(), _sizes(store)
     by_time = [lineage for lineage in lineages(views) if lineage.by_time and lineage.public]
-    versions = versions_of(dumps)
+    versions = versions_of(store, dumps)
     states = [by_day(store, lineage, versions) for lineage in by_time]
-    results: dict[tuple[str, str], list[tuple[date, Path]]] = defaultdict(list)
+    results: dict[tuple[str, str], list[tuple[date, str]]] = defaultdict(list)
     for state in states:
         for (system, day), by_level in state.pieces.items():
             for level, piece in by_level.items():
-                results[level, system].append((day, piece.path))
-    rows, outdated = [], [path for state in states for path in state.outdated]
+                results[level, system].append((day, piece.file))
+    outdated = [file for state in states for file in state.outdated]
+    of_dumps: dict[str, list[str]] = defaultdict(list)
+    for file in sizes:
+        of_dumps[file.rpartition("/")[0]].append(file)
+    row, rows = functools.partial(_row, sizes), []
     for system in dict.fromkeys(one.system for one in dumps):
         of_system = [one for one in dumps if one.system == system]
-        rows.append(_dumps(system, of_system))
+        files = [file for dump in of_system for file in of_dumps[dump.folder]]
+        pruned = sum(dump.pruned for dump in of_system)
+        note = f"{len(of_system)} dumps" + (f", samples of {pruned} pruned" if pruned else "")
+        rows.append(row("dumps", system, days_of(of_system), files, note))
         for level in LEVELS:
             pieces = results[level, system]
             reduced = Counter(day for day, _ in pieces)
             full = sum(reduced[day] == len(states) for day in days_of(of_system))
             note = f"all reductions: {full} days" if level == LEVELS[0] else ""
-            rows.append(_row(level, system, reduced, [path for _, path in pieces], note))
-    other = [path for path in (store.root / "reduced").glob("*.parquet") if path.is_file()]
-    rows.append(_row("not by day", "", (), other, "one file a reduction"))
-    rows.append(_row("outdated", "", (), outdated, "cpmon reduce replaces them" * bool(outdated)))
-    rows.append(_row("runs", "", (), list(store.runs.glob("*.json"))))
-    rows.append(_row("catalogue", "", (), [f for f in [store.root / FILE] if f.exists()]))
+            files = list(dict.fromkeys(file for _, file in pieces))
+            rows.append(row(level, system, reduced, files, note))
+    other = [file for file in of_dumps[FOLDER] if file.endswith(".parquet")]
+    rows.append(row("not by day", "", (), other, "one file a reduction"))
+    rows.append(row("outdated", "", (), outdated, "cpmon reduce replaces them" * bool(outdated)))
+    rows.append(row("runs", "", (), [file for file in sizes if file.startswith(f"{RUNS}/")]))
+    rows.append(row("catalogue", "", (), [FILE] if FILE in sizes else []))
     return rows
 
 
-def _dumps(system: str, dumps: Sequence[Held]) -> dict[str, Any]:
-    files = [file for one in dumps for file in one.folder.iterdir()]
-    pruned = sum(one.pruned for one in dumps)
-    note = f"{len(dumps)} dumps" + (f", samples of {pruned} pruned" if pruned else "")
-    return _row("dumps", system, days_of(dumps), files, note)
+def _sizes(store: Store) -> dict[str, int]:
+    """The files of dumps, results and runs, and the catalogue, with their bytes."""
+    folders = ("records", FOLDER, RUNS)
+    sizes = {file.name: file.size for top in folders for file in store.files.below(top)}
+    with suppress(FileNotFoundError):
+        sizes[FILE] = (store.root / FILE).stat().st_size
+    return sizes
 
 
 def _row(
-    what: str, system: str, days: Iterable[date], files: Sequence[Path], note: str = ""
+    sizes: Mapping[str, int],
+    what: str,
+    system: str,
+    days: Iterable[date],
+    files: Sequence[str],
+    note: str = "",
 ) -> dict[str, Any]:
     known = sorted(days)
     return {
@@ -66,6 +84,6 @@ def _row(
         "last_day": known[-1] if known else None,
         "days": len(known) if known else None,
         "files": len(files),
-        "bytes": sum(file.stat().st_size for file in files),
+        "bytes": sum(sizes.get(file, 0) for file in files),
         "note": note,
     }

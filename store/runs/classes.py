@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...schemas.errors import CpmonError
-from ..dumps.disk import replace_durably
 from ..dumps.store import Store
 
 FILE = "classes.txt"
@@ -65,8 +64,12 @@ def classes_text(store: Store) -> str:
     Raises:
         CpmonError: it cannot be read.
     """
-    file = store.root / FILE
-    return read_text(file) if file.exists() else ""
+    try:
+        return store.files.read(FILE).decode()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(store.files.uri(FILE), error) from None
 
 
 def read_text(file: Path) -> str:
@@ -78,7 +81,11 @@ def read_text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CpmonError("the classes cannot be read", place=str(file), found=str(error)) from None
+        raise _unreadable(str(file), error) from None
+
+
+def _unreadable(place: str, error: Exception) -> CpmonError:
+    return CpmonError("the classes cannot be read", place=place, found=str(error))
 
 
 def class_rules(store: Store) -> tuple[ClassRule, ...]:
@@ -87,7 +94,7 @@ def class_rules(store: Store) -> tuple[ClassRule, ...]:
     Raises:
         CpmonError: the file cannot be read, or a line of it is wrong.
     """
-    return parse_classes(classes_text(store), str(store.root / FILE))
+    return parse_classes(classes_text(store), store.files.uri(FILE))
 
 
 def parse_classes(text: str, place: str) -> tuple[ClassRule, ...]:
@@ -138,7 +145,7 @@ def save_classes(store: Store, text: str, place: str) -> tuple[ClassRule, ...]:
     """
     rules = parse_classes(text, place)
     store.clean()
-    replace_durably(store.root / FILE, text)
+    store.files.replace(FILE, text.encode())
     return rules
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,10 +20,10 @@ import msgspec
 from ...config import Document, Table
 from ...config.values import Moment, converter
 from ...schemas.errors import CpmonError
-from ..dumps.disk import replace_durably
 from ..dumps.store import Store
 from .companions import COMPANIONS, TABLES, Figures
 
+FOLDER = "runs"
 LONGEST = 240
 """Bytes of a run's name as part of a path."""
 
@@ -123,26 +124,31 @@ def read_run(file: Path, system: str, since: datetime, until: datetime) -> Run:
 
 def save_run(store: Store, run: Run) -> bool:
     """Put a run into the store; False if it was there exactly so."""
-    file = run_path(store, run.run_id)
-    text = run.text()
+    name, text = run_name(run.run_id), run.text()
     store.clean()
-    if file.exists() and file.read_text(encoding="utf-8") == text:
-        return False
-    store.runs.mkdir(exist_ok=True)
-    replace_durably(file, text)
+    with suppress(FileNotFoundError):
+        if store.files.read(name).decode() == text:
+            return False
+    store.files.replace(name, text.encode())
     return True
 
 
 def system_of_run(store: Store, run_id: str) -> str | None:
     """The system that a run measured; None if there is no such run."""
     try:
-        return str(json.loads(run_path(store, run_id).read_text(encoding="utf-8"))["system"])
+        return str(json.loads(store.files.read(run_name(run_id)))["system"])
     except (OSError, ValueError, KeyError):
         return None
 
 
-def run_path(store: Store, run_id: str) -> Path:
-    """Where a run of that name is kept; any text is a safe name.
+def run_names(store: Store) -> list[str]:
+    """The files of all runs, in order."""
+    files = store.files.inside(FOLDER).files
+    return [file.name for file in files if file.name.endswith(".json")]
+
+
+def run_name(run_id: str) -> str:
+    """The file of a run, below the store; any text is a safe name.
 
     Raises:
         CpmonError: it is too long for one, or no text.
@@ -159,7 +165,7 @@ def run_path(store: Store, run_id: str) -> Path:
             effect="the run is not defined",
             remedy="give it another run_id",
         )
-    return store.runs / f"{name}.json"
+    return f"{FOLDER}/{name}.json"
 
 
 def _figures(files: Mapping[str, str], folder: Path) -> dict[str, Figures]:

@@ -7,7 +7,7 @@ import pyarrow as pa
 from ...schemas.arrow import FINDING
 from ..runs.classes import FILE, OTHER
 from ..runs.companions import TABLES, Columns
-from .views import PLACE, Documented, describe, landed_rows, name, text
+from .views import PLACE, Documented, describe, exact, landed_rows, name, text
 
 INTERVAL = pa.schema(
     [
@@ -142,7 +142,7 @@ def _interval(source: str) -> str:
           max(ipl_us) AS ipl_us FROM {source} GROUP BY ALL),
       ordered AS (
         SELECT *, lag(interval_end) OVER w AS before,
-          (end_us - lag(end_us) OVER w) / 1e6 AS seconds,
+          {exact("(end_us - lag(end_us) OVER w) / 1e6")} AS seconds,
           coalesce(ipl_us <> lag(ipl_us) OVER w, false) AS restart
         FROM ends WINDOW w AS (PARTITION BY system ORDER BY interval_end)),
       usual AS (

@@ -17,10 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...schemas.atomic import replacing
+from ..dumps.manifest import ABOUT, LandedDump
 from ..dumps.store import Store
+from .database import database
 from .meta import DUMP, INTERVAL
-from .sources import ABOUT, json_rows, parquet
-from .template import QUIET
+from .sources import files_of, json_rows, parquet
 from .views import PLACE, text
 
 FOLDER = "snapshot"
@@ -32,21 +33,21 @@ _ABOUT = b"cpmon"
 
 def snapshot(store: Store) -> dict[str, Path]:
     """Table -> the file that has what all dumps say, brought up to date; empty where none is."""
-    dumps = store.folders.dumps()
-    if len(dumps) < MANY:
+    dumps = store.dumps()
+    if len(dumps) < MANY and (store.files.is_local or not dumps):
         return {}
-    folders = {dump.rpartition("=")[2]: Path(dump) for dump in dumps}
+    by_name = {dump.dump: dump for dump in dumps}
     try:
-        return {table: _refresh(store, table, folders) for table in ("interval", ABOUT)}
+        return {table: _refresh(store, table, by_name) for table in ("interval", ABOUT)}
     except OSError:  # a disk that cannot be written serves readers all the same
         return {}
 
 
-def _refresh(store: Store, table: str, folders: Mapping[str, Path]) -> Path:
+def _refresh(store: Store, table: str, dumps: Mapping[str, LandedDump]) -> Path:
     """Bring a file up to date.
 
     Args:
-        folders: of all dumps, by name.
+        dumps: all, by name.
 
     Raises:
         OSError: the disk refuses it.
@@ -54,18 +55,18 @@ def _refresh(store: Store, table: str, folders: Mapping[str, Path]) -> Path:
     file = store.root.absolute() / FOLDER / f"{table.removesuffix('.json')}.parquet"
     columns = str(INTERVAL if table == "interval" else DUMP)
     covered = _known(file, columns)
-    if covered == folders.keys():
+    if covered == dumps.keys():
         return file
-    with duckdb.connect(config=dict(QUIET)) as connection:
-        new = [folders[dump] for dump in sorted(folders.keys() - covered)]
-        rows = (_intervals if table == "interval" else _dumps)(connection, new)
-        if kept := covered & folders.keys():
+    with database(store) as connection:
+        new = [dumps[dump] for dump in sorted(dumps.keys() - covered)]
+        rows = (_intervals if table == "interval" else _dumps)(connection, store, new)
+        if kept := covered & dumps.keys():
             connection.register("kept", pa.table({"dump": sorted(kept)}))
             old = (
                 f"SELECT o.* FROM read_parquet({text(str(file))}) AS o SEMI JOIN kept USING (dump)"
             )
             rows = pa.concat_tables([connection.sql(old).to_arrow_table().cast(rows.schema), rows])
-    about = {"dumps": sorted(folders), "columns": columns}
+    about = {"dumps": sorted(dumps), "columns": columns}
     file.parent.mkdir(exist_ok=True)
     with replacing(file) as part:
         described = rows.replace_schema_metadata({_ABOUT: json.dumps(about).encode()})
@@ -82,17 +83,20 @@ def _known(file: Path, columns: str) -> set[str]:
         return set()
 
 
-def _intervals(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path]) -> pa.Table:
-    files = [str(file) for folder in folders if (file := folder / "interval.parquet").exists()]
+def _intervals(
+    connection: duckdb.DuckDBPyConnection, store: Store, dumps: Sequence[LandedDump]
+) -> pa.Table:
     columns = ", ".join([*PLACE, *INTERVAL.names])
-    rows = parquet("interval", files, drifted=False)
+    rows = parquet("interval", files_of(store, "interval", dumps), drifted=False)
     return connection.sql(f"SELECT {columns} FROM {rows}").to_arrow_table()
 
 
-def _dumps(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path]) -> pa.Table:
+def _dumps(
+    connection: duckdb.DuckDBPyConnection, store: Store, dumps: Sequence[LandedDump]
+) -> pa.Table:
     with tempfile.TemporaryDirectory() as scratch:  # DuckDB takes a millisecond for each file
         file = Path(scratch) / "dumps.json"
-        texts = (json.loads((folder / "dump.json").read_bytes()) for folder in folders)
+        texts = (json.loads(store.files.read(f"{dump.folder}/{ABOUT}")) for dump in dumps)
         file.write_text("".join(f"{json.dumps(about)}\n" for about in texts), encoding="utf-8")
-        rows = json_rows([str(file)] if folders else [], DUMP)
+        rows = json_rows([str(file)] if dumps else [], DUMP)
         return connection.sql(f"SELECT * FROM {rows}").to_arrow_table()

@@ -12,15 +12,14 @@ from pathlib import Path
 
 from ...schemas.arrow import FINDING, schemas
 from ...schemas.registry import fingerprint
+from ..dumps.manifest import ABOUT, LandedDump
 from ..dumps.store import Store
 from ..runs.classes import FILE, RULE, ClassRule, class_rules
 from ..runs.companions import Columns
+from ..runs.runs import run_names
 from .entries import Entry, replacing
 from .meta import DUMP, INTERVAL, run_columns
 from .views import PLACE, landed_rows, name, sql_type, text
-
-ABOUT = "dump.json"
-"""The file of a dump that says what it is."""
 
 MOST_NAMED = 1_000
 """Files that are named one by one; more are found by a pattern, which takes a look at all dumps."""
@@ -49,19 +48,18 @@ def sources(
     dumps = [_anywhere(store, ABOUT)] if landed else []
     rows = _file(snapshots[ABOUT]) if ABOUT in snapshots else json_rows(dumps, DUMP)
     yield _macro(ABOUT, rows, _empty(DUMP))
-    any_run = any(store.runs.glob("*.json"))
-    runs = [str(store.runs.absolute() / "*.json")] if any_run else []
+    runs = [store.files.uri("runs/*.json")] if run_names(store) else []
     yield _macro("run.json", json_rows(runs, run_columns()))
     yield _macro(FILE, _rules(class_rules(store)))
 
 
-def source_of(store: Store, table: str, dumps: Iterable[Path], where: str) -> str:
+def source_of(store: Store, table: str, dumps: Iterable[LandedDump], where: str) -> str:
     """The statement that makes the macro of a landed table show some rows of some dumps only.
 
     Nothing else is looked at, however much there is in the store.
 
     Args:
-        dumps: their folders. where: a condition.
+        where: a condition.
     """
     return f"{replacing(_macro(table, parquet_rows(store, table, dumps)).create)} WHERE {where}"
 
@@ -70,7 +68,7 @@ def shown(store: Store, files: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """The statements that make the macros of landed tables show all rows of some files, only.
 
     Args:
-        files: name of a table, or of what stands beside tables -> absolute paths; maybe none.
+        files: name of a table, or of what stands beside tables -> their addresses; maybe none.
     """
     drifted = _is_drifted(store)
     for table, paths in files.items():
@@ -80,17 +78,23 @@ def shown(store: Store, files: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 def shown_by_all(store: Store, tables: Iterable[str]) -> Iterator[str]:
     """The statements that make the macros of some tables show all rows of the store."""
-    by_table = store.folders.tables()
-    folders = {table: [Path(dump) for dump in by_table.get(table, ())] for table in tables}
+    by_table = store.manifest.tables()
+    landed = {table: by_table.get(table, []) for table in tables}
     yield from shown(
         store,
         {
-            table: [str(dump.absolute() / f"{table}.parquet") for dump in sorted(dumps)]
+            table: files_of(store, table, dumps)
             if len(dumps) <= MOST_NAMED
             else [_anywhere(store, f"{table}.parquet")]
-            for table, dumps in folders.items()
+            for table, dumps in landed.items()
         },
     )
+
+
+def files_of(store: Store, table: str, dumps: Iterable[LandedDump]) -> list[str]:
+    """Where the files of a table are that some dumps have, in order."""
+    folders = sorted(dump.folder for dump in dumps if table in dump.tables)
+    return [store.files.uri(f"{folder}/{table}.parquet") for folder in folders]
 
 
 def _file(file: Path) -> str:
@@ -100,13 +104,12 @@ def _file(file: Path) -> str:
 
 def _anywhere(store: Store, file: str) -> str:
     """The pattern of the files of that name in all dumps."""
-    return str(store.records.absolute() / "*" / "*" / "*" / file)
+    return store.files.uri(f"records/*/*/*/{file}")
 
 
-def parquet_rows(store: Store, table: str, dumps: Iterable[Path]) -> str:
-    """A relation over what some dumps, in these folders, hold of a landed table."""
-    files = [folder.absolute() / f"{table}.parquet" for folder in dumps]
-    return parquet(table, [str(f) for f in files if f.exists()], _is_drifted(store))
+def parquet_rows(store: Store, table: str, dumps: Iterable[LandedDump]) -> str:
+    """A relation over what some dumps hold of a landed table."""
+    return parquet(table, files_of(store, table, dumps), _is_drifted(store))
 
 
 def _macro(table: str, rows: str, none: str = "") -> Entry:
@@ -121,7 +124,7 @@ def _macro(table: str, rows: str, none: str = "") -> Entry:
 
 def _is_drifted(store: Store) -> bool:
     """Whether some dump was landed by other layouts, so that its files may lack columns."""
-    return bool(store.layouts() - {fingerprint()})
+    return bool(store.manifest.layouts() - {fingerprint()})
 
 
 @functools.lru_cache(maxsize=2)

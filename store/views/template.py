@@ -6,13 +6,13 @@ compared with what a catalogue should hold.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
 import duckdb
 
 from ...schemas.atomic import remove_abandoned_scratch, scratch_folder
+from ..files.cache import cache_folder
 from .views import text
 
 FILE = "catalog.duckdb"
@@ -25,13 +25,8 @@ _NO_LOG = "RECOVERY_MODE no_wal_writes"
 
 def template() -> Path | None:
     """Where the last catalogue is kept, as other programs keep caches; None without a home."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not folder.is_absolute():
-        try:
-            folder = Path.home() / ".cache"
-        except RuntimeError:
-            return None
-    return folder / "cpmon" / f"catalog-{duckdb.__version__}.duckdb"
+    folder = cache_folder()
+    return None if folder is None else folder / f"catalog-{duckdb.__version__}.duckdb"
 
 
 def load(connection: duckdb.DuckDBPyConnection, file: Path) -> None:

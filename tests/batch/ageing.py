@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from statistics import fmean
 
-from cpmon.store.dumps.days import PRUNED
+from cpmon.store import Store
 
 FILES = 100
 AGED = 7
@@ -127,13 +127,14 @@ def _verdict(
 
 def sizes(store: Path) -> Sizes:
     """The size of a store."""
-    passing = forever = 0
+    passing, forever = 0, sum(file.stat().st_size for file in store.glob("manifest/*/*/*"))
+    pruned = {store / dump.folder for dump in Store(store).dumps() if dump.pruned}
     for folder in (store, *filter(Path.is_dir, store.rglob("*"))):
         inside = list(filter(Path.is_file, folder.iterdir()))
         size = sum(file.stat().st_size for file in inside)
-        if folder / PRUNED in inside or folder.parent.name == "level=hour":
+        if folder in pruned or folder.parent.name == "level=hour":
             forever += size
-        else:
+        elif folder.parent.parent.name != "manifest":
             passing += size
     return Sizes(passing, forever)
 

@@ -49,7 +49,8 @@ class Landing:
 
     @property
     def dumps(self) -> list[str]:
-        return [about["source"] for about in self.store.dumps()]
+        documents = (self.store.about(landed.dump) or {} for landed in self.store.dumps())
+        return [about["source"] for about in documents]
 
 
 @pytest.fixture

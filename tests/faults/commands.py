@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from pyiceberg.catalog.sql import SqlCatalog
 
 from cpmon.cli.main import run
 from cpmon.schemas.site import shipped
+from cpmon.store.export.iceberg import CATALOG
 from tests.faults.conftest import dump_of
 from tests.pages import Line, draft
+from tests.version_1 import unpacked
 
 DAY = 720
 """Dumps of faults/conftest that are so far apart are of different days."""
@@ -86,6 +89,18 @@ def old(folder: Path) -> None:
     cpmon("reduce", "--store", landed(folder, 0, DAY, 2 * DAY))
 
 
+def months(folder: Path) -> None:
+    """Two months, reduced one after the other, so that the first is not merged yet."""
+    store = landed(folder, 0, DAY)
+    cpmon("reduce", BY_TIME, "--store", store)
+    landed(folder, 40 * DAY)
+
+
+def of_version_1(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    unpacked(folder / "store")
+
+
 def asked(folder: Path) -> None:
     store = landed(folder, 0)
     cpmon("runs", "--store", store, "-o", folder / "runs.txt")
@@ -132,6 +147,7 @@ path = "out/{date}-{system}.txt"
 """
 
 SITE = "{site}"
+ICEBERG = "iceberg"
 STORE = ("--store", f"{SITE}/store")
 COMMANDS = {
     "ingest": Command(dumps, ("ingest", f"{SITE}/dumps/1.mon", *STORE)),
@@ -143,6 +159,9 @@ COMMANDS = {
             *("--as-of", "2001-12-20"),
         ),
     ),
+    "store upgrade": Command(of_version_1, ("store", "upgrade", *STORE)),
+    "store compact": Command(months, ("store", "compact", *STORE)),
+    "store export": Command(asked, ("store", "export", *STORE, "--iceberg", f"{SITE}/{ICEBERG}")),
     "store rebuild": Command(asked, ("store", "rebuild", *STORE)),
     "runs": Command(
         asked,
@@ -206,8 +225,20 @@ def snapshot(site: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path in sorted(site.rglob("*")):
         name = str(path.relative_to(site))
-        found[name] = "folder" if path.is_dir() else _content(path)
+        if not name.startswith(ICEBERG):
+            found[name] = "folder" if path.is_dir() else _content(path)
+    if (site / ICEBERG).exists():
+        found[ICEBERG] = _registered(site / ICEBERG)
     return found
+
+
+def _registered(folder: Path) -> dict[str, list[str]]:
+    """The files of each Iceberg table: names of their metadata are never the same."""
+    catalog = SqlCatalog("cpmon", uri=f"sqlite:///{folder / CATALOG}")
+    names = [name for space in catalog.list_namespaces() for name in catalog.list_tables(space)]
+    files = {".".join(n): catalog.load_table(n).inspect.data_files() for n in names}
+    catalog.close()
+    return {name: sorted(rows["file_path"].to_pylist()) for name, rows in files.items()}
 
 
 def _content(path: Path) -> Any:

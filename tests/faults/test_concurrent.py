@@ -52,5 +52,5 @@ def test_the_same_dump_under_two_systems_lands_once(tmp_path: Path, store: Store
         day = date(2001, 12, 18)
         assert store.publish(first, {**about, "system": "A"}, day)
         assert not store.publish(second, {**about, "system": "B"}, day)
-    assert [one["system"] for one in store.dumps()] == ["A"]
+    assert [one.system for one in store.dumps()] == ["A"]
     assert list(store.staging.iterdir()) == []

@@ -46,12 +46,21 @@ def test_all_of_a_dump_is_durable_before_it_is_seen(
     assert folder is not None
     seen = steps.index(("rename", folder))
     before = [path for step, path in steps[:seen] if step == "fsync"]
-    staged = before[-1]
-    assert staged.parent == store.staging
-    files = {path.name for path in before[:-1] if path.parent == staged}
+    (staged,) = {path.parent for path in before if path.name == "dump.json"}
+    assert staged.parent == store.staging and staged in before
+    files = {path.name for path in before if path.parent == staged}
     assert files == {file.name for file in folder.iterdir()}
     after = [path for step, path in steps[seen:] if step == "fsync"]
-    assert after == [folder.parent, folder.parent.parent, store.records, store.root]
+    assert after[:4] == [folder.parent, folder.parent.parent, store.records, store.root]
+
+
+def test_a_dump_is_durable_before_the_manifest_has_it(
+    tmp_path: Path, store: Store, steps: list[tuple[str, Path]]
+):
+    landed = ingest(new_dump(tmp_path, 0), store)
+    (entry,) = store.root.glob(f"manifest/*/*/{landed.dump}.json")
+    assert steps.index(("fsync", store.root)) < steps.index(("rename", entry))
+    assert steps[-1] == ("fsync", entry.parent)
 
 
 def test_a_new_store_is_durable(tmp_path: Path, steps: list[tuple[str, Path]]):

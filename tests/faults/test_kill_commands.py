@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 from cpmon.cli.main import COMMANDS as TOP
 from cpmon.cli.main import Commands
 from cpmon.store import Store
-from tests.faults.commands import COMMANDS, COMPOSED, LIKE, SITE, snapshot
+from tests.faults.commands import COMMANDS, COMPOSED, ICEBERG, LIKE, SITE, snapshot
 from tests.faults.conftest import Victim
 
 LATE = 1_000_000
@@ -22,6 +24,9 @@ FEW, SOME, MANY = 3, 4, 24
 """Steps at which a command is killed: in the quick tests, in the slow ones, and there those of
 commands that remove or rename more than once and can be had for little."""
 QUICK = ("ingest", "store prune", "schema import")
+EXPORT = "store export"
+"""Libraries write for it whose steps are not seen from here: it is killed at moments as well."""
+THOROUGH = (*QUICK, "store upgrade")
 
 
 class Killing:
@@ -66,7 +71,7 @@ def spread(steps: int, most: int) -> list[int]:
 
 def check(name: str, folder: Path, victim: Victim, most: int) -> None:
     killing = Killing(name, folder, victim)
-    assert killing.steps > 1
+    assert killing.steps > 1 or name == EXPORT
     for step in spread(killing.steps, most):
         left = killing.killed(step)
         if left != killing.repeated:
@@ -81,7 +86,25 @@ def test_a_killed_command_is_completed_by_the_next(name: str, tmp_path: Path, vi
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_killed_at_many_steps_is_completed(name: str, tmp_path: Path, victim: Victim):
-    check(name, tmp_path, victim, MANY if name in QUICK else SOME)
+    check(name, tmp_path, victim, MANY if name in THOROUGH else SOME)
+
+
+@pytest.mark.slow
+def test_an_export_killed_at_random_moments_is_completed(tmp_path: Path, victim: Victim):
+    site, moments = tmp_path / "site", random.Random(1)
+    COMMANDS[EXPORT].prepare(site)
+    words = [word.replace(SITE, str(site)) for word in COMMANDS[EXPORT].words]
+    started = time.perf_counter()
+    assert victim.command(words, LATE)[0] == 0
+    longest, expected = time.perf_counter() - started, snapshot(site)
+    shutil.rmtree(site / ICEBERG)
+    killed = [
+        victim.kill_after(moments.uniform(0, longest), Path(), Path(), words=words)
+        for _ in range(SOME)
+    ]
+    assert any(killed)
+    assert victim.command(words, LATE)[0] == 0
+    assert snapshot(site) == expected
 
 
 def leaves(command: click.Command, name: str = "") -> Iterator[str]:

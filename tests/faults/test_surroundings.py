@@ -138,7 +138,7 @@ def test_a_growing_file_is_busy_and_the_others_land(
     status = run(["ingest", str(growing), str(other), "--store", str(store)])
     assert status is Status.BUSY
     assert "changed while it was read" in capfd.readouterr().err
-    assert [one["source"] for one in Store(store).dumps()] == [other.name]
+    assert sources(Store(store)) == [other.name]
 
 
 @pytest.mark.parametrize("ahead_s", [-30 * 365 * 86_400, 30 * 365 * 86_400])
@@ -169,7 +169,8 @@ def test_a_clock_that_goes_back_changes_no_rows(tmp_path: Path, monkeypatch: pyt
             ingest(file, store)
             store.clean()
         monkeypatch.setattr(landing, "datetime", Clock)
-    moments = [one["landed_at"] for one in Store(tmp_path / "back").dumps()]
+    back = Store(tmp_path / "back")
+    moments = [(back.about(landed.dump) or {})["landed_at"] for landed in back.dumps()]
     assert len(set(moments)) == 3 and min(moments) < "2023"
     assert rows(tmp_path / "back") == rows(tmp_path / "straight")
 
@@ -186,3 +187,7 @@ def test_a_clock_of_the_system_that_was_set_back_is_told(tmp_path: Path, store: 
     with connect(store) as connection:
         ends = connection.sql("SELECT interval_end FROM meta.interval ORDER BY ALL").fetchall()
     assert len(ends) == 2
+
+
+def sources(store: Store) -> list[str]:
+    return [(store.about(landed.dump) or {})["source"] for landed in store.dumps()]

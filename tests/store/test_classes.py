@@ -9,7 +9,7 @@ import pytest
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.reports.reducing import reduce
+from cpmon.reduce.jobs.reducing import reduce
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, class_rules, connect, deciding_rule, save_classes
 from cpmon.store.results.reduced import kept

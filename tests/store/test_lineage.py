@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, datetime, time, timedelta
+from datetime import date, timedelta
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
-from cpmon.store.dumps.days import Held, held
+from cpmon.store.dumps.manifest import LandedDump
 from cpmon.store.results.lineage import day_versions, dependencies, is_anchored
 from tests.batch.fleet import NOMINAL_S, hourly
 
 FIRST = date(2026, 3, 1)
 
 
-def dumps(folder: Path, *configured: bool, nominal: tuple[int, ...] = ()) -> list[Held]:
+def dumps(*configured: bool, nominal: tuple[int, ...] = ()) -> list[LandedDump]:
     """A dump a day; some have configuration, and of those that `nominal` names every interval
     says how long it should be (by default of those with configuration)."""
     found = []
     for number, has in enumerate(configured):
         day = FIRST + timedelta(days=number)
-        place = folder / f"dump=d{number}"
-        place.mkdir(parents=True)
-        if has:
-            (place / "mtrsys.parquet").touch()
+        tables = frozenset({"interval", "mtrsys"} if has else {"interval"})
         says = number in nominal if nominal else has
-        length = pa.array([NOMINAL_S if says else None], pa.int64())
-        ends = pa.array([datetime.combine(day, time(12))], pa.timestamp("us"))
-        intervals = pa.table({"interval_end": ends, "nominal_s": length})
-        pq.write_table(intervals, place / "interval.parquet")
-        found.append(Held(place, "VM", f"d{number}", day, (day,), says))
+        end, place = f"{day}T12:00:00", f"dump=d{number}"
+        found.append(
+            LandedDump(place, "VM", f"d{number}", day, (day,), says, tables, "", None, end, says)
+        )
     return found
 
 
-def names(found: list[Held]) -> str:
+def names(found: list[LandedDump]) -> str:
     return " ".join(one.dump for one in found)
 
 
@@ -46,25 +39,25 @@ def day(number: int) -> date:
 
 
 def test_a_day_rests_on_the_dumps_since_the_last_configuration_before_it(tmp_path: Path):
-    found = dumps(tmp_path, True, True, True, False, False, True, True)
+    found = dumps(True, True, True, False, False, True, True)
     assert names(dependencies(found, day(5), day(6))) == "d2 d3 d4 d5 d6"
     assert names(dependencies(found, day(4), day(4))) == "d2 d3 d4"
     assert names(dependencies(found, day(0), day(0))) == "d0"
 
 
 def test_without_any_configuration_it_rests_on_all(tmp_path: Path):
-    found = dumps(tmp_path, False, False, False, nominal=(0, 1, 2))
+    found = dumps(False, False, False, nominal=(0, 1, 2))
     assert names(dependencies(found, day(1), day(2))) == "d0 d1 d2"
 
 
 def test_where_nothing_says_how_long_an_interval_is_all_that_will_come_counts(tmp_path: Path):
-    found = dumps(tmp_path, False, True, True)
+    found = dumps(False, True, True)
     assert not is_anchored(found)
     assert names(dependencies(found, day(0), day(0))) == "d0 d1 d2"
 
 
 def test_a_dump_without_configuration_in_the_middle_leaves_other_days_alone(tmp_path: Path):
-    found = dumps(tmp_path, True, False, True, True)
+    found = dumps(True, False, True, True)
     assert is_anchored(found)
     before = day_versions(found[:3])
     after = day_versions(found)
@@ -78,7 +71,7 @@ def test_a_dump_without_configuration_later_on_the_first_day_changes_no_other_da
         file = tmp_path / f"{hour}.mon"
         file.write_bytes(hourly("ALPHA", 0, hour, damage).data)
         ingest(file, store, system="ALPHA")
-    found = held(store)
+    found = store.dumps()
     assert [one.nominal for one in found].count(False) == 1 and is_anchored(found)
     days = sorted({d for one in found for d in one.days})
     assert len(dependencies(found, days[2], days[2])) == 2  # of that day, and the last before it
@@ -101,25 +94,16 @@ def test_an_interval_is_as_long_as_was_said_before_it(store: Store, tmp_path: Pa
     assert [row[2] for row in found] == [True] + [False] * 5 + [True, False, False]
 
 
-def test_a_store_that_did_not_note_its_layouts_notes_them_when_asked(store: Store, tmp_path: Path):
-    (tmp_path / "a.mon").write_bytes(hourly("ALPHA", 0, 0).data)
-    ingest(tmp_path / "a.mon", store)
-    (noted,) = (store.root / "layouts").iterdir()
-    noted.unlink()
-    noted.parent.rmdir()
-    assert store.layouts() == {noted.name} and noted.exists()
-
-
 def test_what_lies_beside_dumps_is_no_dump(store: Store, tmp_path: Path):
     (tmp_path / "a.mon").write_bytes(hourly("ALPHA", 0, 0).data)
     landed = ingest(tmp_path / "a.mon", store)
     for strange in ("notes.txt", "system=X", "system=ALPHA/lost+found", "system=ALPHA/date=x.tmp"):
         (store.records / strange).mkdir()
-    assert [one.dump for one in held(store)] == [landed.dump]
+    assert [one.dump for one in store.dumps()] == [landed.dump]
 
 
 def test_a_dump_whose_intervals_have_not_ended_counts_on_the_day_it_begins(tmp_path: Path):
-    found = dumps(tmp_path, True, True, True)
+    found = dumps(True, True, True)
     found[1] = replace(found[1], days=())
     assert names(dependencies(found, day(2), day(2))) == "d1 d2"
     assert names(dependencies(found, day(1), day(1))) == "d0 d1"

@@ -17,7 +17,7 @@ from cpmon.reduce import reductions
 from cpmon.schemas import CpmonError
 from cpmon.schemas.errors import StoreError
 from cpmon.store import Store, connect
-from cpmon.store.dumps.disk import disk_error, writing
+from cpmon.store.files.disk import disk_error, writing
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.reduction_database import ReductionDatabase, Result, shared
 from cpmon.store.sandbox.sandbox import Limits

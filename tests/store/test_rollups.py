@@ -15,16 +15,15 @@ from cpmon.config import Settings
 from cpmon.config.shifts import Shift
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report
+from cpmon.reduce.jobs.reducing import reduce
 from cpmon.reduce.metrics.report_shape import TIME
 from cpmon.reduce.page.chart import Chart, Series
 from cpmon.reduce.page.points import read_points
-from cpmon.reduce.reports.reducing import reduce
 from cpmon.reduce.reports.report_sql import Span
 from cpmon.schemas import CpmonError
 from cpmon.schemas.errors import StoreError
 from cpmon.store import Run, Store, connect, save_classes, save_run
-from cpmon.store.dumps.days import held
-from cpmon.store.dumps.disk import disk_error
+from cpmon.store.files.disk import disk_error
 from cpmon.store.results import reduction_database
 from cpmon.store.results.reduced import LEVELS, ByDay, by_day
 from cpmon.store.results.reduction_database import ReductionDatabase
@@ -128,7 +127,7 @@ def no_room(_: ReductionDatabase, _sql: str) -> None:
 
 
 def test_an_interval_that_ends_at_midnight_ends_the_day(two_days: Store):
-    assert [one.days for one in held(two_days)] == [(date(2001, 12, 18),), (date(2001, 12, 19),)]
+    assert [one.days for one in two_days.dumps()] == [(date(2001, 12, 18),), (date(2001, 12, 19),)]
 
 
 @pytest.mark.parametrize("late", [0, 0.18, 1])
@@ -136,7 +135,7 @@ def test_an_interval_that_ends_a_little_late_counts_to_the_span_that_it_lies_in(
     late: float, store: Store, tmp_path: Path
 ):
     land(store, hours(22, 24, late=late), tmp_path)
-    (one,) = held(store)
+    (one,) = store.dumps()
     evening = daily("evening", "22:00", "23:00")
     settings = Settings(shifts=evening)
     (done,) = reduce(store, [NAME], settings)
@@ -159,7 +158,7 @@ def test_an_interval_that_ends_a_little_late_counts_to_the_span_that_it_lies_in(
 def test_an_interval_that_ends_later_counts_to_the_next_span(store: Store, tmp_path: Path):
     land(store, hours(22, 24, late=1.5), tmp_path)
 
-    assert [one.days for one in held(store)] == [(date(2001, 12, 18), date(2001, 12, 19))]
+    assert [one.days for one in store.dumps()] == [(date(2001, 12, 18), date(2001, 12, 19))]
 
 
 def test_a_day_is_kept_at_every_level(two_days: Store):

@@ -12,10 +12,10 @@ import pytest
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
+from cpmon.reduce.jobs import reducing
 from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import Sums
-from cpmon.reduce.reports import reducing
 from cpmon.store import Store, connect
 from cpmon.store.catalogue import catalogue
 from cpmon.store.dumps import grace_period

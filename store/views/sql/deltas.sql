@@ -32,6 +32,11 @@ CREATE OR REPLACE MACRO countdown_delta(now_value, previous, bits) AS
 -- Seconds of a time in TOD units, of which a microsecond has 4096.
 CREATE OR REPLACE MACRO tod_seconds(units) AS units / 4096e6;
 
+-- The number of 64 bits that landed as the signed number of the same bits.
+CREATE OR REPLACE MACRO as_unsigned(landed) AS
+  CAST(landed & 9223372036854775807 AS UBIGINT)
+  + CASE WHEN landed < 0 THEN CAST(9223372036854775808 AS UBIGINT) ELSE 0 END;
+
 -- UTC time of a TOD clock value; NULL for a clock that was never set.
 CREATE OR REPLACE MACRO tod_timestamp(clock) AS
   make_timestamp(

@@ -1,0 +1,363 @@
+"""The manifest of a store: what is written about each landed dump, by system and month.
+
+    manifest/system=VMSYS1/2001-12/3f1c9a....json        a dump
+    manifest/system=VMSYS1/2001-12/3f1c9a....pruned.json the same, when its samples were removed
+    manifest/system=VMSYS1/2001-12/32-<digest>.jsonl     32 dumps, one a line
+
+A question to an old store begins with which dumps there are and what they hold: the manifest tells,
+and nobody needs to look into their folders. A file of it never changes. Many small ones are merged
+into one by whoever lands a dump, so that the files of a month stay few however many dumps it has.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import pyarrow.parquet as pq
+
+from ...schemas.errors import StoreError
+from ..files.files import Files
+from .grace_period import INSIDE
+
+FOLDER = "manifest"
+ABOUT = "dump.json"
+"""The file in the folder of a dump that says the same about it; the manifest is made from these."""
+PRUNED = ".pruned"
+FAN = 32
+"""So many files of a month, each of about as many dumps as the others, are merged into one."""
+_RETRIES = 5
+"""A merge of another process may remove a file between the listing of its folder and its read."""
+
+
+@dataclass(frozen=True, slots=True)
+class LandedDump:
+    """What a dump holds.
+
+    Attributes:
+        folder: of its tables, below the store.
+        system, dump: its names.
+        begins: the first day that it can have a say in, UTC.
+        days: those that the intervals count to which it closes, as `grace_period` has it.
+        nominal: every interval says how long it should be, so no other dump is asked for it.
+        first_end, first_nominal: when its first interval ends, and whether that says its length.
+        tables: names of those that it has, of which nothing was removed.
+        layouts: fingerprint of the layouts that it was decoded with.
+        stored_size: bytes of the file that it came from; None for a pipe.
+        pruned: its samples were removed; what was reduced from them stands.
+    """
+
+    folder: str
+    system: str
+    dump: str
+    begins: date
+    days: tuple[date, ...]
+    nominal: bool
+    tables: frozenset[str]
+    layouts: str
+    stored_size: int | None
+    first_end: str | None = None
+    first_nominal: bool = True
+    pruned: bool = False
+
+
+class _Entry(msgspec.Struct):
+    """What the store itself reads of a line; `meta.dump` shows the rest."""
+
+    dump: str
+    system: str
+    landed_on: date
+    days: tuple[date, ...]
+    nominal: bool
+    tables: msgspec.Raw
+    layouts: str
+    stored_size: int | None
+    first_end: str | None = None
+    first_nominal: bool = True
+    folder: str = ""
+    pruned_at: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The folder of its tables; in object storage it is named, on a disk there is but one."""
+        return self.folder or dump_folder(self.system, self.landed_on, self.dump)
+
+
+_DECODER = msgspec.json.Decoder(_Entry)
+
+
+class Manifest:
+    """The manifest of a store; only files that are new are read again."""
+
+    def __init__(self, files: Files) -> None:
+        """Nothing is looked at yet."""
+        self._files = files
+        self._read: dict[str, tuple[LandedDump, ...]] = {}
+        self._by_name: dict[str, LandedDump] = {}
+
+    def dumps(self) -> list[LandedDump]:
+        """All dumps, by system, begin and name.
+
+        Raises:
+            StoreError: a file of the manifest cannot be read.
+        """
+        return sorted(
+            self._dumps().values(), key=lambda dump: (dump.system, dump.begins, dump.dump)
+        )
+
+    def find(self, name: str) -> LandedDump | None:
+        """The dump of a name, if it has landed."""
+        return self._dumps().get(name)
+
+    def has_size(self, stored_size: int) -> bool:
+        """Whether some landed file had that many bytes; if not, another one is surely new."""
+        return any(dump.stored_size == stored_size for dump in self._dumps().values())
+
+    def tables(self) -> dict[str, list[LandedDump]]:
+        """Each table that has landed -> the dumps that have it."""
+        by_table: dict[str, list[LandedDump]] = {}
+        for dump in self.dumps():
+            for table in dump.tables:
+                by_table.setdefault(table, []).append(dump)
+        return by_table
+
+    def layouts(self) -> set[str]:
+        """Fingerprints of the layouts that dumps were decoded with."""
+        return {dump.layouts for dump in self._dumps().values()}
+
+    def add(self, about: Mapping[str, Any]) -> None:
+        """Take a landed dump in, and merge the files of its month if they are many.
+
+        Args:
+            about: what its `dump.json` says.
+
+        Raises:
+            StoreError: the disk refuses it; then the manifest is as it was.
+        """
+        name = entry_name(about)
+        self._files.replace(name, line(about).encode())
+        with suppress(StoreError):  # the dump is in; who lands the next one merges
+            self.merge(name)
+
+    def rebuild(self) -> None:
+        """Make the manifest again from what is written in the folders of the dumps.
+
+        Raises:
+            StoreError: the disk refuses it.
+        """
+        before = set(self._names())
+        lines: defaultdict[str, list[str]] = defaultdict(list)
+        for folder in self._folders("records", depth=3):
+            with suppress(FileNotFoundError):  # a dump that is being written has none
+                about = self._about(f"{folder}/{ABOUT}")
+                lines[_folder(entry_name(about))].append(line(about))
+        made = {self._write_merged(month, of_month) for month, of_month in lines.items()}
+        self._files.delete(sorted(before - made))
+
+    def _about(self, name: str) -> dict[str, Any]:
+        """What is written in the folder of a dump."""
+        text = self._files.read(name)
+        try:
+            _DECODER.decode(text)
+        except msgspec.MsgspecError as error:
+            raise StoreError(
+                "what is written about a dump cannot be read",
+                place=self._files.uri(name),
+                expected="a JSON object, as cpmon wrote it",
+                found=str(error),
+                effect="nothing was changed",
+                remedy="restore it from a backup, or remove its folder and land the dump again",
+            ) from None
+        about: dict[str, Any] = json.loads(text)
+        return about
+
+    def _dumps(self) -> dict[str, LandedDump]:
+        """The dumps by name. Of a dump that is there twice, the entry that says it was pruned."""
+        for _ in range(_RETRIES):
+            names = set(self._names())
+            if names == self._read.keys():
+                return self._by_name
+            with suppress(FileNotFoundError):
+                self._read = {n: self._read.get(n) or self._dumps_in(n) for n in names}
+                self._by_name = _by_name(self._read.values())
+                return self._by_name
+        raise StoreError(
+            "the manifest of the store changes all the time",
+            place=self._files.uri(FOLDER),
+            remedy="try again when fewer processes land dumps",
+        )
+
+    def _dumps_in(self, name: str) -> tuple[LandedDump, ...]:
+        """The dumps in a file.
+
+        Raises:
+            FileNotFoundError: it was merged meanwhile.
+            StoreError: it cannot be read.
+        """
+        try:
+            entries = _DECODER.decode_lines(self._files.read(name))
+            return tuple(self._dump(entry) for entry in entries)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise StoreError(
+                "a file of the manifest cannot be read",
+                place=self._files.uri(name),
+                expected="a JSON object on each line",
+                found=str(error),
+                effect="nothing was read or changed",
+                remedy="make the manifest again: cpmon store rebuild",
+            ) from None
+
+    def _dump(self, entry: _Entry) -> LandedDump:
+        return LandedDump(
+            entry.place,
+            entry.system,
+            entry.dump,
+            min((entry.landed_on, *entry.days)),
+            entry.days,
+            entry.nominal,
+            _names(bytes(entry.tables)),
+            entry.layouts,
+            entry.stored_size,
+            entry.first_end,
+            entry.first_nominal,
+            entry.pruned_at is not None,
+        )
+
+    def _names(self) -> Iterator[str]:
+        """The files of the manifest, in any order.
+
+        Raises:
+            PermissionError: they or the records may not be read; DuckDB would show no rows.
+        """
+        if self._files.is_local:
+            self._files.inside("records")
+        yield from (
+            name for name in self._files.names(FOLDER) if name.endswith((".json", ".jsonl"))
+        )
+
+    def _folders(self, above: str, depth: int) -> Iterator[str]:
+        """The folders that are so many levels below one."""
+        for folder in self._files.inside(above).folders:
+            yield from [folder] if depth == 1 else self._folders(folder, depth - 1)
+
+    def _of_month(self, month: str) -> list[str]:
+        names = (file.name for file in self._files.inside(month).files)
+        return [name for name in names if name.endswith((".json", ".jsonl"))]
+
+    def merge(self, name: str) -> None:
+        """Merge the files of the month of one that are many and of about the same size.
+
+        Raises:
+            StoreError: the disk refuses it.
+        """
+        month = _folder(name)
+        alike: defaultdict[int, list[str]] = defaultdict(list)
+        for each in self._of_month(month):
+            alike[_size_class(each)].append(each)
+        for names in alike.values():
+            if len(names) >= FAN:
+                with suppress(FileNotFoundError):  # another process merges them
+                    lines = _distinct(self._files.read(each).decode() for each in sorted(names))
+                    merged = self._write_merged(month, lines)
+                    self._files.delete(each for each in names if each != merged)
+
+    def _write_merged(self, month: str, lines: Sequence[str]) -> str:
+        """Write lines as one file of a month; returns its name."""
+        data = "".join(sorted(lines)).encode()
+        digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+        name = f"{month}/{len(lines)}-{digest}.jsonl"
+        self._files.replace(name, data)
+        return name
+
+
+def days_of(dumps: Iterable[LandedDump]) -> list[date]:
+    """All days on which their intervals end, in order."""
+    return sorted({day for dump in dumps for day in dump.days})
+
+
+def dump_folder(system: str, landed_on: date, dump: str) -> str:
+    """Where the tables of a dump are, below the store."""
+    return f"records/system={quote(system, safe='')}/date={landed_on}/dump={dump}"
+
+
+def entry_name(about: Mapping[str, Any]) -> str:
+    """The file of the manifest that is written for a dump."""
+    system = quote(about["system"], safe="")
+    pruned = PRUNED if "pruned_at" in about else ""
+    month = str(about["landed_on"])[: len("2001-12")]
+    return f"{FOLDER}/system={system}/{month}/{about['dump']}{pruned}.json"
+
+
+def line(about: Mapping[str, Any]) -> str:
+    """What is written about a dump, as a line of the manifest."""
+    return f"{json.dumps(about, default=str)}\n"
+
+
+def interval_facts(file: Path) -> dict[str, Any]:
+    """What the manifest says of the intervals of a dump, from their table.
+
+    Returns:
+        `days` that they count to, in order; `nominal`: whether each says its nominal length;
+        `first_end` and `first_nominal`: when the first one ends, and whether it does.
+    """
+    if not file.exists():
+        return {"days": [], "nominal": True, "first_end": None, "first_nominal": True}
+    table = pq.ParquetFile(file).read(["interval_end", "nominal_s"])
+    # Functions of pyarrow with a scalar import pandas, which takes a third of a second.
+    ends, lengths = (table.column(name).to_pylist() for name in table.column_names)
+    said = [(e, length is not None) for e, length in zip(ends, lengths, strict=True) if e]
+    days = sorted({(end - INSIDE).date() for end, _ in said})
+    first = min((end for end, _ in said), default=None)
+    return {
+        "days": [str(day) for day in days],
+        "nominal": None not in lengths,
+        "first_end": first and first.isoformat(),
+        "first_nominal": any(is_said for end, is_said in said if end == first),
+    }
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def _size_class(name: str) -> int:
+    """How often as many files as FAN were merged into this one."""
+    file = name.rpartition("/")[2]
+    count, of = int(file.partition("-")[0]) if file.endswith(".jsonl") else 1, 0
+    while count >= FAN:
+        count, of = count // FAN, of + 1
+    return of
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    """The lines of some files, one a dump: that which says that it was pruned, if there is one."""
+    lines: dict[str, tuple[tuple[bool, str], str]] = {}
+    for text in (text for file in texts for text in file.splitlines(keepends=True)):
+        entry = _DECODER.decode(text)
+        rank = entry.pruned_at is None, entry.place
+        lines[entry.dump] = min(lines.get(entry.dump, (rank, text)), (rank, text))
+    return [text for _, text in lines.values()]
+
+
+def _by_name(files: Iterable[tuple[LandedDump, ...]]) -> dict[str, LandedDump]:
+    dumps: dict[str, LandedDump] = {}
+    for dump in (dump for file in files for dump in file):
+        other = dumps.get(dump.dump, dump)
+        dumps[dump.dump] = min(dump, other, key=lambda each: (not each.pruned, each.folder))
+    return dumps
+
+
+@functools.lru_cache(maxsize=1024)
+def _names(tables: bytes) -> frozenset[str]:
+    """The names in a JSON list: most dumps have the same tables."""
+    return frozenset(json.loads(tables))

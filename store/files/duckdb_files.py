@@ -1,0 +1,140 @@
+"""Lets DuckDB read the files of a store in object storage, without an extension of DuckDB.
+
+Requests are sent by threads that were started before the sandbox closes: Landlock keeps the threads
+that run SQL from making connections.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from threading import Barrier
+from typing import Any
+
+import duckdb
+from fsspec import AbstractFileSystem
+
+from .objects import ObjectFiles
+
+SENDERS = 16
+"""Requests of DuckDB that are under way at once."""
+Matching = Callable[[str], list[str]]
+
+
+class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
+    """The files of one store as DuckDB asks for them. They can only be read, and never change."""
+
+    cachable = False
+
+    def __init__(self, files: ObjectFiles, matching: Matching) -> None:
+        """Start the threads that send.
+
+        Args:
+            matching: the names of files that a pattern means.
+        """
+        super().__init__()
+        self.protocol = files.location.partition("://")[0]
+        self._files, self._matching = files, matching
+        self._sizes: dict[str, int] = {}
+        self._senders = _started_threads(os.getpid())
+
+    def info(self, path: str, **_options: Any) -> dict[str, Any]:
+        """Name and size of a file."""
+        name = self._name(path)
+        if name not in self._sizes:
+            self._sizes[name] = self._sent(lambda: self._files.size(name))
+        return {"name": path, "size": self._sizes[name], "type": "file"}
+
+    def exists(self, path: str, **_options: Any) -> bool:
+        """Whether there is such a file."""
+        try:
+            self.info(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def isdir(self, path: str) -> bool:
+        """There are no folders."""
+        del path
+        return False
+
+    def modified(self, path: str) -> datetime:
+        """A time, always the same: a file never changes."""
+        del path
+        return datetime(2000, 1, 1, tzinfo=UTC)
+
+    def glob(self, path: str, **_options: Any) -> list[str]:
+        """The files of a pattern, by what the store says it has; a name is not looked for."""
+        name = self._name(path)
+        if not set("*?[") & set(name):
+            return [path]
+        return [self._files.uri(each) for each in self._sent(lambda: self._matching(name))]
+
+    def open(self, path: str, mode: str = "rb", **_options: Any) -> io.RawIOBase:
+        """A file to read.
+
+        Raises:
+            PermissionError: it is to be written.
+        """
+        if mode != "rb":
+            raise PermissionError(f"{path}: files of a store are not written by SQL")
+        size, name = self.info(path)["size"], self._name(path)
+        return _Reader(
+            lambda start, length: self._sent(lambda: self._files.part(name, start, length)), size
+        )
+
+    def _name(self, path: str) -> str:
+        return path.removeprefix(f"{self._files.location}/")
+
+    def _sent(self, request: Callable[[], Any]) -> Any:
+        return self._senders.submit(request).result()
+
+
+class _Reader(io.RawIOBase):
+    """A file of which parts are requested as they are read."""
+
+    def __init__(self, part: Callable[[int, int], bytes], size: int) -> None:
+        self._part, self._size, self._at = part, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = begin + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        rest = max(self._size - self._at, 0)
+        length = rest if size < 0 else min(size, rest)
+        data = self._part(self._at, length) if length else b""
+        self._at += len(data)
+        return data
+
+
+def let_read(connection: duckdb.DuckDBPyConnection, files: ObjectFiles, matching: Matching) -> None:
+    """Let a connection, and all others to its database, read the files of a store."""
+    filesystem = ObjectFileSystem(files, matching)
+    if not connection.filesystem_is_registered(filesystem.protocol):
+        connection.register_filesystem(filesystem)
+
+
+@functools.cache
+def _started_threads(_process: int) -> ThreadPoolExecutor:
+    """Threads that are all started now, by a thread that Landlock does not restrict."""
+    pool = ThreadPoolExecutor(SENDERS, thread_name_prefix="cpmon-objects")
+    together = Barrier(SENDERS + 1)
+    for _ in range(SENDERS):
+        pool.submit(together.wait)
+    together.wait()
+    return pool

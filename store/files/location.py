@@ -1,0 +1,33 @@
+"""Where a store is: a path of this machine, or a URL of object storage."""
+
+from __future__ import annotations
+
+from ...schemas.errors import StoreError
+from ...schemas.urls import scheme_of, url
+from .files import Files
+from .local import LocalFiles
+
+SCHEMES = ("s3", "s3a", "gs", "abfs", "abfss", "az")
+"""What object storage is named by; as Hadoop and fsspec have it."""
+
+
+def open_files(location: str) -> Files:
+    """The files below a path or a URL, be it a `Path` as text; nothing is looked at.
+
+    Raises:
+        StoreError: it is a URL of another kind, or the package for it is missing.
+    """
+    scheme = scheme_of(location)
+    if not scheme:
+        return LocalFiles(location)
+    if scheme not in SCHEMES:
+        raise StoreError(
+            f"no store can be at {scheme}:",
+            place=location,
+            expected="a path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, or abfss://CONTAINER@...",
+            effect="nothing was read or made",
+            remedy="name such a place, or mount it: a path is taken as it is",
+        )
+    from .objects import ObjectFiles
+
+    return ObjectFiles(url(location))

@@ -1,0 +1,281 @@
+"""The files of a store in object storage: S3 and what speaks like it, Google's, Azure's.
+
+An object is there as a whole or not at all, so nothing is renamed. One that must be made only once
+is put on the condition that there is none (`If-None-Match: *`), which the server decides.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from ...schemas.errors import StoreError
+from .files import File, Inside
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+UPLOADS = 4
+"""Files that are sent at once."""
+PARTS = 4
+"""Parts of a file, of 5 MB, that are sent at once."""
+DELETED = 1_000
+"""Objects that one request removes, at most."""
+_ENDPOINTS = (
+    *("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+    *("GOOGLE_BASE_URL", "AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+)
+"""Variables that name another server than the provider's."""
+_CODE = re.compile(r"<Code>(\w+)</Code>")
+_INSTANCE = "//169.254.169.254/"
+"""Machines of a provider are asked there for credentials, where the environment has none."""
+_MISSING = ("NoSuchKey", "BlobNotFound")
+"""What servers call an object that is not there."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a server may take, so that no command hangs.
+
+    Attributes:
+        connect_s, request_s: for a connection, for a request with its answer.
+        retries: how often a request is sent again after an error of the network or the server.
+        retry_s: after that time it is not sent again.
+    """
+
+    connect_s: float = 5
+    request_s: float = 60
+    retries: int = 5
+    retry_s: float = 120
+
+
+class ObjectFiles:
+    """The objects whose names begin with a prefix."""
+
+    is_local = False
+
+    def __init__(self, location: str, patience: Patience | None = None) -> None:
+        """Nothing is sent yet.
+
+        Args:
+            location: SCHEME://BUCKET/PREFIX; credentials come from the environment.
+
+        Raises:
+            StoreError: the package for it is missing, or the location has no bucket.
+        """
+        self._store = _opened(location, patience or Patience())
+        self.location = location.rstrip("/")
+
+    def read(self, name: str) -> bytes:
+        """The bytes of an object."""
+        with self._asking(name, may_be_missing=True):
+            return bytes(_obstore().get(self._store, name).bytes())
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such an object."""
+        return self.changed(name) > 0
+
+    def inside(self, folder: str = "") -> Inside:
+        """What is directly in a folder: one request for each thousand of it."""
+        with self._asking(folder):
+            listed = _obstore().list_with_delimiter(self._store, folder or None)
+        files = [File(found["path"], found["size"]) for found in listed["objects"]]
+        files.sort(key=lambda file: file.name)
+        return Inside(sorted(listed["common_prefixes"]), files)
+
+    def below(self, folder: str = "") -> Iterator[File]:
+        """All files of a folder and of its folders: one request for each thousand."""
+        with self._asking(folder):
+            for found in _obstore().list(self._store, folder or None):
+                yield from (File(each["path"], each["size"]) for each in found)
+
+    def names(self, folder: str = "") -> Iterator[str]:
+        """The names of all files of a folder and of its folders."""
+        return (file.name for file in self.below(folder))
+
+    def changed(self, name: str) -> float:
+        """When an object was written; 0 where there is none."""
+        try:
+            with self._asking(name, may_be_missing=True):
+                found = _obstore().head(self._store, name)
+        except FileNotFoundError:
+            return 0
+        return float(found["last_modified"].timestamp())
+
+    def size(self, name: str) -> int:
+        """Bytes of an object.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        with self._asking(name, may_be_missing=True):
+            return int(_obstore().head(self._store, name)["size"])
+
+    def part(self, name: str, start: int, length: int) -> bytes:
+        """Some bytes of an object.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        with self._asking(name, may_be_missing=True):
+            return bytes(_obstore().get_range(self._store, name, start=start, length=length))
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Make an object unless there is one.
+
+        Where a server's answer is lost, the error leaves open whether it was made.
+        """
+        exceptions = _obstore().exceptions
+        with self._asking(name):
+            try:
+                _obstore().put(self._store, name, data, mode="create", use_multipart=False)
+            except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
+                return False
+        return True
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Make an object, or put another in its place."""
+        with self._asking(name):
+            _obstore().put(self._store, name, data)
+
+    def publish(self, finished: Mapping[str, Path]) -> None:
+        """Send finished files, several at once."""
+
+        def send(item: tuple[str, Path]) -> None:
+            name, file = item
+            with self._asking(name):
+                _obstore().put(self._store, name, file, max_concurrency=PARTS)
+
+        _each(send, finished.items())
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove objects, those that are there."""
+        listed = list(names)
+        for begin in range(0, len(listed), DELETED):
+            self._delete(listed[begin : begin + DELETED])
+
+    def _delete(self, names: list[str]) -> None:
+        try:
+            with self._asking(names[0], may_be_missing=True):
+                _obstore().delete(self._store, names)
+        except FileNotFoundError:  # some servers refuse to remove what is not there
+            if len(names) > 1:
+                _each(self._delete, ([name] for name in names))
+
+    def uri(self, name: str) -> str:
+        """SCHEME://BUCKET/PREFIX/NAME."""
+        return f"{self.location}/{name}"
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A temporary folder of this machine."""
+        with tempfile.TemporaryDirectory(prefix="cpmon-") as folder:
+            yield Path(folder)
+
+    @contextmanager
+    def _asking(self, name: str, *, may_be_missing: bool = False) -> Iterator[None]:
+        """Turn what a server or the network answers into a StoreError.
+
+        Args:
+            may_be_missing: FileNotFoundError passes, where it is the object that is missing.
+        """
+        exceptions = _obstore().exceptions
+        try:
+            yield
+        except FileNotFoundError as error:
+            code = _CODE.search(str(error))
+            if may_be_missing and (code is None or code[1] in _MISSING):
+                raise FileNotFoundError(name) from None
+            raise self._refused(name, error) from None
+        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+            raise self._refused(name, error) from None
+        except exceptions.BaseError as error:
+            if _CODE.search(str(error)) or _INSTANCE in str(error):
+                raise self._refused(name, error) from None
+            raise StoreError(
+                "the object storage does not answer as it should",
+                place=self.uri(name),
+                found=_first_line(error),
+                effect="what is complete in the store is as it was",
+                remedy="look at the network and at AWS_ENDPOINT_URL or its like, then do the same"
+                " again: what was half-written is not seen",
+            ) from None
+
+    def _refused(self, name: str, error: Exception) -> StoreError:
+        return StoreError(
+            "the object storage refuses it",
+            place=self.uri(name),
+            found=_first_line(error),
+            effect="what is complete in the store is as it was",
+            remedy="check the name of the bucket, that it exists, and the credentials in the"
+            " environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION or their like)",
+        )
+
+
+def _obstore() -> Any:
+    """The library; it takes 0.05 s to load and is wanted for such stores only."""
+    try:
+        import obstore
+    except ImportError:
+        raise StoreError(
+            "stores in object storage need the package obstore",
+            effect="nothing was read or made",
+            remedy="install it: pip install 'cpmon[objects]'",
+        ) from None
+    return obstore
+
+
+def _opened(location: str, patience: Patience) -> ObjectStore:
+    """Raises StoreError where the location or the environment makes no sense to the library."""
+    scheme, _, rest = location.partition("://")
+    bucket, _, prefix = rest.rstrip("/").partition("/")
+    obstore = _obstore()
+    from obstore.store import from_url
+
+    endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), "")
+    settings: dict[str, Any] = {
+        "client_options": {
+            "connect_timeout": timedelta(seconds=patience.connect_s),
+            "timeout": timedelta(seconds=patience.request_s),
+            "allow_http": endpoint.startswith("http://"),
+        },
+        "retry_config": {
+            "max_retries": patience.retries,
+            "retry_timeout": timedelta(seconds=patience.retry_s),
+        },
+    }
+    try:
+        # The library takes %20 for a blank; to everybody else an address is what it reads.
+        return from_url(f"{scheme}://{bucket}/{quote(prefix)}".rstrip("/"), **settings)
+    except (obstore.exceptions.BaseError, ValueError) as error:
+        raise StoreError(
+            "the location of the store cannot be used",
+            place=location,
+            expected="s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or"
+            " abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX",
+            found=_first_line(error),
+            effect="nothing was read or made",
+            remedy="name the bucket, and give its credentials and region in the environment",
+        ) from None
+
+
+def _each(do: Callable[[Any], Result], items: Iterable[Any]) -> list[Result]:
+    """Do something for each of several, some at once; the first error is raised."""
+    with ThreadPoolExecutor(max_workers=UPLOADS) as pool:
+        return list(pool.map(do, items))
+
+
+def _first_line(error: Exception) -> str:
+    """What a library says, without its traces and with nothing of a long answer."""
+    return str(error).strip().partition("\n\nDebug source")[0][:500]

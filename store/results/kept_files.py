@@ -1,0 +1,90 @@
+"""Files of kept results, and relations over them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from ..dumps.grace_period import DAY
+from ..dumps.store import Store
+from ..views.views import text
+
+Day = tuple[str, date]
+"""A system and a day, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The rows of a day of a reduction at one level.
+
+    Attributes:
+        version: of what they were made from.
+        shifts: tells which hours the roll-ups are of; empty for intervals.
+        file: its name below the store. It has the rows of other days as well where `month` is not
+            None.
+        month: all days in the file of a month.
+    """
+
+    level: str
+    system: str
+    day: date
+    version: str
+    shifts: str
+    file: str
+    month: frozenset[date] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file, by its name, and the days of which its rows are read; without days all are."""
+
+    name: str
+    days: tuple[Day, ...] = ()
+
+
+def files_of(pieces: Iterable[Piece]) -> tuple[KeptFile, ...]:
+    """The files that have the rows of some pieces, by name."""
+    by_name: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        by_name.setdefault(piece.file, []).append(piece)
+    files = []
+    for name, of_file in sorted(by_name.items()):
+        days = tuple(sorted((piece.system, piece.day) for piece in of_file))
+        is_whole = of_file[0].month in (None, {day for _, day in days})
+        files.append(KeptFile(name, () if is_whole else days))
+    return tuple(files)
+
+
+def relation(
+    store: Store, files: Collection[KeptFile], *, hive: bool = False, union: bool = False
+) -> str:
+    """A relation over the rows of files, as SQL.
+
+    Args:
+        hive: the level is in their path.
+        union: columns may differ, so that all files are opened to see, and not only the first.
+    """
+    whole = [file.name for file in files if not file.days]
+    parts = [_parquet(store, whole, hive=hive, union=union)] if whole else []
+    parts += [
+        f"(SELECT * FROM {_parquet(store, [file.name], hive=hive, union=union)}"
+        f" WHERE {is_one_of(file.days)})"
+        for file in files
+        if file.days
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return f"({' UNION ALL BY NAME '.join(f'SELECT * FROM {part}' for part in parts)})"
+
+
+def is_one_of(days: Sequence[Day]) -> str:
+    """A condition on system and interval end, as SQL."""
+    listed = ", ".join(f"({text(system)}, DATE '{day}')" for system, day in days)
+    return f"((system, {DAY}) IN ({listed}))"
+
+
+def _parquet(store: Store, files: Sequence[str], *, hive: bool, union: bool) -> str:
+    listed = ", ".join(text(store.files.uri(file)) for file in files)
+    types = ", hive_types = {'level': VARCHAR, 'system': VARCHAR}" if hive else ""
+    return f"read_parquet([{listed}], union_by_name = {union}, hive_partitioning = {hive}{types})"

@@ -1,0 +1,103 @@
+"""Merges the kept results of the days of a month, when it is over, into a file a level.
+
+A year of days is some 60,000 files; a question would list them, and a catalogue name them, whatever
+day it is about. A day that is computed again stands in a file of its own until the next merge.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ..dumps.store import Store
+from ..sandbox.sandbox import Limits, limit
+from ..views.database import database
+from ..views.views import text
+from .kept_files import Piece, files_of, relation
+from .lineage import Lineage
+from .months import MonthFile, index_of, index_text, read_index
+from .reduced import ByDay, by_day, versions_of
+from .reduction_database import QueryWriter
+
+Place = tuple[str, str]
+"""A reduction and a level."""
+
+
+def merge(store: Store, chosen: Iterable[Lineage], limits: Limits | None = None) -> int:
+    """Merge the days of months that are over; returns the number of files they were in.
+
+    A month is over for a system when a later one has begun. Readers find the files of days until
+    the index names that of the month.
+
+    Args:
+        chosen: reductions; those that are not by time have no days. limits: what DuckDB may use.
+
+    Raises:
+        StoreError: the disk refuses it, or an index cannot be read.
+        CpmonError: the memory limit is too small.
+        BusyError: another process merges, in object storage.
+    """
+    with store.alone():  # another merge would remove what this one reads
+        return _merge_months(store, chosen, limits)
+
+
+def _merge_months(store: Store, chosen: Iterable[Lineage], limits: Limits | None) -> int:
+    versions = versions_of(store, store.dumps())
+    by_time = [lineage for lineage in chosen if lineage.by_time and lineage.public]
+    pieces = _over(by_day(store, lineage, versions) for lineage in by_time)
+    months = {name: several for name, of in pieces.items() if (several := _several(of))}
+    if not months:
+        return 0
+    with store.scratch() as scratch, database(store) as connection:
+        connection.execute(f"SET temp_directory = {text(str(scratch))}")
+        limit(connection, limits or Limits())
+        writer = QueryWriter(connection)
+        return sum(_merge(store, name, of, writer, scratch) for name, of in months.items())
+
+
+def _over(states: Iterable[ByDay]) -> dict[str, dict[Place, list[Piece]]]:
+    """The pieces of months that are over, by the name of their index."""
+    months: defaultdict[str, dict[Place, list[Piece]]] = defaultdict(dict)
+    for state in states:
+        latest = {system: f"{day:%Y-%m}" for system, day in sorted(state.expected)}
+        for (system, day), levels in sorted(state.pieces.items()):
+            if f"{day:%Y-%m}" < latest.get(system, ""):
+                for level, piece in levels.items():
+                    of_month = months[index_of(piece.file)]
+                    of_month.setdefault((state.name, level), []).append(piece)
+    return months
+
+
+def _several(pieces: Mapping[Place, list[Piece]]) -> dict[Place, list[Piece]]:
+    """Those that are in more than one file."""
+    return {place: of for place, of in pieces.items() if len({piece.file for piece in of}) > 1}
+
+
+def _merge(
+    store: Store,
+    name: str,
+    pieces: Mapping[Place, Sequence[Piece]],
+    writer: QueryWriter,
+    scratch: Path,
+) -> int:
+    """Merge pieces of a system and month. `name`: of their index."""
+    index, old = read_index(store, name), set()
+    for (reduction, level), of_level in pieces.items():
+        days = {str(piece.day): _version(piece) for piece in of_level}
+        digest = hashlib.blake2b(repr(days).encode(), digest_size=8).hexdigest()
+        own = f"{of_level[0].day:%Y-%m}.{digest}.parquet"
+        target = f"{of_level[0].file.rpartition('/')[0]}/{own}"
+        rows = relation(store, files_of(of_level), union=True)
+        writer.write_query(f"SELECT * FROM {rows}", scratch / own)
+        store.files.publish({target: scratch / own})
+        index.setdefault(reduction, {})[level] = MonthFile(own, days)
+        old |= {piece.file for piece in of_level} - {target}
+    store.files.create(name, index_text({}).encode())
+    store.replace_and_remove({name: index_text(index)}, sorted(old))
+    return len(old)
+
+
+def _version(piece: Piece) -> str:
+    return f"{piece.version}.{piece.shifts}" if piece.shifts else piece.version

@@ -1,0 +1,154 @@
+"""Files of months: of kept results of a month that is over, one a reduction and level.
+
+    reduced/processors_by_time/level=hour/system=VMSYS1/2001-12.<digest>.parquet
+    reduced/months/system=VMSYS1/2001-12.json     the days in such files, and their versions
+
+`merging` writes them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from datetime import date
+from urllib.parse import quote, unquote
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...schemas.errors import StoreError
+from ..dumps.grace_period import INSIDE
+from ..dumps.store import Store
+from .kept_files import Piece
+
+
+class MonthFile(msgspec.Struct):
+    """A file of a month: its name, and the versions of the days in it, with those of shifts."""
+
+    file: str
+    days: dict[str, str]
+
+
+FOLDER = "reduced"
+MONTHS = f"{FOLDER}/months"
+Index = dict[str, dict[str, MonthFile]]
+"""Reduction -> level -> file, of a system and month."""
+
+
+def month_pieces(store: Store) -> dict[str, list[Piece]]:
+    """Reduction -> its pieces that are in files of months, up to date or not.
+
+    Raises:
+        StoreError: an index cannot be read.
+    """
+    pieces: defaultdict[str, list[Piece]] = defaultdict(list)
+    for name in store.files.names(MONTHS):
+        if name.endswith(".json"):
+            system = _system(name)
+            for reduction, levels in read_index(store, name).items():
+                for level, of_level in levels.items():
+                    pieces[reduction] += _of_file(reduction, level, system, of_level)
+    return pieces
+
+
+def is_of_month(file: str) -> bool:
+    """Whether a file of results is of a month: its name begins "2001-12."."""
+    return file.rpartition("/")[2][len("2001-12") :].startswith(".")
+
+
+def index_of(file: str) -> str:
+    """The index that names a file of a month."""
+    _, system, own = file.rsplit("/", 2)
+    return f"{MONTHS}/{system}/{own[: len('2001-12')]}.json"
+
+
+def read_index(store: Store, name: str) -> Index:
+    """An index; empty where there is none.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    try:
+        return msgspec.json.decode(store.files.read(name), type=Index)
+    except FileNotFoundError:
+        return {}
+    except msgspec.MsgspecError as error:
+        raise StoreError(
+            "an index of kept results cannot be read",
+            place=store.files.uri(name),
+            expected="JSON, as cpmon wrote it",
+            found=str(error),
+            effect="nothing was read or changed",
+            remedy="make it again: cpmon store rebuild",
+        ) from None
+
+
+def rebuild_indexes(store: Store) -> None:
+    """Make the indexes again that are missing or damaged, from the files of months themselves.
+
+    These do not say what they were made from: days whose samples were pruned are shown as they are,
+    others are computed again.
+
+    Raises:
+        StoreError: the disk refuses it.
+    """
+    files: defaultdict[str, list[str]] = defaultdict(list)
+    for file in sorted(filter(is_of_month, store.files.names(FOLDER)), key=store.files.changed):
+        if file.endswith(".parquet"):
+            files[index_of(file)].append(file)
+    for name, of_month in files.items():
+        with suppress(StoreError):
+            if read_index(store, name):
+                continue
+        index: Index = {}
+        for file in of_month:
+            reduction, level, _, own = file.split("/")[1:]
+            of_level = MonthFile(own, dict.fromkeys(map(str, _days(store, file)), ""))
+            index.setdefault(reduction, {})[level.removeprefix("level=")] = of_level
+        store.files.replace(name, index_text(index).encode())
+
+
+def index_text(index: Index) -> str:
+    """An index as text."""
+    return msgspec.json.encode(index, order="sorted").decode()
+
+
+def texts_without(store: Store, files: Collection[str]) -> dict[str, str]:
+    """What indexes are to hold when some files of months are removed: name -> text."""
+    texts = {}
+    for name in sorted(set(map(index_of, files))):
+        index = read_index(store, name)
+        for reduction, levels in index.items():
+            index[reduction] = {
+                level: of_level
+                for level, of_level in levels.items()
+                if _file(reduction, level, _system(name), of_level.file) not in files
+            }
+        texts[name] = index_text(index)
+    return texts
+
+
+def _of_file(reduction: str, level: str, system: str, of_month: MonthFile) -> Iterator[Piece]:
+    file = _file(reduction, level, system, of_month.file)
+    days = frozenset(map(date.fromisoformat, of_month.days))
+    for day, named in of_month.days.items():
+        version, _, shifts = named.partition(".")
+        yield Piece(level, system, date.fromisoformat(day), version, shifts, file, days)
+
+
+def _file(reduction: str, level: str, system: str, own: str) -> str:
+    return f"{FOLDER}/{reduction}/level={level}/system={quote(system, safe='')}/{own}"
+
+
+def _days(store: Store, file: str) -> list[date]:
+    """The days that the rows of a file count to."""
+    table = pq.read_table(pa.BufferReader(store.files.read(file)), columns=["interval_end"])
+    ends = table.column(0).drop_null().unique()
+    return sorted({(end - INSIDE).date() for end in ends.to_pylist()})
+
+
+def _system(name: str) -> str:
+    """The system whose index or file it is."""
+    return unquote(name.rsplit("/", 2)[1].removeprefix("system="))

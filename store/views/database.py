@@ -1,0 +1,77 @@
+"""Databases that can read the files of a store, wherever that is."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import duckdb
+
+from ...schemas.errors import StoreError
+from ..dumps.manifest import LandedDump
+from ..dumps.store import Store
+from ..files.objects import ObjectFiles
+from .template import QUIET
+
+FRESH_S = 2.0
+"""For so long the manifest is not looked at again."""
+_OF_DUMPS = "records/*/*/*/"
+"""Begins the patterns of files in the folders of dumps."""
+
+
+def database(store: Store, file: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """A database in memory, or that of a file, which is only read.
+
+    Raises:
+        duckdb.Error: the file cannot be opened.
+    """
+    connection = duckdb.connect(file or ":memory:", read_only=file is not None, config=dict(QUIET))
+    files = store.files
+    if isinstance(files, ObjectFiles):
+        from ..files.duckdb_files import let_read
+
+        let_read(connection, files, _Patterns(store).matching)
+    return connection
+
+
+def storage_error(error: duckdb.Error) -> StoreError | None:
+    """What kept DuckDB from reading a store elsewhere; None for any other error.
+
+    DuckDB hands on what a file system raises as the text of a traceback.
+    """
+    head, *lines = str(error).splitlines()
+    if not head.startswith("Traceback "):
+        return None
+    raised = "\n".join(itertools.dropwhile(lambda line: line.startswith(" "), lines))
+    return StoreError(
+        "a file of the store cannot be read",
+        found=raised.partition(": ")[2] or raised,
+        effect="there is no answer",
+        remedy="ask again; if a file is missing, remove the dump it is of and land it again",
+    )
+
+
+class _Patterns:
+    """Finds the files of patterns. Those of dumps are found in the manifest, and never listed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._landed: dict[str, list[LandedDump]] = {}
+        self._looked_at = -FRESH_S
+
+    def matching(self, pattern: str) -> list[str]:
+        """The names of files that a pattern means."""
+        folder, _, file = pattern.rpartition("/")
+        if pattern.startswith(_OF_DUMPS):
+            dumps = self._tables().get(file.removesuffix(".parquet"), [])
+            return sorted(f"{dump.folder}/{file}" for dump in dumps)
+        names = (each.name for each in self._store.files.inside(folder).files)
+        return [name for name in names if fnmatchcase(name, pattern)]
+
+    def _tables(self) -> dict[str, list[LandedDump]]:
+        """The dumps by table. A catalogue asks for all tables, one after the other."""
+        if time.monotonic() - self._looked_at > FRESH_S:
+            self._landed, self._looked_at = self._store.manifest.tables(), time.monotonic()
+        return self._landed

@@ -1,0 +1,41 @@
+"""A store of two systems with several days each, a gap, and damage; quickly made."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from bench.copies import copy_dump
+from cpmon.generate import damaged, load_scenario, parse_damage, write_run
+from cpmon.ingest import ingest
+from cpmon.store import Store
+
+SYSTEMS = {"PRODA": (1, 2, 3, 4), "PRODB": (1, 3)}
+"""Days behind the first that each system has as well."""
+DAMAGE = ("zero-frames:60%:2", "repeat-frames:30%:1")
+"""What is wrong with the dumps of the second system."""
+
+
+def fleet(folder: Path, *, intervals: int = 4) -> Store:
+    """Make the store in a new folder; nothing of it is reduced."""
+    store = Store(folder / "store", create=True)
+    for number, (system, days) in enumerate(SYSTEMS.items()):
+        place = folder / system
+        run = write_run(
+            load_scenario("small-lab"), "LAB", place, intervals=intervals, compression=None
+        )
+        dump = run.dump
+        if number:
+            dump, data = place / "damaged.mon", run.dump.read_bytes()
+            kinds = [parse_damage(kind) for kind in DAMAGE]
+            dump.write_bytes(b"".join(damaged([data], kinds, 0, len(data))))
+        landed = ingest(dump, store, system=system)
+        copy_dump(Path(str(store.find(landed.dump))), (timedelta(days=day) for day in days))
+    store.manifest.rebuild()
+    return store
+
+
+def pieces(store: Store) -> dict[str, bytes]:
+    """All results of a store, by name."""
+    folder = store.root / "reduced"
+    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*.parquet"))}

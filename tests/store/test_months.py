@@ -1,0 +1,202 @@
+"""Kept results of a month that is over are merged: the same rows from fewer files."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpmon.config import Settings
+from cpmon.ingest import ingest
+from cpmon.reduce.jobs import reducing
+from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.schemas.errors import StoreError
+from cpmon.store import Store, connect
+from cpmon.store.catalogue.catalogue import rebuild
+from cpmon.store.dumps import cleanup
+from cpmon.store.files.local import LocalFiles
+from cpmon.store.results.lineage import lineages
+from cpmon.store.results.merging import merge
+from cpmon.store.results.reduced import ByDay, by_day, versions_of
+from cpmon.store.results.retention import Retention, plan, prune
+from tests.batch.fleet import hourly
+from tests.shifts import daily
+
+NAMES = ("processors_by_time", "users_by_time", "system_config")
+BELOW = {n for lineage in lineages(reductions()) if lineage.name in NAMES for n in lineage.names}
+VIEWS = [view for view in reductions() if view.name in BELOW]
+SETTINGS = Settings(shifts=daily("evening", "00:00", "00:20"))
+DAYS = (0, 1, 10, 20, 40, 41, 60)
+"""Since 2001-12-18: three of December, three of January, one of February."""
+
+
+@pytest.fixture(scope="module")
+def reduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of three months and more, reduced and not merged."""
+    folder = tmp_path_factory.mktemp("months")
+    store = Store(folder / "store", create=True)
+    for day in DAYS:
+        land(store, day, folder)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(reducing, "merge", lambda *_: 0)
+        reduce(store, NAMES, SETTINGS)
+    return store.root
+
+
+@pytest.fixture
+def store(reduced: Path, tmp_path: Path) -> Store:
+    return Store(Path(shutil.copytree(reduced, tmp_path / "store")))
+
+
+def land(store: Store, day: int, folder: Path, hour: int = 0) -> None:
+    one = hourly("ALPHA", 0, 24 * day + hour)
+    (folder / one.name).write_bytes(one.data)
+    ingest(folder / one.name, store, system="ALPHA")
+
+
+def states(store: Store) -> dict[str, ByDay]:
+    versions = versions_of(store, store.dumps())
+    traced = {lineage.name: lineage for lineage in lineages(reductions())}
+    return {name: by_day(store, traced[name], versions) for name in NAMES}
+
+
+def merged(store: Store) -> int:
+    return merge(store, (lineage for lineage in lineages(reductions()) if lineage.name in NAMES))
+
+
+def files(store: Store, level: str, name: str = NAMES[0]) -> list[str]:
+    """The days or months of the files of a level."""
+    found = (store.root / "reduced" / name).glob(f"level={level}/*/*.parquet")
+    return sorted(file.name.partition(".")[0].rpartition("-")[0] or file.name for file in found)
+
+
+def shown(store: Store) -> list[Any]:
+    """All rows of the reductions, and of their roll-ups."""
+    rows = []
+    with connect(store, reductions()) as connection:
+        relations = connection.sql(
+            "SELECT table_schema || '.' || table_name FROM information_schema.tables"
+            " WHERE table_schema = 'rollup' ORDER BY ALL"
+        ).fetchall()
+        for relation in (*NAMES, *(name for (name,) in relations), "meta.reduced"):
+            rows.append(
+                (relation, connection.sql(f"SELECT * FROM {relation} ORDER BY ALL").fetchall())
+            )
+    assert len(rows) > len(NAMES) + 1 and all(of for _, of in rows)
+    return rows
+
+
+def count(store: Store) -> int:
+    return sum(1 for _ in (store.root / "reduced").rglob("*.parquet"))
+
+
+def test_months_that_are_over_are_files_and_hold_the_same_rows(store: Store):
+    before, days = shown(store), count(store)
+    assert merged(store) == days - days // len(DAYS)  # but those of the last day
+    assert files(store, "hour") == ["2001", "2002", "2002-02-16"]
+    assert shown(store) == before
+    assert all(not of.open and not of.outdated for of in states(store).values())
+    assert [done.days for done in reduce(store, NAMES, SETTINGS)] == [0, 0, 0]
+    assert merged(store) == 0
+
+
+def test_a_day_that_is_computed_again_takes_the_place_of_its_rows(store: Store, tmp_path: Path):
+    merged(store)
+    before = shown(store)
+    land(store, DAYS[1], tmp_path, hour=5)
+    plain = Store(Path(shutil.copytree(store.root, tmp_path / "plain")))
+    shutil.rmtree(plain.root / "reduced")
+    reduce(plain, NAMES, SETTINGS)
+    assert len(states(store)[NAMES[0]].open) >= 1
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(reducing, "merge", lambda *_: 0)
+        reduce(store, NAMES, SETTINGS)
+    assert shown(store) == shown(plain) != before
+    assert merged(store) > 0
+    assert shown(store) == shown(plain)
+
+
+def test_shifts_of_other_hours_are_rolled_up_again_from_a_month(store: Store, tmp_path: Path):
+    merged(store)
+    other = Settings(shifts=daily("evening", "00:00", "01:00"))
+    reduce(store, NAMES, other)
+    plain = Store(Path(shutil.copytree(store.root, tmp_path / "plain")))
+    shutil.rmtree(plain.root / "reduced")
+    reduce(plain, NAMES, other)
+    assert shown(store) == shown(plain)
+
+
+@pytest.mark.parametrize("at", ["written", "named"])
+def test_a_merge_that_is_killed_is_done_again(
+    store: Store, at: str, monkeypatch: pytest.MonkeyPatch
+):
+    before, days = shown(store), count(store)
+    with monkeypatch.context() as patched:
+        if at == "written":
+            patched.setattr(LocalFiles, "replace", interrupted)
+        else:
+            patched.setattr(cleanup, "remove", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            merged(store)
+    assert shown(store) == before
+    reduce(store, NAMES, SETTINGS)
+    merged(store)
+    reduce(store, NAMES, SETTINGS)
+    assert shown(store) == before and count(store) < days
+    assert files(store, "hour") == ["2001", "2002", "2002-02-16"]
+
+
+def interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_month_goes_when_all_its_days_are_old_enough(store: Store):
+    merged(store)
+    limits = Retention({"interval": 30, "15m": None, "hour": None})
+    for today, left in (
+        (date(2002, 1, 20), ["2001", "2002", "2002-02-16"]),
+        (date(2002, 2, 10), ["2002", "2002-02-16"]),
+    ):
+        prune(store, plan(store, VIEWS, limits, today))
+        assert files(store, "interval") == left
+    with connect(store, reductions()) as connection:
+        rows = connection.sql(
+            f"SELECT min(interval_end)::DATE FROM {NAMES[0]}"
+            f" UNION ALL SELECT min(interval_end)::DATE FROM rollup.{NAMES[0]}"
+        ).fetchall()
+    assert rows[1] == (date(2001, 12, 18),)
+
+
+def test_results_of_days_whose_samples_went_are_merged_and_stay(store: Store):
+    before = shown(store)
+    prune(store, plan(store, VIEWS, Retention({}, raw=10), date(2002, 2, 1)))
+    assert merged(store) > 0
+    assert shown(store) == before
+
+
+def test_a_damaged_index_is_named(store: Store):
+    merged(store)
+    (index, *_) = store.root.glob("reduced/months/*/*.json")
+    index.write_text("[", encoding="utf-8")
+    with pytest.raises(StoreError, match="cpmon store rebuild") as raised:
+        states(store)
+    assert str(index) in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["[", None])
+def test_an_index_that_is_lost_is_made_from_its_files(store: Store, text: str | None):
+    before = shown(store)
+    prune(store, plan(store, VIEWS, Retention({}, raw=10), date(2002, 2, 1)))
+    merged(store)
+    for index in store.root.glob("reduced/months/*/*.json"):
+        if text is None:
+            index.unlink()
+        else:
+            index.write_text(text, encoding="utf-8")
+    rebuild(store, reductions())
+    reduce(store, NAMES, SETTINGS)
+    assert shown(store) == before
