@@ -1,0 +1,1 @@
+"""A store as tables of other formats, over the same files."""

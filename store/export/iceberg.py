@@ -1,0 +1,302 @@
+"""Registers the files of a store as Iceberg tables, without copying a row.
+
+System, date and dump are in the path of a file and not in it. They are identity partitions, whose
+values a reader has to take from there (Iceberg's rules of column projection); fields without ids
+are found by the table's name mapping. So a file is added with its partition said, which `add_files`
+of pyiceberg cannot: it looks for the values in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...schemas.errors import StoreError
+from ..dumps.store import Store
+from ..files.disk import writing
+from .sources import NAMESPACES, Column, Source, sources
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog.sql import SqlCatalog
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import Table
+
+    from ..views.view import View
+
+CATALOG = "catalog.sqlite"
+STORE = "cpmon.store"
+"""The property of a namespace that names the store whose files it has."""
+BATCH = 1_000
+"""Files a commit: an export that was killed goes on behind the last one."""
+BOUNDED = ("tod", "tod_us", "interval_end")
+"""Columns whose least and greatest value is noted: a question about a span opens few files."""
+_EPOCH = date(1970, 1, 1)
+
+Place = tuple[str | date, ...]
+"""What the path of a file says of its rows."""
+
+
+@dataclass
+class Exported:
+    """What an export did to a table: files that it has, that were added, and that were removed."""
+
+    name: str
+    files: int
+    added: int = 0
+    removed: int = 0
+
+
+def export(store: Store, views: Sequence[View], folder: Path) -> Iterator[Exported]:
+    """Register what a store has, and what it has no more, in a folder; yields each table when done.
+
+    Args:
+        folder: of the Iceberg catalogue, SQLite, and of the metadata of the tables.
+
+    Raises:
+        StoreError: pyiceberg is missing, the folder is another's, or the disk refuses it.
+    """
+    with _catalog(store, folder) as catalog:
+        before = set(_names(catalog))
+        for source in sources(store, views):
+            before.discard((source.namespace, source.name))
+            yield _export_table(
+                catalog, source, {_uri(store, f): p for f, p in source.files.items()}
+            )
+        for name in sorted(before):  # the store has nothing of it any more
+            table = catalog.load_table(name)
+            if files := [*_files(table)]:
+                _commit(table, [], files)
+                yield Exported(".".join(name), 0, removed=len(files))
+
+
+def _export_table(catalog: SqlCatalog, source: Source, wanted: Mapping[str, Place]) -> Exported:
+    """`wanted`: the files, each with what its path says."""
+    table = _table(catalog, source)
+    registered = {file.file_path: file for file in _files(table)}
+    gone = [file for uri, file in registered.items() if uri not in wanted]
+    new = [uri for uri in wanted if uri not in registered]
+    done = Exported(str(source), len(wanted), len(new), len(gone))
+    for first in range(0, max(len(new), len(gone) > 0), BATCH):
+        batch = new[first : first + BATCH]
+        _commit(table, [_data_file(table, uri, wanted[uri]) for uri in batch], gone)
+        gone = []
+    return done
+
+
+def _uri(store: Store, file: str) -> str:
+    uri = store.files.uri(file)
+    return f"file://{uri}" if store.files.is_local else uri
+
+
+def _table(catalog: SqlCatalog, source: Source) -> Table:
+    """The table of a source, with its columns of today.
+
+    A column whose type became another that Iceberg cannot widen it to lets the table begin anew.
+    """
+    from pyiceberg.exceptions import ValidationError
+
+    schema, name = _schema(source), (source.namespace, source.name)
+    if catalog.table_exists(name):
+        table = catalog.load_table(name)
+        if _told(table.schema()) == _told(schema):
+            return table
+        try:
+            with table.update_schema() as update:
+                update.union_by_name(schema)
+            return table
+        except ValidationError:
+            catalog.drop_table(name)
+    return catalog.create_table(
+        name,
+        schema,
+        partition_spec=_partitions(source, schema),
+        properties={
+            "schema.name-mapping.default": schema.name_mapping.model_dump_json(),
+            "write.metadata.delete-after-commit.enabled": "true",
+            "write.metadata.previous-versions-max": "5",
+            # Tried again, a commit would add what another export has just added.
+            "commit.retry.num-retries": "0",
+        },
+    )
+
+
+def _schema(source: Source) -> Schema:
+    from pyiceberg.schema import Schema
+    from pyiceberg.types import NestedField
+
+    columns = (*source.places, *source.columns)
+    return Schema(
+        *(
+            NestedField(number, c.name, _type(c), required=False, doc=c.doc)
+            for number, c in enumerate(columns, 1)
+        )
+    )
+
+
+def _type(column: Column) -> Any:
+    """Iceberg's name of a type that stores have; none of its own are of 16 bits or dictionaries."""
+    from pyiceberg import types
+
+    kind = column.kind
+    if pa.types.is_integer(kind):
+        return types.LongType() if kind.bit_width == 64 else types.IntegerType()
+    if pa.types.is_dictionary(kind) or pa.types.is_string(kind):
+        return types.StringType()
+    return {
+        pa.timestamp("us"): types.TimestampType,
+        pa.date32(): types.DateType,
+        pa.float64(): types.DoubleType,
+        pa.bool_(): types.BooleanType,
+        pa.binary(): types.BinaryType,
+    }[kind]()
+
+
+def _partitions(source: Source, schema: Schema) -> Any:
+    from pyiceberg.partitioning import PartitionField, PartitionSpec
+    from pyiceberg.transforms import IdentityTransform
+
+    return PartitionSpec(
+        *(
+            PartitionField(schema.find_field(c.name).field_id, number, IdentityTransform(), c.name)
+            for number, c in enumerate(source.places, 1000)
+        )
+    )
+
+
+def _told(schema: Schema) -> list[tuple[str, str, str | None]]:
+    """What of a schema may change when layouts do; ids are given by the catalogue."""
+    return [(field.name, str(field.field_type), field.doc) for field in schema.fields]
+
+
+def _files(table: Table) -> Iterator[DataFile]:
+    """The files of a table; a scan would leave out those without a row."""
+    if snapshot := table.current_snapshot():
+        for manifest in snapshot.manifests(table.io):
+            for entry in manifest.fetch_manifest_entry(table.io):
+                yield entry.data_file
+
+
+def _data_file(table: Table, uri: str, place: Place) -> DataFile:
+    """What the manifest says of a file."""
+    from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+    from pyiceberg.typedef import Record
+
+    file = table.io.new_input(uri)
+    with file.open() as opened:
+        about = pq.read_metadata(opened)
+    ids = {field.name: field.field_id for field in table.schema().fields}
+    lower, upper = _bounds(about, ids)
+    values = [(v - _EPOCH).days if isinstance(v, date) else v for v in place]
+    return DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=uri,
+        file_format=FileFormat.PARQUET,
+        partition=Record(*values),
+        spec_id=table.spec().spec_id,
+        record_count=about.num_rows,
+        file_size_in_bytes=len(file),
+        lower_bounds=lower,
+        upper_bounds=upper,
+        split_offsets=None,
+        equality_ids=None,
+        sort_order_id=None,
+        key_metadata=None,
+        column_sizes={},
+        value_counts={},
+        null_value_counts={},
+        nan_value_counts={},
+    )
+
+
+def _bounds(
+    about: pq.FileMetaData, ids: Mapping[str, int]
+) -> tuple[dict[int, bytes], dict[int, bytes]]:
+    """The least and the greatest time in a file, by id of the column, as Iceberg writes numbers."""
+    lower, upper = {}, {}
+    names = about.schema.names
+    for name in (name for name in BOUNDED if name in names and name in ids):
+        place = names.index(name)
+        groups = (about.row_group(g).column(place) for g in range(about.num_row_groups))
+        found = [c.statistics for c in groups if c.num_values]
+        known = [s for s in found if s is not None and s.has_min_max]
+        if known and all(s is not None and (s.has_min_max or not s.num_values) for s in found):
+            lower[ids[name]] = min(s.min_raw for s in known).to_bytes(8, "little", signed=True)
+            upper[ids[name]] = max(s.max_raw for s in known).to_bytes(8, "little", signed=True)
+    return lower, upper
+
+
+def _commit(table: Table, added: Iterable[DataFile], gone: Sequence[DataFile]) -> None:
+    """Add files to a table and remove others, in one snapshot."""
+    with table.transaction() as transaction:
+        snapshot = transaction.update_snapshot()
+        with snapshot.overwrite() if gone else snapshot.merge_append() as changes:
+            for file in gone:
+                changes.delete_data_file(file)
+            for file in added:
+                changes.append_data_file(file)
+
+
+def _names(catalog: SqlCatalog) -> list[tuple[str, ...]]:
+    return [name for space in catalog.list_namespaces() for name in catalog.list_tables(space)]
+
+
+@contextmanager
+def _catalog(store: Store, folder: Path) -> Iterator[SqlCatalog]:
+    """The catalogue in a folder, which is made where there is none."""
+    try:
+        from pyiceberg.catalog.sql import SqlCatalog
+        from pyiceberg.exceptions import CommitFailedException
+    except ImportError:
+        raise StoreError(
+            "exports to Iceberg need the package pyiceberg",
+            effect="nothing was written",
+            remedy="install it: pip install 'cpmon[iceberg]'",
+        ) from None
+    folder, place = folder.absolute(), store.files.uri("").rstrip("/")
+    file = folder / CATALOG
+    with writing(folder):
+        if not file.exists() and folder.exists() and any(folder.iterdir()):
+            raise StoreError(
+                f"{folder} is neither an export nor empty",
+                expected=f"a folder with {CATALOG}, or none",
+                effect="nothing was written",
+                remedy="name a new folder with --iceberg",
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        catalog = SqlCatalog(
+            "cpmon",
+            uri=f"sqlite:///{file}",
+            warehouse=f"file://{folder}",
+            **{"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"},
+        )
+        try:
+            for space in NAMESPACES:
+                catalog.create_namespace_if_not_exists(space, {STORE: place})
+                owner = catalog.load_namespace_properties(space)[STORE]
+                if owner != place:
+                    raise StoreError(
+                        f"{folder} is the export of another store",
+                        expected=place,
+                        found=owner,
+                        effect="nothing was written",
+                        remedy="name a new folder with --iceberg",
+                    )
+            yield catalog
+        except CommitFailedException as error:
+            raise StoreError(
+                "another export changed the same table meanwhile",
+                place=str(folder),
+                found=str(error),
+                effect="what was registered before is as it was",
+                remedy="run one export at a time: run it again when the other is done",
+            ) from None
+        finally:
+            catalog.close()
