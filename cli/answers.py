@@ -41,6 +41,7 @@ def ask(
     from ..store.catalogue.narrowing import narrowed
     from ..store.sandbox.guard import guarded
     from ..store.sandbox.sandbox import run
+    from ..store.views.database import storage_error
 
     statement = guarded(connection, sql)
     if values and "run" in values:
@@ -56,7 +57,7 @@ def ask(
         )
         yield from _parts(reader, lambda: run(connection, lambda: next(reader, None)))
     except duckdb.Error as error:
-        raise CpmonError(f"the query failed: {error}") from None
+        raise storage_error(error) or CpmonError(f"the query failed: {error}") from None
 
 
 def _parts(reader: pa.RecordBatchReader, fetch: Any) -> Iterator[pa.Table]:

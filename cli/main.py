@@ -11,7 +11,7 @@ import io
 import os
 import sys
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -19,6 +19,8 @@ from .. import __version__
 from .pandas_import import allow_pandas, postpone_pandas
 
 if TYPE_CHECKING:
+    import duckdb
+
     from ..schemas.errors import CpmonError
 
 
@@ -184,6 +186,10 @@ def _failed(error: Exception, *, debug: bool) -> Status:
             expected="rights to read it, or to write it where the command writes",
             found=error.strerror,
         )
+    if type(error).__module__ == "_duckdb":
+        from ..store.views.database import storage_error
+
+        error = storage_error(cast("duckdb.Error", error)) or error
     if debug:
         import traceback
 
@@ -193,6 +199,12 @@ def _failed(error: Exception, *, debug: bool) -> Status:
         click.echo("This is a failure of cpmon; `cpmon --debug ...` shows where.", err=True)
         return Status.FAILED
     return report_error(error, quiet=debug) if isinstance(error, CpmonError) else Status.FAILED
+
+
+def report_failure(name: str, error: Exception) -> Status:
+    """Print what one of several units of work ended with; returns the status for it alone."""
+    click.echo(_printable(f"{name} failed"), err=True)
+    return _failed(error, debug=bool(click.get_current_context().find_root().params.get("debug")))
 
 
 def report_error(error: CpmonError, *, quiet: bool = False) -> Status:

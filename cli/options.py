@@ -77,10 +77,29 @@ def store_option(command: Command) -> Command:
             type=click.Path(path_type=Path),
             envvar="CPMON_STORE",
             callback=_store,
-            metavar="DIR",
-            help="Folder of the landed dumps; CPMON_STORE or the settings stand for it.",
+            metavar="DIR|URL",
+            help="Folder of the landed dumps, or s3://BUCKET/PREFIX; else CPMON_STORE, settings.",
         )(command)
     )
+
+
+def need_folder(store: Path, what: str) -> None:
+    """Refuse a store in object storage, for what works on a folder only.
+
+    Raises:
+        StoreError: it is one. `what` begins the message.
+    """
+    from ..schemas.errors import StoreError
+    from ..schemas.urls import scheme_of, url
+
+    if scheme_of(str(store)):
+        raise StoreError(
+            f"{what} needs a store in a folder of this machine",
+            place=url(str(store)),
+            effect="nothing was done",
+            remedy="name a folder; ingest, reduce, runs, classes, store prune and all commands that"
+            " read a store take object storage too",
+        )
 
 
 def _flag(context: click.Context, option: click.Parameter, value: Any) -> None:
@@ -362,8 +381,8 @@ def _measured(values: Mapping[str, Any], selection: Mapping[str, Any]) -> str | 
     store = Store(values["store"])
     if selection["run"]:
         return system_of_run(store, selection["run"])
-    systems = list(store.records.glob("system=*"))
-    return unquote(systems[0].name.removeprefix("system=")) if len(systems) == 1 else None
+    systems = store.files.inside("records").folders
+    return unquote(systems[0].rpartition("=")[2]) if len(systems) == 1 else None
 
 
 zone_option = click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")

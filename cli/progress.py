@@ -36,3 +36,18 @@ def bar(what: str, total: int | None) -> Iterator[Advance]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(what, total=total)
         yield lambda done: shown.update(task, completed=done)
+
+
+@contextmanager
+def count_bar(what: str, units: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for many steps; it is called with those that have ended, and how many there are."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TextColumn(units), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

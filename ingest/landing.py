@@ -90,7 +90,7 @@ def _landed_before(path: str | Path, store: Store) -> Landed | None:
     if str(path) == "-" or not Path(path).is_file():
         return None
     with open_source(path) as source:
-        if source.stored_size is None or not store.has_size(source.stored_size):
+        if source.stored_size is None or not store.manifest.has_size(source.stored_size):
             return None
         scratch = memoryview(bytearray(1024 * 1024))
         while source.readinto(scratch) == len(scratch):

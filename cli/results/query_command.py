@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..answers import ask
 from ..options import limit_options, listing_option, output_options, pairs, store_option
 from ..output import deliver, read_input
-from ..site_settings import opened
+from ..site_settings import opened, warn_of_exposure
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SPARK = "spark"
 NAME = re.compile(r"[A-Za-z][\w-]*")
 
 
@@ -38,6 +42,18 @@ def _shipped() -> Iterator[str]:
     metavar="NAME=VALUE",
     help="A parameter of a shipped query; may be repeated.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(("duckdb", SPARK)),
+    default="duckdb",
+    show_default=True,
+    help="What runs the SQL: DuckDB on this machine, or a Spark.",
+)
+@click.option(
+    "--master",
+    metavar="M",
+    help="The Spark, such as spark://host:7077 or local[4]; else what its own settings say.",
+)
 @limit_options
 @listing_option("Name the shipped queries.", _shipped)
 @output_options
@@ -46,6 +62,8 @@ def command(
     store: Path,
     file: Path | None,
     params: tuple[str, ...],
+    engine: str,
+    master: str | None,
     form: str,
     output: Path | None,
 ) -> None:
@@ -60,12 +78,34 @@ def command(
       cpmon query "select tod, pfxcpuad, plsmvb2g from interval.sytrsp order by all" --store perf/
       cpmon query busiest_users -p top=5 --store perf/
       cpmon query --file my.sql --store perf/ --format parquet -o my.parquet
+      cpmon query --engine spark --master spark://host:7077 --file fleet.sql --store perf/
     """
     sql, values = _question(question, file, params)
+    if master is not None and engine != SPARK:
+        raise click.UsageError("--master names a Spark: add --engine spark")
     from ...reduce.render.render import render_parts
 
+    if engine == SPARK:
+        deliver(render_parts(_ask_spark(sql, values, store, master), form), output, form)
+        return
     with opened(store) as connection:
         deliver(render_parts(ask(connection, sql, values, store), form), output, form)
+
+
+def _ask_spark(
+    sql: str, values: dict[str, Any], store: Path, master: str | None
+) -> Iterator[pa.Table]:
+    """The answer of Spark to one query, in one part."""
+    from ...spark.fleet import Fleet
+    from ...spark.guard import guarded
+    from ...spark.session import session
+    from ...store import Store
+
+    warn_of_exposure(store)
+    place = Store(store)
+    guarded(sql, lambda _, name: name, values)  # Spark takes seconds to start
+    with session(master) as spark:
+        yield Fleet(spark, place).answer(sql, values)
 
 
 def _question(

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..dump.dump_output import container_option
-from ..main import Status, status_of
+from ..engines import engine_options
+from ..main import Status, report_failure, status_of
 from ..options import Name, dump_arguments, release_option, store_option
 from ..output import say
-from ..progress import bar
+from ..progress import bar, count_bar
 from ..site_settings import settings
 
 if TYPE_CHECKING:
     from ...ingest import Landed
     from ...store import Store
+    from ...store.jobs import Engine, Outcome
 
 
 @click.command("ingest")
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Land what is good of a dump of which more than half cannot be understood.",
 )
+@engine_options("lands a dump, in up to 500 MB of memory")
 def command(
     dumps: tuple[Path, ...],
     store: Path,
@@ -42,6 +45,7 @@ def command(
     release: str,
     container: str,
     accept_damage: bool,
+    engine: Engine | None,
 ) -> Status:
     """Land each DUMP: a MONWRITE file or a capture of /dev/monreader, plain or compressed.
 
@@ -53,23 +57,28 @@ def command(
     \b
     Examples:
       cpmon ingest quiet-hour.mon --store perf/
+      cpmon ingest march/*.mon.gz --store perf/ --jobs 4
       ssh vm cat monitor.gz | cpmon ingest - --store perf/ --system VMPROD
     """
     from ...store import Store
 
     if run_id and len(dumps) > 1:
         raise click.UsageError("--run-id names one run; give one dump with it")
-    place, release = Store(store, create=True), release or settings().release(system)
+    if engine and Path("-") in dumps:
+        raise click.UsageError("standard input (-) lands alone: leave out --jobs and --engine")
+    # Executors of a Spark work in folders of their own.
+    place = Store(store, create=True)
+    options = {
+        "container": container,
+        "system": system,
+        "run_id": run_id,
+        "release": release or settings().release(system),
+        "accept_damage": accept_damage,
+    }
     try:
-        return _land_all(
-            dumps,
-            place,
-            container=container,
-            system=system,
-            run_id=run_id,
-            release=release,
-            accept_damage=accept_damage,
-        )
+        if engine:
+            return _land_by(engine, dumps, place, options)
+        return _land_all(dumps, place, **options)
     finally:
         place.discard_unused()
 
@@ -91,6 +100,40 @@ def _land_all(dumps: tuple[Path, ...], store: Store, **options: Any) -> Status:
     return worst
 
 
+def _land_by(
+    engine: Engine, dumps: tuple[Path, ...], store: Store, options: dict[str, Any]
+) -> Status:
+    """Land dumps several at once; what is said of them stands in the order they were given in."""
+    from ...ingest.landing_job import LandingJob, land
+    from ...schemas.registry import site_folder
+
+    started, worst, failed = time.perf_counter(), Status.DONE, 0
+    jobs = [LandingJob(dump.absolute(), store.location, site_folder(), options) for dump in dumps]
+    ended: dict[int, Outcome[tuple[Landed, float]]] = {}
+    told = 0
+    with count_bar("ingesting", "dumps") as advance:
+        for done, (number, outcome) in enumerate(engine.run(land, jobs), 1):
+            advance(done, len(jobs))
+            ended[number] = outcome
+            while told in ended:
+                status = _report_outcome(dumps[told], ended.pop(told), options["system"])
+                failed += status not in (Status.DONE, Status.WARNINGS)
+                worst, told = max(worst, status), told + 1
+    seconds = time.perf_counter() - started
+    lost = f", {failed} failed or damaged" if failed else ""
+    say(f"{len(dumps)} dumps landed by {engine.place} in {seconds:.1f} s{lost}")
+    return worst
+
+
+def _report_outcome(
+    dump: Path, outcome: Outcome[tuple[Landed, float]], system: str | None
+) -> Status:
+    if outcome.error is not None or outcome.result is None:
+        return report_failure(str(dump), outcome.error or RuntimeError("nothing came of it"))
+    landed, seconds = outcome.result
+    return _reported(dump, landed, seconds, system)
+
+
 def _land(dump: Path, store: Store, **options: Any) -> Status:
     from ...ingest import ingest
 
@@ -103,10 +146,15 @@ def _land(dump: Path, store: Store, **options: Any) -> Status:
             progress=lambda source: advance(source.stored_read),
             **options,
         )
-    _report(dump, landed, time.perf_counter() - started)
-    if landed.already and options["system"] not in (None, landed.system):
+    return _reported(dump, landed, time.perf_counter() - started, options["system"])
+
+
+def _reported(dump: Path, landed: Landed, seconds: float, system: str | None) -> Status:
+    """Report what landed; returns the status for it."""
+    _report(dump, landed, seconds)
+    if landed.already and system not in (None, landed.system):
         say(
-            f"warning: --system {options['system']} has no effect: the dump landed before under"
+            f"warning: --system {system} has no effect: the dump landed before under"
             f" {landed.system}. Land it in another store to give it that name.",
             err=True,
         )

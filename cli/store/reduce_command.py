@@ -2,31 +2,95 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ..options import store_option
+from ..engines import engine_options
+from ..main import Status, report_failure
+from ..options import DAY, Text, store_option
 from ..output import say
+from ..progress import count_bar
 from ..site_settings import settings
+
+if TYPE_CHECKING:
+    from ...reduce.jobs.reducing import Reduced
+    from ...store.jobs import Engine
 
 
 @click.command("reduce")
 @store_option
+@click.option(
+    "--system",
+    "systems",
+    type=Text(),
+    multiple=True,
+    metavar="PATTERN",
+    help="Only systems of such names, as 'PROD*'; may be repeated.",
+)
+@click.option(
+    "--day",
+    "days",
+    type=DAY,
+    multiple=True,
+    metavar="DATE",
+    help="Only this day, UTC; may be repeated.",
+)
+@click.option("--since", type=DAY, metavar="DATE", help="Only this day (UTC) and later ones.")
+@click.option("--until", type=DAY, metavar="DATE", help="Only days before this one (UTC).")
+@engine_options("reduces two days of a system")
 @click.argument("names", nargs=-1, metavar="[REDUCTION]...")
-def command(store: Path, names: tuple[str, ...]) -> None:
+def command(
+    store: Path,
+    names: tuple[str, ...],
+    systems: tuple[str, ...],
+    days: tuple[date, ...],
+    since: date | None,
+    until: date | None,
+    engine: Engine | None,
+) -> Status:
     """Compute the reductions of a store (or only those named) and keep the results.
 
     Only days that new dumps have a say in are computed. Beside the intervals stand roll-ups of
     15 minutes, hours and days, over all time and by shift. A report computes what is not kept; a
     result that new dumps made outdated is never shown.
 
+    What is of runs and of all days is left out where --system, --day, --since or --until leave
+    something out. Days that cannot be computed stop no others. Killed, or started twice at the
+    same time, it leaves no wrong or half result.
+
     \b
-    Example:
+    Examples:
       cpmon reduce --store perf/
+      cpmon reduce --store perf/ --system 'PROD*' --since 2026-01-01 --jobs 4
+      cpmon reduce --store /shared/perf --engine spark --master spark://host:7077
     """
-    from ...reduce.reports.reducing import reduce
+    from ...reduce.jobs.reducing import reduce_selected
+    from ...reduce.jobs.selection import Selection
     from ...store import Store
 
-    for done in reduce(Store(store), names, settings()):
+    if since and until and until <= since:
+        raise click.UsageError(f"--until {until} leaves no day behind --since {since}")
+    # Executors of a Spark work in folders of their own.
+    place = Store(store)
+    selection = Selection(systems, frozenset(days), since, until)
+    with count_bar("reducing", "units") as advance:
+        reduced = reduce_selected(place, names, settings(), selection, engine, advance)
+    for done in reduced.done:
         say(str(done))
+    if engine or selection or reduced.failures:
+        _summarise(reduced, engine)
+    return max((report_failure(f.name, f.error) for f in reduced.failures), default=Status.DONE)
+
+
+def _summarise(reduced: Reduced, engine: Engine | None) -> None:
+    if reduced.left_out:
+        say(f"left out, being of all systems and days: {', '.join(reduced.left_out)}")
+    failed = f", {len(reduced.failures)} failed" if reduced.failures else ""
+    by = f" by {engine.place}" if engine else ""
+    say(
+        f"{reduced.units} units of {reduced.systems} systems reduced{by} in {reduced.seconds:.1f} s"
+        f"{failed}"
+    )

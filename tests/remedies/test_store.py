@@ -5,35 +5,96 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
 
 from cpmon.reduce import reductions
 from cpmon.store import Store
-from cpmon.store.dumps import disk
+from cpmon.store.dumps.manifest import LandedDump, Manifest
+from cpmon.store.dumps.parquet import TableWriter
 from cpmon.store.dumps.staging import Staging
+from cpmon.store.export import iceberg
+from cpmon.store.files import disk
 from cpmon.store.results.reduction_database import ReductionDatabase, Result
 from cpmon.store.sandbox.sandbox import Limits
+from tests.batch.fleet import hourly
 from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
+from tests.version_1 import unpacked
 
 
 def landed(store: Path) -> int:
     """How many intervals a store has."""
-    return sum(int(one["intervals"]) for one in Store(store).dumps())
+    place = Store(store)
+    documents = filter(None, (place.about(landed.dump) for landed in place.dumps()))
+    return sum(int(about["intervals"]) for about in documents)
 
 
-@tries("store/dumps/store.py", "a store is a folder; {} is not supported")
-def test_a_store_elsewhere_is_mounted_or_copied(
-    tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@tries("store/results/months.py", "an index of kept results cannot be read")
+def test_a_damaged_index_of_a_month_is_made_again(tried: Attempt, tmp_path: Path):
+    store = tmp_path / "perf"
+    for day in (0, 1, 40):
+        one = hourly("ALPHA", 0, 24 * day)
+        (tmp_path / one.name).write_bytes(one.data)
+        tried.works("ingest", tmp_path / one.name, "--store", store)
+    tried.works("reduce", "processors_by_time", "--store", store)
+    (index,) = store.glob("reduced/months/*/*.json")
+    index.write_text("[", encoding="utf-8")
+    tried.fails("report", "processors_by_time", "--store", store)
+    tried.works("store", "rebuild", "--store", store)
+    tried.works("report", "processors_by_time", "--store", store)
+
+
+@tries("store/dumps/manifest.py", "a file of the manifest cannot be read")
+def test_a_damaged_manifest_is_made_again(tried: Attempt, tmp_path: Path, mon: Path):
+    store = tmp_path / "perf"
+    tried.works("ingest", mon, "--store", store)
+    (entry,) = store.glob("manifest/*/*/*.json")
+    entry.write_text("{", encoding="utf-8")
+    tried.fails("store", "info", "--store", store)
+    tried.works("store", "rebuild", "--store", store)
+    tried.works("store", "info", "--store", store)
+    assert landed(store) == 3
+
+
+@tries("store/dumps/manifest.py", "what is written about a dump cannot be read")
+def test_a_dump_that_says_nothing_is_removed_and_landed_again(
+    tried: Attempt, tmp_path: Path, mon: Path
 ):
-    monkeypatch.chdir(tmp_path)
-    tried.fails("ingest", mon, "--store", "s3://bucket/perf")
-    assert not (tmp_path / "s3:").exists()
-    tried.works("ingest", mon, "--store", tmp_path / "perf")
+    store = tmp_path / "perf"
+    tried.works("ingest", mon, "--store", store)
+    (about,) = store.glob("records/*/*/*/dump.json")
+    about.write_text("", encoding="utf-8")
+    tried.fails("store", "rebuild", "--store", store)
+    shutil.rmtree(about.parent)
+    tried.works("store", "rebuild", "--store", store)
+    tried.works("ingest", mon, "--store", store)
+    assert landed(store) == 3
+
+
+@tries("store/dumps/manifest.py", "the manifest of the store changes all the time")
+def test_a_manifest_that_changes_while_it_is_read_is_read_again(
+    tried: Attempt, tmp_path: Path, mon: Path, monkeypatch: pytest.MonkeyPatch
+):
+    store = tmp_path / "perf"
+    tried.works("ingest", mon, "--store", store)
+    with monkeypatch.context() as busy:
+        busy.setattr(Manifest, "_dumps_in", _merged_meanwhile)
+        tried.fails("store", "info", "--store", store)
+    tried.works("store", "info", "--store", store)
+
+
+def _merged_meanwhile(_: Manifest, name: str) -> tuple[LandedDump, ...]:
+    raise FileNotFoundError(name)
 
 
 @tries("store/dumps/store.py", "{} is no store")
@@ -51,6 +112,110 @@ def test_beside_a_folder_of_other_files_a_new_one_does(tried: Attempt, tmp_path:
     assert "name a new folder with --store" in said
     tried.works("ingest", mon, "--store", tmp_path / "new")
     assert landed(tmp_path / "new") == 3
+
+
+@tries("store/dumps/store.py", "{} is a store of an earlier version")
+def test_a_store_of_an_earlier_version_is_upgraded(tried: Attempt, tmp_path: Path, mon: Path):
+    store = unpacked(tmp_path / "perf")
+    said = tried.fails("ingest", mon, "--store", store)
+    assert f"cpmon store upgrade --store {store}" in said
+    tried.works("store", "upgrade", "--store", store)
+    tried.works("ingest", mon, "--store", store)
+
+
+@tries("store/dumps/upgrade.py", "a file of the store cannot be read")
+def test_a_dump_that_cannot_be_upgraded_is_landed_anew(tried: Attempt, tmp_path: Path):
+    store = unpacked(tmp_path / "perf")
+    damaged = next(store.rglob("sytrsp.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:-100])
+    said = tried.fails("store", "upgrade", "--store", store)
+    assert str(damaged) in said
+    tried.fails("store", "info", "--store", store)
+    shutil.rmtree(damaged.parent)
+    tried.works("store", "upgrade", "--store", store)
+    assert len(Store(store).dumps()) == 2
+
+
+@tries("store/dumps/upgrade.py", "a table does not come back as it was written")
+def test_a_table_that_is_written_wrong_is_not_taken(
+    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    store = unpacked(tmp_path / "perf")
+    before = {file: file.read_bytes() for file in store.rglob("*.parquet")}
+    with monkeypatch.context() as wrong:
+        wrong.setattr(TableWriter, "write", wrongly)
+        tried.fails("store", "upgrade", "--store", store)
+    assert {file: file.read_bytes() for file in store.rglob("*.parquet")} == before
+    tried.works("store", "upgrade", "--store", store)
+    assert len(Store(store).dumps()) == 3
+
+
+WRITE = TableWriter.write
+
+
+def wrongly(writer: TableWriter, rows: pa.Table) -> None:
+    """Write a table of which a bit fell over."""
+    at = rows.schema.get_field_index("tod_us")
+    tod_us = pc.bit_wise_xor(rows["tod_us"], 1)
+    WRITE(writer, rows.set_column(at, rows.schema.field(at), tod_us))
+
+
+EXPORT = ("store", "export", "--store")
+
+
+@tries("store/export/iceberg.py", "exports to Iceberg need the package pyiceberg")
+def test_without_its_package_an_export_asks_for_it(
+    tried: Attempt, tmp_path: Path, mon: Path, monkeypatch: pytest.MonkeyPatch
+):
+    store, folder = tmp_path / "perf", tmp_path / "iceberg"
+    tried.works("ingest", mon, "--store", store)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pyiceberg.catalog.sql", None)
+        said = tried.fails(*EXPORT, store, "--iceberg", folder)
+    assert "pip install 'cpmon[iceberg]'" in said and not folder.exists()
+    tried.works(*EXPORT, store, "--iceberg", folder)
+
+
+@tries("store/export/iceberg.py", "{} is neither an export nor empty")
+def test_beside_a_folder_of_other_files_an_export_gets_a_new_one(
+    tried: Attempt, tmp_path: Path, mon: Path
+):
+    store = tmp_path / "perf"
+    tried.works("ingest", mon, "--store", store)
+    tried.fails(*EXPORT, store, "--iceberg", store)
+    tried.works(*EXPORT, store, "--iceberg", tmp_path / "new")
+
+
+@tries("store/export/iceberg.py", "{} is the export of another store")
+def test_another_store_is_exported_to_another_folder(tried: Attempt, tmp_path: Path, mon: Path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for store in (first, second):
+        tried.works("ingest", mon, "--store", store)
+    tried.works(*EXPORT, first, "--iceberg", tmp_path / "iceberg")
+    said = tried.fails(*EXPORT, second, "--iceberg", tmp_path / "iceberg")
+    assert str(first) in said
+    tried.works(*EXPORT, second, "--iceberg", tmp_path / "new")
+
+
+@tries("store/export/iceberg.py", "another export changed the same table meanwhile")
+def test_two_exports_at_a_time_are_done_one_after_the_other(
+    tried: Attempt, tmp_path: Path, mon: Path, monkeypatch: pytest.MonkeyPatch
+):
+    store, folder = tmp_path / "perf", tmp_path / "iceberg"
+    tried.works("ingest", mon, "--store", store)
+    commit, files = iceberg._commit, iceberg._data_file
+    with monkeypatch.context() as busy:
+
+        def meanwhile(table: Table, uri: str, place: iceberg.Place) -> DataFile:
+            """What the other does between the read of a table and the commit."""
+            with monkeypatch.context() as other:
+                other.setattr(iceberg, "_data_file", files)
+                commit(Table.refresh(copy(table)), [files(table, uri, place)], [])
+            return files(table, uri, place)
+
+        busy.setattr(iceberg, "_data_file", meanwhile)
+        tried.fails(*EXPORT, store, "--iceberg", folder)
+    tried.works(*EXPORT, store, "--iceberg", folder)
 
 
 @tries("store/dumps/store.py", "{} is a store of another version")
@@ -161,7 +326,7 @@ def test_a_memory_limit_is_raised(tried: Attempt, tmp_path: Path, mon: Path):
     tried.returns(lambda: written("1GB"))
 
 
-@tries("store/dumps/disk.py", "{}")
+@tries("store/files/disk.py", "{}")
 @pytest.mark.parametrize("refused", disk._KNOWN, ids=errno.errorcode.__getitem__)
 def test_what_a_disk_refuses_lands_when_it_no_longer_does(
     refused: int, tried: Attempt, tmp_path: Path, mon: Path, monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,11 @@ CASES: list[Case] = [
         "report --html -o OUT --store TINY",
     ),
     (
+        "--master names a Spark: add --engine spark",
+        "query busiest_users --master local --store TINY",
+        "query busiest_users --store TINY",
+    ),
+    (
         "--run-id names one run; give one dump with it",
         "ingest DUMP DUMP2 --run-id R --store OUT",
         "ingest DUMP --run-id R --store OUT",
@@ -181,6 +186,26 @@ CASES: list[Case] = [
         "{} is no device number; write it like 0A1F",
         "report dasd_by_activity --device disk --store LAB",
         "report dasd_by_activity --device 0B02 --store LAB",
+    ),
+    (
+        "--jobs is of this machine; Spark has executors instead",
+        "reduce users_by_time --jobs 2 --engine spark --store COPY",
+        "reduce users_by_time --jobs 2 --store COPY",
+    ),
+    (
+        "--master is of Spark; add --engine spark",
+        "reduce users_by_time --master spark://host:7077 --store COPY",
+        "reduce users_by_time --store COPY",
+    ),
+    (
+        "standard input (-) lands alone: leave out --jobs and --engine",
+        "ingest - --jobs 2 --store OUT",
+        "ingest DUMP --store OUT",
+    ),
+    (
+        "--until {} leaves no day behind --since {}",
+        "reduce users_by_time --since 2026-01-02 --until 2026-01-01 --store COPY",
+        "reduce users_by_time --since 2026-01-01 --until 2026-01-02 --store COPY",
     ),
     (
         "{} is empty or too long for a name",

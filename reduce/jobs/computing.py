@@ -1,0 +1,209 @@
+"""Computes units of work: the pieces of some days, with their roll-ups, from nothing but a job."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from ...schemas.errors import CpmonError
+from ...schemas.registry import site_folder, use
+from ...store import Store
+from ...store.files.disk import writing
+from ...store.jobs.outcome import PassingError
+from ...store.results.kept_files import Piece, files_of, relation
+from ...store.results.lineage import definition_version, lineages
+from ...store.results.reduced import INTERVAL, piece_file
+from ...store.results.reduction_database import ReductionDatabase, Result
+from ...store.views.views import text
+from ..metrics.rollups import EVER, LEVELS, rollup_of
+from ..reductions.reductions import reductions
+from ..reports.rolling import roll_up
+from .unit_job import Chain, Done, RollupJob, Site, UnitJob
+
+SETTINGS, KEPT_SETTINGS = "system_config", "_kept_setting"
+"""What is kept of settings, and where the next days look for those that still hold."""
+
+
+def compute(chain: Chain) -> dict[str, Done]:
+    """Compute jobs one after the other; their pieces are durable when this returns.
+
+    The same jobs give the same bytes, wherever and however often they are done: a piece replaces
+    itself. Only what is complete gets its name.
+
+    Returns:
+        what was done for each reduction.
+
+    Raises:
+        CpmonError: a dump cannot be read, the memory limit is too small, or this is another cpmon
+            than the one that made the jobs.
+        StoreError: the disk refuses the results.
+    """
+    site = chain[0].site
+    if site.layouts != site_folder():  # in another process
+        use(site.layouts)
+    store = _opened(site.store)
+    _check_definitions(store, site)
+    with writing(store.root), store.scratch() as scratch:
+        computation = _Computation(store, site, scratch)
+        for job in chain:
+            with readable(str(job)):
+                if isinstance(job, UnitJob):
+                    computation.unit(job)
+                else:
+                    computation.roll_ups(job)
+    return computation.done
+
+
+@functools.lru_cache(maxsize=1)
+def _opened(location: str) -> Store:
+    """The store; what is known of its dumps stays so for the next unit."""
+    return Store(location)
+
+
+class _Computation:
+    """Computes the jobs of a chain in one database."""
+
+    def __init__(self, store: Store, site: Site, scratch: Path) -> None:
+        self.store, self.site, self.scratch = store, site, scratch
+        self.database = ReductionDatabase(store, reductions(), scratch, site.limits)
+        self.writer = self.database.writer()
+        self.done: dict[str, Done] = {}
+        self.kept = {lineage.name: lineage.kept for lineage in lineages(reductions())}
+
+    def unit(self, job: UnitJob) -> None:
+        """The missing pieces of a unit."""
+        results = {
+            (name, day): Result(self.kept[name], job.unit.condition(day))
+            for name, days in job.missing.items()
+            for day in days
+        }
+        whole = {name: Result(self.kept[name]) for name in job.whole}
+        self.database.restrict_to_unit(job.unit, [*results.values(), *whole.values()])
+        if SETTINGS in job.missing and job.carried:
+            self._carry_settings(job.carried)
+        # Roll-ups read finished files, so they are made while the next reduction is computed.
+        executor = ThreadPoolExecutor(max_workers=1)
+        try:
+            rolled = []
+            for (name, day), result in results.items():
+                version = job.missing[name][day]
+                file = piece_file(name, INTERVAL, (job.unit.system, day), version)
+                piece = Piece(INTERVAL, job.unit.system, day, version, "", file)
+                scratch = self._write(name, result)
+                rolled.append(executor.submit(self._finish, name, piece, scratch))
+            for name, result in whole.items():
+                self.store.files.publish({job.whole[name]: self._write(name, result)})
+            for future in rolled:
+                future.result()
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+    def roll_ups(self, job: RollupJob) -> None:
+        """Where only roll-ups are missing, or are by other shifts, the intervals are kept."""
+        for name, pieces in job.pieces.items():
+            for piece in pieces:
+                started = time.perf_counter()
+                rows = relation(self.store, files_of([piece]))
+                self.store.files.publish(self._rolled_up(name, piece, rows))
+                self._count(name, 0, started)
+
+    def _carry_settings(self, piece: Piece) -> None:
+        """Let the settings at the end of the day before a unit still hold, since when they do."""
+        if not self.store.files.exists(piece.file):
+            raise CpmonError(
+                "the settings of the day before are not kept",
+                place=piece.file,
+                effect=f"{SETTINGS} is not computed from that day on",
+                remedy="see why that day was not reduced, then run cpmon reduce again",
+            )
+        where = "true" if piece.level == INTERVAL else f"shift = '{EVER}'"
+        rows = f"{relation(self.store, files_of([piece]), union=True)} WHERE {where}"
+        self.database.substitute(KEPT_SETTINGS, f"SELECT * FROM {rows}")
+
+    def _write(self, name: str, result: Result) -> Path:
+        """Write the rows of a reduction to a scratch file."""
+        started = time.perf_counter()
+        path = self._scratch(name)
+        self._count(name, self.database.write(result, path), started)
+        return path
+
+    def _finish(self, name: str, piece: Piece, scratch: Path) -> None:
+        """Roll up a day and publish all of it.
+
+        The intervals are published first: roll-ups without them were left by a prune.
+        """
+        rolled = self._rolled_up(name, piece, f"read_parquet({text(str(scratch))})")
+        self.store.files.publish({piece.file: scratch, **rolled})
+
+    def _rolled_up(self, name: str, piece: Piece, rows: str) -> dict[str, Path]:
+        """The roll-ups of a day: where they belong -> where they were written.
+
+        Args:
+            rows: of the piece: a relation, as SQL.
+        """
+        rollup = rollup_of(name)
+        if rollup is None:
+            return {}
+        paths = {level: self._scratch(name) for level in LEVELS}
+        roll_up(self.writer, rollup, rows, self.site.shifts, paths, piece.system)
+        version = f"{piece.version}.{self.site.hours}"
+        day = piece.system, piece.day
+        return {piece_file(name, level, day, version): paths[level] for level in paths}
+
+    def _scratch(self, name: str) -> Path:
+        """A new file in the scratch folder."""
+        self._files = getattr(self, "_files", 0) + 1
+        return self.scratch / f"{name}.{self._files}"
+
+    def _count(self, name: str, rows: int, started: float) -> None:
+        seconds = time.perf_counter() - started
+        self.done.setdefault(name, Done(name)).add(Done(name, rows, 1, seconds))
+
+
+def _check_definitions(store: Store, site: Site) -> None:
+    """Refuse to write pieces under names that say that another cpmon made them.
+
+    Raises:
+        CpmonError: reductions, layouts or classes of users are others here.
+    """
+    known = {lineage.name: lineage for lineage in lineages(reductions())}
+    for name, expected in site.definitions.items():
+        found = definition_version(store, known[name]) if name in known else "no such reduction"
+        if found != expected:
+            raise CpmonError(
+                "this process has another cpmon, or other layouts, than the one that planned",
+                place=name,
+                expected=f"version {expected}",
+                found=found,
+                effect="nothing was computed here",
+                remedy="install the same cpmon on every machine, and let CPMON_SCHEMAS name the"
+                " same layouts there",
+            )
+
+
+@contextmanager
+def readable(days: str) -> Iterator[None]:
+    """Say what is not reduced, where DuckDB cannot read a file of the store.
+
+    Raises:
+        PassingError: a file is damaged or missing.
+    """
+    try:
+        yield
+    except (duckdb.InvalidInputException, duckdb.IOException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk refuses results
+            raise
+        raise PassingError(
+            "a file of the store cannot be read",
+            place=days,
+            found=str(error).split("\n", maxsplit=1)[0],
+            effect="these days are not reduced; other days are",
+            remedy="put the file back from a backup; or remove the folder of its dump, run cpmon"
+            " store rebuild, and land the dump again",
+        ) from error

@@ -1,0 +1,234 @@
+"""Finds out what a store lacks of reductions, and which units of work compute it."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from ...config.shifts import Shift
+from ...schemas.registry import site_folder
+from ...store import Store
+from ...store.dumps.manifest import LandedDump, days_of
+from ...store.results.kept_files import Day, Piece
+from ...store.results.lineage import Lineage, definition_version
+from ...store.results.reduced import (
+    INTERVAL,
+    ByDay,
+    by_day,
+    docs_file,
+    piece_file,
+    versions_of,
+    whole_file,
+    whole_files,
+)
+from ...store.results.units import Unit, units
+from ...store.sandbox.sandbox import Limits
+from ..metrics.rollups import LEVELS, Rollup, hours_of, rollup_of
+from ..reductions.reductions import reduction
+from .computing import SETTINGS
+from .selection import Selection
+from .unit_job import Chain, Done, RollupJob, Site, UnitJob
+
+
+@dataclass(slots=True)
+class Work:
+    """A reduction by time: what is kept of it, and which days are missing."""
+
+    lineage: Lineage
+    state: ByDay
+    rollup: Rollup | None
+    done: Done
+    missing: set[Day] = field(default_factory=set)
+    unrolled: set[Day] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Whole:
+    """A reduction that is kept in one file.
+
+    Attributes:
+        file: where it belongs. outdated: files that it replaces. is_kept: it is up to date.
+    """
+
+    lineage: Lineage
+    file: str
+    outdated: list[str]
+    is_kept: bool
+
+
+class Plan:
+    """What to compute of some reductions.
+
+    Attributes:
+        works: reductions by time. whole: the others; none if something is left out.
+        chains: jobs that depend on no other one.
+        later: chains of jobs that need the settings of a day that `chains` compute: one a system.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        chosen: Sequence[Lineage],
+        shifts: Iterable[Shift],
+        limits: Limits,
+        selection: Selection,
+    ) -> None:
+        """Look at what there is.
+
+        Raises:
+            CpmonError: the selection names no system of the store.
+        """
+        self._store, self._selection = store, selection
+        self._dumps = store.dumps()
+        selection.check(dump.system for dump in self._dumps)
+        ordered = tuple(sorted(shifts, key=lambda shift: shift.name))
+        hours = hashlib.blake2b(hours_of(ordered).encode(), digest_size=4).hexdigest()
+        by_time = [lineage for lineage in chosen if lineage.by_time]
+        rest = [] if selection else [lineage for lineage in chosen if not lineage.by_time]
+        self.whole = [self._whole(lineage) for lineage in rest]
+        versions = versions_of(store, self._dumps)
+        self.works = [
+            self._work(lineage, by_day(store, lineage, versions), hours) for lineage in by_time
+        ]
+        definitions = {lineage.name: definition_version(store, lineage) for lineage in by_time}
+        self._site = Site(store.location, site_folder(), definitions, ordered, hours, limits)
+        self.chains: list[Chain] = []
+        self.later: list[Chain] = []
+        for system, dumps in itertools.groupby(self._dumps, key=lambda dump: dump.system):
+            if selection.has_system(system):
+                self._plan_system(system, list(dumps))
+
+    def describe(self) -> None:
+        """Write the documentation of the columns of roll-ups beside them, for the catalogue."""
+        for work in self.works:
+            if work.rollup and (work.missing or work.unrolled):
+                file = docs_file(work.rollup.reduction)
+                docs = {column.name: column.doc for column in reduction(work.lineage.name).columns}
+                columns = json.dumps(work.rollup.docs(docs), indent=1).encode()
+                files = self._store.files
+                if not files.exists(file) or files.read(file) != columns:
+                    files.replace(file, columns)
+
+    @property
+    def outdated(self) -> list[str]:
+        """Files that nobody reads any more when all is done."""
+        of_days = [file for work in self.works for file in work.state.outdated]
+        of_all = [file for whole in self.whole if whole.is_kept for file in whole.outdated]
+        return [*of_days, *of_all]
+
+    def _whole(self, lineage: Lineage) -> Whole:
+        """A reduction that is kept in one file."""
+        file = whole_file(self._store, lineage, self._dumps)
+        others = [old for old in whole_files(self._store, lineage.name) if old != file]
+        return Whole(lineage, file, others, self._store.files.exists(file))
+
+    def _work(self, lineage: Lineage, state: ByDay, hours: str) -> Work:
+        """What a reduction lacks of the days that are meant."""
+        rollup, meant = rollup_of(lineage.name), self._selection
+        work = Work(lineage, state, rollup, Done(lineage.name))
+        work.missing.update(d for d in state.open if meant.has_system(d[0]) and meant.has_day(d[1]))
+        for day in state.of_level(INTERVAL) if rollup else ():
+            pieces = state.pieces[day]
+            current = [n for n in LEVELS if n in pieces and pieces[n].shifts == hours]
+            is_meant = meant.has_system(day[0]) and meant.has_day(day[1])
+            if len(current) < len(LEVELS) and is_meant:
+                work.unrolled.add(day)
+                others = [pieces[n] for n in LEVELS if n in pieces and n not in current]
+                state.outdated += [piece.file for piece in others if piece.month is None]
+        return work
+
+    def _plan_system(self, system: str, dumps: Sequence[LandedDump]) -> None:
+        days = days_of(dumps)
+        missing: defaultdict[date, set[str]] = defaultdict(set)
+        unrolled: defaultdict[date, dict[str, Piece]] = defaultdict(dict)
+        settings: Work | None = None
+        for work in self.works:
+            name = work.lineage.name
+            for day in (day for of, day in work.missing if of == system):
+                missing[day].add(name)
+            for day in (day for of, day in work.unrolled if of == system):
+                unrolled[day][name] = work.state.pieces[system, day][INTERVAL]
+            if name == SETTINGS:
+                settings = work
+        chain = self._settings_days(system, days, settings) if settings else []
+        of_settings = {unit.days: unit for unit in units(dumps, days, chain)}
+        # The first of each chain has its settings of the day before, if there is one.
+        first = {unit.days for unit in of_settings.values() if unit.previous not in chain}
+        every = {unit.days: unit for unit in units(dumps, days, missing.keys())}
+        for unit in every.values():
+            names = set().union(*(missing[day] for day in unit.days)) - {SETTINGS}
+            if settings and unit.days in first:
+                names.add(SETTINGS)
+                del of_settings[unit.days]
+            if names:
+                self.chains.append((self._job(unit, names, settings, missing),))
+        if settings and of_settings:
+            only = {day: {SETTINGS} for day in chain}
+            jobs = [self._job(u, {SETTINGS}, settings, only) for u in of_settings.values()]
+            self.later.append(tuple(jobs))
+        for group in _in_tens(sorted(unrolled)):
+            names = {name for day in group for name in unrolled[day]}
+            pieces = {n: tuple(unrolled[d][n] for d in group if n in unrolled[d]) for n in names}
+            self.chains.append((RollupJob(self._site, system, dict(sorted(pieces.items()))),))
+
+    def _settings_days(self, system: str, days: Sequence[date], work: Work) -> list[date]:
+        """The days whose settings are computed: missing ones that are meant, and those before them.
+
+        What is set holds from day to day: without the day before, "since when" would be wrong.
+        """
+        meant = {day for of, day in work.missing if of == system}
+        open_days = {day for of, day in work.state.open if of == system}
+        needed, is_needed = [], False
+        for day in reversed(days):
+            is_needed = day in meant or (is_needed and day in open_days)
+            if is_needed:
+                needed.append(day)
+        return needed[::-1]
+
+    def _job(
+        self,
+        unit: Unit,
+        names: Iterable[str],
+        settings: Work | None,
+        missing: Mapping[date, Iterable[str]],
+    ) -> UnitJob:
+        wanted = set(names)
+        expected = {
+            work.lineage.name: {
+                day: work.state.expected[unit.system, day]
+                for day in unit.days
+                if work.lineage.name in {*missing.get(day, ())}
+            }
+            for work in self.works
+            if work.lineage.name in wanted
+        }
+        carried = None
+        if settings and SETTINGS in wanted and unit.previous:
+            carried = self._carried((unit.system, unit.previous), settings.state)
+        of_runs = [w for w in self.whole if w.lineage.of_runs and not w.is_kept]
+        whole = {w.lineage.name: w.file for w in of_runs} if self._is_all(unit) else {}
+        return UnitJob(self._site, unit, expected, carried, whole)
+
+    def _carried(self, day: Day, state: ByDay) -> Piece | None:
+        """The piece of a day with what is set at its end: kept, or computed before it is read."""
+        if pieces := state.pieces.get(day):
+            return pieces.get(INTERVAL) or next(iter(pieces.values()))
+        if day in state.pruned:
+            return None
+        version = state.expected[day]
+        file = piece_file(SETTINGS, INTERVAL, day, version)
+        return Piece(INTERVAL, *day, version, "", file)
+
+    def _is_all(self, unit: Unit) -> bool:
+        """Whether a unit holds all that there is."""
+        return len(unit.dependencies) == len(self._dumps) and [*unit.days] == days_of(self._dumps)
+
+
+def _in_tens(days: Sequence[date]) -> Iterator[Sequence[date]]:
+    for place in range(0, len(days), 10):
+        yield days[place : place + 10]

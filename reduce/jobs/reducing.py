@@ -1,0 +1,204 @@
+"""What `cpmon reduce` does: plans units of work, has them done, then does what is of no unit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...config import Settings
+from ...schemas.errors import BusyError, StoreError
+from ...store import Store
+from ...store.catalogue.catalogue import make_ready
+from ...store.files.disk import writing
+from ...store.jobs import Engine, InOrder
+from ...store.jobs.limits import share
+from ...store.jobs.outcome import PassingError
+from ...store.results.lineage import lineages
+from ...store.results.merging import merge
+from ...store.results.reduction_database import ReductionDatabase, Result
+from ...store.runs.classes import take_classes
+from ...store.sandbox.sandbox import Limits
+from ...store.views.snapshot import snapshot
+from ..reductions.reductions import reduction, reductions
+from .computing import compute, readable
+from .planning import Plan, Whole
+from .selection import Selection
+from .unit_job import Chain, Done
+
+Advance = Callable[[int, int], None]
+"""Called with the units that have ended, and how many there are."""
+ALL_DAYS = "what is of all days"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A unit of work that was not done. `name`: its system and days."""
+
+    name: str
+    error: Exception
+
+
+@dataclass(slots=True)
+class Reduced:
+    """What a call did.
+
+    Attributes:
+        done: for each reduction, in the order that they were asked for.
+        units: how many were done.
+        left_out: reductions that are of all days, and so not of those that were selected.
+    """
+
+    done: list[Done] = field(default_factory=list)
+    units: int = 0
+    systems: int = 0
+    seconds: float = 0.0
+    failures: list[Failure] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]:
+    """Compute what is missing of the reductions, or of those named, and keep it.
+
+    User classes that the settings name are taken into the store before.
+
+    Raises:
+        CpmonError: a name is not known, the classes or a limit of the settings are wrong, or the
+            days of a unit cannot be computed; others are.
+        StoreError: the disk refuses the results.
+    """
+    reduced = reduce_selected(store, names, settings)
+    for failure in reduced.failures:
+        raise failure.error
+    return reduced.done
+
+
+def reduce_selected(
+    store: Store,
+    names: Sequence[str],
+    settings: Settings,
+    selection: Selection | None = None,
+    engine: Engine | None = None,
+    advance: Advance | None = None,
+) -> Reduced:
+    """The same of some systems and days; an engine computes the units.
+
+    What is of no single unit, as the figures of runs, is computed here, and only where nothing is
+    left out. A unit that fails stops no other one.
+
+    Raises:
+        CpmonError: a name is not known, the classes or a limit of the settings are wrong, no system
+            is meant, or the engine does not work.
+        StoreError: the disk refuses the results.
+    """
+    started = time.perf_counter()
+    engine, selection = engine or InOrder(), selection or Selection()
+    if settings.classes is not None:
+        take_classes(store, settings.classes)
+    views = reductions()
+    wanted = [reduction(name) for name in names] or [v for v in views if not v.is_private]
+    by_name = {lineage.name: lineage for lineage in lineages(views)}
+    chosen = [by_name[view.name] for view in wanted]
+    limits = Limits(settings.memory_limit, settings.threads)
+    store.clean()
+    with writing(store.root):
+        plan = Plan(store, chosen, settings.shifts.values(), share(limits, engine.jobs), selection)
+        plan.describe()
+        snapshot(store)  # once, and not by every process
+        coordinator = _Coordinator(store, plan, engine, advance or (lambda _done, _of: None))
+        coordinator.run_units()
+        whole = coordinator.keep_whole(limits)
+        store.remove(plan.outdated)
+        with suppress(BusyError):  # another process merges; the next reduce will do the rest
+            merge(store, chosen, limits)
+        # A file that fails a unit may fail the catalogue as well: then that unit is told.
+        with suppress(StoreError) if coordinator.reduced.failures else nullcontext():
+            make_ready(store, views)
+    done = {work.lineage.name: work.done for work in plan.works} | whole
+    reduced = coordinator.reduced
+    reduced.done = [done[lineage.name] for lineage in chosen if lineage.name in done]
+    reduced.left_out = [lineage.name for lineage in chosen if lineage.name not in done]
+    reduced.seconds = time.perf_counter() - started
+    return reduced
+
+
+class _Coordinator:
+    """Has the jobs of a plan done, and collects what became of them."""
+
+    def __init__(self, store: Store, plan: Plan, engine: Engine, advance: Advance) -> None:
+        self.store, self.plan, self.engine, self.advance = store, plan, engine, advance
+        self.reduced = Reduced()
+        self.total = sum(map(len, [*plan.chains, *plan.later]))
+        self.whole: dict[str, Done] = {}
+
+    def run_units(self) -> None:
+        """Compute all units.
+
+        Raises:
+            StoreError: the disk refuses the results; the units that were begun are not awaited.
+        """
+        chains = [*self.plan.chains, *self.plan.later]
+        self.reduced.systems = len({job.system for chain in chains for job in chain})
+        for wave in (self.plan.chains, self.plan.later):
+            for chain, done in self._run(wave):
+                self.reduced.units += len(chain)
+                for name, of_unit in done.items():
+                    self._done(name).add(of_unit)
+
+    def _run(self, chains: Sequence[Chain]) -> Iterator[tuple[Chain, dict[str, Done]]]:
+        ended = self.reduced.units + len(self.reduced.failures)
+        for number, outcome in self.engine.run(compute, chains):
+            chain = chains[number]
+            ended += len(chain)
+            self.advance(ended, self.total)
+            if outcome.error is None:
+                yield chain, outcome.result or {}
+            elif isinstance(outcome.error, StoreError):
+                raise outcome.error
+            else:
+                name = " and ".join(dict.fromkeys([str(chain[0]), str(chain[-1])]))
+                self.reduced.failures.append(Failure(name, outcome.error))
+
+    def _done(self, name: str) -> Done:
+        works = (work.done for work in self.plan.works if work.lineage.name == name)
+        return next(works, None) or self.whole.setdefault(name, Done(name))
+
+    def keep_whole(self, limits: Limits) -> dict[str, Done]:
+        """Compute reductions that are kept in one file, and that no unit computed."""
+        for whole in self.plan.whole:
+            whole.is_kept |= whole.lineage.name in self.whole
+        left = [whole for whole in self.plan.whole if not whole.is_kept]
+        if left:
+            try:
+                with self.store.scratch() as scratch, readable(ALL_DAYS):
+                    self._compute_whole(left, scratch, limits)
+            except PassingError as error:
+                self.reduced.failures.append(Failure(ALL_DAYS, error))
+        return {
+            whole.lineage.name: self.whole.get(whole.lineage.name, Done(whole.lineage.name))
+            for whole in self.plan.whole
+        }
+
+    def _compute_whole(self, left: Sequence[Whole], scratch: Path, limits: Limits) -> None:
+        database = ReductionDatabase(self.store, reductions(), scratch, limits)
+        for of_runs in (True, False):
+            some = [whole for whole in left if whole.lineage.of_runs is of_runs]
+            results = [_result(whole) for whole in some]
+            if some:
+                (database.restrict_to_runs if of_runs else database.unrestrict)(results)
+            for whole in some:
+                self._keep(database, whole, scratch)
+
+    def _keep(self, database: ReductionDatabase, whole: Whole, scratch: Path) -> None:
+        started, name = time.perf_counter(), whole.lineage.name
+        file = scratch / f"{name}.parquet"
+        rows = database.write(_result(whole), file)
+        self.store.files.publish({whole.file: file})
+        whole.is_kept = True
+        self.whole[name] = Done(name, rows, 1, time.perf_counter() - started)
+
+
+def _result(whole: Whole) -> Result:
+    return Result(whole.lineage.kept)

@@ -1,0 +1,105 @@
+"""Maps units of work over processes of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.connection import wait as wait_for
+from typing import Any
+
+from ...schemas.errors import CpmonError
+from .outcome import Job, Outcome, Result, attempt
+
+
+class Processes:
+    """So many processes at once, each with a Python of its own."""
+
+    def __init__(self, jobs: int) -> None:
+        """Start nothing yet."""
+        self.jobs = jobs
+        self.place = f"{jobs} processes"
+
+    def run(
+        self, function: Callable[[Job], Result], jobs: Sequence[Job]
+    ) -> Iterator[tuple[int, Outcome[Result]]]:
+        """The number of each unit and what became of it, as they end.
+
+        Where the system ends a process, all that were at work are lost, and nobody knows whose
+        fault it was: their units are done again at the end, one at a time.
+        """
+        lost: list[tuple[int, Job]] = []
+        yield from self._run(function, enumerate(jobs), self.jobs, lost)
+        again, lost = sorted(lost, key=lambda entry: entry[0]), []
+        for entry in again:
+            yield from self._run(function, [entry], 1, lost)
+        for number, _ in lost:
+            yield number, Outcome(error=_killed())
+
+    def _run(
+        self,
+        function: Callable[[Job], Result],
+        numbered: Iterable[tuple[int, Job]],
+        width: int,
+        lost: list[tuple[int, Job]],
+    ) -> Iterator[tuple[int, Outcome[Result]]]:
+        """Map over units; those whose process was ended by the system get into `lost`."""
+        rest = deque(numbered)
+        while rest:
+            running: dict[Future[Outcome[Result]], tuple[int, Job]] = {}
+            with _pool(width) as pool:
+                try:
+                    while rest or running:
+                        while rest and len(running) < width:
+                            running[pool.submit(attempt, function, rest[0][1])] = rest[0]
+                            rest.popleft()
+                        done, _ = wait(running, return_when=FIRST_COMPLETED)
+                        for future in done:
+                            outcome = future.result()
+                            yield running.pop(future)[0], outcome
+                except BrokenProcessPool:
+                    lost += running.values()
+
+
+@contextmanager
+def _pool(width: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end at once if this one is interrupted, or ends."""
+    others = set(multiprocessing.active_children())
+    context: Any = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(width, mp_context=context, initializer=_begin)
+    try:
+        yield pool
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - others:
+            child.kill()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    """Leave Ctrl-C, which reaches all processes of a terminal, to the one that maps."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait_for([parent.sentinel])
+        os._exit(1)
+
+
+def _killed() -> CpmonError:
+    return CpmonError(
+        "the system ended the process that was at work",
+        found="it was killed twice, the second time as the only one; mostly memory is short then",
+        effect="the other units are done; nothing half-written of this one is read",
+        remedy="lower --jobs or memory_limit in the settings, then do the same again",
+    )

@@ -1,0 +1,190 @@
+"""Maps units of work over the executors of a Spark, which only schedules them.
+
+cpmon has to be installed there, with the same Python, and the executors must see the store and the
+dumps under the same paths.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ...schemas.errors import CpmonError
+from .outcome import ATTEMPTS, Job, Outcome, Result, attempt, is_final
+
+if TYPE_CHECKING:
+    from pyspark import Accumulator, SparkContext
+
+LOOK_S = 0.1
+"""Seconds between two looks at what has ended."""
+MAX_FAILURES, USUAL_FAILURES = "spark.task.maxFailures", "4"
+"""How often Spark tries a task before it gives up the whole job; never twice at a local master."""
+
+
+class Spark:
+    """The executors of a Spark.
+
+    Attributes:
+        jobs: they are elsewhere: none of them shares the memory of this process.
+    """
+
+    jobs = 1
+
+    def __init__(self, master: str | None = None) -> None:
+        """Start nothing yet.
+
+        Args:
+            master: where the Spark is; if not given, what its own settings say.
+
+        Raises:
+            CpmonError: pyspark is not installed.
+        """
+        try:
+            with warnings.catch_warnings():
+                # No data frame of pandas is handed to Spark.
+                warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+                import pyspark  # noqa: F401
+        except ImportError as error:
+            raise CpmonError(
+                "pyspark is not installed beside cpmon",
+                expected="cpmon with its extra `spark`, here and where the executors are",
+                found=str(error),
+                effect="nothing was done",
+                remedy="pip install 'cpmon[spark]', or leave out --engine spark and use --jobs",
+            ) from None
+        self._master = master
+        self.place = f"Spark at {master}" if master else "Spark"
+
+    def run(
+        self, function: Callable[[Job], Result], jobs: Sequence[Job]
+    ) -> Iterator[tuple[int, Outcome[Result]]]:
+        """The number of each unit and what became of it, as they end.
+
+        Spark tries a unit again whose executor is lost, or which failed where that may help.
+
+        Raises:
+            CpmonError: no Spark can be reached or started.
+        """
+        if not jobs:
+            return
+        context, is_own = self._connect()
+        try:
+            left = set(range(len(jobs)))
+            work = _Work(context, function, jobs)
+            for number, outcome in work.outcomes():
+                left.discard(number)
+                yield number, outcome
+            for number in sorted(left):
+                yield number, Outcome(error=_given_up(work.error))
+        finally:
+            with suppress(Exception):
+                context.cancelAllJobs()
+            if is_own:
+                context.stop()
+
+    def _connect(self) -> tuple[SparkContext, bool]:
+        """The context of this process, and whether it was made here."""
+        from py4j.protocol import Py4JError
+        from pyspark import SparkConf, SparkContext
+        from pyspark.errors import PySparkException
+
+        if (active := SparkContext._active_spark_context) is not None:
+            return active, False
+        conf = SparkConf().setAppName("cpmon").setIfMissing("spark.ui.showConsoleProgress", "false")
+        if self._master:
+            conf.setMaster(self._master)
+        try:
+            return SparkContext(conf=conf), True
+        except (PySparkException, Py4JError, OSError) as error:
+            raise CpmonError(
+                f"{self.place} does not start",
+                found=_first_line(error),
+                effect="nothing was done",
+                remedy="see that java is on the PATH (17 or newer), and that --master names a Spark"
+                " that runs and that this machine can reach",
+            ) from None
+
+
+class _Work:
+    """One job of Spark: a task for each unit. `error`: what ended it, if it did not work out."""
+
+    def __init__(
+        self, context: SparkContext, function: Callable[[Job], Result], jobs: Sequence[Job]
+    ) -> None:
+        from pyspark.accumulators import AccumulatorParam
+
+        class Collected(AccumulatorParam):  # type: ignore[misc]
+            """A list that tasks add to: it reaches this process as each of them ends."""
+
+            def zero(self, value: list[Any]) -> list[Any]:
+                return []
+
+            def addInPlace(self, value1: list[Any], value2: list[Any]) -> list[Any]:
+                return [*value1, *value2]
+
+        self.error: Exception | None = None
+        self._ended: Accumulator[list[tuple[int, Outcome[Result]]]] = context.accumulator(
+            [], Collected()
+        )
+        units = context.parallelize(list(enumerate(jobs)), len(jobs))
+        is_local = (context.master or "").split("[")[0] == "local"
+        most = 1 if is_local else int(context.getConf().get(MAX_FAILURES, USUAL_FAILURES) or 1)
+        task = functools.partial(_task, function, min(ATTEMPTS, most), self._ended)
+        self._thread = threading.Thread(target=self._run, args=(units, task), daemon=True)
+        self._thread.start()
+
+    def _run(self, units: Any, task: Callable[..., None]) -> None:
+        try:
+            units.foreach(task)
+        except Exception as error:  # noqa: BLE001 - whatever Py4J makes of an error of the JVM
+            self.error = error
+
+    def outcomes(self) -> Iterator[tuple[int, Outcome[Any]]]:
+        """What has ended, as it ends."""
+        told, is_over = 0, False
+        while not is_over:
+            self._thread.join(LOOK_S)
+            is_over = not self._thread.is_alive()
+            ended = self._ended.value
+            yield from ended[told:]
+            told = len(ended)
+
+
+def _task(
+    function: Callable[[Job], Result],
+    attempts: int,
+    ended: Accumulator[list[tuple[int, Outcome[Result]]]],
+    numbered: tuple[int, Job],
+) -> None:
+    """Runs in an executor: what becomes of a unit, unless Spark may try it again elsewhere."""
+    from pyspark import TaskContext
+
+    number, job = numbered
+    outcome = attempt(function, job, 1)
+    context = TaskContext.get()
+    number_of_attempt = context.attemptNumber() + 1 if context else attempts
+    error = outcome.error
+    if error is not None and not is_final(error) and number_of_attempt < attempts:
+        raise error
+    ended.add([(number, outcome)])
+
+
+def _given_up(error: Exception | None) -> CpmonError:
+    return CpmonError(
+        "Spark gave up before this was done",
+        found=_first_line(error) if error else "no answer of its executor",
+        effect="what is done is kept",
+        remedy="look into the logs of its executors: they need cpmon and the same Python, memory"
+        " for a unit, and the store under the same path; then do the same again",
+    )
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says, without the frames of the JVM."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if "Error" in line or "Exception" in line]
+    return next(iter([*causes[-1:], *lines]), type(error).__name__)[:500]

@@ -1,0 +1,211 @@
+"""`cpmon reduce` of some systems and days, by several processes, twice at once, over damage."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from cpmon.cli.main import Status, run
+from cpmon.config import Settings
+from cpmon.reduce import reductions
+from cpmon.reduce.jobs.reducing import reduce, reduce_selected
+from cpmon.reduce.jobs.selection import Selection
+from cpmon.store import Store, connect
+from cpmon.store.jobs.processes import Processes
+from tests.fleet import fleet, pieces
+
+FEW = ("user_classes_by_time", "dasd_by_control_unit", "system_config", "run_summary")
+FIRST = date(2003, 5, 6)
+
+
+@pytest.fixture(scope="module")
+def landed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fleet(tmp_path_factory.mktemp("fleet")).root
+
+
+@pytest.fixture(scope="module")
+def expected(landed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The results of a few reductions, all units one after the other."""
+    store = Store(shutil.copytree(landed, tmp_path_factory.mktemp("expected") / "store"))
+    reduce(store, FEW, Settings())
+    return pieces(store)
+
+
+@pytest.fixture
+def place(landed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(landed, tmp_path / "store"))
+
+
+def differing(store: Store | Path, expected: dict[str, bytes]) -> set[str]:
+    found = pieces(store if isinstance(store, Store) else Store(store))
+    assert found.keys() == expected.keys()
+    return {name for name in found if found[name] != expected[name]}
+
+
+def test_two_processes_write_the_same_bytes(place: Path, expected: dict[str, bytes]):
+    assert run(["reduce", *FEW, "--store", str(place), "--jobs", "2"]) == Status.DONE
+    assert differing(place, expected) == set()
+
+
+def test_so_do_days_one_by_one_in_any_order_with_other_threads_and_memory(
+    place: Path, expected: dict[str, bytes]
+):
+    """Of a day behind missing ones the settings of those are computed too: what is set holds on."""
+    store = Store(place)
+    settings = replace(Settings(), threads=1, memory_limit="200MB")
+    for day in (3, 0, 4, 2, 1):
+        selection = Selection(days=frozenset([date(2003, 5, 6 + day)]))
+        reduced = reduce_selected(store, FEW, settings, selection)
+        assert reduced.left_out == ["run_summary"] and not reduced.failures
+        settings = replace(settings, threads=2, memory_limit="")
+    reduce(store, FEW, settings)
+    assert differing(store, expected) == set()
+
+
+@pytest.mark.slow
+def test_all_reductions_are_the_same_bytes_by_any_number_of_processes(landed: Path, tmp_path: Path):
+    first, second = (Store(shutil.copytree(landed, tmp_path / name)) for name in "ab")
+    reduce(first, (), Settings())
+    reduced = reduce_selected(second, (), replace(Settings(), threads=1), engine=Processes(3))
+    assert not reduced.failures
+    assert len(expected := pieces(first)) > 400
+    assert differing(second, expected) == set()
+
+
+@pytest.mark.slow
+def test_what_is_kept_has_the_keys_that_order_its_rows(landed: Path, tmp_path: Path):
+    """Rows of equal keys would stand in the order that threads leave them in."""
+    store = Store(shutil.copytree(landed, tmp_path / "store"))
+    reduce(store, (), Settings())
+    with connect(store, reductions()) as connection:
+        for view in reductions():
+            columns = [column.name for column in view.columns]
+            if view.is_private or "seconds" not in columns or "run_id" in columns:
+                continue
+            keys = ", ".join(columns[: columns.index("seconds")])
+            again = f"SELECT {keys} FROM {view.name} GROUP BY ALL HAVING count(*) > 1"
+            assert connection.sql(again).fetchall() == [], view.name
+
+
+def test_patterns_and_days_choose_units(place: Path, capsys: pytest.CaptureFixture[str]):
+    words = ["reduce", *FEW, "--store", str(place), "--system", "*B", "--since", "2003-05-07"]
+    assert run([*words, "--until", "2003-05-08"]) == Status.DONE
+    text = capsys.readouterr().out
+    assert "left out, being of all systems and days: run_summary" in text
+    assert "2 units of 1 systems reduced" in text  # the settings of the day before are one of them
+    made = {name.split("/", 2)[2] for name in pieces(Store(place)) if "user_classes" in name}
+    assert {name[: len("system=PRODB/2003-05-07")] for name in made} == {"system=PRODB/2003-05-07"}
+
+    assert run([*words, "--system", "TEST*"]) == Status.USAGE
+    assert "no system of the store is TEST*" in capsys.readouterr().err
+    assert run([*words, "--until", "2003-05-07"]) == Status.USAGE
+    assert "leaves no day" in capsys.readouterr().err
+
+
+def cut(place: Path, system: str, day: date) -> Path:
+    """Cut a file of a dump in the middle."""
+    (file,) = place.glob(f"records/system={system}/date={day}/*/useact.parquet")
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    return file
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_unit_that_cannot_be_read_is_named_and_the_others_are_done(
+    place: Path, expected: dict[str, bytes], jobs: int, capsys: pytest.CaptureFixture[str]
+):
+    file = cut(place, "PRODB", date(2003, 5, 9))
+    whole = file.read_bytes()
+    words = ["reduce", *FEW[:3], "--store", str(place), "--jobs", str(jobs)]
+    assert run(words) == Status.USAGE
+    told = capsys.readouterr()
+    assert "PRODB 2003-05-09 failed" in told.err
+    assert "a file of the store cannot be read" in told.err and "useact.parquet" in told.err
+    assert "1 failed" in told.out
+    made = pieces(Store(place))
+    of_day = [name for name in expected if "PRODB/2003-05-09" in name and "user_cl" in name]
+    assert of_day and not set(of_day) & set(made)
+    others = {n for n in expected if "PRODB/2003-05-09" not in n and "run_" not in n}
+    assert others <= set(made) and all(made[name] == expected[name] for name in others)
+    assert whole == file.read_bytes()
+
+
+def command(*words: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "cpmon", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def is_group_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_two_at_the_same_time_leave_no_wrong_or_half_piece(place: Path, expected: dict[str, bytes]):
+    started = [command("reduce", *FEW, "--store", place, "--jobs", n) for n in ("1", "2")]
+    for process in started:
+        _, errors = process.communicate(timeout=300)
+        assert (process.returncode, errors) == (0, "")
+    assert differing(place, expected) == set()
+    assert [*(place / "staging").iterdir()] == []
+
+
+def test_ctrl_c_ends_all_processes_and_the_next_call_goes_on(
+    place: Path, expected: dict[str, bytes]
+):
+    process = command("reduce", *FEW, "--store", place, "--jobs", "2")
+    while not [*place.glob("staging/*/*")]:  # a unit is at work
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors.strip()) == (130, "interrupted")
+    deadline = time.monotonic() + 20
+    while is_group_alive(process.pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert run(["reduce", *FEW, "--store", str(place)]) == Status.DONE
+    assert differing(place, expected) == set()
+
+
+def test_a_process_with_another_cpmon_writes_nothing(place: Path, monkeypatch: pytest.MonkeyPatch):
+    from cpmon.reduce.jobs import computing
+
+    def other(*_: object) -> str:
+        return "another"
+
+    monkeypatch.setattr(computing, "definition_version", other)
+    failures = reduce_selected(Store(place), FEW[:1], Settings()).failures
+    assert len(failures) == 5
+    assert "another cpmon" in str(failures[0].error)
+    assert pieces(Store(place)) == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--jobs", "2", "--engine", "spark"), "--jobs is of this machine"),
+        (("--master", "spark://h:7077"), "--master is of Spark"),
+    ],
+)
+def test_options_of_one_engine_are_not_for_the_other(
+    place: Path, words: Iterable[str], told: str, capsys: pytest.CaptureFixture[str]
+):
+    assert run(["reduce", "--store", str(place), *words]) == Status.USAGE
+    assert told in capsys.readouterr().err

@@ -1,0 +1,101 @@
+"""Stores in object storage: what their messages say helps."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cpmon.store import Store
+from cpmon.store.files import open_files
+from cpmon.store.files.objects import ObjectFiles, Patience
+from tests.objects import conftest
+from tests.remedies.trying import Attempt, tries
+
+s3, place = conftest.s3, conftest.place
+
+
+@tries("store/files/location.py", "no store can be at {}:")
+def test_what_is_no_object_storage_is_mounted(
+    tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    tried.fails("ingest", mon, "--store", "hdfs://host/perf")
+    assert not (tmp_path / "hdfs:").exists()
+    tried.works("ingest", mon, "--store", tmp_path / "perf")
+
+
+@tries("cli/options.py", "{} needs a store in a folder of this machine")
+def test_what_does_not_work_elsewhere_works_in_a_folder(tried: Attempt, mon: Path, tmp_path: Path):
+    tried.works("ingest", mon, "--store", tmp_path / "perf")
+    commands = (
+        ("batch", "run"),
+        ("batch", "status"),
+        ("store", "upgrade"),
+        ("store", "export", "--iceberg", tmp_path / "iceberg"),
+    )
+    for command in commands:
+        assert "s3://bucket/perf" in tried.fails(*command, "--store", "s3://bucket/perf")
+    tried.works("store", "upgrade", "--store", tmp_path / "perf")
+
+
+@tries("store/files/objects.py", "stores in object storage need the package obstore")
+def test_without_its_package_it_is_installed(tried: Attempt, monkeypatch: pytest.MonkeyPatch):
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "obstore", None)
+        tried.raises(lambda: open_files("s3://bucket/perf"))
+    tried.returns(lambda: open_files("s3://bucket/perf"))
+
+
+@tries("store/files/objects.py", "the location of the store cannot be used")
+def test_a_location_without_a_bucket_gets_one(tried: Attempt):
+    tried.raises(lambda: open_files("s3://"))
+    tried.returns(lambda: open_files("s3://bucket"))
+
+
+@pytest.mark.slow
+@tries("store/files/objects.py", "the object storage refuses it")
+def test_wrong_buckets_and_credentials_are_set_right(
+    tried: Attempt, place: str, monkeypatch: pytest.MonkeyPatch
+):
+    tried.raises(lambda: open_files("s3://no-such-bucket").replace("one", b""))
+    with monkeypatch.context() as others:
+        others.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+        tried.raises(lambda: open_files(place).replace("one", b""))
+        tried.raises(lambda: open_files(place).exists("one"))
+    tried.returns(lambda: open_files(place).replace("one", b""))
+
+
+@pytest.mark.slow
+@tries("store/dumps/elsewhere.py", "another process changes kept results of the store")
+def test_who_is_not_alone_does_it_later(tried: Attempt, place: str, mon: Path):
+    tried.works("ingest", mon, "--store", place)
+    with Store(place).alone():
+        tried.works("reduce", "--store", place)  # but for the merge
+        tried.fails("store", "compact", "--store", place)
+    tried.works("store", "compact", "--store", place)
+
+
+@pytest.mark.slow
+@tries("store/views/database.py", "a file of the store cannot be read")
+def test_a_file_that_is_missing_lands_again(tried: Attempt, place: str, mon: Path):
+    tried.works("ingest", mon, "--store", place)
+    files = open_files(place)
+    table = min(Store(place).tables() - {"interval", "finding"})
+    question = ("query", f"SELECT count(*) FROM monitor.{table}", "--store", place)
+    tried.works(*question)  # the catalogue is made
+    files.delete(n for n in files.names("records") if n.endswith(f"/{table}.parquet"))
+    assert f"/{table}.parquet" in tried.fails(*question)
+    files.delete([*files.names("manifest"), *files.names("records")])
+    tried.works("ingest", mon, "--store", place)
+    tried.works(*question)
+
+
+@pytest.mark.slow
+@tries("store/files/objects.py", "the object storage does not answer as it should")
+def test_a_wrong_endpoint_is_set_right(tried: Attempt, place: str, monkeypatch: pytest.MonkeyPatch):
+    with monkeypatch.context() as others:
+        others.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+        tried.raises(lambda: ObjectFiles(place, Patience(1, 1, 1, 1)).read("one"))
+    tried.returns(lambda: open_files(place).replace("one", b""))
