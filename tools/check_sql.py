@@ -8,8 +8,9 @@ the top level.
 
 A reduction consists of `CREATE OR REPLACE VIEW name AS ...` only, each view after those of its
 file that it reads, each with a comment above it. It keeps to the SQL that other engines can run
-too. Every column has a comment or inherits that of a column it is selected from, and a name in
-snake_case that no other column of the view has. The views that metrics make keep to the same rules.
+too (`tools.portable_sql`). Every column has a comment or inherits that of a column it is selected
+from, and a name in snake_case that no other column of the view has. The views that metrics make
+keep to the same rules.
 
 A question begins with a comment block: title, description, and a line
 `-- param: name = default -- meaning` for each `$name` that it uses. Then follows one SELECT.
@@ -30,6 +31,7 @@ import duckdb
 from cpmon.reduce import reductions
 from cpmon.schemas import CpmonError
 
+from .portable_sql import stays_portable
 from .sql_text import Kind, Statement, Token, View, statements, tokens, view
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,25 +53,6 @@ STRUCTURE_WORDS = frozenset(
     | {"bigint", "boolean", "double", "hugeint", "integer", "smallint", "ubigint", "varchar"}
 )
 INTEGERS = frozenset({"bigint", "integer", "smallint", "tinyint"})
-# What other engines lack or do differently, and what to write instead. The flag: only as a call.
-NOT_PORTABLE: dict[str, tuple[bool, str]] = {
-    "qualify": (False, "row_number() in a CTE and a WHERE on it"),
-    "asof": (False, "lag() or a window max()"),
-    "pivot": (False, "sum(...) FILTER (WHERE ...)"),
-    "unpivot": (False, "UNION ALL"),
-    "positional": (False, "a join on a key"),
-    "columns": (True, "the columns by name"),
-    "date_diff": (True, "a difference of tod_us"),
-    "datediff": (True, "a difference of tod_us"),
-    "epoch": (True, "the landed tod_us"),
-    "epoch_ms": (True, "the landed tod_us"),
-    "epoch_ns": (True, "the landed tod_us"),
-    "epoch_us": (True, "the landed tod_us"),
-    "time_bucket": (True, "tod_us - tod_us % width"),
-    "quantile": (True, "median(x) or percentile_cont(p) WITHIN GROUP (ORDER BY x)"),
-    "quantile_cont": (True, "median(x) or percentile_cont(p) WITHIN GROUP (ORDER BY x)"),
-    "quantile_disc": (True, "percentile_disc(p) WITHIN GROUP (ORDER BY x)"),
-}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -186,16 +169,6 @@ def views_come_after_what_they_read(found: Sequence[tuple[Statement, View | None
         for before, token in reads:
             if before in {"from", "join"}:
                 yield token.line, "order", f"{one.name} reads {token.text}, made only further down"
-
-
-def stays_portable(text: str) -> Found:
-    """Words of DuckDB's dialect that a second engine does not run, or runs differently."""
-    code = [token for token in tokens(text) if token.kind is not Kind.COMMENT]
-    end = Token(Kind.SYMBOL, "", 0, 0, leads=False)
-    for token, after in zip(code, [*code[1:], end], strict=False):
-        call_only, instead = NOT_PORTABLE.get(token.word(), (False, ""))
-        if instead and (after.text == "(" or not call_only):
-            yield token.line, "portable", f"{token.text} is not portable; write {instead}"
 
 
 def views_with_metrics(folder: Path) -> Iterator[Complaint]:

@@ -60,16 +60,19 @@ class Setting:
         """The expression of its text."""
         match self.form:
             case "number":
-                text = " || ' ' || ".join(f"CAST({f} AS VARCHAR)" for f in self.value.split())
+                text = " || ' ' || ".join(self.value.split())
             case "bytes":
-                text = f"CAST(CAST(ROUND({self.value} / 1048576e0) AS BIGINT) AS VARCHAR)"
+                text = f"CAST(ROUND({self.value} / 1048576e0) AS BIGINT)"
             case "flags":
                 pairs = (pair.split("=") for pair in self.value.split())
                 words = (f"CASE WHEN {field} THEN '{word}' END" for field, word in pairs)
                 text = f"concat_ws(', ', {', '.join(words)})"
             case _:
                 text = self.value
-        return f"{text} || ' {self.unit}'" if self.unit else text
+        if self.unit:
+            return f"{text} || ' {self.unit}'"
+        is_number = self.form in ("number", "bytes") and "||" not in text
+        return f"CAST({text} AS VARCHAR)" if is_number else text
 
 
 def settings_view() -> ParsedView:

@@ -182,7 +182,7 @@ def test_a_metric_that_no_view_has_is_named_with_the_nearest() -> None:
 def test_a_setting_that_means_nothing_is_refused_with_its_line(row: str) -> None:
     header = "position,label,relation,form,value,unit,optional\n"
     (good,) = read_settings(f"{header}10,Size,monitor.mtrmem,bytes,systors,MB,\n")
-    assert good.sql == "CAST(CAST(ROUND(systors / 1048576e0) AS BIGINT) AS VARCHAR) || ' MB'"
+    assert good.sql == "CAST(ROUND(systors / 1048576e0) AS BIGINT) || ' MB'"
     with pytest.raises(CpmonError, match="a row of settings") as caught:
         list(read_settings(f"{header}{row}\n"))
     assert caught.value.place == "system_settings.csv:2"

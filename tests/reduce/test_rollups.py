@@ -26,12 +26,12 @@ from cpmon.config.shifts import Shift
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report, report_names
+from cpmon.reduce.jobs.reducing import reduce
 from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import Latest, Level, Lines, ReportColumn, Sums, Total
 from cpmon.reduce.metrics.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
 from cpmon.reduce.reductions.reductions import reduction
-from cpmon.reduce.reports.reducing import reduce
 from cpmon.reduce.reports.rolling import roll_up
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
@@ -100,7 +100,7 @@ def tables(rows: pa.Table, *shifts: Shift) -> dict[str, pa.Table]:
         piece = Path(folder) / "piece.parquet"
         pq.write_table(rows, piece)
         paths = {level: Path(folder) / level for level in LEVELS}
-        roll_up(database(), ROLLUP, piece, shifts, paths, "LAB")
+        roll_up(database(), ROLLUP, f"read_parquet('{piece}')", shifts, paths, "LAB")
         return {level: pq.ParquetFile(path).read() for level, path in paths.items()}
 
 

@@ -15,7 +15,7 @@ from cpmon.generate import load_scenario, write_run
 from cpmon.generate.damage.stream import are_controls
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.reports.reducing import reduce
+from cpmon.reduce.jobs.reducing import reduce
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.catalogue import live_catalogue
 from tests.dumps import END, FRAME, control, dump, fields, interval

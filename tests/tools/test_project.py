@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("schemas", "config", "ingest", "store", "reduce", "queries", "batch", "generate", "cli")
+FOLDERS = (
+    *("schemas", "config", "ingest", "store", "reduce", "queries", "spark", "batch", "generate"),
+    "cli",
+)
 CARRIED = {".py", ".csv", ".sql", ".toml", ".html", ".css", ".js"}
-LOCKS = ("requirements.lock", "requirements-dev.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-spark.lock")
 
 
 def requirements(name: str) -> set[str]:
@@ -48,6 +51,8 @@ def test_every_requirement_is_pinned():
         "requirements-dev.lock"
     )
     assert pinned("requirements.lock") <= pinned("requirements-dev.lock")
+    spark = {normal(one) for one in requirements("requirements-spark.in")}
+    assert spark <= pinned("requirements-spark.lock")
 
 
 @pytest.mark.parametrize("lock", LOCKS)

@@ -38,8 +38,8 @@ device AS (
          MAX(CAST(rdevcumn AS BIGINT)) AS unit_model,
          MAX(CAST(rdevlpm AS INTEGER)) AS mask,
          -- In halves: a signed number cannot hold all eight ids.
-         MAX(CAST(rdevchps >> 32 AS BIGINT)) AS first_paths,
-         MAX(CAST(rdevchps & 4294967295 AS BIGINT)) AS last_paths
+         MAX(CAST(rdevchps // 4294967296 AS BIGINT)) AS first_paths,
+         MAX(CAST(rdevchps % 4294967296 AS BIGINT)) AS last_paths
   FROM recorded
   GROUP BY system, rdevdev, tod
 ),
@@ -48,7 +48,7 @@ spelled AS (
          device,
          valid_from,
          device_class,
-         type_number || '-' || CAST(model AS VARCHAR) AS device_type,
+         type_number || '-' || model AS device_type,
          unit_number || '-' || upper(to_hex(unit_model)) AS control_unit,
          mask,
          upper(lpad(to_hex(first_paths), 8, '0')

@@ -1,7 +1,7 @@
 -- I/Os of each device and interval (D6R3). The channel subsystem may time only
 -- some of the I/Os (SCGCOUNT of SCGSSCH): the times here are those of all, in
 -- proportion. The counts of 16 bits stand in where those of 32 bits are not
--- kept.
+-- kept. Times are whole parts of 2**-32 s: sums of them are exact in any order.
 CREATE OR REPLACE VIEW _device_interval AS
 WITH counted AS (
   SELECT system,
@@ -61,22 +61,29 @@ SELECT system,
        avoided,
        -- Function pending, seconds. NULL at a first sample, or if no I/O was
        -- timed.
-       pending * untimed AS pending_seconds,
+       FLOOR(pending * untimed * 4294967296e0 + 5e-1) / 4294967296e0
+         AS pending_seconds,
        -- Disconnected, seconds. NULL at a first sample, or if no I/O was timed.
-       disconnect * untimed AS disconnect_seconds,
+       FLOOR(disconnect * untimed * 4294967296e0 + 5e-1) / 4294967296e0
+         AS disconnect_seconds,
        -- Connected, seconds. NULL at a first sample, or if no I/O was timed.
-       connected * untimed AS connect_seconds,
+       FLOOR(connected * untimed * 4294967296e0 + 5e-1) / 4294967296e0
+         AS connect_seconds,
        -- The device alone active, seconds (SCMDATIM). NULL at a first sample,
        -- if no I/O was timed, or if the record ends before it.
-       active_only * untimed AS active_seconds,
+       FLOOR(active_only * untimed * 4294967296e0 + 5e-1) / 4294967296e0
+         AS active_seconds,
        -- What the service takes, seconds: pending, disconnected, connected and,
        -- as far as records have it, the device alone active. NULL at a first
        -- sample, or if no I/O was timed.
-       (pending + disconnect + connected + COALESCE(active_only, 0)) * untimed
-         AS busy_seconds,
+       FLOOR(
+         (pending + disconnect + connected + COALESCE(active_only, 0)) * untimed
+         * 4294967296e0 + 5e-1
+       ) / 4294967296e0 AS busy_seconds,
        -- Queued in the control unit, seconds, part of the times above. NULL at
        -- a first sample, if no I/O was timed, or if the record ends before it.
-       unit_queue * untimed AS unit_queue_seconds,
+       FLOOR(unit_queue * untimed * 4294967296e0 + 5e-1) / 4294967296e0
+         AS unit_queue_seconds,
        -- I/Os that high-frequency samples found queued. NULL at a first sample.
        queued_samples,
        -- High-frequency samples. NULL at a first sample.

@@ -25,7 +25,8 @@ WITH span AS (
          s.transactions,
          s.response_tod,
          s.transaction_seconds,
-         date_part('epoch', s.interval_end) AS ends
+         date_diff('microsecond', TIMESTAMP '1970-01-01', s.interval_end)
+           / 1e6 AS ends
   FROM meta.run AS r
   JOIN system_summary_by_time AS s
     ON s.system = r.system
@@ -35,7 +36,8 @@ WITH span AS (
 ),
 line AS (
   SELECT run_id,
-         date_part('epoch', interval_end) AS line_ends,
+         date_diff('microsecond', TIMESTAMP '1970-01-01', interval_end)
+           / 1e6 AS line_ends,
          CAST(seconds AS DOUBLE) AS seconds,
          CAST(transactions AS DOUBLE) AS transactions
   FROM meta.throughput
@@ -53,7 +55,7 @@ part AS (
     ON l.run_id = s.run_id
     AND l.line_ends > s.ends - s.seconds
     AND l.line_ends - l.seconds < s.ends
-  WHERE l.seconds <= 1.5 * s.seconds
+  WHERE l.seconds <= 1.5e0 * s.seconds
 ),
 load AS (
   SELECT run_id,
@@ -62,12 +64,16 @@ load AS (
   FROM part
   GROUP BY run_id, interval_end
   -- Clocks that differ by milliseconds leave an interval covered.
-  HAVING SUM(common) > 0.99 * MAX(seconds)
+  HAVING SUM(common) > 0.99e0 * MAX(seconds)
 ),
 volumes AS (
   SELECT system,
          interval_end,
-         AVG(busy_seconds / nullif(seconds, 0)) AS page_volume_busy
+         -- Whole parts of 2**-32, for a mean that is the same in any order.
+         AVG(
+           FLOOR(busy_seconds / nullif(seconds, 0) * 4294967296e0 + 5e-1)
+           / 4294967296e0
+         ) AS page_volume_busy
   FROM _page_volume_interval
   GROUP BY system, interval_end
 )

@@ -6,11 +6,16 @@
 CREATE OR REPLACE VIEW _run_throughput AS
 WITH line AS (
   SELECT r.run_id,
-         date_part('epoch', r.since) AS run_starts,
-         date_part('epoch', r.until) AS run_ends,
-         date_part('epoch', r.steady_since) AS steady_starts,
-         date_part('epoch', r.steady_until) AS steady_ends,
-         date_part('epoch', l.interval_end) AS line_ends,
+         date_diff('microsecond', TIMESTAMP '1970-01-01', r.since)
+           / 1e6 AS run_starts,
+         date_diff('microsecond', TIMESTAMP '1970-01-01', r.until)
+           / 1e6 AS run_ends,
+         date_diff('microsecond', TIMESTAMP '1970-01-01', r.steady_since)
+           / 1e6 AS steady_starts,
+         date_diff('microsecond', TIMESTAMP '1970-01-01', r.steady_until)
+           / 1e6 AS steady_ends,
+         date_diff('microsecond', TIMESTAMP '1970-01-01', l.interval_end)
+           / 1e6 AS line_ends,
          CAST(l.seconds AS DOUBLE) AS seconds,
          CAST(l.transactions AS DOUBLE) AS transactions
   FROM meta.run AS r

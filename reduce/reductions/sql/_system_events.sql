@@ -21,7 +21,7 @@ UNION
 SELECT system,
        tod AS event_at,
        'data loss' AS kind,
-       CAST(lostrcct AS VARCHAR) || ' event records lost' AS event_text
+       lostrcct || ' event records lost' AS event_text
 FROM monitor.mtrsus
 WHERE lostrcct IS NOT NULL
 UNION
@@ -35,8 +35,8 @@ SELECT system,
        interval_end AS event_at,
        'gap' AS kind,
        'no samples for ' || CASE WHEN seconds < 600
-              THEN CAST(CAST(ROUND(seconds) AS BIGINT) AS VARCHAR) || ' s'
-              ELSE CAST(CAST(ROUND(seconds / 60) AS BIGINT) AS VARCHAR)
+              THEN CAST(ROUND(seconds) AS BIGINT) || ' s'
+              ELSE CAST(ROUND(seconds / 60) AS BIGINT)
                 || ' min'
          END
          AS event_text
@@ -54,29 +54,27 @@ SELECT system,
        tod AS event_at,
        'SET SRM' AS kind,
        'IABIAS '
-         || CAST(srmbiasi AS VARCHAR) || ' ' || CAST(srmbiasd AS VARCHAR)
+         || srmbiasi || ' ' || srmbiasd
          || ', DSPSLICE '
-         || CAST(
-           CAST(CAST(srmtslic AS DOUBLE) / 4096e3 AS DECIMAL(18, 3)) AS VARCHAR
-         ) || ' ms'
-         || ', LDUBUF ' || CAST(srmp1ldg AS VARCHAR)
-         || ' ' || CAST(srmp2ldg AS VARCHAR)
-         || ' ' || CAST(srmp3ldg AS VARCHAR)
-         || ', STORBUF ' || CAST(srmp1wss AS VARCHAR)
-         || ' ' || CAST(srmp2wss AS VARCHAR)
-         || ' ' || CAST(srmp3wss AS VARCHAR)
-         || ', DSPBUF ' || CAST(srml1dsp AS VARCHAR)
-         || ' ' || CAST(srml2dsp AS VARCHAR)
-         || ' ' || CAST(srml3dsp AS VARCHAR)
-         || ', MAXWSS ' || CAST(srmwssmp AS VARCHAR)
-         || COALESCE(', XSTORE ' || CAST(srmxpctg AS VARCHAR), '') AS event_text
+         || CAST(CAST(srmtslic AS DOUBLE) / 4096e3 AS DECIMAL(18, 3)) || ' ms'
+         || ', LDUBUF ' || srmp1ldg
+         || ' ' || srmp2ldg
+         || ' ' || srmp3ldg
+         || ', STORBUF ' || srmp1wss
+         || ' ' || srmp2wss
+         || ' ' || srmp3wss
+         || ', DSPBUF ' || srml1dsp
+         || ' ' || srml2dsp
+         || ' ' || srml3dsp
+         || ', MAXWSS ' || srmwssmp
+         || COALESCE(', XSTORE ' || srmxpctg, '') AS event_text
 FROM monitor.sclsrm
 WHERE srmbiasi IS NOT NULL
 UNION
 SELECT system,
        tod AS event_at,
        'capability' AS kind,
-       'CPU capability ' || CAST(cpucapab AS VARCHAR) AS event_text
+       'CPU capability ' || cpucapab AS event_text
 FROM monitor.mtrccc
 WHERE cpucapab IS NOT NULL
 UNION
@@ -84,9 +82,9 @@ SELECT system,
        tod AS event_at,
        'storage' AS kind,
        'standby '
-         || CAST(CAST(ROUND(sysgstby / 1048576e0) AS BIGINT) AS VARCHAR)
+         || CAST(ROUND(sysgstby / 1048576e0) AS BIGINT)
          || ' MB, reserved '
-         || CAST(CAST(ROUND(sysgstrs / 1048576e0) AS BIGINT) AS VARCHAR)
+         || CAST(ROUND(sysgstrs / 1048576e0) AS BIGINT)
          || ' MB'
          AS event_text
 FROM monitor.mtrmcc

@@ -33,7 +33,7 @@ WITH told AS (
          NULL,
          MAX(CAST(vmdttime AS DOUBLE)) / 4096e6,
          MAX(CAST(vmdvtime AS DOUBLE)) / 4096e6,
-         MAX(date_part('epoch', tod) - date_part('epoch', caltodon_at))
+         MAX(date_diff('microsecond', caltodon_at, tod) / 1e6)
   FROM monitor.uselof
   GROUP BY system, vmduser, vmdcpuad, tod_us
 ),
@@ -79,17 +79,16 @@ SELECT system,
        -- User.
        vmduser AS userid,
        -- What happened, in words.
-       COALESCE('storage ' || CAST(mib AS VARCHAR) || ' MB, ', '')
+       COALESCE('storage ' || mib || ' MB, ', '')
          || CASE WHEN absolute_share > 0
-                 THEN 'share absolute ' || CAST(
-                   CAST(absolute_share / 655.36e0 AS DECIMAL(9, 1)) AS VARCHAR
-                 ) || ' %, '
+                 THEN 'share absolute '
+                   || CAST(absolute_share / 655.36e0 AS DECIMAL(9, 1)) || ' %, '
                  WHEN relative_share > 0
                  THEN 'share relative '
-         || CAST(relative_share AS VARCHAR) || ', '
+         || relative_share || ', '
                  ELSE ''
             END
-         || CAST(processors AS VARCHAR) || ' virtual processor'
+         || processors || ' virtual processor'
          || CASE WHEN processors = 1 THEN '' ELSE 's' END AS event_text
 FROM sessions
 WHERE kind = 'logon'
@@ -99,13 +98,13 @@ SELECT system,
        kind,
        vmduser AS userid,
        COALESCE(
-         'CPU ' || CAST(CAST(cpu_s AS DECIMAL(18, 2)) AS VARCHAR)
+         'CPU ' || CAST(cpu_s AS DECIMAL(18, 2))
          || ' s, virtual '
-         || CAST(CAST(virtual_s AS DECIMAL(18, 2)) AS VARCHAR) || ' s',
+         || CAST(virtual_s AS DECIMAL(18, 2)) || ' s',
          'logged off'
        ) || COALESCE(
          ', session of '
-         || CAST(CAST(ROUND(session_s / 60) AS BIGINT) AS VARCHAR) || ' min',
+         || CAST(ROUND(session_s / 60) AS BIGINT) || ' min',
          ''
        ) AS event_text
 FROM sessions
@@ -115,22 +114,22 @@ SELECT system,
        tod AS event_at,
        'virtual processor' AS kind,
        vmduser AS userid,
-       'processor ' || CAST(vmdcpuad AS VARCHAR) || ' defined' AS event_text
+       'processor ' || vmdcpuad || ' defined' AS event_text
 FROM monitor.usedfc
 UNION
 SELECT system,
        tod AS event_at,
        'virtual processor' AS kind,
        vmduser AS userid,
-       'processor ' || CAST(vmdcpuad AS VARCHAR) || ' detached' AS event_text
+       'processor ' || vmdcpuad || ' detached' AS event_text
 FROM monitor.usedtc
 UNION
 SELECT system,
        tod AS event_at,
        'virtual processor' AS kind,
        vmduser AS userid,
-       'processor ' || CAST(vmdcpuad AS VARCHAR) || ' is now '
-         || CAST(newcpuad AS VARCHAR) AS event_text
+       'processor ' || vmdcpuad || ' is now '
+         || newcpuad AS event_text
 FROM monitor.userdc
 UNION
 SELECT system,
@@ -147,11 +146,10 @@ SELECT system,
        'SET SHARE' AS kind,
        vmduser AS userid,
        CASE WHEN vmdabssh > 0
-                 THEN 'share absolute ' || CAST(
-                   CAST(vmdabssh / 655.36e0 AS DECIMAL(9, 1)) AS VARCHAR
-                 ) || ' %'
+                 THEN 'share absolute '
+                   || CAST(vmdabssh / 655.36e0 AS DECIMAL(9, 1)) || ' %'
                  WHEN vmdrelsh > 0
-                 THEN 'share relative ' || CAST(vmdrelsh AS VARCHAR)
+                 THEN 'share relative ' || vmdrelsh
                  ELSE 'share changed'
             END AS event_text
 FROM monitor.sclshr
@@ -170,8 +168,8 @@ SELECT system,
        tod AS event_at,
        'SET IOPRIORITY' AS kind,
        vmduser AS userid,
-       'I/O priority ' || CAST(newrqlo AS VARCHAR) || ' to '
-         || CAST(newrqhi AS VARCHAR) AS event_text
+       'I/O priority ' || newrqlo || ' to '
+         || newrqhi AS event_text
 FROM monitor.scliop
 WHERE newrqlo IS NOT NULL
 UNION

@@ -42,8 +42,10 @@ SELECT d.system,
        -- Busy and queued, seconds of I/Os. NULL without timed I/Os and
        -- high-frequency samples.
        d.busy_seconds
-         + CAST(d.queued_samples AS DOUBLE) / nullif(d.queue_samples, 0)
-         * d.seconds
+         + FLOOR(
+           CAST(d.queued_samples AS DOUBLE) / nullif(d.queue_samples, 0)
+           * d.seconds * 4294967296e0 + 5e-1
+         ) / 4294967296e0
          AS response_seconds,
        -- I/Os that high-frequency samples found queued. NULL without an IODDEV
        -- delta.

@@ -17,7 +17,7 @@ WITH every AS (
   SELECT system,
          event_at,
          kind,
-         'processor ' || CAST(cpu AS VARCHAR) AS object,
+         'processor ' || cpu AS object,
          CAST(NULL AS VARCHAR) AS userid,
          CAST(NULL AS BIGINT) AS device,
          cpu,

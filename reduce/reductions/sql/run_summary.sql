@@ -44,7 +44,11 @@ whole AS (
 volume AS (
   SELECT s.run_id,
          v.device,
-         SUM(v.busy_seconds) / nullif(SUM(v.seconds), 0) AS busy
+         -- Whole parts of 2**-32, for a mean that is the same in any order.
+         FLOOR(
+           SUM(v.busy_seconds) / nullif(SUM(v.seconds), 0)
+           * 4294967296e0 + 5e-1
+         ) / 4294967296e0 AS busy
   FROM span AS s
   JOIN _page_volume_interval AS v
     ON v.system = s.system AND v.interval_end = s.interval_end

@@ -16,9 +16,10 @@ session_end AS (
          c.interval_end,
          l.vmduser,
          l.tod_us,
-         MAX(l.tod_us - COALESCE(
+         -- Whole parts of 2**-26 s, as the seconds of samples are.
+         FLOOR(MAX(l.tod_us - COALESCE(
            u.tod_us, CAST(l.caltodon AS DOUBLE) / 4096 - 2208988800000000
-         )) / 1e6 AS seconds,
+         )) / 1e6 * 67108864e0 + 5e-1) / 67108864e0 AS seconds,
          MAX(l.vmdttime - COALESCE(u.vmdttime, 0)) AS vmdttime,
          MAX(l.vmdttime_mt1 - CASE WHEN u.vmduser IS NULL
              THEN 0 ELSE u.vmdttime_mt1 END) AS vmdttime_mt1,
