@@ -1,0 +1,256 @@
+"""A store as temporary views of a Spark session, with the rows that DuckDB's catalogue shows.
+
+Temporary views have no schema: `interval.useact` is the view `interval_useact`, a reduction has its
+own name. `Fleet.sql` takes the names with a schema.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ..reduce.reductions.reductions import reductions
+from ..schemas.arrow import schemas
+from ..schemas.errors import CpmonError
+from ..schemas.layout import Kind
+from ..schemas.lookup import unknown
+from ..schemas.registry import tables
+from ..store.dumps.store import Store
+from ..store.results.lineage import lineages
+from ..store.results.reduced import kept
+from ..store.views.relations import INTERVALS, landed_view
+from ..store.views.views import LANDED, text
+from .dialect import spark_sql
+from .frames import ON_DRIVER, RUN, Frames
+from .guard import guarded
+from .landed import LandedFiles, Span, kind_of
+from .session import first_line, is_of_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_BY_SQL = (INTERVALS, "meta.finding", "meta.user_class")
+_UNSIGNED = pa.decimal128(20, 0)
+_NUMBERS = itertools.count(1)
+"""Of the fleets of this process: each has views of its own, which no other one replaces."""
+
+
+class Fleet:
+    """Views of a store in a Spark session; each is created when it is first asked for.
+
+    Attributes:
+        spark: the session.
+        relations: names of all relations, those of other schemas than `main` with their schema.
+    """
+
+    def __init__(
+        self, spark: SparkSession, store: Store, span: Span | None = None, *, keep: bool = False
+    ) -> None:
+        """Ask which dumps and roll-ups there are.
+
+        Args:
+            store: as it is now; what lands later is not seen.
+            span: times and systems asked about; all by default.
+            keep: let executors keep the deltas and reductions that are computed, in memory or on
+                their disks, for the next question that reads them.
+
+        Raises:
+            StoreError: the manifest cannot be read.
+        """
+        self.spark = spark
+        self._span, self._keep = span or Span(), keep
+        self._files = LandedFiles(store, self._span)
+        views = reductions()
+        results = kept(store, views)
+        self._frames = Frames(spark, store, self._files, results)
+        self._reductions = {view.name: view for view in views}
+        self._by_time = {lineage.name for lineage in lineages(views) if lineage.by_time}
+        self._rolled = {f"rollup.{name}" for name, result in results.items() if result.rollups}
+        self._is_narrow = not self._span.is_open or bool(self._span.systems)
+        self._prefix = f"_fleet{next(_NUMBERS)}_"
+        self._created: set[str] = set()
+        self._cached: list[DataFrame] = []
+        samples = (name for name in tables() if kind_of(name) is Kind.SAMPLE)
+        self.relations = (
+            *(f"monitor.{table}" for table in schemas()),
+            *(f"interval.{table}" for table in samples if tables()[table].columns),
+            *(*ON_DRIVER, *_BY_SQL),
+            *sorted(self._rolled),
+            *(view.name for view in views),
+        )
+
+    def sql(self, query: str, values: Mapping[str, Any] | None = None) -> DataFrame:
+        """The answer to a query in DuckDB's words, which names relations with their schema.
+
+        Args:
+            query: one SELECT over relations of the store; nothing else is run.
+            values: of its parameters, by name.
+
+        Raises:
+            CpmonError: it is no query that only reads, or names what does not exist.
+        """
+        return self.spark.sql(guarded(query, self._named, values or {}))
+
+    def answer(self, query: str, values: Mapping[str, Any] | None = None) -> pa.Table:
+        """The answer to a query as `sql` has it, fetched, with the types that DuckDB gives it.
+
+        Raises:
+            CpmonError: as `sql`, or it fails.
+        """
+        try:
+            rows = self.sql(query, values).toArrow()
+        except Exception as error:
+            if not is_of_spark(error):
+                raise
+            raise CpmonError(f"the query failed: {first_line(error)}") from None
+        return pa.table([_unsigned(column) for column in rows.columns], names=rows.column_names)
+
+    def table(self, relation: str) -> DataFrame:
+        """The rows of a relation.
+
+        Raises:
+            CpmonError: there is none of that name.
+        """
+        schema, _, name = relation.rpartition(".")
+        return self.spark.table(self._named(schema, name))
+
+    def publish(self, relation: str) -> None:
+        """Make a relation a temporary view that SQL of Spark names: `interval_useact`.
+
+        Raises:
+            CpmonError: there is none of that name.
+        """
+        view = relation.replace(".", "_")
+        self.table(relation).createOrReplaceTempView(view)
+        self._created.add(view)
+
+    def files(self, table: str) -> list[str]:
+        """The files of a landed table that are read."""
+        return self._files.of(table)
+
+    def close(self) -> None:
+        """Drop the views, and let go of what executors hold."""
+        for view in self._created:
+            self.spark.catalog.dropTempView(view)
+        for frame in self._cached:
+            frame.unpersist()
+        self._created, self._cached = set(), []
+
+    def _named(self, schema: str, name: str) -> str:
+        """The view of a relation that a user named.
+
+        Raises:
+            CpmonError: there is none of that name.
+        """
+        relation = ".".join(filter(None, (schema, name))).lower().removeprefix("main.")
+        if relation not in self.relations:
+            raise unknown("relation", relation, self.relations)
+        view = self._prefix + relation.replace(".", "_")
+        if view not in self._created:
+            frame = self.spark.table(self._whole(*_split(relation)))
+            conditions = self._conditions(relation, frame.columns)
+            frame = frame.where(" AND ".join(conditions)) if conditions else frame
+            frame.createOrReplaceTempView(view)
+            self._created.add(view)
+        return view
+
+    def _whole(self, schema: str, name: str) -> str:
+        """The view of a relation that other views read: deltas need what is before a span."""
+        relation = ".".join(filter(None, (schema, name)))
+        view = f"{self._prefix}whole_{schema or 'main'}_{name}".replace(".", "_")
+        if view not in self._created:
+            frame = self._frames.landed(name) if schema == LANDED else self._frame(relation)
+            frame.createOrReplaceTempView(view)
+            self._created.add(view)
+        return view
+
+    def _frame(self, relation: str) -> DataFrame:
+        if relation == RUN:
+            frame = self._frames.local(relation)
+            inside = self._run_conditions()
+            return frame.where(" AND ".join(inside)) if inside else frame
+        if relation in ON_DRIVER:
+            return self._frames.local(relation)
+        if relation in self._rolled:
+            return self._frames.rolled(_split(relation)[1])
+        view = self._reductions.get(relation) or landed_view(relation)
+        frame = self.spark.sql(spark_sql(view.select, self._whole))
+        is_computed = relation in self._reductions or relation.startswith("interval.")
+        if relation == INTERVALS or (self._keep and is_computed):  # every delta joins intervals
+            frame = frame.persist()
+            self._cached.append(frame)
+        return frame
+
+    def _conditions(self, relation: str, columns: Sequence[str]) -> list[str]:
+        """What the rows of a relation have to meet that a user sees."""
+        if not self._is_narrow:
+            return []
+        schema, name = _split(relation)
+        conditions = self._of_systems() if "system" in columns else []
+        if schema == "monitor" and kind_of(name) is not Kind.SAMPLE:
+            is_config = kind_of(name) is Kind.CONFIG
+            within = self._span.before_end if is_config else self._span.within
+            return conditions + (within("tod") if "tod" in columns else [])
+        timed = schema in ("monitor", "interval", "rollup") or relation == INTERVALS
+        if timed or relation in self._by_time or relation == "events":
+            conditions += self._span.within("interval_end")
+        return conditions
+
+    def _run_conditions(self) -> list[str]:
+        """Runs of which only a part lies in the span would be summed up wrongly."""
+        span = self._span
+        since = [f"since >= TIMESTAMP_NTZ '{span.since}'"] if span.since else []
+        return (self._of_systems() if self._is_narrow else []) + since + span.before_end("until")
+
+    def _of_systems(self) -> list[str]:
+        systems = ", ".join(text(system) for system in self._files.systems)
+        return [f"system IN ({systems or 'NULL'})"] if self._span.systems else []
+
+
+def register(
+    spark: SparkSession,
+    store: Store | str | Path,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    systems: Sequence[str] | None = None,
+    relations: Sequence[str] | None = None,
+) -> Fleet:
+    """Create the temporary views of a store in a Spark session.
+
+    Args:
+        since, until: intervals that end later than the one and up to the other, UTC without zone.
+        systems: names or patterns of them (`PROD*`); all by default.
+        relations: which views; by default those of all tables that have landed, and of all public
+            reductions, which take a while to make.
+
+    Returns:
+        What answers SQL that names relations with their schema, and has all of them.
+
+    Raises:
+        StoreError: there is no store, or it cannot be read.
+        CpmonError: there is no such relation.
+    """
+    opened = store if isinstance(store, Store) else Store(store)
+    fleet = Fleet(spark, opened, Span(since, until, tuple(systems or ())))
+    landed = opened.tables()
+    for relation in fleet.relations if relations is None else relations:
+        schema, name = _split(relation)
+        has_rows = name in landed if schema in ("monitor", "interval") else name[0] != "_"
+        if has_rows or relations is not None:
+            fleet.publish(relation)
+    return fleet
+
+
+def _unsigned(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Numbers of 64 bits without a sign, which Spark has as decimals."""
+    return column.cast(pa.uint64()) if column.type == _UNSIGNED else column
+
+
+def _split(relation: str) -> tuple[str, str]:
+    schema, _, name = relation.rpartition(".")
+    return schema, name

@@ -1,0 +1,115 @@
+"""Rows of a store as data frames of Spark: files of landed tables, roll-ups, and small relations.
+
+What is small and no Parquet (dumps, runs, companions, classes) is read by DuckDB on the driver.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sqlglot import exp
+
+from ..schemas.arrow import FINDING, schemas
+from ..store.catalogue.kept_views import COVERAGE, coverage
+from ..store.dumps.store import Store
+from ..store.results.kept_files import is_one_of
+from ..store.results.months import FOLDER
+from ..store.results.reduced import LEVELS, Kept
+from ..store.runs.classes import FILE, class_rules
+from ..store.runs.companions import TABLES
+from ..store.views.dictionary import create_sql
+from ..store.views.landed_views import LandedViews
+from ..store.views.meta import INTERVAL
+from ..store.views.views import PLACE, sql_type
+from .dialect import spark_sql
+from .landed import LandedFiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+RUN = "meta.run"
+DICTIONARY = "meta.dictionary"
+ON_DRIVER = ("meta.dump", RUN, DICTIONARY, COVERAGE, *(f"meta.{kind}" for kind in TABLES))
+"""Relations that DuckDB reads."""
+_RULE = "position BIGINT, class STRING, pattern STRING, like_pattern STRING"
+
+
+class Frames:
+    """Data frames of a store."""
+
+    def __init__(
+        self, spark: SparkSession, store: Store, files: LandedFiles, results: Mapping[str, Kept]
+    ) -> None:
+        """Nothing is read yet."""
+        self._spark, self._store, self._files, self._results = spark, store, files, results
+        self._driver: LandedViews | None = None
+
+    def landed(self, table: str) -> DataFrame:
+        """The rows of a landed table, or of the rules of user classes."""
+        if table == FILE:
+            rules = class_rules(self._store)
+            rows = [(rule.position, rule.name, rule.pattern, rule.like) for rule in rules]
+            return self._spark.createDataFrame(rows, _RULE)
+        schema = {**schemas(), "interval": INTERVAL, "finding": FINDING}[table]
+        place = ", ".join(f"`{column}` STRING" for column in PLACE)
+        columns = f"{declared(schema)}, {place}, `date` DATE"
+        return self._parquet(self._files.of(table), columns, "records")
+
+    def rolled(self, reduction: str) -> DataFrame:
+        """The rows of the roll-ups of a reduction, of all levels."""
+        result = self._results[reduction]
+        newest = self._store.files.read(result.newest(LEVELS[1:]))
+        schema = pq.read_schema(pa.BufferReader(newest))
+        columns = f"{declared(schema)}, `level` STRING"
+        whole = [file.name for file in result.rollups if not file.days]
+        parts = [self._parquet(whole, columns, f"{FOLDER}/{reduction}")]
+        parts += [  # files of months, of which some days have been computed again
+            self._parquet([file.name], columns, f"{FOLDER}/{reduction}").where(
+                spark_sql(is_one_of(file.days), lambda _, name: name)
+            )
+            for file in result.rollups
+            if file.days
+        ]
+        rows = functools.reduce(lambda one, other: one.unionByName(other), parts)
+        return rows.select("level", *schema.names)
+
+    def local(self, relation: str) -> DataFrame:
+        """The rows of a relation that DuckDB reads."""
+        if self._driver is None:
+            self._driver = LandedViews(self._store)
+        if relation == DICTIONARY:
+            self._driver.connection.execute(create_sql())
+        elif relation == COVERAGE:
+            for entry in coverage(self._results):
+                self._driver.connection.execute(entry.create)
+        else:
+            self._driver.create([relation])
+        rows = self._driver.connection.sql(f"FROM {relation}").to_arrow_table()
+        return self._spark.createDataFrame(rows, declared(rows.schema))
+
+    def _parquet(self, files: Sequence[str], columns: str, below: str) -> DataFrame:
+        """The rows of files whose folders, from one on, have columns as well."""
+        if not files:
+            return self._spark.createDataFrame([], columns)
+        reader = self._spark.read.schema(columns).option("basePath", self._store.files.uri(below))
+        return reader.parquet(*map(self._store.files.uri, files))
+
+
+def declared(schema: pa.Schema) -> str:
+    """Columns with their types, as Spark declares them."""
+    return ", ".join(f"`{column.name}` {spark_type(column.type)}" for column in schema)
+
+
+def spark_type(kind: pa.DataType) -> str:
+    """Spark's name of an Arrow type that tables, results and small relations have."""
+    if pa.types.is_map(kind):
+        return f"MAP<{spark_type(kind.key_type)}, {spark_type(kind.item_type)}>"
+    if pa.types.is_struct(kind):
+        return f"STRUCT<{', '.join(f'`{f.name}`: {spark_type(f.type)}' for f in kind)}>"
+    if pa.types.is_uint64(kind):
+        return "DECIMAL(20, 0)"
+    return exp.DataType.build(sql_type(kind), dialect="duckdb").sql("spark")

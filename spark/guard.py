@@ -1,0 +1,123 @@
+"""The guard of SQL that people write for Spark: one query over relations of the store.
+
+As DuckDB's guard does, it runs what it has looked at: the text is parsed, every table of the tree
+must be a relation of the store, and the SQL that runs is written from that tree.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from ..schemas.errors import CpmonError
+from .dialect import Names, rewritten, written
+
+_REFUSED = (
+    *(exp.DDL, exp.DML, exp.Command, exp.Into, exp.Hint, exp.Lock, exp.QueryTransform),
+    *(exp.Pragma, exp.Set, exp.Use, exp.Describe, exp.Show, exp.Attach, exp.Detach, exp.Copy),
+)
+"""Nodes that do not read, or say how something else is run."""
+
+_FUNCTIONS = {
+    *("reflect", "try_reflect", "java_method"),
+    *("from_protobuf", "to_protobuf", "from_avro", "to_avro", "from_xml", "schema_of_xml"),
+    *("input_file_name", "input_file_block_start", "input_file_block_length"),
+    *("python_worker_logs", "read_files"),
+}
+"""Spark's functions that run code of Java, read other files, or show where files are."""
+
+
+def guarded(query: str, names: Names, values: Mapping[str, Any]) -> str:
+    """The SQL to run for that of a user, in Spark's words.
+
+    Args:
+        query: in DuckDB's words.
+        names: the view of each relation; raises CpmonError where there is none.
+        values: of its parameters, by name.
+
+    Raises:
+        CpmonError: it cannot be read, does not only read, or names what does not exist.
+    """
+    try:
+        statements = [s for s in sqlglot.parse(query, dialect="duckdb") if s is not None]
+        if len(statements) != 1:
+            raise _refused(f"{len(statements)} statements" if statements else "nothing")
+        tree = _check(statements[0])
+        _name_columns(tree)
+        text = written(rewritten(tree.transform(lambda node: _valued(node, values)), names))
+        _check_functions(text)
+    except ParseError as error:
+        (first, *_) = error.errors or [{}]
+        place = f"line {first.get('line')}, column {first.get('col')}" if first else None
+        found = first.get("description") or str(error)
+        raise CpmonError("the SQL cannot be read", place=place, found=found) from None
+    except SqlglotError as error:
+        raise CpmonError(f"the SQL cannot be read: {error}") from None
+    except RecursionError:
+        raise _refused("a query that is nested too deeply") from None
+    return text
+
+
+def _check(tree: exp.Expr) -> exp.Query:
+    """Refuse a tree that does more than read relations."""
+    if not isinstance(tree, exp.Query):
+        raise _refused(tree.key)
+    for node in tree.walk():
+        if isinstance(node, _REFUSED):
+            raise _refused(node.key)
+        if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
+            raise _refused(f"the function {node.this.sql('duckdb')} as a table")
+        if isinstance(node, exp.Table) and node.catalog:
+            raise _refused(f"the catalog {node.catalog}")
+    return tree
+
+
+def _name_columns(tree: exp.Query) -> None:
+    """Call columns that have no name as DuckDB does: by their expression."""
+    for select in tree.selects:
+        if isinstance(select, exp.Count) and isinstance(select.this, exp.Star):
+            select.replace(exp.alias_(select.copy(), "count_star()", quoted=True))
+        elif not select.output_name and not select.is_star:
+            select.replace(exp.alias_(select.copy(), select.sql("duckdb").lower(), quoted=True))
+
+
+def _check_functions(text: str) -> None:
+    """Refuse calls of functions by the text that runs: whatever wrote them, they stand there."""
+    tokens = sqlglot.tokenize(text, dialect="spark")
+    for token, after in itertools.pairwise(tokens):
+        called = token.text.lower()
+        is_call = after.text == "("
+        if is_call and (called in _FUNCTIONS or called.startswith("xpath")):
+            raise _refused(f"the function {called}")
+
+
+def _valued(node: exp.Expr, values: Mapping[str, Any]) -> exp.Expr:
+    """A parameter as its value.
+
+    Raises:
+        CpmonError: it has none.
+    """
+    if not isinstance(node, (exp.Parameter, exp.Placeholder)):
+        return node
+    if node.name not in values:
+        raise CpmonError(
+            f"the parameter {node.name or '?'} has no value",
+            effect="nothing was run",
+            remedy="write the value itself; only shipped queries have parameters",
+        )
+    return exp.convert(values[node.name])
+
+
+def _refused(found: str) -> CpmonError:
+    return CpmonError(
+        "only queries are allowed",
+        expected="one SELECT, WITH or FROM over relations of the store",
+        found=found,
+        effect="nothing was run",
+        remedy="to keep a result, write it with -o FILE; other SQL runs without --engine spark",
+    )

@@ -1,0 +1,101 @@
+"""Which files of a store Spark reads for a span of time and some systems."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fnmatch import fnmatchcase
+
+from ..schemas.layout import Kind
+from ..schemas.registry import record_of, tables
+from ..store.dumps.grace_period import INSIDE
+from ..store.dumps.manifest import LandedDump, days_of
+from ..store.dumps.store import Store
+from ..store.results.lineage import dependencies
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Times and systems that are asked about.
+
+    Attributes:
+        since, until: intervals that end later than the one and up to the other, UTC without zone.
+        systems: names or patterns of them (`PROD*`); none for all.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    systems: tuple[str, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether all times are asked about."""
+        return self.since is None and self.until is None
+
+    def has(self, system: str) -> bool:
+        """Whether a system is asked about."""
+        return not self.systems or any(fnmatchcase(system, each) for each in self.systems)
+
+    def within(self, column: str) -> list[str]:
+        """That a time lies in the span, as conditions in SQL."""
+        since = [f"{column} > TIMESTAMP_NTZ '{self.since}'"] if self.since else []
+        return since + self.before_end(column)
+
+    def before_end(self, column: str) -> list[str]:
+        """That a time lies in the span or before it."""
+        return [f"{column} <= TIMESTAMP_NTZ '{self.until}'"] if self.until else []
+
+
+def kind_of(table: str) -> Kind | None:
+    """What the records of a landed table are; None where it is no table of records."""
+    layout = tables().get(table)
+    return record_of(layout).kind if layout else None
+
+
+class LandedFiles:
+    """The files that a span needs, of each landed table.
+
+    Of samples those of the days of the span, and of the last day before them that has any: deltas
+    need the sample before. Of other records also those of dumps that these days depend on.
+
+    Attributes:
+        systems: names of the systems asked about that have dumps.
+    """
+
+    def __init__(self, store: Store, span: Span) -> None:
+        """Ask the manifest which dumps there are; no other file is looked at."""
+        samples: list[LandedDump] = []
+        others: list[LandedDump] = []
+        self.systems: list[str] = []
+        for system, dumps in itertools.groupby(store.dumps(), key=lambda dump: dump.system):
+            if span.has(system):
+                self.systems.append(system)
+                needed, depended_on = _needed(list(dumps), span)
+                samples += needed
+                others += {dump.dump: dump for dump in (*depended_on, *needed)}.values()
+        self._samples, self._others = samples, others
+
+    def of(self, table: str) -> list[str]:
+        """The files of a table, by their names below the store."""
+        dumps = self._samples if kind_of(table) is Kind.SAMPLE else self._others
+        return sorted(f"{dump.folder}/{table}.parquet" for dump in dumps if table in dump.tables)
+
+
+def _needed(
+    dumps: Sequence[LandedDump], span: Span
+) -> tuple[Sequence[LandedDump], Sequence[LandedDump]]:
+    """The dumps of a system whose samples are read, and those whose other records are as well."""
+    if span.is_open:
+        return dumps, dumps
+    days = days_of(dumps)
+    first = (span.since - INSIDE).date() if span.since else None
+    last = span.until.date() if span.until else None
+    inside = [d for d in days if (not first or d >= first) and (not last or d <= last)]
+    before = [d for d in days if first and d < first][-1:]
+    if not inside:
+        return (), ()
+    chosen = {*before, *inside}
+    needed = [dump for dump in dumps if not chosen.isdisjoint(dump.days)]
+    return needed, dependencies(dumps, min(chosen), max(chosen))

@@ -1,0 +1,92 @@
+"""The SQL of the catalogue in the words of Spark: macros expanded, relations named as views."""
+
+from __future__ import annotations
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from cpmon.reduce import reductions
+from cpmon.schemas.arrow import schemas
+from cpmon.spark.dialect import spark_sql
+from cpmon.store.views.relations import landed_view
+from cpmon.store.views.views import interval_views
+
+
+def ported(sql: str) -> str:
+    """A query of DuckDB for Spark, whose views are called by schema and name."""
+    return spark_sql(sql, lambda schema, name: f"{schema}_{name}" if schema else name)
+
+
+@pytest.mark.parametrize(
+    ("duckdb", "spark"),
+    [
+        ("SELECT a FROM interval.useact", "SELECT `a` FROM `interval_useact` AS `useact`"),
+        ("SELECT r.a FROM meta.run AS r", "SELECT `r`.`a` FROM `meta_run` AS `r`"),
+        (
+            'SELECT a FROM _landed."dump.json"()',
+            "SELECT `a` FROM `_landed_dump.json` AS `dump.json`",
+        ),
+        ("SELECT CAST(a AS UBIGINT)", "SELECT CAST(`a` AS DECIMAL(20, 0))"),
+        (
+            "(a, b - to_microseconds(5)) IN (('c', DATE '2001-12-18'))",
+            "(`a`, `b` - INTERVAL '5' MICROSECOND) IN (('c', CAST('2001-12-18' AS DATE)))",
+        ),
+        ("SELECT a // 4096", "SELECT `a` DIV 4096"),
+        (
+            "SELECT tod_timestamp(a)",
+            "SELECT TIMESTAMPADD(MICROSECOND, CAST(NULLIF(`a`, 0) DIV 4096 AS BIGINT)"
+            " - 2208988800000000, CAST('1970-01-01' AS TIMESTAMP_NTZ))",
+        ),
+        (
+            "SELECT date_diff('microsecond', a, b)",
+            "SELECT DATEDIFF(MICROSECOND, `a`, `b`)",
+        ),
+        (
+            r"SELECT 'a\' || ''' UNION ALL SELECT 1 --'",
+            r"SELECT 'a\\' || '\' UNION ALL SELECT 1 --'",
+        ),
+    ],
+)
+def test_what_spark_has_otherwise_is_rewritten(duckdb: str, spark: str):
+    assert ported(duckdb) == spark
+
+
+def test_a_wrap_adds_what_a_counter_of_its_length_holds():
+    wrapped = ported("SELECT counter_delta(a, b, 32), countdown_delta(a, b, 64)")
+    assert "4294967296" in wrapped
+    assert "SHIFT" not in wrapped
+    assert "counter_delta" not in wrapped
+
+
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("WITH a AS (SELECT 1) SELECT 1 FROM a", set()),
+        ("WITH a AS (SELECT 1 FROM b), b AS (SELECT 1) SELECT 1 FROM a, b", {"b"}),
+        ("WITH a AS (SELECT 1 FROM a) SELECT 1 FROM a", {"a"}),
+        ("WITH RECURSIVE a AS (SELECT 1 UNION ALL SELECT 1 FROM a) SELECT 1 FROM a", set()),
+        ("SELECT (WITH a AS (SELECT 1) SELECT 1 FROM a), 1 FROM a", {"a"}),
+        ("SELECT 1 FROM (WITH a AS (SELECT 1) SELECT 1 FROM A), interval.a", {"interval.a"}),
+        ("WITH a AS (WITH b AS (SELECT 1) SELECT 1 FROM b) SELECT 1 FROM a, b", {"b"}),
+    ],
+)
+def test_only_tables_that_no_with_defines_are_relations(sql: str, read: set[str]):
+    found = set()
+
+    def name(schema: str, table: str) -> str:
+        found.add(f"{schema}.{table}" if schema else table)
+        return table
+
+    spark_sql(sql, name)
+    assert found == read
+
+
+def test_every_view_of_a_catalogue_is_written_for_spark():
+    relations = [f"monitor.{table}" for table in schemas()]
+    relations += [view.name for view in interval_views()]
+    selects = [landed_view(relation).select for relation in relations]
+    for select in (*selects, *(view.select for view in reductions())):
+        (again,) = sqlglot.parse(ported(select), dialect="spark")
+        assert again is not None
+        assert not {call.name.lower() for call in again.find_all(exp.Anonymous)} - {"timestampadd"}
