@@ -1,0 +1,247 @@
+"""Stores in object storage, against a server: what lands, what is seen, what is asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from cpmon.ingest import ingest
+from cpmon.reduce import reductions
+from cpmon.store import Store, connect
+from cpmon.store.dumps import elsewhere
+from cpmon.store.dumps.manifest import Manifest
+from cpmon.store.files import open_files
+from cpmon.store.files.objects import ObjectFiles
+from tests.batch.fleet import hourly
+from tests.cli import conftest as commands
+from tests.cli.answer import Cpmon
+from tests.objects.server import BUCKET, Server
+
+pytestmark = pytest.mark.slow
+cpmon = commands.cpmon
+LAB = Path(__file__).resolve().parents[2] / "sample-data" / "small-lab"
+HALF = ("--system", "SMALLLAB", "--since", "2003-05-06T08:00", "--until", "2003-05-06T08:30")
+WRITES = (
+    ("ingest", LAB / "LAB.mon.zst", LAB / "LAB52.mon.zst"),
+    ("reduce",),
+    ("runs", "--define", "half", *HALF),
+    ("classes", "set", "-"),
+    ("reduce", "--jobs", "2"),
+    ("store", "prune", "--keep", "interval=30d", "--as-of", "2003-06-30"),
+    ("store", "rebuild"),
+)
+READS = (
+    ("query", "SELECT count(*) AS rows, max(tod) AS last FROM monitor.sytprp"),
+    ("query", "SELECT * FROM meta.dump ORDER BY ALL"),
+    ("query", "SELECT * FROM meta.reduced ORDER BY ALL"),
+    ("query", "busiest_users"),
+    ("report", "user_resource_util"),
+    ("report", "events"),
+    ("exceptions",),
+    ("validate",),
+    ("runs",),
+    ("classes", "show"),
+)
+KILLED = """
+import os, sys
+from cpmon.ingest import ingest
+from cpmon.store import Store
+from cpmon.store.files import open_files
+from cpmon.store.files.objects import ObjectFiles
+store = Store(sys.argv[2], create=True)
+ObjectFiles.create = lambda *_: os._exit(9)
+ingest(sys.argv[1], store)
+"""
+
+
+@pytest.fixture
+def dumps(tmp_path: Path) -> list[Path]:
+    """An hour of each of four days of two systems."""
+    files = []
+    for number, system in enumerate(("ALPHA", "BETA/2")):
+        for day in range(4):
+            files.append(tmp_path / f"{number}-{day}.mon")
+            files[-1].write_bytes(hourly(system, number, 24 * day).data)
+    return files
+
+
+def test_every_command_answers_as_it_does_in_a_folder(cpmon: Cpmon, place: str, tmp_path: Path):
+    for write in WRITES:
+        answers = [
+            cpmon(*write, "--store", store, stdin=b"SERVER TCPIP*\n")
+            for store in (place, tmp_path / "store")
+        ]
+        assert answers[0].status is answers[1].status, answers[0].err
+    for read in READS:
+        here, there = (
+            cpmon(*read, "--store", store, "--format", "json")
+            for store in (tmp_path / "store", place)
+        )
+        assert here.status is there.status, there.err
+        assert here.out, here.err
+        assert without_times(there.text) == without_times(here.text), read
+    assert Store(place).files.inside("reduced").folders
+
+
+def without_times(text: str) -> object:
+    """An answer without when its dumps landed or were checked."""
+    answer = json.loads(text)
+    if isinstance(answer, dict):
+        answer.pop("great_expectations", None)
+    for row in answer if isinstance(answer, list) else []:
+        row.pop("landed_at", None)
+    return answer
+
+
+def test_several_processes_land_and_reduce_there(
+    place: str, dumps: list[Path], s3: Server, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CPMON_STORE", place)
+    cpmon = [sys.executable, "-m", "cpmon"]
+    subprocess.run([*cpmon, "ingest", "--jobs", "2", *dumps], check=True, capture_output=True)
+    subprocess.run([*cpmon, "reduce", "--jobs", "2"], check=True, capture_output=True)
+    assert len(Store(place).dumps()) == len(dumps)
+    with connect(Store(place), reductions()) as connection:
+        reduced = connection.sql("SELECT count(*) FROM meta.reduced").fetchall()
+    assert reduced[0][0] > 0
+
+
+def test_of_two_writers_of_a_dump_one_lands_it(
+    place: str, dumps: list[Path], monkeypatch: pytest.MonkeyPatch
+):
+    store, together, create = Store(place, create=True), Barrier(2), ObjectFiles.create
+
+    def both_have_sent(files: ObjectFiles, name: str, data: bytes) -> bool:
+        together.wait(30)
+        return create(files, name, data)
+
+    monkeypatch.setattr(ObjectFiles, "create", both_have_sent)
+    with ThreadPoolExecutor(2) as pool:
+        landed = [*pool.map(lambda _: ingest(dumps[0], Store(place)), range(2))]
+    assert sorted(each.already for each in landed) == [False, True]
+    assert len(store.dumps()) == 1
+    (dump,) = store.dumps()
+    names = sorted(store.files.names("records"))
+    assert names == sorted([f"{dump.folder}/{table}.parquet" for table in dump.tables]
+                           + [f"{dump.folder}/dump.json"])  # fmt: skip
+    assert not [*store.files.names("staging")]
+
+
+def test_of_two_writers_under_two_names_one_lands_it_too(
+    place: str, dumps: list[Path], monkeypatch: pytest.MonkeyPatch
+):
+    Store(place, create=True)
+    together, find = Barrier(2), Manifest.find
+    asked: list[str] = []
+
+    def both_have_looked(manifest: Manifest, name: str) -> object:
+        found = find(manifest, name)
+        asked.append(name)
+        if len(asked) <= 2:
+            together.wait(30)
+        return found
+
+    monkeypatch.setattr(Manifest, "find", both_have_looked)
+    with ThreadPoolExecutor(2) as pool:
+        named = pool.map(lambda name: ingest(dumps[0], Store(place), system=name), ("A", "B"))
+        landed = {each.system: each.already for each in named}
+    (dump,) = Store(place).dumps()
+    assert not landed[dump.system]
+    assert Store(place).files.exists(f"{dump.folder}/interval.parquet")
+
+
+def test_a_dump_whose_writer_died_is_not_seen_and_goes_away(
+    place: str, dumps: list[Path], cpmon: Cpmon
+):
+    ingest(dumps[0], Store(place, create=True))
+    died = subprocess.run([sys.executable, "-c", KILLED, dumps[1], place], check=False)
+    assert died.returncode == 9
+    store = Store(place)
+    (seen,) = store.dumps()
+    sent = [name for name in store.files.names("records") if not name.startswith(seen.folder)]
+    assert sent
+    with connect(store) as connection:
+        counted = connection.sql("SELECT count(DISTINCT dump) FROM monitor.sytprp").fetchall()
+    assert counted == [(1,)]
+    store.clean()  # its writer may be at work
+    assert set(sent) <= set(store.files.names("records"))
+    elsewhere.clean(store.files, store.manifest, age_s=-60)
+    assert all(name.startswith(seen.folder) for name in store.files.names("records"))
+    assert not [*store.files.names("staging")]
+    assert not ingest(dumps[1], Store(place)).already
+    assert len(Store(place).dumps()) == 2
+
+
+def test_a_question_about_a_day_looks_at_its_dumps_only(
+    place: str, dumps: list[Path], s3: Server, cpmon: Cpmon
+):
+    assert cpmon("ingest", *dumps, "--store", place).status == 0
+    question = """SELECT count(*) AS rows FROM interval.sytprp
+        WHERE interval_end >= '2001-12-20' AND interval_end < '2001-12-21'"""
+    first = cpmon("query", question, "--store", place, "--format", "json").rows
+    before = len(s3.requests())
+    assert cpmon("query", question, "--store", place, "--format", "json").rows == first
+    assert first[0]["rows"] > 0
+    root = place.removeprefix(f"s3://{BUCKET}/")
+    asked = [r for r in s3.requests()[before:] if r.name.startswith(root)]
+    listed = {r.name.removeprefix(f"{root}/") for r in asked if r.method == "LIST"}
+    assert listed <= {"manifest/", "runs/", "reduced/"}, listed
+    read = {r.name for r in asked if r.method in ("GET", "HEAD") and "/records/" in r.name}
+    days = {name.partition("date=")[2][:10] for name in read}
+    assert days <= {"2001-12-19", "2001-12-20", "2001-12-18"}, days
+    assert len(asked) < 40, len(asked)
+
+
+def test_pruned_samples_go_though_the_process_be_killed(
+    place: str, dumps: list[Path], cpmon: Cpmon, monkeypatch: pytest.MonkeyPatch
+):
+    assert cpmon("ingest", *dumps[:2], "--store", place).status == 0
+    assert cpmon("reduce", "--store", place).status == 0
+    store = Store(place)
+    before = set(store.files.names("records"))
+    prune = ("store", "prune", "--raw", "1d", "--as-of", "2030-01-01", "--store", place)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as dying:
+        dying.setattr(ObjectFiles, "delete", killed)
+        cpmon(*prune)
+    assert set(store.files.names("records")) == before
+    assert [dump.pruned for dump in store.dumps()] == [True, True]
+    assert cpmon("reduce", "--store", place).status == 0  # finishes what was begun
+    assert set(store.files.names("records")) < before
+    assert not [*store.files.names("staging")]
+    rows = "SELECT count(*) AS rows FROM monitor.sytprp"
+    assert cpmon("query", rows, "--store", place, "--format", "json").rows == [{"rows": 0}]
+
+
+def test_nothing_is_kept_on_this_machine_but_caches(place: str, dumps: list[Path]):
+    store = Store(place, create=True)
+    ingest(dumps[0], store)
+    connect(store).close()
+    assert store.root.is_relative_to(Path(os.environ["XDG_CACHE_HOME"]))
+    for file in sorted(store.root.rglob("*"), reverse=True):
+        file.rmdir() if file.is_dir() else file.unlink()
+    with connect(Store(place)) as connection:
+        assert connection.sql("SELECT count(*) FROM meta.dump").fetchall() == [(1,)]
+
+
+def test_the_files_of_a_store_in_a_folder_can_be_copied_there(
+    place: str, dumps: list[Path], tmp_path: Path
+):
+    folder = Store(tmp_path / "store", create=True)
+    ingest(dumps[0], folder)
+    files = open_files(place)
+    for name in folder.files.names():
+        files.replace(name, folder.files.read(name))
+    with connect(Store(place)) as connection:
+        ((counted,),) = connection.sql("SELECT count(*) FROM monitor.sytprp").fetchall()
+    assert counted > 0
