@@ -9,22 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 
 import duckdb
 
 from ...store import Store, connect
 from ...store.catalogue.catalogue import live_catalogue
-from ...store.dumps.days import Held, held
-from ...store.dumps.folders import inside
+from ...store.dumps.manifest import ABOUT, LandedDump
 from ...store.results.lineage import code_of
 from ...store.sandbox.sandbox import Limits, seal
-from ...store.views.sources import ABOUT, shown
+from ...store.views.sources import shown
 from ..reductions.reductions import reductions
 from .rule import Scope
 
-CONFIGURATION = "mtrsys.parquet"
+CONFIGURATION = "mtrsys"
 """The file of a dump that begins with the configuration of its system."""
 
 
@@ -62,7 +60,7 @@ class Narrow:
         Raises:
             StoreError: the catalogue cannot be built.
         """
-        every = held(self._store)
+        every = self._store.dumps()
         dumps = basis(every, scope)
         if len(dumps) in (0, len(every)):  # none: messages tell what there is instead
             with connect(self._store, reductions(), self._limits) as connection:
@@ -71,7 +69,7 @@ class Narrow:
         if self._connection is None:
             self._connection = live_catalogue(self._store, shut=True)
             seal(self._connection, self._store, self._limits)
-        files = _files(dumps)
+        files = _files(self._store, dumps)
         for create in shown(self._store, {**dict.fromkeys(self._shown, ()), **files}):
             self._connection.execute(create)
         self._shown = set(files)
@@ -108,9 +106,9 @@ def define(connection: duckdb.DuckDBPyConnection, texts: Iterable[str]) -> None:
             connection.execute(view.sql)
 
 
-def basis(every: Sequence[Held], scope: Scope) -> list[Held]:
+def basis(every: Sequence[LandedDump], scope: Scope) -> list[LandedDump]:
     """The dumps of a scope; before them those with the interval before, and the configuration."""
-    selected: list[Held] = []
+    selected: list[LandedDump] = []
     for system in dict.fromkeys(dump.system for dump in every):
         if scope.system not in (None, system):
             continue
@@ -121,28 +119,26 @@ def basis(every: Sequence[Held], scope: Scope) -> list[Held]:
     return selected
 
 
-def _overlaps(dump: Held, scope: Scope) -> bool:
+def _overlaps(dump: LandedDump, scope: Scope) -> bool:
     """Whether a dump may have records of a scope, by their days."""
     early = scope.until is not None and dump.begins > scope.until.date()
     late = scope.since is not None and max(dump.begins, *dump.days[-1:]) < scope.since.date()
     return not early and not late
 
 
-def _first(dumps: Sequence[Held], at: int) -> int:
+def _first(dumps: Sequence[LandedDump], at: int) -> int:
     """The place of the first dump that those from `at` on rest on."""
     for place in range(max(at - 1, 0), -1, -1):
-        if (dumps[place].folder / CONFIGURATION).exists():
+        if CONFIGURATION in dumps[place].tables:
             return place
     return 0
 
 
-def _files(dumps: Sequence[Held]) -> dict[str, list[str]]:
+def _files(store: Store, dumps: Sequence[LandedDump]) -> dict[str, list[str]]:
     """Tables, and `ABOUT` -> the files of some dumps."""
     files: dict[str, list[str]] = {}
-    for file in sorted(file for dump in dumps for file in inside(dump.folder.absolute(), "")):
-        table, _, suffix = Path(file).name.rpartition(".")
-        if suffix == "parquet":
-            files.setdefault(table, []).append(file)
-        elif f"{table}.{suffix}" == ABOUT:
-            files.setdefault(ABOUT, []).append(file)
+    for dump in sorted(dumps, key=lambda dump: dump.folder):
+        for name in (ABOUT, *sorted(dump.tables)):
+            file = name if name == ABOUT else f"{name}.parquet"
+            files.setdefault(name, []).append(store.files.uri(f"{dump.folder}/{file}"))
     return files

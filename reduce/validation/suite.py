@@ -11,6 +11,7 @@ import functools
 import importlib
 import logging
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -127,8 +128,25 @@ def _offline() -> Iterator[None]:
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), without_spark():
             warnings.simplefilter("ignore")
             yield
     finally:
         logger.setLevel(level)
+
+
+@contextmanager
+def without_spark() -> Iterator[None]:
+    """Hide Spark from Great Expectations, which imports all of it where it is installed.
+
+    A part of it that lacks packages of its own ends the process (pyspark 4.3, `sys.exit(0)`).
+    """
+    name = "pyspark.sql.connect" if "pyspark" in sys.modules else "pyspark"
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[name]

@@ -37,5 +37,4 @@ def test_the_page_names_the_keys_of_a_rule_and_the_columns_of_its_sql():
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_the_sql_of_a_rule_is_written_like_all_sql(file: Path):
     text = file.read_text(encoding="utf-8")
-    checks = (*check_sql.EVERYWHERE, check_sql.stays_portable)
-    assert [one for check in checks for one in check(text)] == []
+    assert [one for check in check_sql.EVERYWHERE for one in check(text)] == []

@@ -69,14 +69,14 @@ LIES = {
     ),
     "sytprp.counters": (
         "sytprp",
-        "SELECT * REPLACE (if(record_offset % 3 = 0, 9e18, pfxtmsys)::UBIGINT AS pfxtmsys)"
+        "SELECT * REPLACE (if(record_offset % 3 = 0, 9e18, pfxtmsys)::BIGINT AS pfxtmsys)"
         " FROM {rows}",
     ),
     "useint.levels": ("useint", "SELECT * REPLACE (-1 AS vmdslcnt) FROM {rows}"),
     "mtrspr.levels": ("mtrspr", "SELECT * REPLACE (-60 AS interval) FROM {rows}"),
     "mtrusr.clocks": (
         "mtrusr",
-        "SELECT * REPLACE (18446744073709551615::UBIGINT AS caltodon) FROM {rows}",
+        "SELECT * REPLACE (-1::BIGINT AS caltodon) FROM {rows}",
     ),
 }
 
