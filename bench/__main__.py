@@ -8,7 +8,19 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from . import ageing, decode, encodings, generating, landing, listing, memory, reducing, validating
+from . import (
+    ageing,
+    decode,
+    encodings,
+    generating,
+    jobs,
+    landing,
+    listing,
+    memory,
+    reducing,
+    spark,
+    validating,
+)
 from .dumps import Dumps
 from .machine import MEGA, machine
 from .result import Section
@@ -48,12 +60,20 @@ def _reducing(dumps: Dumps, quick: bool) -> list[Section]:
     return reducing.measure(dumps.folder, 5 if quick else 1440, 1 if quick else 5)
 
 
+def _jobs(dumps: Dumps, quick: bool) -> list[Section]:
+    return jobs.measure(dumps.folder, *((3, 2, 1) if quick else (120, 8, 3)))
+
+
 def _validating(dumps: Dumps, quick: bool) -> list[Section]:
     return validating.measure(dumps.folder, 200_000 if quick else 10_000_000, 1 if quick else 3)
 
 
 def _ageing(dumps: Dumps, quick: bool) -> list[Section]:
     return ageing.measure(dumps.folder, 120 if quick else 1_000, 1 if quick else 3)
+
+
+def _spark(dumps: Dumps, quick: bool) -> list[Section]:
+    return spark.measure(dumps.folder, *((2, 5) if quick else (7, spark.DAY)))
 
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -64,7 +84,9 @@ MEASUREMENTS: dict[str, Measurement] = {
     "listing": _listing,
     "encodings": _encodings,
     "generating": _generating,
+    "jobs": _jobs,
     "reducing": _reducing,
+    "spark": _spark,
     "validating": _validating,
 }
 

@@ -55,6 +55,7 @@ def _store(place: Path, dump: Path, count: int) -> Path:
     command("ingest", str(dump), "--store", str(place))
     (folder,) = place.glob("records/*/*/*")
     copy_dump(folder, (timedelta(hours=hour) for hour in range(1, count)))
+    Store(place).manifest.rebuild()
     command("reduce", "processors_by_time", "users_by_time", "--store", str(place))
     return place
 

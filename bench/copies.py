@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cpmon.store.dumps.manifest import ABOUT, interval_facts, line
 from cpmon.store.dumps.parquet import settings
 
 TIMES = ("tod", "tod_us", "interval_end", "interval_end_us")
@@ -21,10 +22,12 @@ MICROSECOND = timedelta(microseconds=1)
 def copy_dump(folder: Path, delays: Iterable[timedelta]) -> None:
     """Copy a landed dump so often, each as late as a delay says, without a look at its records.
 
+    The manifest of the store does not know the copies: it is to be made again.
+
     Args:
         folder: of the dump, below `records/system=.../date=.../`.
     """
-    about = json.loads((folder / "dump.json").read_text(encoding="utf-8"))
+    about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     files = {file.name: pq.ParquetFile(file) for file in folder.glob("*.parquet")}
     tables = {name: (file.read(), _most_rows(file)) for name, file in files.items()}
     system = folder.parent.parent
@@ -36,8 +39,14 @@ def copy_dump(folder: Path, delays: Iterable[timedelta]) -> None:
         for file, (table, rows) in tables.items():
             later = _later(table, delay)
             pq.write_table(later, target / file, row_group_size=rows, **settings(later.schema))
-        times = {"first_tod": (first + delay).isoformat(), "last_tod": (last + delay).isoformat()}
-        (target / "dump.json").write_text(json.dumps({**about, **times, "dump": name}))
+        changes = {
+            "dump": name,
+            "first_tod": (first + delay).isoformat(),
+            "last_tod": (last + delay).isoformat(),
+            "landed_on": str((first + delay).date()),
+            **interval_facts(target / "interval.parquet"),
+        }
+        (target / ABOUT).write_text(line({**about, **changes}))
 
 
 def _most_rows(file: pq.ParquetFile) -> int:

@@ -135,8 +135,12 @@ def check_construct(job: Job, rows: Sequence[int]) -> None:
 
 
 def _check_row(decoded: Decoded, row: int, values: Mapping[str, Any], place: str) -> None:
+    expected = {name: values[name] for name in (*decoded.columns, "tail")}
+    for field in (f for f in decoded.layout.columns if f.is_number):
+        if (number := expected[field.name]) is not None:
+            expected[field.name] = field.landed(number)
     for name, column in {**decoded.columns, "tail": decoded.tail}.items():
-        if column[row].as_py() != values[name]:
+        if column[row].as_py() != expected[name]:
             raise AssertionError(f"{decoded.layout}.{name}, {place}: not what construct reads")
 
 

@@ -40,7 +40,7 @@ def main() -> None:
         import cpmon.ingest
         import cpmon.store
     elif wanted[0] == "reduce":
-        import cpmon.reduce.reports.reducing
+        import cpmon.reduce.jobs.reducing
     else:
         import cpmon.generate  # noqa: F401
     started = time.perf_counter()

@@ -1,0 +1,74 @@
+"""`cpmon reduce` and `cpmon ingest` by one process and by two."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+from cpmon.generate import load_scenario, write_run
+from cpmon.store import Store
+
+from .copies import copy_dump
+from .machine import MEGA
+from .process import command
+from .result import Row, Section
+
+SCENARIO, RUN = "bank-day", "BANKDAY"
+JOBS = ("1", "2")
+
+
+def measure(folder: Path, intervals: int, days: int, repetitions: int) -> list[Section]:
+    """One section; every command runs in a process of its own.
+
+    Args:
+        intervals: of each day. days: of the store that is reduced, and dumps that land.
+
+    Raises:
+        AssertionError: pieces differ.
+    """
+    place = folder / "jobs"
+    shutil.rmtree(place, ignore_errors=True)
+    dump = write_run(load_scenario(SCENARIO), RUN, place, intervals=intervals).dump
+    dumps = [dump, *(place / f"{number}.mon" for number in range(1, days))]
+    for number, copy in enumerate(dumps[1:], 1):
+        seeded = write_run(
+            load_scenario(SCENARIO), RUN, place / str(number), intervals=intervals, seed=number
+        )
+        seeded.dump.replace(copy)
+    store = _days(place / "store", dump, days)
+    pieces: dict[str, dict[str, bytes]] = {}
+    times = {jobs: {"ingest, s": float("inf"), "reduce, s": float("inf")} for jobs in JOBS}
+    for _ in range(repetitions):
+        for jobs in JOBS:
+            shutil.rmtree(place / "landed", ignore_errors=True)
+            shutil.rmtree(store / "reduced", ignore_errors=True)
+            landing = ("ingest", *map(str, dumps), "--store", str(place / "landed"))
+            for name, words in (
+                ("ingest, s", landing),
+                ("reduce, s", ("reduce", "--store", str(store))),
+            ):
+                seconds = command(*words, "--jobs", jobs)[0]
+                times[jobs][name] = min(times[jobs][name], seconds)
+            files = (store / "reduced").rglob("*-*.parquet")
+            pieces[jobs] = {str(file): file.read_bytes() for file in files if "=" in str(file)}
+    if len({frozenset(of.items()) for of in pieces.values()}) > 1:
+        raise AssertionError("pieces differ with the number of processes")
+    size = dump.stat().st_size / MEGA
+    shutil.rmtree(place)
+    rows = tuple(Row(f"--jobs {jobs}", times[jobs]) for jobs in JOBS)
+    given = (
+        f"{days} dumps of `{SCENARIO}` of {intervals} intervals, {size:,.0f} MB each; {days} days,"
+        f" one landed and copied; each command in a process of its own; shortest of {repetitions};"
+        " the pieces of both are the same bytes"
+    )
+    return [Section("Several processes", given, rows, ())]
+
+
+def _days(place: Path, dump: Path, days: int) -> Path:
+    """A store of so many days, one of them landed and the others copied."""
+    command("ingest", str(dump), "--store", str(place))
+    (folder,) = place.glob("records/*/*/*")
+    copy_dump(folder, (timedelta(days=day) for day in range(1, days)))
+    Store(place).manifest.rebuild()
+    return place
