@@ -7,6 +7,9 @@ SHELL := /bin/sh
 JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.stamp
+SPARK_STAMP := .venv/.spark-stamp
+# Spark is half a gigabyte and runs on Java: without Java its tests are skipped, in CI they fail.
+SPARK := $(if $(CI)$(shell command -v java 2>/dev/null),$(SPARK_STAMP))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 COMPILE := UV_CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/uv pip compile --quiet --universal \
@@ -14,7 +17,7 @@ COMPILE := UV_CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/uv pip compile --quiet -
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all setup demo test test-slow check soak bench fuzz samples goldens docs lock upgrade clean help
+.PHONY: all setup spark demo test test-slow check soak bench fuzz samples goldens docs lock upgrade clean help
 
 all: test check test-slow ## all that CI runs
 
@@ -52,6 +55,14 @@ $(STAMP): requirements-dev.lock pyproject.toml
 	@$(PIP) --no-deps --no-index --no-build-isolation --editable .
 	@touch $@
 
+spark: $(SPARK_STAMP) ## Spark in .venv, which `make test-slow` needs (500 MB; it runs on Java 17)
+
+# pyspark is no wheel, so it is built: with the locked setuptools instead of a downloaded one.
+$(SPARK_STAMP): $(STAMP) requirements-spark.lock
+	@echo "== installing Spark into .venv (about a minute the first time)"
+	@$(PIP) --require-hashes --no-deps --no-compile --no-build-isolation -r requirements-spark.lock
+	@touch $@
+
 demo: $(STAMP) ## the published measurements, from generated dumps to tables and pages
 	rm -rf build/demo # dumps of another version of the generator hold the same intervals otherwise
 	$(BIN)/cpmon demo --store build/demo/store -o build/demo
@@ -59,7 +70,7 @@ demo: $(STAMP) ## the published measurements, from generated dumps to tables and
 test: $(STAMP) ## the tests, without the slow ones
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "not slow"
 
-test-slow: $(STAMP) ## the slow tests
+test-slow: $(STAMP) $(SPARK) ## the slow tests
 	$(PYTEST) -n $(JOBS) --dist worksteal -m slow
 
 check: $(STAMP) ## requirements, format, lint, types, import directions, SQL
@@ -94,6 +105,7 @@ docs: $(STAMP) ## rewrite the generated pages of docs/
 lock: $(STAMP) ## bring the locks up to requirements*.in, keeping the versions
 	$(COMPILE) requirements.in -o requirements.lock
 	$(COMPILE) requirements-dev.in -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) requirements-spark.in -c requirements-dev.lock -o requirements-spark.lock
 
 upgrade: COMPILE += --upgrade
 upgrade: lock ## the same with the newest versions
