@@ -73,7 +73,10 @@ class SiteSettings(Table, frozen=True):
 
     store: Annotated[
         Path | None,
-        Meta(description="folder of the landed dumps", extra={"variable": "CPMON_STORE"}),
+        Meta(
+            description="folder of the landed dumps, or s3://BUCKET/PREFIX",
+            extra={"variable": "CPMON_STORE"},
+        ),
     ] = None
     timezone: Annotated[
         ZoneName,

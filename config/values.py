@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 from zoneinfo import ZoneInfo
 
+from ..schemas.urls import scheme_of
+
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -188,6 +190,8 @@ def converter(folder: Path) -> Callable[[type, Any], Any]:
     """
 
     def convert(kind: type, value: Any) -> Any:
+        if kind is Path and scheme_of(str(value)):
+            return Path(value)
         if kind is Path:
             return folder / _expanded(Path(Text.parse(value)))
         return kind.parse(value)  # type: ignore[attr-defined]

@@ -35,7 +35,7 @@ def good(tmp_path: Path) -> Path:
 
 
 def identities(store: Path) -> list[str]:
-    return [about["dump"] for about in Store(store).dumps()]
+    return [landed.dump for landed in Store(store).dumps()]
 
 
 @pytest.mark.parametrize("first", ["plain", "gzip", "zstd", "-"])
