@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..field import HEADER_LENGTH
 from ..loader import COMMON
 from .page import Structure
-from .page_rows import BitRow, PageRow, page_error
+from .page_rows import BitRow, PageRow
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Items:
         return (item for item in self.fields if not item.of)
 
 
-def nest(structure: Structure, dsect: str, place: str, *, is_record: bool) -> Items:
+def nest(structure: Structure, dsect: str, *, is_record: bool) -> Items:
     """The fields of a structure.
 
     Names of length 0, and names for parts that begin before the record's own bytes, say nothing
@@ -90,12 +90,9 @@ def nest(structure: Structure, dsect: str, place: str, *, is_record: bool) -> It
     rest: PageRow | None = None
     for row in structure.rows:
         if row.offset + row.size > end and (row.offset < end or not structure.head.open):
-            raise page_error(
+            raise row.line.error(
                 f"{row.name or '*'} ends behind its structure",
-                place,
-                row.line,
-                row.text,
-                expected=f"an end of at most {end}, as line {structure.head.line} says",
+                expected=f"an end of at most {end}, as line {structure.head.line.number} says",
             )
         if not row.size and row.offset == end and row.name and not row.name.endswith("END"):
             rest = row
@@ -105,10 +102,10 @@ def nest(structure: Structure, dsect: str, place: str, *, is_record: bool) -> It
             kept.append(row)
     own = structure.head.name
     prefixes = (f"{dsect.upper()}_", *([] if own.startswith(dsect.upper()) else [f"{own}_"]))
-    top = _nested(kept, prefixes, place, notes)
+    top = _nested(kept, prefixes, notes)
     fields = list(_flat(top, start, notes))
-    _check_cover([f for f in fields if not f.of], start, end, structure, place)
-    _check_unique(fields, place)
+    _check_cover([f for f in fields if not f.of], start, end, structure)
+    _check_unique(fields)
     name = _stripped(structure.head.name, prefixes)
     tail = Item(end, 0, 1, _stripped(rest.name, prefixes), rest) if rest and is_record else None
     return Items(name, start, end, tuple(fields), tuple(notes), structure.head, tail)
@@ -132,14 +129,12 @@ class _Node:
         return any(n.row.count > 1 or n.has_array for n in self.inside)
 
 
-def _nested(
-    rows: Sequence[PageRow], prefixes: tuple[str, ...], place: str, notes: list[str]
-) -> list[_Node]:
+def _nested(rows: Sequence[PageRow], prefixes: tuple[str, ...], notes: list[str]) -> list[_Node]:
     """The rows as a forest; what begins inside another must end inside it."""
     top: list[_Node] = []
     open_: list[_Node] = []
     for row in sorted(rows, key=lambda r: (r.offset, -r.size)):
-        bits = _bits(row, prefixes, place, notes)
+        bits = _bits(row, prefixes, notes)
         name = _stripped(row.name, prefixes) or (f"flags{row.offset}" if bits else "")
         node = _Node(row, name, bits, [])
         while open_ and open_[-1].end <= row.offset:
@@ -148,12 +143,9 @@ def _nested(
             around = open_[-1]
             limit = around.row.offset + around.row.length
             if node.end > limit:
-                raise page_error(
+                raise row.line.error(
                     f"{row.name or '*'} overlaps {around.row.name or '*'} without being a part",
-                    place,
-                    row.line,
-                    row.text,
-                    expected=f"an end of at most {limit}, as line {around.row.line} says",
+                    expected=f"an end of at most {limit}, as line {around.row.line.number} says",
                 )
             around.inside.append(node)
         else:
@@ -251,9 +243,7 @@ def _stripped(name: str, prefixes: tuple[str, ...]) -> str:
     return f"{plain}_" if plain in COMMON else plain
 
 
-def _bits(
-    row: PageRow, prefixes: tuple[str, ...], place: str, notes: list[str]
-) -> tuple[BitItem, ...]:
+def _bits(row: PageRow, prefixes: tuple[str, ...], notes: list[str]) -> tuple[BitItem, ...]:
     """Named bits; patterns of eight follow each other from byte to byte of a longer field.
 
     A name for several bits that have names, or for bits of two bytes, gets a note.
@@ -262,7 +252,7 @@ def _bits(
     for bit in row.bits:
         used = [n for n, mark in enumerate(bit.pattern) if mark == "1"]
         if len(bit.pattern) % 8 or not used:
-            raise page_error("a bit pattern cannot be read", place, bit.line, bit.text)
+            raise bit.line.error("a bit pattern cannot be read")
         mask = sum(0x80 >> n % 8 for n in used if n // 8 == used[0] // 8)
         parts = [item.mask for item in items if item.byte == byte and not item.mask & ~mask]
         if len(bit.pattern) == 8 and byte + 1 == row.length and len(parts) > 1:
@@ -275,12 +265,9 @@ def _bits(
         else:
             at = used[0] // 8
         if at >= row.length:
-            raise page_error(
+            raise bit.line.error(
                 f"there are more bits than {row.name} has",
-                place,
-                bit.line,
-                bit.text,
-                expected=f"{8 * row.length} bits at most, as line {row.line} says",
+                expected=f"{8 * row.length} bits at most, as line {row.line.number} says",
             )
         if bit.name and used[0] // 8 == used[-1] // 8:
             items.append(BitItem(at, mask, _stripped(bit.name, prefixes), bit))
@@ -289,42 +276,31 @@ def _bits(
     return tuple(items)
 
 
-def _check_cover(
-    fields: Sequence[Item], start: int, end: int, structure: Structure, place: str
-) -> None:
+def _check_cover(fields: Sequence[Item], start: int, end: int, structure: Structure) -> None:
     """Every byte is in one field: a page that was cut or damaged leaves some out."""
     reached, last = start, structure.head
     for item in fields:
         if item.offset > reached:
-            raise page_error(
+            raise item.row.line.error(
                 f"bytes {reached} to {item.offset - 1} are in no row of the page",
-                place,
-                item.row.line,
-                item.row.text,
-                expected=f"a row at offset {reached}, behind line {last.line}",
+                expected=f"a row at offset {reached}, behind line {last.line.number}",
             )
         reached, last = item.end, item.row
     if reached < end:
-        raise page_error(
+        raise last.line.error(
             f"the page ends at offset {reached}, its structure at {end}",
-            place,
-            last.line,
-            last.text,
-            expected=f"rows up to offset {end}, as line {structure.head.line} says",
+            expected=f"rows up to offset {end}, as line {structure.head.line.number} says",
             remedy="copy or save the whole page",
         )
 
 
-def _check_unique(fields: Sequence[Item], place: str) -> None:
+def _check_unique(fields: Sequence[Item]) -> None:
     earlier: dict[str, PageRow] = {}
     for item in fields:
         if item.name in earlier:
-            raise page_error(
+            raise item.row.line.error(
                 f"{item.row.name} is on the page twice",
-                place,
-                item.row.line,
-                item.row.text,
-                expected=f"other names than on line {earlier[item.name].line}",
+                expected=f"other names than on line {earlier[item.name].line.number}",
             )
         if item.name:
             earlier[item.name] = item.row

@@ -36,7 +36,7 @@ def merge(page: Page, sources: Sources, *, replace: bool = False) -> MergeResult
         _merge_withdrawn(merged, sources)
         return merged
     items = [
-        nest(structure, page.dsect, page.place, is_record=number == 0)
+        nest(structure, page.dsect, is_record=number == 0)
         for number, structure in enumerate(page.structures)
     ]
     before = {} if replace else sources.fields

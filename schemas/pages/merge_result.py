@@ -40,5 +40,5 @@ class MergeResult:
 
     def contradict(self, row: PageRow | BitRow, problem: str, expected: str) -> None:
         """Record that a row of the page contradicts the layout."""
-        text = " ".join(row.text.split())
-        self.contradictions.append(Contradiction(row.line, text, problem, expected))
+        text = " ".join(row.line.text.split())
+        self.contradictions.append(Contradiction(row.line.number, text, problem, expected))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ..errors import LayoutError
 from ..layout import Kind
-from .page_rows import NAME, PageRow, close_offsets, line_of, page_error, read_rows
+from .page_rows import NAME, PageRow, close_offsets, read_rows
 from .text import PageText, read_page
 
 WITHDRAWN = re.compile(
@@ -43,12 +43,11 @@ class Structure:
 class Page:
     """What a page says.
 
-    `place` names its file, for messages; `kinds` are those that the record may have, the likeliest
-    first; `release` is like "5.2.0". `notes` say what the page contradicts itself in. A page
-    without structures is that of a record that is no longer written.
+    `kinds` are those that the record may have, the likeliest first; `release` is like "5.2.0".
+    `notes` say what the page contradicts itself in. A page without structures is that of a record
+    that is no longer written.
     """
 
-    place: str
     dsect: str
     domain: int
     record: int
@@ -98,26 +97,25 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
             effect="nothing was read of it",
             remedy="save the page of one record",
         )
-    source = close_offsets(read_page(data))
-    dsect, notes = _dsect(source, place)
-    domain = _said(source, place, r"\bDomain\s*(\d{1,3})\s*-", "Domain N - ...")
-    record = _said(source, place, r"\bRecord\s*(\d{1,5})\s*-", "Record N - ...")
+    source = close_offsets(read_page(data, place))
+    dsect, notes = _dsect(source)
+    domain = _prolog_entry(source, r"\bDomain\s*(\d{1,3})\s*-", "Domain N - ...")
+    record = _prolog_entry(source, r"\bRecord\s*(\d{1,5})\s*-", "Record N - ...")
     return Page(
-        place=place,
         dsect=dsect.lower(),
         domain=int(domain),
         record=int(record),
-        kinds=_kinds(source, place),
+        kinds=_kinds(source),
         title=_title(source.text),
-        release=release or _release(source, place),
-        structures=_contents(source, place),
+        release=release or _release(source),
+        structures=_contents(source),
         notes=notes,
     )
 
 
-def _dsect(source: PageText, place: str) -> tuple[str, tuple[str, ...]]:
+def _dsect(source: PageText) -> tuple[str, tuple[str, ...]]:
     """The record's name, by the page's heading; and what the line DSECT NAME says otherwise."""
-    line = _said(source, place, r"DSECT\s+NAME\s*-\s*([A-Z][A-Z0-9]*)", "DSECT NAME - ...")
+    line = _prolog_entry(source, r"DSECT\s+NAME\s*-\s*([A-Z][A-Z0-9]*)", "DSECT NAME - ...")
     heading = re.search(
         r"\bMR([A-Z][A-Z0-9]*)\s+Control\s+Block\s+Contents\s+Offsets\b", source.text
     ) or re.search(r"\bMR([A-Z][A-Z0-9]*)\s+Prolog\b", source.text)
@@ -126,12 +124,12 @@ def _dsect(source: PageText, place: str) -> tuple[str, tuple[str, ...]]:
     return heading[1], (f"DSECT NAME says {line}, the heading MR{heading[1]}: the heading counts",)
 
 
-def _said(source: PageText, place: str, pattern: str, expected: str) -> str:
+def _prolog_entry(source: PageText, pattern: str, expected: str) -> str:
     match = re.search(pattern, source.text)
     if match is None:
         raise LayoutError(
-            f"{place} is no page of a monitor record",
-            place=f"{place}, line 1",
+            f"{source.place} is no page of a monitor record",
+            place=f"{source.place}, line 1",
             expected=expected,
             found=next((line.strip()[:60] for line in source.lines if line.strip()), "nothing"),
             remedy="save the page of one record, as HTML or as text, from its first to last line",
@@ -139,16 +137,15 @@ def _said(source: PageText, place: str, pattern: str, expected: str) -> str:
     return match[1]
 
 
-def _kinds(source: PageText, place: str) -> tuple[Kind, ...]:
-    text = _said(
-        source, place, r"Monitor\s+([A-Za-z\s]+?)\s+Record\b(?!\s+Header)", "Monitor ... Record"
-    )
+def _kinds(source: PageText) -> tuple[Kind, ...]:
+    pattern = r"Monitor\s+([A-Za-z\s]+?)\s+Record\b(?!\s+Header)"
+    text = _prolog_entry(source, pattern, "Monitor ... Record")
     words = " ".join(text.lower().split())
     matched = next((kinds for start, kinds in KINDS if words.startswith(start)), None)
     if matched is None:
         raise LayoutError(
             "the page does not say when its record is written",
-            place=place,
+            place=source.place,
             expected="Monitor Sample Record, Monitor Event Record ...",
             found=text,
         )
@@ -164,21 +161,21 @@ def _title(text: str) -> str:
     return " ".join(match[1].split()) if match else ""
 
 
-def _release(source: PageText, place: str) -> str:
+def _release(source: PageText) -> str:
     match = re.search(
         r"based\s+on\s+z/VM\s+V(?:ersion)?\s*(\d+)\s*R(?:elease)?\s*(\d+)(?:\.(\d+))?", source.text
     )
     if match is None:
         raise LayoutError(
             "the page does not say its release",
-            place=place,
+            place=source.place,
             expected="This information is based on z/VM V5R2.0.",
             remedy="give it with --release 5.2.0",
         )
     return ".".join(str(int(number)) for number in match.groups(default="0"))
 
 
-def _contents(source: PageText, place: str) -> tuple[Structure, ...]:
+def _contents(source: PageText) -> tuple[Structure, ...]:
     """The structures of the contents table; none of a record that is no longer written."""
     text = source.text
     starts = [m.end() for m in re.finditer(r"Control\s+Block\s+Contents\s+Offsets\b", text)]
@@ -187,21 +184,21 @@ def _contents(source: PageText, place: str) -> tuple[Structure, ...]:
     if not starts:
         raise LayoutError(
             "the page has no contents table",
-            place=f"{place}, line 1",
+            place=f"{source.place}, line 1",
             expected="a heading Control Block Contents, then Offsets",
         )
     heading = re.compile(
         r"\bMR[A-Z0-9]+\s+(?:Cross\s+Reference|Storage\s+Layout|Constants)\b"
         r"|This\s+information\s+is\s+based\s+on"
     )
-    end = heading.search(text, starts[-1])
-    rows = list(read_rows(source, (starts[-1], end.start() if end else len(text)), place))
-    structures = tuple(_structures(rows, place))
-    _check_names(source, structures, end.start() if end else len(text), place)
+    behind = heading.search(text, starts[-1])
+    end = behind.start() if behind else len(text)
+    structures = tuple(_structures(list(read_rows(source, starts[-1], end))))
+    _check_names(source, structures, end)
     return structures
 
 
-def _completed(row: PageRow, behind: Sequence[PageRow], end: int, place: str) -> PageRow:
+def _completed(row: PageRow, behind: Sequence[PageRow], end: int) -> PageRow:
     """A row whose dimension was cut off, with the one that ends where a row behind it begins.
 
     Its first digits are printed. Behind them digits of the description can stand.
@@ -214,49 +211,33 @@ def _completed(row: PageRow, behind: Sequence[PageRow], end: int, place: str) ->
             described = "" if high.startswith(printed) else printed.removeprefix(high)
             meaning = f"{described} {row.meaning}".strip()
             return replace(row, count=count, dimensioned=True, meaning=meaning, cut="")
-    raise page_error(
+    raise row.line.error(
         f"the dimension of {row.name or '*'} is cut off, and no row begins where it could end",
-        place,
-        row.line,
-        row.text,
         remedy="complete the dimension from IBM's page",
     )
 
 
-def _structures(rows: list[PageRow], place: str) -> Iterator[Structure]:
+def _structures(rows: list[PageRow]) -> Iterator[Structure]:
     """The rows by the structure that they stand in; a Structure row begins one."""
     heads = [n for n, row in enumerate(rows) if row.word == "Structure"]
     if not heads or heads[0]:
-        first = rows[0]
-        raise page_error(
-            "the contents table begins without its structure",
-            place,
-            first.line,
-            first.text,
-            expected="0 0 Structure LENGTH NAME",
+        raise rows[0].line.error(
+            "the contents table begins without its structure", expected="0 0 Structure LENGTH NAME"
         )
     for start, stop in zip(heads, [*heads[1:], len(rows)], strict=True):
         head = rows[start]
         within = rows[start + 1 : stop]
         inside = tuple(
-            _aligned(_completed(row, within[n + 1 :], head.length, place) if row.cut else row)
+            _aligned(_completed(row, within[n + 1 :], head.length) if row.cut else row)
             for n, row in enumerate(within)
         )
         if head.length > LONGEST_RECORD:
-            raise page_error(
+            raise head.line.error(
                 f"no record has {head.length} bytes",
-                place,
-                head.line,
-                head.text,
                 expected=f"a length of at most {LONGEST_RECORD}",
             )
         if head.offset:
-            raise page_error(
-                f"the structure {head.name} does not begin at offset 0",
-                place,
-                head.line,
-                head.text,
-            )
+            raise head.line.error(f"the structure {head.name} does not begin at offset 0")
         yield Structure(head, inside)
 
 
@@ -265,9 +246,7 @@ def _aligned(row: PageRow) -> PageRow:
     return replace(row, word="Signed") if row.word == "Fixed" else row
 
 
-def _check_names(
-    source: PageText, structures: tuple[Structure, ...], start: int, place: str
-) -> None:
+def _check_names(source: PageText, structures: tuple[Structure, ...], start: int) -> None:
     """The cross reference, where the page has one, says the same offsets and lengths."""
     reference = re.search(r"\bMR[A-Z0-9]+\s+Cross\s+Reference\b", source.text[start:])
     if reference is None:
@@ -281,10 +260,7 @@ def _check_names(
         if row is None or row.name in again:
             continue
         if (row.offset, row.length) != (int(match[2], 16), int(match[3])):
-            raise page_error(
-                f"the cross reference has another place for {row.name}",
-                place,
-                source.line_at(match.start()),
-                line_of(source, match.start()),
-                expected=f"offset X'{row.offset:X}', length {row.length}, as on line {row.line}",
+            place = f"offset X'{row.offset:X}', length {row.length}, as on line {row.line.number}"
+            raise source.line_at(match.start()).error(
+                f"the cross reference has another place for {row.name}", expected=place
             )

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from ..errors import LayoutError
-from .text import PageText
+from .text import Line, PageText
 
 WORDS = ("Structure", "Character", "Unsigned", "Signed", "Bitstring", "Address", "Fixed")
 NAME = r"(?:[A-Z@#$][A-Z0-9@#$_]*|\*)"
@@ -59,8 +58,7 @@ class BitRow:
     pattern: str
     name: str
     meaning: str
-    line: int
-    text: str
+    line: Line
 
 
 @dataclass(frozen=True)
@@ -77,8 +75,7 @@ class PageRow:
     count: int
     dimensioned: bool
     meaning: str
-    line: int
-    text: str
+    line: Line
     open: bool = False
     """Whether the length ends in +: something of variable length follows."""
     bits: tuple[BitRow, ...] = ()
@@ -89,12 +86,6 @@ class PageRow:
     def size(self) -> int:
         """Bytes of all elements."""
         return self.length * self.count
-
-
-def page_error(problem: str, place: str, line: int, text: str, **parts: str) -> LayoutError:
-    """An error with the line of the page and its text."""
-    found = parts.pop("found", "") or f"{' '.join(text.split())[:90]}"
-    return LayoutError(problem, place=f"{place}, line {line}", found=found, **parts)
 
 
 SPLIT = re.compile(
@@ -114,69 +105,53 @@ def close_offsets(source: PageText) -> PageText:
     return replace(source, lines=tuple(SPLIT.sub(closed, line) for line in source.lines))
 
 
-def read_rows(source: PageText, contents: tuple[int, int], place: str) -> Iterator[PageRow]:
-    """The rows of the contents table, each with its bits."""
-    text, (start, end) = source.text, contents
-    matches = list(ROW.finditer(text, start, end))
+def read_rows(source: PageText, start: int, end: int) -> Iterator[PageRow]:
+    """The rows of the contents table, which is the text from `start` to `end`, with their bits."""
+    matches = list(ROW.finditer(source.text, start, end))
     if not matches:
-        line = source.line_at(start)
-        raise page_error("the contents table has no rows", place, line, source.lines[0])
-    _check_rows_read(source, contents, matches, place)
+        raise source.line_at(start).error("the contents table has no rows")
+    _check_rows_read(source, start, end, matches)
     for match, behind in zip_longest(matches, matches[1:]):
-        yield _row(source, match, behind.start() if behind else end, place)
+        yield _row(source, match, behind.start() if behind else end)
 
 
 def _check_rows_read(
-    source: PageText, contents: tuple[int, int], matches: Sequence[re.Match[str]], place: str
+    source: PageText, start: int, end: int, matches: Sequence[re.Match[str]]
 ) -> None:
     """What begins as a row does is one: else its text would be another row's description."""
     taken = {match.start("dec") for match in matches}
-    for match in UNREAD.finditer(source.text, *contents):
+    for match in UNREAD.finditer(source.text, start, end):
         kind = "" if match["dec"] else "_"
         at = match.start(f"dec{kind}")
         if at in taken or int(match[f"dec{kind}"]) != int(match[f"hex{kind}"], 16):
             continue
-        raise page_error(
-            "a row cannot be read" if match["dec"] else f"the type {match['word_']} is not known",
-            place,
-            source.line_at(at),
-            line_of(source, at),
-            expected="decimal offset, hexadecimal offset, type, length, name"
-            if match["dec"]
-            else ", ".join(WORDS),
-        )
+        line = source.line_at(at)
+        if match["dec"]:
+            expected = "decimal offset, hexadecimal offset, type, length, name"
+            raise line.error("a row cannot be read", expected=expected)
+        raise line.error(f"the type {match['word_']} is not known", expected=", ".join(WORDS))
     for match in matches:
         if source.text[match.end() : match.end() + 1] == "(":
-            raise page_error(
+            raise source.line_at(match.start("dec")).error(
                 f"the dimension of {match['name']} cannot be read",
-                place,
-                source.line_at(match.start("dec")),
-                line_of(source, match.start("dec")),
                 expected="a dimension like (4), (0:30) or (*)",
             )
 
 
-def _row(source: PageText, match: re.Match[str], stop: int, place: str) -> PageRow:
+def _row(source: PageText, match: re.Match[str], stop: int) -> PageRow:
     bits = list(BIT.finditer(source.text, match.end(), stop))
     for bit in BITS_UNREAD.finditer(source.text, match.end(), stop):
         at = bit.start("mask")
         if not any(read.start("mask") <= at < read.end("mask") for read in bits):
-            raise page_error(
-                "a row of bits cannot be read",
-                place,
-                source.line_at(at),
-                line_of(source, at),
-                expected="a pattern like ..11 1111, and a name",
+            raise source.line_at(at).error(
+                "a row of bits cannot be read", expected="a pattern like ..11 1111, and a name"
             )
     described = source.text[match.end() : bits[0].start() if bits else stop]
-    line, text = source.line_at(match.start("dec")), line_of(source, match.start("dec"))
+    line = source.line_at(match.start("dec"))
     dec, hexadecimal = int(match["dec"]), int(match["hex"], 16)
     if dec != hexadecimal:
-        raise page_error(
+        raise line.error(
             f"offset {dec} is X'{dec:X}', not X'{match['hex']}'",
-            place,
-            line,
-            text,
             remedy="compare the line with IBM's page; one of the two numbers was damaged",
         )
     return PageRow(
@@ -184,12 +159,11 @@ def _row(source: PageText, match: re.Match[str], stop: int, place: str) -> PageR
         length=int(match["length"]),
         word=match["word"].replace(" ", "").capitalize(),
         name=match["name"].replace("*", ""),
-        count=_count(match["dim"], place, line, text),
+        count=_count(match["dim"], line),
         dimensioned=match["dim"] is not None,
         cut=match["cut"] or "",
         meaning=_sentence(described),
         line=line,
-        text=text,
         open=bool(match["more"]),
         bits=tuple(_bits(source, bits, stop)),
     )
@@ -202,15 +176,7 @@ def _bits(source: PageText, matches: list[re.Match[str]], stop: int) -> Iterator
             name=match["name"].replace("*", ""),
             meaning=_sentence(source.text[match.end() : behind.start() if behind else stop]),
             line=source.line_at(match.start()),
-            text=line_of(source, match.start()),
         )
-
-
-def line_of(source: PageText, position: int) -> str:
-    """The line around a position; of a table on one line, what begins there."""
-    text = source.text
-    line = text[text.rfind("\n", 0, position) + 1 : (text + "\n").index("\n", position)]
-    return line if len(line) < 120 else text[position : position + 60].split("\n")[0]
 
 
 def _sentence(text: str) -> str:
@@ -218,7 +184,7 @@ def _sentence(text: str) -> str:
     return " ".join(HEADING.sub(" ", text).split())
 
 
-def _count(dimension: str | None, place: str, line: int, text: str) -> int:
+def _count(dimension: str | None, line: Line) -> int:
     """Elements of `(4)`, `(0:255)`, `(1:4,1:3)`; 0 of `(*)`."""
     if dimension is None:
         return 1
@@ -229,5 +195,5 @@ def _count(dimension: str | None, place: str, line: int, text: str) -> int:
         low, _, high = extent.partition(":")
         count *= max(0, int(high) - int(low) + 1 if high else int(low))
     if count < 1:
-        raise page_error(f"the dimension ({dimension}) has no elements", place, line, text)
+        raise line.error(f"the dimension ({dimension}) has no elements")
     return count

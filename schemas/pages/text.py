@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import accumulate
 
+from ..errors import LayoutError
+
 BREAKS = frozenset({"br", "p", "div", "tr", "li", "ul", "h1", "h2", "h3", "h4", "pre", "hr"})
 """Elements that begin a new line where a browser shows them."""
 
@@ -21,9 +23,24 @@ INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 
 
 @dataclass(frozen=True)
-class PageText:
-    """Lines of text, and for each the number of the line in the file, from 1."""
+class Line:
+    """A line of the page `place`: its number in the file, from 1, and its text."""
 
+    place: str
+    number: int
+    text: str
+
+    def error(self, problem: str, **parts: str) -> LayoutError:
+        """The error that names this line and shows its text."""
+        found = " ".join(self.text.split())[:90]
+        return LayoutError(problem, place=f"{self.place}, line {self.number}", found=found, **parts)
+
+
+@dataclass(frozen=True)
+class PageText:
+    """Lines of text, and for each the number of the line in the file `place`, from 1."""
+
+    place: str
     lines: tuple[str, ...]
     numbers: tuple[int, ...]
 
@@ -32,13 +49,17 @@ class PageText:
         """All lines, with line feeds between them."""
         return "\n".join(self.lines)
 
-    def line_at(self, position: int) -> int:
-        """The line of the file that a position of `text` is on."""
+    def line_at(self, position: int) -> Line:
+        """The line that a position of `text` is on; of a table on one line, what begins there."""
         starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
-        return self.numbers[bisect.bisect_right(starts[:-1], position) - 1]
+        number = bisect.bisect_right(starts[:-1], position) - 1
+        line = self.lines[number]
+        if len(line) >= 120:
+            line = self.text[position : position + 60].split("\n")[0]
+        return Line(self.place, self.numbers[number], line)
 
 
-def read_page(data: bytes) -> PageText:
+def read_page(data: bytes, place: str) -> PageText:
     """The text of a page: HTML as saved by a browser, or text copied out of one.
 
     Change bars and characters that nobody sees are taken out; no-break spaces are spaces.
@@ -53,7 +74,7 @@ def read_page(data: bytes) -> PageText:
         lines = text.split("\n")
         numbers = list(range(1, len(lines) + 1))
     clean = tuple(BAR.sub(" ", _plain(line)) for line in lines)
-    return PageText(clean, tuple(numbers))
+    return PageText(place, clean, tuple(numbers))
 
 
 def _plain(line: str) -> str:

@@ -72,7 +72,7 @@ def read(text: str) -> Page:
 
 
 def items(page: Page, number: int = 0) -> Items:
-    return nest(page.structures[number], page.dsect, page.place, is_record=number == 0)
+    return nest(page.structures[number], page.dsect, is_record=number == 0)
 
 
 def refused(text: str) -> LayoutError:
@@ -167,7 +167,7 @@ def test_lines_are_those_of_the_file_in_html_too():
     for text in (draft.aligned(), draft.html()):
         page = read(text)
         row = next(r for r in page.main.rows if r.name == "XMPLRC_COUNT")
-        assert "XMPLRC_COUNT" in text.split("\n")[row.line - 1]
+        assert "XMPLRC_COUNT" in text.split("\n")[row.line.number - 1]
 
 
 @pytest.mark.parametrize(

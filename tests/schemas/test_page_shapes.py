@@ -89,7 +89,7 @@ SHAPES = {
 def page(table: str) -> Items:
     lines = (PROLOG + table + END).encode()
     found = parse_page(lines, "MRXMPLRC")
-    return nest(found.main, found.dsect, found.place, is_record=True)
+    return nest(found.main, found.dsect, is_record=True)
 
 
 def said(items: Items) -> list[object]:
@@ -138,7 +138,7 @@ def test_several_parts_may_each_have_their_heading():
     )
     part += "   4    4  Unsigned      4  XMPLRC_SIZE  Its size\n"
     found = parse_page((PROLOG + TABLE + f"\n\nOffsets\n{HEADING}" + part + END).encode(), "P")
-    parts = [nest(s, found.dsect, "P", is_record=not n) for n, s in enumerate(found.structures)]
+    parts = [nest(s, found.dsect, is_record=not n) for n, s in enumerate(found.structures)]
     assert [(i.offset, i.name) for i in parts[1].fields] == [(0, "id"), (4, "size")]
     assert parts[0].fields[-1].row.meaning == "One word a slot"
 
