@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import functools
+from collections import defaultdict
+from importlib.resources import files
 
 import pyarrow as pa
 
@@ -18,65 +21,30 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 """Names repeat every interval, so text is held, and written, as a dictionary."""
 
 
-def _column(name: str, kind: pa.DataType, meaning: str, **said: str) -> pa.Field:
-    return pa.field(name, kind, metadata={"meaning": meaning, **said})
+def _read_columns() -> dict[str, list[pa.Field]]:
+    """Table -> columns that no layout has, of `columns.csv`."""
+    text = (files(__package__) / "columns.csv").read_text(encoding="utf-8")
+    columns: dict[str, list[pa.Field]] = defaultdict(list)
+    for row in csv.DictReader(text.splitlines()):
+        kind = TEXT if row["kind"] == "text" else pa.type_for_alias(row["kind"])
+        metadata = {key: row[key] for key in ("meaning", "type", "unit") if row[key]}
+        columns[row["table"]].append(pa.field(row["name"], kind, metadata=metadata))
+    return columns
 
 
-ROW = (
-    _column("tod", pa.timestamp("us"), "Time stamp of the record, UTC."),
-    _column("tod_us", pa.int64(), "The same in microseconds since 1970.", unit="us"),
-    _column(
-        "interval_end",
-        pa.timestamp("us"),
-        "End of the interval that a sample belongs to, UTC; NULL for events, for "
-        "configuration, and where the dump ends before the interval does.",
-    ),
-    _column(
-        "record_offset",
-        pa.int64(),
-        "Where the record starts in the dump, decompressed.",
-        unit="bytes",
-    ),
-)
+_COLUMNS = _read_columns()
+ROW = tuple(_COLUMNS["row"])
 """What every landed row starts with. `system` and `dump` are in the folder's name."""
+(ENTRY, CODE), (TAIL,) = _COLUMNS["entry"], _COLUMNS["tail"]
 
-ENTRY = _column("entry", pa.int32(), "Position among the record's entries, from 0.")
-CODE = _column("code", TEXT, "What the entry counts, such as a DIAGNOSE code.")
-TAIL = _column(
-    "tail", pa.binary(), "Bytes of a longer record behind the last field known; mostly NULL."
-)
 
-RAW = pa.schema(
-    [
-        *ROW,
-        _column("domain", pa.int32(), "Domain of the record.", type=Type.UNSIGNED),
-        _column("record", pa.int32(), "Number of the record.", type=Type.UNSIGNED),
-        _column("data", pa.binary(), "The record, header included."),
-    ],
-    metadata={"table": "record_raw", "title": "Records without a layout, as they are"},
-)
+def _table(name: str, title: str, *above: pa.Field) -> pa.Schema:
+    return pa.schema([*above, *_COLUMNS[name]], metadata={"table": name, "title": title})
 
-FINDING = pa.schema(
-    [
-        _column("code", pa.string(), "Name of the finding."),
-        _column("severity", pa.string(), "info, warning or data_loss."),
-        _column("record_offset", pa.int64(), "Where in the dump, decompressed.", unit="bytes"),
-        _column("count", pa.int64(), "How many times it was met there."),
-        _column("detail", pa.string(), "What was expected and found."),
-        _column("effect", pa.string(), "What was lost or skipped."),
-        _column("meaning", pa.string(), "What the finding says."),
-        _column("remedy", pa.string(), "What to do about it."),
-    ],
-    metadata={"table": "finding", "title": "What is wrong with a dump"},
-)
 
-QUARANTINE = pa.schema(
-    [
-        _column("record_offset", pa.int64(), "Where in the dump, decompressed.", unit="bytes"),
-        _column("data", pa.binary(), "Bytes that could not be understood."),
-    ],
-    metadata={"table": "quarantine", "title": "Bytes that could not be understood"},
-)
+RAW = _table("record_raw", "Records without a layout, as they are", *ROW)
+FINDING = _table("finding", "What is wrong with a dump")
+QUARANTINE = _table("quarantine", "Bytes that could not be understood")
 
 
 def arrow_type(field: Field) -> pa.DataType:
