@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -13,22 +15,9 @@ from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
 from ..model.services import entry_of
 from ..model.system import Model
 from ..numeric import floor_int, partition
-from ..scenario.hardware import ProcessorType
 
-PROCESSOR_TYPES: dict[ProcessorType, int] = {"CP": 0, "ZAAP": 2, "IFL": 3, "ICF": 4, "ZIIP": 5}
-"""Codes of z/Architecture for the types of processors."""
-
-_MASKS = {
-    "system": 0x80,
-    "monitor": 0x40,
-    "storage": 0x10,
-    "user": 0x08,
-    "transaction": 0x08,
-    "processor": 0x04,
-    "io": 0x02,
-    "appldata": 0x00,
-}
-"""Bits of the domains in the profiles' masks. No known mask has a bit for application data."""
+_CONSTANTS = tomllib.loads((files(__package__) / "constants.toml").read_text(encoding="utf-8"))
+_MASKS: dict[str, int] = _CONSTANTS["masks"]
 
 _MACHINE_UP_HOURS = 700
 """The machine was started so long before the system that is measured; its counters go on."""
@@ -109,48 +98,10 @@ FUNCTIONS: Mapping[str, Any] = {
     "TOD_PER_S": TOD_PER_S,
     "TOD_PER_US": TOD_PER_US,
     "UNI": transactions.UNI,
-    # Percent of the available frames that lie side by side.
-    "PAIRED_PERCENT": 30,
-    # Time in the dispatch list of class 1 until a user is one of class 2, on an idle system.
-    "SLICE_TOD": 1_500_000 * TOD_PER_US,
-    # LCUCFLGS of logical processors. Inferred: no page that was seen names the bits.
-    "DEDICATED": 0x80,
-    "CAPPED": 0x20,
-    # LCUTFLAG: the counts are of the physical machine.
-    "PHYSICAL": 0x80,
-    # MTRPRP_CALFLAGS of the master processor. Inferred: no page that was seen names the bit.
-    "MASTER": 0x40,
-    "FRAMES_OF_A_SCAN": 64,
-    # Entries of each table of block sizes; those of migration are for two sizes each.
-    "BLOCK_SIZES": 20,
-    # Share of the migrated blocks that belonged to dormant users.
-    "DORMANT_SHARE": 0.8,
-    "BLOCKS_OF_A_RUN": 800,
-    # Migration begins when fewer than one block in so many is available.
-    "LEAST_AVAILABLE": 50,
-    # VMDSLIST: the list that a virtual processor is in.
-    "DISPATCHED": 0x37,
-    "ELIGIBLE": 0x21,
-    "DORMANT": 0x0B,
-    # USETRE_CALFLAG1 of a guest's base virtual processor.
-    "BASE": 0x80,
-    "IO_SAMPLES_PER_S": 1000,
-    # Time that an I/O processor spends on starting an I/O and on presenting its end.
-    "IO_US": 35.0,
-    # Bytes of performance data of one device.
-    "STATISTICS_LENGTH": 192,
-    # RDEVCLAS of disks.
-    "ECKD": 0x04,
-    # One of so many I/Os goes on where the one before it ended.
-    "IN_SEQUENCE": 8,
-    "PAGES_OF_A_TRACK": 12,
-    "PAGES_OF_A_STEAL": 32,
-    "KIB_PER_DISK_IO": 16,
-    # A Linux guest writes its blocks anew every so often.
-    "BLOCK_EVERY": 10 * TOD_PER_S,
-    # Received and sent, for a network I/O.
-    "PACKETS": np.array([5, 4]),
-    "PACKET_BYTES": np.array([420.0, 610.0]),
+    **{
+        name: np.array(value) if isinstance(value, list) else value
+        for name, value in _CONSTANTS["names"].items()
+    },
 }
 """Functions and constants."""
 
@@ -164,7 +115,9 @@ OF_MODEL: Mapping[str, Callable[[Model], Any]] = {
     "monitor": lambda model: model.measurement.scenario.monitor,
     # What only the master processor does, by processor.
     "on_master": lambda model: np.arange(model.measurement.processors) == 0,
-    "processor_type": lambda model: PROCESSOR_TYPES[model.measurement.machine.processor_type],
+    "processor_type": lambda model: _CONSTANTS["processor_types"][
+        model.measurement.machine.processor_type
+    ],
     "run": lambda model: model.measurement.run,
     "scenario": lambda model: model.measurement.scenario,
     "sizes": lambda model: model.levels.sizes,

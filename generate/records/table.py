@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
@@ -271,7 +272,7 @@ def records() -> Mapping[str, Record]:
 
 @functools.lru_cache(maxsize=2)
 def _records(_layouts: tuple[Layout, ...]) -> Mapping[str, Record]:
-    every = (file for file in files(__package__).iterdir() if file.name.endswith(".toml"))
+    every = (file for file in files(__package__).iterdir() if re.match(r"d\d\d_", file.name))
     return read_records({file.name: file.read_text(encoding="utf-8") for file in every})
 
 
