@@ -82,7 +82,7 @@ def _table() -> TargetTable:
 
 def _figures(scenario: Scenario, run: Run) -> dict[str, Any]:
     """The names of the expressions in `targets.toml`."""
-    frames, targets, processors = Frames.of_run(scenario, run), run.targets, run.machine.cpus
+    frames, targets, processors = Frames(scenario, run), run.targets, run.machine.cpus
     users = sum(group.count for group in scenario.groups_of(run))
     resident = users * (targets.resident_pages_per_user or 0)
     others, others_emul = _others_util(targets, processors)
@@ -91,7 +91,7 @@ def _figures(scenario: Scenario, run: Run) -> dict[str, Any]:
         "paging_rate": targets.paging_rate or 0,
         "frames": frames,
         "users": users,
-        "above": resident * frames.users_above_share(run.storage),
+        "above": resident * frames.users_above_share,
         "processors": processors,
         "others": others,
         "others_emul": others_emul,

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..encode.container import CONTROL_AREA, ENTRY, EVENT_FLAG, SAMPLE_FLAG
 from ..encode.frames import FRAME, HEADER
-from ..numeric import U8
-from .stream import I64, DamageError, DumpStream, are_controls, hold_records, record_starts
+from ..model.measurement import TOD_PER_S
+from ..numeric import I64, U8
+from .stream import DamageError, DumpStream, are_controls, hold_records, record_starts
 
-TOD_PER_S = 4_096_000_000
 _BULK = 1024 * FRAME
 _EVENT_LIMIT = 64 << 20
 """Event data that does not start on a frame is held as a whole, up to this."""

@@ -8,21 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from ...schemas.errors import CpmonError
 from ..encode.container import CONTROL_AREA, ENTRY, EVENT_FLAG, SAMPLE_FLAG
 from ..encode.frames import END_OF_FRAME, FRAME, HEADER, INTERVAL_END, MONITOR_DOMAIN
-from ..numeric import U8
+from ..numeric import I64, U8, Bool
 from ..sink import Chunk
-
-I64 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _TOP_DOMAIN = 11
 
 
-def are_controls(frames: U8) -> Mask:
+def are_controls(frames: U8) -> Bool:
     """Which of (frames, 4096) are control records with an entry: they announce data."""
     entry = frames[:, CONTROL_AREA : CONTROL_AREA + ENTRY.size]
     start, end = (_words(entry[:, at : at + 4]) for at in (4, 8))
@@ -32,7 +28,7 @@ def are_controls(frames: U8) -> Mask:
     return np.asarray(flagged & entry[:, 1:3].any(axis=1) & (end > start) & sized)
 
 
-def hold_records(frames: U8) -> Mask:
+def hold_records(frames: U8) -> Bool:
     """Which of (frames, 4096) begin with a record."""
     length = _words(frames[:, 0:2])
     fits = (length >= HEADER.size) & (length <= FRAME) & (frames[:, 4] <= _TOP_DOMAIN)
@@ -120,7 +116,7 @@ class DumpStream:
         while have := self._fill(FRAME):
             yield self._take(have // FRAME * FRAME or have)
 
-    def until_frame(self, place: int, is_match: Callable[[U8], Mask], what: str) -> Iterator[bytes]:
+    def until_frame(self, place: int, is_match: Callable[[U8], Bool], what: str) -> Iterator[bytes]:
         """Yield up to a frame: the first match, from the one of `place` on.
 
         Args:

@@ -93,10 +93,8 @@ class _Packing:
         """(frames, 4096): all frames by MTREOF, the last by MTREND."""
         count = self._frame + 1
         self._close(slice(count - 1, count), self._used, end_tod)
-        headers = ends_of_frames(self._tods[:count])
-        headers[-1] = np.frombuffer(
-            HEADER.pack(HEADER.size, 0, MONITOR_DOMAIN, INTERVAL_END, end_tod), dtype=np.uint8
-        )
+        headers = _closing_records(END_OF_FRAME, self._tods[:count])
+        headers[-1:] = _closing_records(INTERVAL_END, self._tods[count - 1 : count])
         frames = self._frames[:count]
         # Where the headers stand among the bytes of all frames.
         first = self._ends[:count] + np.arange(0, count * FRAME, FRAME)
@@ -109,22 +107,12 @@ class _Packing:
         self._frames[frames, used + HEADER.size :] = 0
 
 
-def ends_of_frames(tods: U64) -> U8:
-    """MTREOF records of those times, (records, 20)."""
-    headers = np.zeros(len(tods), dtype=_HEADER_DTYPE)
-    headers["length"], headers["domain"] = HEADER.size, MONITOR_DOMAIN
-    headers["record"], headers["tod"] = END_OF_FRAME, tods
-    return headers.view(np.uint8).reshape(len(tods), HEADER.size)
-
-
-_HEADER_DTYPE = np.dtype(
-    {
-        "names": ["length", "domain", "record", "tod"],
-        "formats": [">u2", "u1", ">u2", ">u8"],
-        "offsets": [0, 4, 6, 8],
-        "itemsize": HEADER.size,
-    }
-)
+def _closing_records(number: int, tods: U64) -> U8:
+    """(records, 20): records of the monitor's domain, of those times, that have no body."""
+    header = HEADER.pack(HEADER.size, 0, MONITOR_DOMAIN, number, 0)
+    records = np.tile(np.frombuffer(header, dtype=np.uint8), (len(tods), 1))
+    records[:, 8:16] = tods.astype(">u8")[:, None].view(np.uint8)
+    return records
 
 
 def set_domains(blocks: Iterable[Block]) -> frozenset[int]:
@@ -159,7 +147,9 @@ def event_frames(blocks: Iterable[Block]) -> U8:
     for block, own in zip(filled, np.split(offsets, ends[:-1]), strict=True):
         _scatter(out, own, block.records)
     closing = order[last]
-    _scatter(out, offsets[closing] + lengths[closing], ends_of_frames(tods[closing]))
+    _scatter(
+        out, offsets[closing] + lengths[closing], _closing_records(END_OF_FRAME, tods[closing])
+    )
     return out
 
 

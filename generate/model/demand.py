@@ -133,7 +133,7 @@ class Demand:
         return share if weights.sum() else (work.sum(axis=1) / max(float(counts.sum()), 1.0))
 
     def _hold_pages(self) -> None:
-        frames = Frames.of_run(self.measurement.scenario, self.measurement.run)
+        frames = Frames(self.measurement.scenario, self.measurement.run)
         sets = np.array([256 * g.working_set_mib for g in self.measurement.groups])
         pages = (self.users * (0.7 + 0.3 * np.minimum(self.load, 1.0))) @ sets
         self.resident: F64 = np.minimum(pages, 0.97 * frames.for_users)
@@ -143,10 +143,9 @@ class Demand:
 
     def _move_pages(self, ios: F64) -> None:
         measurement, storage = self.measurement, self.measurement.storage
-        frames = Frames.of_run(measurement.scenario, measurement.run)
-        above = frames.users_above_share(storage)
+        frames = Frames(measurement.scenario, measurement.run)
         bound = measurement.run.cp_level < MOVES_BELOW_UNTIL and frames.above > 0
-        self.moved_below_2g = ios * above * _MOVED_SHARE * bound
+        self.moved_below_2g = ios * frames.users_above_share * _MOVED_SHARE * bound
         paged = self.slots - np.minimum(self.slots, 0.05 * self.resident)
         self.dasd_pages = 2 * paged * storage.churn_per_s
         self.migrated = self.dasd_pages * _MIGRATED_SHARE / 2 * (frames.expanded > 0)

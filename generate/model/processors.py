@@ -10,7 +10,6 @@ from ..numeric import F64, I64, Bool, around_one, bell, capped, floor_int, parti
 from .demand import TIMERS_ON_MASTER_UNTIL, Demand, Transactions
 from .measurement import TOD_PER_US, Measurement
 from .partitions import Partitions
-from .timeline import Allocation
 
 FULL = 0.999
 """No processor is busy for more of an interval than this, and no more of that is emulation."""
@@ -149,51 +148,27 @@ def _spins(demand: Demand, cp: I64) -> tuple[I64, I64]:
     return spins, partition(allocation.fix_steady(times, total, weights.sum(axis=1)), weights)
 
 
-@dataclass(frozen=True, slots=True)
 class _Utilization:
     """Allocates the processors' time to the intervals of a run. Times are TOD units.
 
     Attributes:
         online: (intervals, processors) whether each was online, and not parked.
         room: (intervals, processors) time that each can be busy at most.
+        demanded: (intervals,) processors that the users' work would keep busy.
+        guests: (intervals,) time that all virtual processors can run at most.
+        shortage: (intervals,) work demanded over work that can be done, 1 where all can.
     """
 
-    demand: Demand
-    work: Transactions
-    online: Bool
-    room: I64
-
-    @property
-    def measurement(self) -> Measurement:
-        """What is generated."""
-        return self.demand.measurement
-
-    @property
-    def allocation(self) -> Allocation:
-        """Of totals to intervals."""
-        return self.demand.allocation
-
-    @property
-    def demanded(self) -> F64:
-        """(intervals,) processors that the users' work would keep busy."""
-        return self.demand.emulation + self.demand.cp
-
-    @property
-    def shortage(self) -> F64:
-        """(intervals,) work wanted over work that can be done, 1 where all can.
-
-        A target is about work that was done; nothing is known of work that was not.
-        """
+    def __init__(self, demand: Demand, work: Transactions, online: Bool, room: I64) -> None:
+        self.demand, self.work, self.online, self.room = demand, work, online, room
+        self.measurement, self.allocation = demand.measurement, demand.allocation
         span = self.allocation.timeline.tod
-        if self.measurement.targets.total_util is not None:
-            return np.ones(len(span))
-        shortage: F64 = np.maximum(self.demanded * span / np.maximum(self.room.sum(axis=1), 1), 1.0)
-        return shortage
-
-    @property
-    def guests(self) -> I64:
-        """(intervals,) time that all virtual processors can run at most."""
-        return _most_emulation(self.demand.virtual_processors * self.allocation.timeline.tod)
+        self.demanded = demand.emulation + demand.cp
+        self.guests = _most_emulation(demand.virtual_processors * span)
+        # A target is about work that was done; nothing is known of work that was not.
+        self.shortage: F64 = np.ones(len(span))
+        if self.measurement.targets.total_util is None:
+            self.shortage = np.maximum(self.demanded * span / np.maximum(room.sum(axis=1), 1), 1.0)
 
     def by_processor(self) -> tuple[I64, I64]:
         """Busy and emulation time, (intervals, processors) each."""

@@ -59,13 +59,9 @@ class Lists:
         self.cpu_wait = np.minimum(queued, self.dispatched - self.running)
         left = self.dispatched - self.running - self.cpu_wait
         waits = []
-        for shares in (
-            [g.page_wait_share for g in groups],
-            [g.io_wait_share for g in groups],
-            [g.simulation_wait_share for g in groups],
-            [g.console_wait_share for g in groups],
-        ):
-            waits.append(np.minimum(of_groups(shares), left))
+        for kind in ("page", "io", "simulation", "console"):
+            waiting = of_groups([getattr(g, f"{kind}_wait_share") for g in groups])
+            waits.append(np.minimum(waiting, left))
             left = left - waits[-1]
         self.page_wait, self.io_wait, self.simulation_wait, self.console_wait = waits
         self.idle = left

@@ -28,7 +28,7 @@ class Levels:
     def __init__(self, demand: Demand) -> None:
         measurement, allocation = demand.measurement, demand.allocation
         rng, targets, n = measurement.rng("levels"), measurement.targets, measurement.intervals
-        self.sizes = sizes = Frames.of_run(measurement.scenario, measurement.run)
+        self.sizes = sizes = Frames(measurement.scenario, measurement.run)
         # Users logged on in the steady state.
         users = round(float(demand.users.sum(axis=1)[allocation.timeline.steady].mean()))
 
@@ -39,8 +39,7 @@ class Levels:
             return allocation.levels(noun, natural, target, spread)
 
         resident = pages("resident", demand.resident, targets.resident_pages_per_user)
-        share = sizes.users_above_share(measurement.storage)
-        self.resident_above = floor_int(resident * share)
+        self.resident_above = floor_int(resident * sizes.users_above_share)
         self.resident_below = resident - self.resident_above
         fixed = (targets.resident_below_2g_pages, targets.resident_above_2g_pages)
         levels = allocation.levels

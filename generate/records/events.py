@@ -129,14 +129,12 @@ def interval_events(sample: Sample, progress: Progress) -> list[EventBatch]:
         batches += _transaction_ends(sample, progress)
     if "user" in events:
         rows = np.flatnonzero(sample.arriving[sample.model.users.owner])
-        tods = consecutive_tods(sample.model.change_tod(sample.interval), len(rows))
-        batches.append(EventBatch("uselon", tods, records()["uselon"].values(sample, rows=rows)))
+        batches.append(_early_events(sample, "uselon", len(rows), rows=rows))
         if "useact" in progress:
             batches += _logoffs(sample, progress)
     for name in own_names(Kind.EVENT):
-        rows = np.arange(records()[name].rows(records()[name].scope(sample)))
-        tods = consecutive_tods(sample.model.change_tod(sample.interval), len(rows))
-        batches.append(EventBatch(name, tods, records()[name].values(sample, rows=rows)))
+        count = records()[name].rows(records()[name].scope(sample))
+        batches.append(_early_events(sample, name, count, rows=np.arange(count)))
     if sample.varied and "processor" in events:
         before, now = Sample(sample.model, sample.number - 1).times, sample.times
         batches += _varied(sample, "prcvof", "prcvon", before.online, now.online)
@@ -153,14 +151,20 @@ def consecutive_tods(first: int, count: int) -> U64:
     return tods
 
 
+def _early_events(sample: Sample, name: str, count: int, **given: I64) -> EventBatch:
+    """Events that happen at once, early in the interval before a sample.
+
+    Args:
+        given: names of the record's expressions that tell what they are about.
+    """
+    tods = consecutive_tods(sample.model.change_tod(sample.interval), count)
+    return EventBatch(name, tods, records()[name].values(sample, **given))
+
+
 def _varied(sample: Sample, off: str, on: str, before: Bool, now: Bool) -> list[EventBatch]:
     """Events of what was varied off and on in the interval: processors, cores or devices."""
-    tod, batches = sample.model.change_tod(sample.interval), []
-    for name, changed in ((off, before & ~now), (on, now & ~before)):
-        chosen = np.flatnonzero(changed)
-        values = records()[name].values(sample, chosen=chosen)
-        batches.append(EventBatch(name, consecutive_tods(tod, len(chosen)), values))
-    return batches
+    changes = ((off, np.flatnonzero(before & ~now)), (on, np.flatnonzero(now & ~before)))
+    return [_early_events(sample, name, len(at), chosen=at) for name, at in changes]
 
 
 def _logoffs(sample: Sample, progress: Progress) -> list[EventBatch]:
