@@ -14,8 +14,8 @@ from cpmon.generate import (
     parse_scenario,
     scenario_names,
 )
+from cpmon.generate.loading import RunTable, ScenarioTable
 from cpmon.generate.scenario.hardware import Machine, Partition, Storage, VolumeGroup
-from cpmon.generate.scenario.reader import RunTable, ScenarioTable
 from cpmon.generate.scenario.repetitions import DifferenceKeys, SampleKeys
 from cpmon.generate.scenario.scenario import Monitor, Targets
 from cpmon.generate.scenario.users import Disturbance, Transactions, UserGroup, Workload
