@@ -6,7 +6,7 @@ import functools
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from ...schemas import Field, Layout, Role, Type, layouts
+from ...schemas import Layout, Type, layouts
 from ...schemas.registry import site_folder
 from ...schemas.site import build_all, shipped
 
@@ -16,6 +16,7 @@ WRITTEN = frozenset({"mtrecm", "mtrscm", "mtrend", "mtreof", "mtrsos", "apledt"}
 """Records that are written without a table."""
 
 
+@functools.lru_cache(maxsize=512)
 def unmodelled(record: Layout) -> frozenset[str]:
     """Fields of a record that are none of the shipped layout, or are written in another way.
 
@@ -24,7 +25,9 @@ def unmodelled(record: Layout) -> frozenset[str]:
     """
     if site_folder() is None:
         return frozenset()
-    return _unmodelled(record)
+    before = dict(_natures(_shipped()[record.name])) if record.name in _shipped() else {}
+    natures = _natures(record)
+    return frozenset(name for name, nature in natures if nature and before.get(name) != nature)
 
 
 def own_records(modelled: Collection[str]) -> list[Layout]:
@@ -48,13 +51,6 @@ def modelled(record: Layout, names: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in names.items() if name not in gone}
 
 
-@functools.lru_cache(maxsize=512)
-def _unmodelled(record: Layout) -> frozenset[str]:
-    before = dict(_natures(_shipped()[record.name])) if record.name in _shipped() else {}
-    natures = _natures(record)
-    return frozenset(name for name, nature in natures if nature and before.get(name) != nature)
-
-
 @functools.cache
 def _shipped() -> dict[str, Layout]:
     return {each.name: each for each in build_all(shipped(), None)}
@@ -62,11 +58,12 @@ def _shipped() -> dict[str, Layout]:
 
 def _natures(table: Layout, prefix: str = "", counts: Nature = ()) -> Iterator[tuple[str, Nature]]:
     """How each field is written, and nothing of those that hold no value of their own."""
-    found_by = {at for group in table.groups for at in (group.start, group.stride, group.count)}
-    found_by |= {group.when.field for group in table.groups if group.when}
+    operands = {at for group in table.groups for at in (group.start, group.stride, group.count)}
+    operands |= {group.when.field for group in table.groups if group.when}
     for field in table.columns:
-        is_value = not (field.of or field.is_open or field.name in found_by)
-        yield prefix + field.name, _nature(field, counts) if is_value else ()
+        is_value = not (field.of or field.is_open or field.name in operands)
+        nature = (field.type, field.length, field.is_cumulative, *counts)
+        yield prefix + field.name, nature if is_value else ()
     for group in table.groups:
         yield prefix + group.name, ()
         for label in group.labels:
@@ -74,10 +71,6 @@ def _natures(table: Layout, prefix: str = "", counts: Nature = ()) -> Iterator[t
         if not group.when:
             each = (*counts, group.count if group.fixed_end else 0)
             yield from _natures(group.entry, f"{prefix}{group.name}.", each)
-
-
-def _nature(field: Field, counts: Nature) -> Nature:
-    return (field.type, field.length, field.role in (Role.COUNTER, Role.COUNTDOWN), *counts)
 
 
 def standing_for(record: Layout) -> tuple[str, ...]:
