@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.resources import files
 from pathlib import Path
 
 from ..config import Settings
@@ -21,36 +22,7 @@ from .outputs import Write
 from .plan import Plan
 
 NAME = "cpmon-batch"
-SERVICE = """\
-[Unit]
-Description=cpmon: land new monitor dumps, reduce, publish
-After=local-fs.target remote-fs.target
-
-[Service]
-Type=oneshot
-ExecStart={command}
-SuccessExitStatus=3 75
-TimeoutStartSec=6h
-TimeoutStopSec=5min
-Nice=10
-IOSchedulingClass=idle
-UMask=0022
-NoNewPrivileges=yes
-ProtectSystem=strict
-ProtectHome={home}
-{account}{private}{writable}"""
-TIMER = """\
-[Unit]
-Description=cpmon: look for new monitor dumps every {every} minutes
-
-[Timer]
-OnCalendar={calendar}
-RandomizedDelaySec={delay}
-Persistent=true
-
-[Install]
-WantedBy=timers.target
-"""
+"""Of the units, whose templates are files of this package."""
 INTERVALS = (*(n for n in range(1, 60) if 60 % n == 0), 60, 120, 180, 240, 360, 720)
 """Minutes between two batches that are spread evenly over an hour or a day."""
 
@@ -219,16 +191,17 @@ def service(
         user: it is one of a user's own services, which cannot hide parts of the system.
         account: which it runs as; empty: root, or the user.
     """
-    private = "" if plan.batch.hook_dump or plan.batch.hook_end else "PrivateNetwork=yes\n"
+    options = [f"User={_quoted(account)}"] if account else []
+    if not (plan.batch.hook_dump or plan.batch.hook_end):
+        options.append("PrivateNetwork=yes")
     visible = [*writable, *(inbox.folder for inbox in plan.inboxes)]
     if not any(path.is_relative_to(tmp) for path in visible for tmp in ("/tmp", "/var/tmp")):
-        private += "PrivateTmp=yes\n"
-    text = SERVICE.format(
+        options.append("PrivateTmp=yes")
+    options += [f"ReadWritePaths={_quoted(str(path))}" for path in writable]
+    text = _template("service").format(
         command=" ".join(map(_quoted, command)),
         home="no" if user or any(_is_home(path) for path in writable) else "read-only",
-        account=f"User={_quoted(account)}\n" if account else "",
-        private=private,
-        writable="".join(f"ReadWritePaths={_quoted(str(path))}\n" for path in writable),
+        options="\n".join(options),
     )
     if not user:
         return text
@@ -239,7 +212,12 @@ def service(
 def timer(minutes: int) -> str:
     """The timer that starts the service at an interval."""
     calendar = f"*:0/{minutes}" if minutes < 60 else f"0/{minutes // 60}:00"
-    return TIMER.format(every=minutes, calendar=calendar, delay=min(60, minutes * 6))
+    delay = min(60, minutes * 6)
+    return _template("timer").format(every=minutes, calendar=calendar, delay=delay)
+
+
+def _template(unit: str) -> str:
+    return (files(__package__) / f"{NAME}.{unit}").read_text(encoding="utf-8")
 
 
 def cron_line(command: Sequence[str], minutes: int) -> str:
