@@ -66,15 +66,7 @@ def _field(table: str, field: Field) -> Described:
         "offset": field.offset,
         "hex": f"{field.offset:X}",
         "length": field.length or None,
-        "type": str(field.type),
-        "name": field.name,
-        "code": field.code or None,
-        "role": str(field.role) if field.role else None,
-        "unit": field.unit or None,
-        "since": field.since or None,
-        "until": field.until or None,
-        "provenance": str(field.provenance),
-        "meaning": field.meaning or None,
+        **{column: str(getattr(field, column) or "") or None for column in COLUMNS[4:]},
     }
 
 

@@ -92,6 +92,12 @@ def with_bits(release: str, callevel: bytes) -> str:
     return ".".join([f"{release}+callevel", *(str(n) for n, bit in enumerate(bits) if bit == "1")])
 
 
+def is_within(release: str, since: str, until: str) -> bool:
+    """Whether a release, whatever its CALLEVEL, lies from `since` to `until`; "" is no bound."""
+    now = release_key(release)
+    return (not since or release_key(since) <= now) and (not until or now <= release_key(until))
+
+
 def ends_before(until: str, since: str) -> bool:
     """Whether no dump has both what ends with `until` and what begins with `since`; "" is never."""
     if not until or not since:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .field import Field
 from .layout import Layout
-from .release import release_key
+from .release import is_within, release_key
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,13 @@ def release_diff(layouts: Iterable[Layout], old: str, new: str) -> Iterator[Diff
 
 def _names(layout: Layout, release: str) -> Iterator[str]:
     """The fields that a release has, those of entries with the name of their table."""
-    length, now = layout.written_at(release), release_key(release)
+    length = layout.written_at(release)
 
     def has(field: Field) -> bool:
-        return (not field.since or release_key(field.since) <= now) and (
-            not field.until or now <= release_key(field.until)
-        )
+        return is_within(release, field.since, field.until)
 
     yield from (f.name for f in layout.columns if has(f) and f.is_inside(length))
     for group in layout.groups:
-        if (not group.until or now <= release_key(group.until)) and group.fixed_end <= length:
+        if is_within(release, "", group.until) and group.fixed_end <= length:
             tables = group.entry.tables()
             yield from (f"{t.name}.{f.name}" for t in tables for f in t.columns if has(f))

@@ -6,9 +6,9 @@ from functools import partial
 
 from ...config import Place
 from ...config.positions import dotted
-from ...schemas import release_key
 from ...schemas.errors import CpmonError
 from ...schemas.lookup import unknown
+from ...schemas.release import is_within
 from ..damage.requests import parse_damage
 from ..damage.stream import DamageError
 from ..model.population import matching, user_ids
@@ -87,8 +87,7 @@ def _check_run(scenario: Scenario, run: Run, place: Place) -> None:
 
 def _check_level(run: Run, place: str, what: str, since: str, until: str = "") -> None:
     """What a run has, its CP level has as well."""
-    level = release_key(run.cp_level)
-    if release_key(since or run.cp_level) <= level <= release_key(until or run.cp_level):
+    if is_within(run.cp_level, since, until):
         return
     raise CpmonError(
         f"run {run.run_id}: {what} does not go with its CP level",

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ...schemas import HEADER, HEADER_LENGTH, Field, Group, Layout, LayoutError, Type, release_key
 from ...schemas.field import REST
-from ...schemas.release import LATEST
+from ...schemas.release import LATEST, is_within
 from ..numeric import U8
 from ..records.table import Counts, named_rows
 from .frames import LARGEST_RECORD
@@ -244,7 +244,6 @@ class Encoding:
 
 def _written_length(entry: Layout, release: str) -> int:
     """Bytes of an entry in a release: up to its last field of known length."""
-    now = release_key(release)
     rows: list[Field | Group] = [*entry.fields, *entry.groups]
-    written = [row for row in rows if not row.since or release_key(row.since) <= now]
+    written = [row for row in rows if is_within(release, row.since, "")]
     return max((r.fixed_end if isinstance(r, Group) else r.end for r in written), default=0)

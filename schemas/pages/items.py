@@ -160,49 +160,31 @@ def _flat(nodes: Iterable[_Node], start: int, notes: list[str]) -> Iterator[Item
         if node.inside and not node.row.count > 1 and (not node.name or node.has_array):
             if node.name:
                 notes.append(f"{node.row.name} is a name for several fields")
-            yield from _dissolved(node, start, notes)
+            inner = _flat(node.inside, start, notes)
+            yield from _with_gaps(inner, node, node.row.offset, node.end)
             continue
         whole = _item(node, node.row.offset)
         if node.row.count > 1:
             inner = _flat(node.inside, node.row.offset, notes)
             parts = [part for item in inner for part in _numbered(item, node.row.offset)]
-            yield replace(whole, parts=tuple(_filled(parts, whole, node)))
+            parts = list(_with_gaps(parts, node, 0, whole.length)) if parts else []
+            yield replace(whole, parts=tuple(parts))
         else:
             yield whole
             yield from (replace(v, of=whole.name) for v in _views(node))
 
 
-def _dissolved(node: _Node, start: int, notes: list[str]) -> Iterator[Item]:
-    """The fields inside a node that is none itself, with reserved bytes between them."""
-    reached = node.row.offset
-    for item in _flat(node.inside, start, notes):
-        if item.of:
-            yield item
-            continue
-        if item.offset > reached:
-            yield _reserved(node, reached, item.offset)
-        reached = item.end
-        yield item
-    if reached < node.end:
-        yield _reserved(node, reached, node.end)
-
-
-def _filled(parts: Sequence[Item], whole: Item, node: _Node) -> Iterator[Item]:
-    """The parts of an element, with reserved bytes between them."""
-    reached = 0
-    for part in parts:
-        if not part.of:
-            if part.offset > reached:
-                yield _reserved(node, reached, part.offset)
-            reached = part.end
-        yield part
-    if parts and reached < whole.length:
-        yield _reserved(node, reached, whole.length)
-
-
-def _reserved(node: _Node, start: int, end: int) -> Item:
+def _with_gaps(items: Iterable[Item], node: _Node, start: int, end: int) -> Iterator[Item]:
+    """The fields inside a node, from `start` to `end`, with reserved bytes between them."""
     row = replace(node.row, meaning="", bits=())
-    return Item(start, end - start, 1, "", row)
+    for item in items:
+        if not item.of:
+            if item.offset > start:
+                yield Item(start, item.offset - start, 1, "", row)
+            start = item.end
+        yield item
+    if start < end:
+        yield Item(start, end - start, 1, "", row)
 
 
 def _views(node: _Node) -> Iterator[Item]:

@@ -228,7 +228,7 @@ def _structures(rows: list[PageRow]) -> Iterator[Structure]:
         head = rows[start]
         within = rows[start + 1 : stop]
         inside = tuple(
-            _aligned(_completed(row, within[n + 1 :], head.length) if row.cut else row)
+            _completed(row, within[n + 1 :], head.length) if row.cut else row
             for n, row in enumerate(within)
         )
         if head.length > LONGEST_RECORD:
@@ -239,11 +239,6 @@ def _structures(rows: list[PageRow]) -> Iterator[Structure]:
         if head.offset:
             raise head.line.error(f"the structure {head.name} does not begin at offset 0")
         yield Structure(head, inside)
-
-
-def _aligned(row: PageRow) -> PageRow:
-    """Names for fixed-point words on old pages are those for signed ones."""
-    return replace(row, word="Signed") if row.word == "Fixed" else row
 
 
 def _check_names(source: PageText, structures: tuple[Structure, ...], start: int) -> None:

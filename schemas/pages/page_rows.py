@@ -16,6 +16,8 @@ from itertools import zip_longest
 from .text import Line, PageText
 
 WORDS = ("Structure", "Character", "Unsigned", "Signed", "Bitstring", "Address", "Fixed")
+_SAME_WORDS = {"Bit string": "Bitstring", "Fixed": "Signed"}
+"""Words of some pages, most of them old, for types that others name so."""
 NAME = r"(?:[A-Z@#$][A-Z0-9@#$_]*|\*)"
 EXTENT = r"\d+(?:\s*:\s*(?:\d+|\*))?"
 HEX = r"(?:\(\s*|X')?(?P<hex>[0-9A-Fa-f]+)(?:\s*\)|')?"
@@ -157,7 +159,7 @@ def _row(source: PageText, match: re.Match[str], stop: int) -> PageRow:
     return PageRow(
         offset=dec,
         length=int(match["length"]),
-        word=match["word"].replace(" ", "").capitalize(),
+        word=_SAME_WORDS.get(match["word"], match["word"]),
         name=match["name"].replace("*", ""),
         count=_count(match["dim"], line),
         dimensioned=match["dim"] is not None,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..field import REST, Type
 from ..loader import Row
-from ..release import release_key
+from ..release import is_within
 from .items import Item
 
 BOUNDS = ("since", "until")
@@ -45,12 +45,8 @@ class Slot:
 
     def is_in(self, release: str) -> bool:
         """Whether a release has these bytes under this name, as far as the layout knows."""
-        now = release_key(release)
-        return all(
-            (not row["since"] or release_key(row["since"]) <= now)
-            and (not row["until"] or now <= release_key(row["until"]))
-            for row in (self.row, self.whole)
-        )
+        rows = (self.row, self.whole)
+        return all(is_within(release, row["since"], row["until"]) for row in rows)
 
     def fits(self, leaf: Leaf) -> bool:
         """Whether both mean the same.
