@@ -1,7 +1,8 @@
 """Settings and other TOML files of a site: read strictly, every mistake named with its place."""
 
 from .discovery import find_file, ignored_files, read_settings
-from .document import Document, Place, Table
+from .document import Document, Table
+from .mistakes import Place
 from .settings import FILE, VARIABLE, Settings
 from .trust import exposure
 

@@ -14,12 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from .document import Document
+from .document import Document, read_values
 from .keys import KEYS, flat
-from .mistakes import mistake
 from .settings import FILE, VARIABLE, Settings, SiteSettings, settings_from
 from .trust import distrust
-from .values import converter
 
 
 def settings_files(store: Path | None) -> list[Path]:
@@ -87,7 +85,7 @@ def parse_settings(file: Path | None) -> Settings:
     site, document, origins = SiteSettings(), None, {}
     if file is not None:
         document = Document.load(file, "the settings")
-        site = document.read(SiteSettings, converter(file.parent))
+        site = document.read(SiteSettings, file.parent)
         origins = {key: document.place(key) for key in flat(document.values) if key}
     for key, variable in _set_variables():
         site = msgspec.structs.replace(site, **{key: _value(key, variable)})
@@ -106,12 +104,8 @@ def _value(key: str, variable: str) -> object:
     Raises:
         CpmonError: it means nothing.
     """
-    text, convert = os.environ[variable], converter(Path())
-    try:
-        site = msgspec.convert({key: text}, SiteSettings, strict=False, dec_hook=convert)
-    except msgspec.ValidationError as error:
-        raise mistake(error, {key: text}, SiteSettings, convert, lambda _: variable) from None
-    return getattr(site, key)
+    values = {key: os.environ[variable]}
+    return getattr(read_values(SiteSettings, values, lambda _: variable, strict=False), key)
 
 
 def _is_file(path: Path) -> bool:

@@ -7,7 +7,7 @@ as long). Its messages name no line, and no key of a table with free names: `mis
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,16 +15,35 @@ from typing import Any, TypeVar
 import msgspec
 
 from ..schemas.errors import CpmonError
-from .mistakes import mistake
+from .mistakes import Place, mistake
 from .positions import find_line, key_lines
+from .values import converter
 
 T = TypeVar("T")
-Place = Callable[[str], str]
-"""Dotted key -> where it stands, for messages."""
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a TOML file: its fields are its keys, and no other key is allowed."""
+
+
+def read_values(
+    kind: type[T], values: Any, place: Place, folder: Path = Path(), *, strict: bool = True
+) -> T:
+    """Values of TOML as a table of that kind.
+
+    Args:
+        place: where a key of the values stands.
+        folder: where relative paths in them begin.
+        strict: a text is no number.
+
+    Raises:
+        CpmonError: a key is unknown or missing, or has a wrong value.
+    """
+    convert = converter(folder)
+    try:
+        return msgspec.convert(values, kind, strict=strict, dec_hook=convert)
+    except msgspec.ValidationError as error:
+        raise mistake(error, values, kind, convert, place) from None
 
 
 class Document:
@@ -69,31 +88,13 @@ class Document:
         line = find_line(self._lines, key)
         return f"{self.file}: {key}" + (f", line {line}" if line else "")
 
-    def read(self, kind: type[T], convert: Callable[[type, Any], Any]) -> T:
-        """The whole document as a table of that kind.
+    def read(self, kind: type[T], folder: Path = Path()) -> T:
+        """The whole document as a table of that kind; Args, Raises: as of `read_values`."""
+        return read_values(kind, self.values, self.place, folder)
 
-        Args:
-            convert: values that are no type of TOML, as `values.converter` makes it.
-
-        Raises:
-            CpmonError: a key is unknown or missing, or has a wrong value.
-        """
-        return self.read_part(self.values, "", kind, convert)
-
-    def read_part(
-        self, values: Any, key: str, kind: type[T], convert: Callable[[type, Any], Any]
-    ) -> T:
-        """A part of the document, which stands at a key.
-
-        Raises:
-            CpmonError: as `read`.
-        """
-        try:
-            return msgspec.convert(values, kind, dec_hook=convert)
-        except msgspec.ValidationError as error:
-            raise mistake(
-                error, values, kind, convert, lambda k: self.place(_below(key, k))
-            ) from None
+    def read_part(self, values: Any, key: str, kind: type[T]) -> T:
+        """A part of the document, which stands at a key; Raises: as `read_values`."""
+        return read_values(kind, values, lambda k: self.place(_below(key, k)))
 
     @cached_property
     def _lines(self) -> Mapping[str, int]:

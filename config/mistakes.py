@@ -21,20 +21,17 @@ _UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(?P<key>.*)`", re.DOTALL)
 
 Convert = Callable[[type, Any], Any]
+Place = Callable[[str], str]
+"""Dotted key -> where it stands, for messages: file, key and line."""
 
 
 def mistake(
-    error: msgspec.ValidationError,
-    values: Any,
-    kind: type,
-    convert: Convert,
-    place: Callable[[str], str],
+    error: msgspec.ValidationError, values: Any, kind: type, convert: Convert, place: Place
 ) -> CpmonError:
     """The error for a reader.
 
     Args:
         error: raised when `values` were converted to `kind` with `convert`.
-        place: dotted key -> file, key and line.
     """
     at = _AT.search(str(error))
     problem = str(error)[: at.start()] if at else str(error)
@@ -57,7 +54,7 @@ def mistake(
 
 
 def _missing(
-    name: str, key: str, values: Mapping[str, Any], keys: list[str], place: Callable[[str], str]
+    name: str, key: str, values: Mapping[str, Any], keys: list[str], place: Place
 ) -> CpmonError:
     """A key that was probably meant is named rather than called missing."""
     misspelt = nearest(name, values.keys() - set(keys))

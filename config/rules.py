@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from ..schemas.lookup import unknown
-from .document import Document, Place
-from .mistakes import mistake
+from .document import Document
+from .mistakes import Place
 from .settings import FILE, Settings
-from .values import converter
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +45,6 @@ def rule_layers(kind: str, settings: Settings, file: Path | None) -> list[Layer]
             if key != kind:
                 raise unknown("table", key, [kind], place=document.place(key))
         holder: Any = msgspec.defstruct(kind, [(kind, dict[str, dict[str, Any]], {})])
-        tables = getattr(document.read(holder, converter(file.parent)), kind)
+        tables = getattr(document.read(holder, file.parent), kind)
         layers.append(Layer(str(file), tables, document.place))
     return layers
-
-
-def read_rule(kind: type[T], values: Mapping[str, Any], place: Place) -> T:
-    """A rule from the keys that were written of it.
-
-    Args:
-        place: where a key of the rule stands.
-
-    Raises:
-        CpmonError: a key is unknown or missing, or has a wrong value.
-    """
-    convert = converter(Path())
-    try:
-        return msgspec.convert(values, kind, dec_hook=convert)
-    except msgspec.ValidationError as error:
-        raise mistake(error, values, kind, convert, place) from None

@@ -219,29 +219,17 @@ def settings_from(
     site: SiteSettings, document: Document | None, origins: Mapping[str, str]
 ) -> Settings:
     """The settings that a file holds."""
-    kept = msgspec.to_builtins(site.retention, enc_hook=str)
-    return Settings(
-        timezone=site.timezone,
-        shifts={
-            name: Shift(name, shift.days.numbers, shift.begins, shift.ends, site.timezone)
-            for name, shift in site.shifts.items()
-        },
-        exceptions=site.exceptions,
-        retention={level: length for level, length in kept.items() if length is not None},
-        store=site.store,
-        systems=site.systems,
-        classes=site.classes,
-        formats=site.formats,
-        memory_limit=site.memory_limit or "",
-        threads=site.threads,
-        validation=site.validation,
-        inboxes=_listed(site.inbox),
-        batch=site.batch,
-        outputs=_listed(site.output),
-        document=document,
-        origins=origins,
-        trusted_stores=tuple(site.trusted_stores),
-    )
+    keys = msgspec.structs.asdict(site)
+    inboxes, outputs = _listed(keys.pop("inbox")), _listed(keys.pop("output"))
+    lengths = msgspec.to_builtins(site.retention, enc_hook=str)
+    keys["retention"] = {level: length for level, length in lengths.items() if length is not None}
+    keys["shifts"] = {
+        name: Shift(name, shift.days.numbers, shift.begins, shift.ends, site.timezone)
+        for name, shift in site.shifts.items()
+    }
+    keys["memory_limit"] = site.memory_limit or ""
+    keys["trusted_stores"] = tuple(site.trusted_stores)
+    return Settings(**keys, inboxes=inboxes, outputs=outputs, document=document, origins=origins)
 
 
 def _listed(tables: Any) -> tuple[Any, ...]:

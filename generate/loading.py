@@ -14,7 +14,7 @@ from msgspec import field
 from msgspec.structs import asdict
 
 from ..config import Document
-from ..config.values import Moment, converter
+from ..config.values import Moment
 from ..schemas.errors import CpmonError
 from ..schemas.lookup import nearest
 from .checks.consistency import check_names
@@ -100,7 +100,7 @@ def _checked(document: Document) -> Scenario:
 
 def _read(document: Document) -> Scenario:
     """The scenario in a file, each value checked by itself."""
-    table = document.read(ScenarioTable, converter(Path()))
+    table = document.read(ScenarioTable)
     return Scenario(
         **_values(table, ScenarioKeys),
         runs=tuple(_run(run_id, run, table, document) for run_id, run in table.run.items()),
@@ -126,7 +126,7 @@ def _inherited(
         return inherited
     values = {**document.values[name], **own}
     key = f"{run_key(run_id)}.{name}"
-    return document.read_part(values, key, type(inherited), converter(Path()))
+    return document.read_part(values, key, type(inherited))
 
 
 def _repetitions(table: ScenarioTable, document: Document) -> Repetitions | None:

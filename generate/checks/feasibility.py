@@ -5,13 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import functools
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import asdict
 
 from ...config import Document, Place, Table
-from ...config.values import converter
 from ...schemas.errors import CpmonError
 from ..model.measurement import Frames
 from ..model.partitions import MOST_PARTITIONS
@@ -77,7 +75,7 @@ def check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
 @functools.cache
 def _table() -> TargetTable:
     text = (files(__package__) / "targets.toml").read_text(encoding="utf-8")
-    return Document(text, "targets.toml", "the targets").read(TargetTable, converter(Path()))
+    return Document(text, "targets.toml", "the targets").read(TargetTable)
 
 
 def _figures(scenario: Scenario, run: Run) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from importlib.resources import files
-from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -23,7 +22,6 @@ from msgspec import field
 from msgspec.structs import asdict, replace
 
 from ...config import Document, Table
-from ...config.values import converter
 from ...schemas import Field, Group, Kind, Layout, LayoutError, layout, layouts, release_key
 from ...schemas.lookup import unknown
 from ..activity.sample import Sample
@@ -293,9 +291,8 @@ def read_records(texts: Mapping[str, str]) -> Mapping[str, Record]:
         document = Document(text, file, "the records")
         own = dict(document.values)
         above = own.pop("shared", {})
-        kind, convert = dict[str, RecordTable], converter(Path())
-        shared |= document.read_part(above, "shared", kind, convert)
-        read = document.read_part(own, "", kind, convert)
+        shared |= document.read_part(above, "shared", dict[str, RecordTable])
+        read = document.read_part(own, "", dict[str, RecordTable])
         tables |= {name: (_with_keys(name, table), file) for name, table in read.items()}
     for record in own_records({name.partition("-")[0] for name in tables}):
         tables[record.name] = RecordTable(use=standing_for(record)), SITE

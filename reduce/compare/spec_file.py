@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ...config import Document
-from ...config.values import converter
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, nearest, unknown
 from ..reductions.reductions import reduction
@@ -70,7 +69,7 @@ def _shipped() -> dict[str, Traversable]:
 
 
 def _read(document: Document) -> Spec:
-    spec = document.read(Spec, converter(Path()))
+    spec = document.read(Spec)
     for key, allowed, value in _mistakes(spec):
         raise CpmonError(
             f"{key} has a wrong value",

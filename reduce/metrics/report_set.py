@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.resources import files
-from pathlib import Path
 
 import msgspec
 
 from ...config import Document, Table
-from ...config.values import Names, Text, converter
+from ...config.values import Names, Text
 from ...schemas import CpmonError
 from .metric import print_rule
 from .registry import metric_of
@@ -65,7 +64,7 @@ def read_reports(text: str) -> dict[str, Report]:
     """
     document = Document(text, FILE, "the reports")
     reports: dict[str, Report] = {}
-    for number, entry in enumerate(document.read(ReportsKeys, converter(Path())).report):
+    for number, entry in enumerate(document.read(ReportsKeys).report):
         place = document.place(f"report[{number}]")
         if entry.name in reports:
             raise CpmonError("two reports have one name", place=place, found=entry.name)

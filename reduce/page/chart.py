@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from importlib.resources import files
-from pathlib import Path
 
 from ...config import Document, Table
-from ...config.values import converter
 from ..metrics import metric_of
 from ..metrics.report_set import REPORTS
 from ..metrics.report_shape import Report, ReportColumn
@@ -110,5 +108,5 @@ def column_of(report: Report, name: str) -> ReportColumn:
 
 
 _TEXT = (files(__package__) / "page.toml").read_text(encoding="utf-8")
-_PAGE = Document(_TEXT, "page.toml", "the page").read(Page, converter(Path()))
+_PAGE = Document(_TEXT, "page.toml", "the page").read(Page)
 CHARTS, TILES = _PAGE.charts, _PAGE.tiles

@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from ...config import Document, Settings, Table
-from ...config.rules import Layer, read_rule, rule_layers
+from ...config.document import read_values
+from ...config.rules import Layer, rule_layers
 from ...config.values import Minutes, Number, Text
 from .rule import KIND, Comparison, Rule, Severity, place_of
 
@@ -81,7 +82,7 @@ def _rules(layers: Iterable[Layer]) -> Iterable[Rule]:
             origins |= dict.fromkeys(given, layer)
     for name, values in merged.items():
         place = functools.partial(place_of, name, sources[name])
-        keys = msgspec.structs.asdict(read_rule(RuleSettings, values, place))
+        keys = msgspec.structs.asdict(read_values(RuleSettings, values, place))
         rule = Rule(id=name, sources=sources[name], **keys)
         rule.check()
         yield rule

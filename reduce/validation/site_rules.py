@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ...config import Place, Settings, Table
-from ...config.rules import read_rule, rule_layers
+from ...config.document import read_values
+from ...config.rules import rule_layers
 from ...config.values import Names, Text
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
@@ -57,7 +58,7 @@ def with_site_rules(
         for name, values in layer.tables.items():
             place = _place_in(name, layer.place)
             if name in rules or _is_of_layouts(name):
-                change = read_rule(ChangedRule, values, place)
+                change = read_values(ChangedRule, values, place)
                 enabled = change.enabled
                 if name in rules and change.severity:
                     rules[name] = replace(rules[name], severity=change.severity, place=place(""))
@@ -86,7 +87,7 @@ def _new(name: str, values: Mapping[str, Any], place: Place) -> tuple[Rule, bool
             expected=f"the id of a shipped rule, or sql = SELECT {', '.join(COLUMNS)}",
             remedy="`cpmon validate --list` names the rules",
         )
-    new = read_rule(NewRule, values, place)
+    new = read_values(NewRule, values, place)
     select = new.sql.rstrip(";")
     needs = landed_in(select) if new.needs is None else new.needs
     for table in needs:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import msgspec
 
 from ...config import Document, Table
-from ...config.values import Moment, converter
+from ...config.values import Moment
 from ...schemas.errors import CpmonError
 from ..dumps.store import Store
 from .companions import COMPANIONS, TABLES, Figures
@@ -106,7 +106,7 @@ def read_run(file: Path, system: str, since: datetime, until: datetime) -> Run:
         CpmonError: the file or a companion cannot be read, or the file has a mistake.
     """
     document = Document.load(file, "the run file")
-    table = document.read(RunTable, converter(Path()))
+    table = document.read(RunTable)
     run = Run(
         run_id=str(table.run_id),
         system=system if table.system is None else str(table.system),

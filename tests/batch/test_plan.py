@@ -11,7 +11,6 @@ from cpmon.batch import Plan, read_plan
 from cpmon.batch.plan import output_path
 from cpmon.config import Document
 from cpmon.config.settings import SiteSettings, settings_from
-from cpmon.config.values import converter
 from cpmon.schemas.errors import CpmonError
 
 INBOX = '[[inbox]]\nfolder = "in"\n'
@@ -19,7 +18,7 @@ INBOX = '[[inbox]]\nfolder = "in"\n'
 
 def plan(text: str) -> Plan:
     document = Document(text, "/site/cpmon.toml", "the settings")
-    site = document.read(SiteSettings, converter(Path("/site")))
+    site = document.read(SiteSettings, Path("/site"))
     return read_plan(settings_from(site, document, {}))
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec import Meta
 
 from cpmon.config import Document, Table
-from cpmon.config.values import Days, Duration, Names, Number, Release, ZoneName, converter
+from cpmon.config.values import Days, Duration, Names, Number, Release, ZoneName
 from cpmon.schemas import CpmonError
 
 
@@ -33,7 +33,7 @@ class Tree(Table, frozen=True):
 
 
 def read(text: str) -> Tree:
-    return Document(text, "t.toml", "the tree").read(Tree, converter(Path("site")))
+    return Document(text, "t.toml", "the tree").read(Tree, Path("site"))
 
 
 def test_a_document_becomes_typed_tables():
