@@ -15,6 +15,9 @@ from numpy.random.bit_generator import ISeedSequence
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+U8 = npt.NDArray[np.uint8]
+Bool = npt.NDArray[np.bool_]
 
 _BELL_TERMS = 4
 _BELL_SCALE = 3.0**0.5
@@ -121,10 +124,3 @@ def capped(total: int, weights: F64, caps: I64) -> I64:
             break
         parts[free] = partition(max(rest, 0), weights[free])
     return parts
-
-
-Bool = npt.NDArray[np.bool_]
-
-U64 = npt.NDArray[np.uint64]
-
-U8 = npt.NDArray[np.uint8]

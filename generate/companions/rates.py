@@ -86,7 +86,7 @@ def pair_rates(
         picks = _both(goal, of, less, halves)
         if picks is None:
             # Others about as near to the goal, at random.
-            picks = rng.integers([[half.variants] for half in halves], size=(2, _STIRRED))
+            picks = rng.integers([[len(half.of)] for half in halves], size=(2, _STIRRED))
         tried_of, tried_less = _replaced(of, less, halves, picks)
         best = int(_distance(goal, tried_of, tried_less).argmin())
         of, less = tried_of[best], tried_less[best]
@@ -111,11 +111,6 @@ class Part:
         """Every variant of one run's samples beside every variant of the other's."""
         ones, others = _variants(of[at]), _variants(less[at])
         return cls(at, np.repeat(ones, len(others), axis=0), np.tile(others, (len(ones), 1)))
-
-    @property
-    def variants(self) -> int:
-        """How many there are."""
-        return len(self.of)
 
 
 def _paired(goal: PairedRates, of: I64, less: I64, rng: np.random.Generator) -> tuple[I64, I64]:

@@ -34,6 +34,8 @@ class Partitions:
         wanted: share of its processors' time that each wants; of no meaning for `own`.
         own: place of this system's.
         physical: processors of the machine.
+        shared: those that are not dedicated to a partition.
+        shared_weight: weight of all partitions that share processors.
     """
 
     def __init__(self, measurement: Measurement) -> None:
@@ -59,6 +61,9 @@ class Partitions:
         self.own = self.numbers.index(own) if rows else 0
         self.physical = machine.physical_processors
         self._machine = machine
+        alone = sum(row[3] for row in rows if row[4])
+        self.shared = max(self.physical - alone, 0)
+        self.shared_weight = sum(row[2] for row in rows if not row[4])
 
     @property
     def records(self) -> list[PartitionRecord]:
@@ -70,18 +75,6 @@ class Partitions:
                 some = range(at, min(at + (most or count), count))
                 rows.append(PartitionRecord(place, some, slice(first + at, first + some.stop)))
         return rows
-
-    @property
-    def shared(self) -> int:
-        """Physical processors that are not dedicated to a partition."""
-        pairs = zip(self.counts, self.dedicated, strict=True)
-        return max(self.physical - sum(count for count, alone in pairs if alone), 0)
-
-    @property
-    def shared_weight(self) -> int:
-        """Weight of all partitions that share processors."""
-        pairs = zip(self.weights, self.dedicated, strict=True)
-        return sum(weight for weight, alone in pairs if not alone)
 
     @property
     def adjustment(self) -> int:

@@ -56,28 +56,15 @@ def _since_power_on(sample: Sample) -> float:
     return sample.model.ages(sample.number) + _MACHINE_UP_HOURS * 3600 * TOD_PER_S / span
 
 
+_OF_NUMPY = (
+    *("arange", "bincount", "clip", "eye", "flatnonzero", "floor", "int64", "maximum", "minimum"),
+    *("pad", "rint", "uint64", "where"),
+)
+
 FUNCTIONS: Mapping[str, Any] = {
-    "arange": np.arange,
-    "bincount": np.bincount,
-    "clip": np.clip,
-    "eye": np.eye,
-    "flatnonzero": np.flatnonzero,
-    "float": float,
-    "floor": np.floor,
+    **{function.__name__: function for function in (float, int, len, max, min, range, round)},
+    **{name: getattr(np, name) for name in _OF_NUMPY},
     "floor_int": floor_int,
-    "int": int,
-    "int64": np.int64,
-    "len": len,
-    "max": max,
-    "maximum": np.maximum,
-    "min": min,
-    "minimum": np.minimum,
-    "range": range,
-    "rint": np.rint,
-    "round": round,
-    "uint64": np.uint64,
-    "where": np.where,
-    "pad": np.pad,
     "partition": partition,
     "blocks_by_size": paging.blocks_by_size,
     "entry_of": entry_of,

@@ -42,7 +42,20 @@ def run_key(run_id: str) -> str:
     return dotted("run", run_id)
 
 
-class SampleKeys(Table, frozen=True, kw_only=True):
+class Measured(Table, frozen=True, kw_only=True):
+    """A table with figures of measures."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that it has figures of."""
+        return tuple(measure for measure in (*SERIES, *SCORES) if self.has(measure))
+
+    def has(self, measure: str) -> bool:
+        """Whether it has figures of a measure."""
+        return getattr(self, measure, None) is not None
+
+
+class SampleKeys(Measured, frozen=True, kw_only=True):
     """Keys of the samples of a run. Figures are "mean/deviation", or one number for every sample.
 
     Attributes:
@@ -84,15 +97,6 @@ class Samples(SampleKeys, frozen=True, kw_only=True):
         """The key of their table."""
         return f"{run_key(self.run_id)}.samples"
 
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """The measures that the run has figures of."""
-        return tuple(measure for measure in (*SERIES, *SCORES) if self.has(measure))
-
-    def has(self, measure: str) -> bool:
-        """Whether the run has figures of a measure."""
-        return getattr(self, measure) is not None
-
     def statistic(self, measure: str, place: Place) -> Statistic:
         """The printed statistic of a measure that the run has."""
         at, figures = place(f"{self.key}.{measure}"), getattr(self, measure)
@@ -105,7 +109,7 @@ class Samples(SampleKeys, frozen=True, kw_only=True):
         return self.file_kb * (self.read_passes if measure == "read_kb_per_s" else 1)
 
 
-class DifferenceKeys(Table, frozen=True, kw_only=True):
+class DifferenceKeys(Measured, frozen=True, kw_only=True):
     """Keys of a run made of two others, sample by sample: `of` less `less`.
 
     Processor times and I/Os subtract. `read_kb_per_s` is what was read more over the time that it
@@ -130,15 +134,6 @@ class Difference(DifferenceKeys, frozen=True, kw_only=True):
     def ends(self) -> tuple[str, str]:
         """The two runs."""
         return self.of, self.less
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """The measures that the difference has figures of."""
-        return tuple(measure for measure in SERIES if self.has(measure))
-
-    def has(self, measure: str) -> bool:
-        """Whether the difference has figures of a measure."""
-        return getattr(self, measure, None) is not None
 
     def statistic(self, measure: str, count: int, place: Place) -> Statistic:
         """The printed statistic of a measure that the difference has."""
