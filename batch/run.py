@@ -46,17 +46,6 @@ MAX_WORST = 12
 """Exceptions that are listed in a result."""
 
 
-def _daily_reductions() -> list[str]:
-    """The reductions that are materialized day by day.
-
-    Each new dump would compute the others, of all time, anew and ever more slowly; a report that
-    needs one computes it.
-    """
-    return [
-        lineage.name for lineage in lineages(reductions()) if lineage.by_time and lineage.public
-    ]
-
-
 class BatchRunner:
     """Runs the batches of a store.
 
@@ -116,7 +105,10 @@ class BatchRunner:
         if not changed or self._is_interrupted(result):
             return
         with self._step("reduce", result):
-            reduce(self.store, _daily_reductions(), self.settings)
+            # Each new dump would compute the reductions of all time anew and ever more slowly; a
+            # report that needs one computes it.
+            daily = [each.name for each in lineages(reductions()) if each.by_time and each.public]
+            reduce(self.store, daily, self.settings)
         if self._is_interrupted(result):
             return
         if self.plan.batch.validate:

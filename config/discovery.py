@@ -8,14 +8,13 @@ environment win over it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from .document import Document, read_values
-from .keys import KEYS, flat
+from .keys import KEYS, Key, flat
 from .settings import FILE, VARIABLE, Settings, SiteSettings, settings_from
 from .trust import distrust
 
@@ -87,25 +86,22 @@ def parse_settings(file: Path | None) -> Settings:
         document = Document.load(file, "the settings")
         site = document.read(SiteSettings, file.parent)
         origins = {key: document.place(key) for key in flat(document.values) if key}
-    for key, variable in _set_variables():
-        site = msgspec.structs.replace(site, **{key: _value(key, variable)})
-        origins[key] = variable
+    for key in KEYS.values():
+        if key.variable and os.environ.get(key.variable):
+            site = msgspec.structs.replace(site, **{key.name: _value(key)})
+            origins[key.name] = key.variable
     return settings_from(site, document, origins)
 
 
-def _set_variables() -> Iterator[tuple[str, str]]:
-    """Keys that a variable of the environment sets, each with its name."""
-    return ((k.name, k.variable) for k in KEYS.values() if os.environ.get(k.variable or "-"))
-
-
-def _value(key: str, variable: str) -> object:
+def _value(key: Key) -> object:
     """The value of a key from its variable; paths begin at the working directory.
 
     Raises:
         CpmonError: it means nothing.
     """
-    values = {key: os.environ[variable]}
-    return getattr(read_values(SiteSettings, values, lambda _: variable, strict=False), key)
+    values = {key.name: os.environ[key.variable]}
+    site = read_values(SiteSettings, values, lambda _: key.variable, strict=False)
+    return getattr(site, key.name)
 
 
 def _is_file(path: Path) -> bool:

@@ -64,18 +64,10 @@ def _keys() -> dict[str, Key]:
 
 
 def _key(field: inspect.Field) -> Key:
-    schema = field.type
-    if not isinstance(schema, inspect.Metadata):
-        raise TypeError(f"{field.name} is not described")
-    extra = schema.extra or {}
+    extra = (field.type.extra if isinstance(field.type, inspect.Metadata) else None) or {}
     plain = field.default if isinstance(field.default, str) else ""
-    return Key(
-        field.encode_name,
-        (schema.extra_json_schema or {})["description"],
-        extra.get("default", plain),
-        extra.get("variable", ""),
-        _inner(schema.type),
-    )
+    default, variable = extra.get("default", plain), extra.get("variable", "")
+    return Key(field.encode_name, _doc(field.type), default, variable, _inner(field.type))
 
 
 def _inner(schema: inspect.Type) -> dict[str, str]:

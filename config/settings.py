@@ -141,21 +141,13 @@ class SiteSettings(Table, frozen=True):
 class Settings:
     """What a site has set: its file, with variables of the environment and flags over it.
 
-    Attributes:
-        timezone: in which times are printed and shifts counted.
-        shifts: by name.
+    Attributes, besides keys that are as in `SiteSettings`:
+        shifts: by name, in the zone of `timezone`.
         exceptions, validation: tables of rules, by id.
         retention: level -> how long it is kept, as written.
-        store: folder of the landed dumps; None where it is not set.
-        systems: what is known of systems, by name.
-        classes: file of user classes; None where it is not set.
-        formats: how results are printed, by command.
-        memory_limit: most memory that queries use, as DuckDB has it; empty for its default.
-        threads: most threads that queries use; None for all processors.
-        inboxes, batch, outputs: for `cpmon batch`.
+        memory_limit: as DuckDB has it; empty for its default.
         document: the file; None without one.
         origins: dotted key -> file, key and line, or the variable, that it came from.
-        trusted_stores: stores whose own settings may name commands.
         distrust: why no command is taken from the file; empty if commands are.
     """
 

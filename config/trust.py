@@ -14,11 +14,6 @@ MARKER = "store.json"
 """What makes a folder a store."""
 
 
-def enclosing_store(file: Path) -> Path | None:
-    """The store that a file lies in, however deep; None outside of stores."""
-    return next((folder for folder in file.resolve().parents if (folder / MARKER).exists()), None)
-
-
 def exposure(store: Path, *files: Path) -> str:
     """Why others than this user and root can write to a store or files of it; empty if not."""
     for path in (store, *files):
@@ -39,7 +34,7 @@ def distrust(file: Path, trusted: Sequence[Path], *, named: bool) -> str:
     Args:
         trusted: stores that the user's own file names. named: the user named this file.
     """
-    store = enclosing_store(file)
+    store = next((each for each in file.resolve().parents if (each / MARKER).exists()), None)
     if store is None:
         return ""
     if not named and store not in (path.resolve() for path in trusted):

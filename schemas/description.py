@@ -33,7 +33,7 @@ def describe(layout: Layout, release: str = "") -> Iterator[Described]:
             if row.end <= end:
                 yield _field(layout.name, row)
                 yield from (_field(layout.name, bit) for bit in effective.bits_of(row))
-        elif row.fixed_end <= end:
+        elif row.end <= end:
             yield _group(layout.name, row)
             yield from (_field(row.entry.name, label) for label in row.labels)
             yield from describe(row.entry)
@@ -57,7 +57,7 @@ def pattern(code: str) -> str:
 def _place(row: Field | Group) -> tuple[bool, int, bool]:
     if isinstance(row, Field):
         return False, row.offset, bool(row.of)
-    return not isinstance(row.start, int), row.start if isinstance(row.start, int) else 0, False
+    return not isinstance(row.start, int), row.offset, False
 
 
 def _field(table: str, field: Field) -> Described:

@@ -9,7 +9,6 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
 
 import numpy as np
 
@@ -60,7 +59,12 @@ class Group:
     meaning: str = ""
 
     @property
-    def fixed_end(self) -> int:
+    def offset(self) -> int:
+        """Offset of the first entry where that is known without a record, else 0."""
+        return self.start if isinstance(self.start, int) else 0
+
+    @property
+    def end(self) -> int:
         """Offset behind the last entry where that is known without a record, else 0."""
         numbers = (self.start, self.stride, self.count)
         if all(isinstance(n, int) for n in numbers):
@@ -75,20 +79,6 @@ class Group:
         labels = {label.offset: label.code or label.name for label in self.labels}
         start, stride = int(self.start), int(self.stride)
         return tuple(labels.get(start + stride * n) for n in range(int(self.count)))
-
-
-class _Span(NamedTuple):
-    """Bytes of a record, and the releases in which they mean this."""
-
-    name: str
-    start: int
-    end: int
-    since: str
-    until: str
-
-    @property
-    def first(self) -> Release:
-        return parse_release(self.since)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +127,7 @@ class Layout:
     def length(self) -> int:
         """Bytes up to the end of the last field or fixed group, at least the header's."""
         ends = [f.end for f in self.fields]
-        ends += [g.fixed_end for g in self.groups if g.when is None]
+        ends += [g.end for g in self.groups if g.when is None]
         return max(ends, default=0 if self.parent else HEADER_LENGTH)
 
     @functools.cached_property
@@ -210,13 +200,15 @@ class Layout:
         rows: list[Field | Group] = [*self.columns, *self.groups]
         ended = {r.name for r in rows if r.until and now.is_behind(parse_release(r.until))}
         later = {r.name for r in rows if r.since and now.is_before(parse_release(r.since))}
-        inside = {s.name for s in self._spans if s.start < s.end <= self._reach(now)}
+        inside = {s.name for s in self._spans if s.offset < s.end <= self._reach(now)}
         return frozenset(ended | (later & (self.replacing | inside)))
 
     def _reach(self, now: Release) -> int:
         """Bytes that a release has for certain: what came later inside them was reserved there."""
         lengths = [n for r, n in self.lengths if release_key(r) <= now.key]
-        ends = [s.end for s in self._spans if not s.since or not now.is_before(s.first)]
+        ends = [
+            s.end for s in self._spans if not s.since or not now.is_before(parse_release(s.since))
+        ]
         return max([*lengths, *ends], default=0)
 
     @functools.cached_property
@@ -231,7 +223,7 @@ class Layout:
             s.name
             for s in self._spans
             if any(
-                s.start < o.end and o.start < s.end and ends_before(o.until, s.since) for o in old
+                s.offset < o.end and o.offset < s.end and ends_before(o.until, s.since) for o in old
             )
         }
         if any(isinstance(group.start, str) for group in self.groups):
@@ -239,12 +231,9 @@ class Layout:
         return frozenset(newer)
 
     @functools.cached_property
-    def _spans(self) -> tuple[_Span, ...]:
+    def _spans(self) -> tuple[Field | Group, ...]:
         """Fields, reserved bytes, and the groups whose place is known."""
-        fields = [_Span(f.name, f.offset, f.end, f.since, f.until) for f in self.fields]
-        placed = [g for g in self.groups if g.fixed_end]
-        groups = [_Span(g.name, int(g.start), g.fixed_end, g.since, g.until) for g in placed]
-        return (*fields, *groups)
+        return (*self.fields, *(group for group in self.groups if group.end))
 
     def length_at(self, release: str) -> int:
         """Bytes that a release writes: the published length nearest above or at it, else below.
@@ -271,9 +260,7 @@ class Layout:
         least = max(before, default=0)
         if not behind or any(release_key(r) == key for r, _ in self.lengths):
             return least or self.length
-        starts = [(f.since, f.offset) for f in self.fields]
-        starts += [(g.since, int(g.start)) for g in self.groups if g.fixed_end]
-        later = [at for since, at in starts if since and release_key(since) > key]
+        later = [s.offset for s in self._spans if s.since and release_key(s.since) > key]
         most = min([behind[0], self.length, *(at for at in later if at >= least)])
         return max(least, most)
 

@@ -287,13 +287,13 @@ def _condition(group: str, text: str) -> Condition | None:
 
 def _check_group(name: str, group: Group) -> None:
     """Labels stand on entries; entries with groups of their own come one a record."""
-    if group.labels and not group.fixed_end:
+    if group.labels and not group.end:
         raise LayoutError(f"group {name} has labels but no place of its own")
     strays = [
         label.name
         for label in group.labels
-        if (label.offset - int(group.start)) % int(group.stride)
-        or not int(group.start) <= label.offset < group.fixed_end
+        if (label.offset - group.offset) % int(group.stride)
+        or not group.offset <= label.offset < group.end
     ]
     if strays:
         raise LayoutError(f"group {name} has labels beside its entries", found=", ".join(strays))

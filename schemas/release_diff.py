@@ -53,6 +53,6 @@ def _names(layout: Layout, release: str) -> Iterator[str]:
 
     yield from (f.name for f in layout.columns if has(f) and f.is_inside(length))
     for group in layout.groups:
-        if is_within(release, "", group.until) and group.fixed_end <= length:
+        if is_within(release, "", group.until) and group.end <= length:
             tables = group.entry.tables()
             yield from (f"{t.name}.{f.name}" for t in tables for f in t.columns if has(f))

@@ -80,17 +80,11 @@ def _located(sources: Sources, folder: Path, error: Exception) -> LayoutError:
         lengths = [row for row in sources.lengths if row["dsect"] == name]
         try:
             build(Sources([record], lengths, sources.fields))
-        except LayoutError as found:
-            place = mine.get(found.problem.split(".")[0].split(":")[0].split()[-1]) or mine.get(
-                name
-            )
-            return LayoutError(
-                found.problem,
-                place=str(place or folder / "records.csv"),
-                expected=found.expected,
-                found=found.found,
-            )
-        except ValueError as found:
-            place = mine.get(name) or folder / "records.csv"
-            return LayoutError(f"{name}: a number is expected", place=str(place), found=str(found))
+        except LayoutError as refusal:
+            table = refusal.problem.split(".")[0].split(":")[0].split()[-1]
+            refusal.place = str(mine.get(table) or mine.get(name) or folder / "records.csv")
+            return refusal
+        except ValueError as cause:
+            place = str(mine.get(name) or folder / "records.csv")
+            return LayoutError(f"{name}: a number is expected", place=place, found=str(cause))
     return LayoutError("the layouts cannot be read", place=str(folder), found=str(error))

@@ -116,7 +116,7 @@ def blank(layout: Layout, groups: Collection[Group]) -> bytes:
             if isinstance(operand, str) and operand in columns:
                 place = columns[operand]
                 body[place.offset : place.end] = value.to_bytes(place.length)
-        if not group.fixed_end:
+        if not group.end:
             body += entry * 2
     if layout.parent:
         return bytes(body)

@@ -16,9 +16,8 @@ from ..options import RELEASE
 from ..output import deliver, rows_as, write_file
 
 if TYPE_CHECKING:
-    from ...schemas.pages.changes import Change
     from ...schemas.pages.merge_result import MergeResult
-    from ...schemas.pages.page_import import Imported, PageImport
+    from ...schemas.pages.page_import import Change, Imported, PageImport
 
 FEW = 20
 """Of more pages than this only the summary is printed, and what is wrong with them."""

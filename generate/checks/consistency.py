@@ -69,13 +69,8 @@ def _check_run(scenario: Scenario, run: Run, place: Place) -> None:
         try:
             parse_damage(damage)
         except DamageError as error:
-            raise CpmonError(
-                error.problem,
-                place=place(f"{run.key}.damage[{number}]"),
-                expected=error.expected,
-                found=error.found or damage,
-                remedy=error.remedy,
-            ) from None
+            error.place, error.found = place(f"{run.key}.damage[{number}]"), error.found or damage
+            raise
     for key, disturbances in (
         ("disturbances", scenario.disturbances),
         (f"{run.key}.disturbances", run.disturbances),

@@ -84,10 +84,6 @@ class Encoder:
             self._columns[name] = self._begin(name, value, None)
         self.encoding.check_conditions(self._records)
 
-    def is_counter(self, name: str) -> bool:
-        """Whether a field counts, so that its values are growth."""
-        return self.encoding.field(name).is_cumulative
-
     def encode(self, tods: U64, values: Values, present: Bool | None = None) -> U8:
         """The records of one sample.
 

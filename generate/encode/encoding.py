@@ -137,7 +137,7 @@ class Encoding:
         place = self.places.get(name)
         if place is None:
             field, group = self.field(name), name.rpartition(".")[0]
-            if field.is_open or (group in self._groups and not self._groups[group].fixed_end):
+            if field.is_open or (group in self._groups and not self._groups[group].end):
                 raise LayoutError(
                     f"this {self.layout.name} is written without {name}",
                     remedy="name its group in `entries`, or its length in `sizes`",
@@ -186,7 +186,7 @@ class Encoding:
                 place = Place(field, base + field.offset, wire, count, stride)
                 self.places[prefix + field.name] = place
         for group in table.groups:
-            if group.fixed_end:
+            if group.end:
                 self._fixed(group, prefix, base, length)
         for group in table.groups:
             if prefix + group.name in self._entries:
@@ -246,4 +246,4 @@ def _written_length(entry: Layout, release: str) -> int:
     """Bytes of an entry in a release: up to its last field of known length."""
     rows: list[Field | Group] = [*entry.fields, *entry.groups]
     written = [row for row in rows if is_within(release, row.since, "")]
-    return max((r.fixed_end if isinstance(r, Group) else r.end for r in written), default=0)
+    return max((row.end for row in written), default=0)

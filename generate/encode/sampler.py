@@ -104,7 +104,7 @@ class _Writer:
         begun = self.encoder.current(rows)
         growth = {}
         for name in values.keys() & begun.keys():
-            if self.encoder.is_counter(name):
+            if self.encoder.encoding.field(name).is_cumulative:
                 shape = (self.encoder.rows, *begun[name].shape[1:])
                 growth[name] = np.broadcast_to(np.asarray(values[name]), shape)[rows]
         return SessionProgress(rows, self.entries, begun, growth)

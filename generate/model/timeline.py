@@ -26,8 +26,9 @@ class Timeline:
 
     Attributes:
         seconds, tod: (intervals,) nominal length, in seconds and in TOD units.
-        up: (intervals,) whether the system runs.
+        up, up_seconds: (intervals,) whether the system runs; seconds during which it does.
         steady: (intervals,) whether the targets describe it.
+        steady_seconds: length of the steady state.
         exists: (intervals + 1,) whether CP took the sample.
         written: (intervals + 1,) whether it also reached the dump.
         epoch: (intervals + 1,) IPLs since the run began.
@@ -58,17 +59,9 @@ class Timeline:
         self.exists = np.concatenate([[True], self.up])
         self.exists[ipls] = begins[ipls] = True
         self.steady = self.up & (np.arange(n) >= measurement.warmup)
+        self.up_seconds = self.seconds * self.up
+        self.steady_seconds = int(self.seconds[self.steady].sum())
         self.written, self.begins = written & self.exists, begins & self.exists
-
-    @property
-    def up_seconds(self) -> I64:
-        """(intervals,) seconds during which the system runs."""
-        return self.seconds * self.up
-
-    @property
-    def steady_seconds(self) -> int:
-        """Length of the steady state."""
-        return int(self.seconds[self.steady].sum())
 
     def samples(self) -> Iterator[int]:
         """Numbers of the samples that CP takes."""

@@ -25,6 +25,7 @@ class Volumes:
         serials: (volumes,) the group's prefix and a number, six characters.
         devices, cylinders, pages_per_cylinder, slots: (volumes,) device number, size, pages.
         is_page, is_spool, is_cp: (volumes,) whether CP pages there, spools there, does either.
+        spool_used: (volumes,) spool slots in use.
         device_types, device_models, unit_types, unit_models: (volumes,) as RDEV has them: two
             bytes of digits, and a number.
         control_units, unit: (volumes,) number of the control unit of each; its place among them.
@@ -71,6 +72,7 @@ class Volumes:
         self.is_page = self._whole([g.kind == "page" for g in groups]) == 1
         self.is_spool = self._whole([g.kind == "spool" for g in groups]) == 1
         self.is_cp = self.is_page | self.is_spool
+        self.spool_used: I64 = self.slots * self.is_spool * 3 // 10
         self.pages_per_io = self._real([g.pages_per_io for g in groups])
         times = np.array([[g.pending_ms, g.disconnect_ms, g.connect_ms] for g in groups])
         times = times.reshape(-1, 3)
@@ -100,12 +102,6 @@ class Volumes:
     def slots_used(self, levels: Levels, sample: int) -> I64:
         """(volumes,) page slots in use: CP fills its volumes evenly."""
         return partition(int(levels.slots[sample]), (self.slots * self.is_page).astype(np.float64))
-
-    @property
-    def spool_used(self) -> I64:
-        """(volumes,) spool slots in use."""
-        used: I64 = self.slots * self.is_spool * 3 // 10
-        return used
 
     def _types(self, of_groups: Sequence[str], base: int) -> tuple[npt.NDArray[np.void], I64]:
         """(volumes,) types as two bytes of digits, and models, which are numbers to a base."""

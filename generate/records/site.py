@@ -69,7 +69,7 @@ def _natures(table: Layout, prefix: str = "", counts: Nature = ()) -> Iterator[t
         for label in group.labels:
             yield prefix + label.name, ()
         if not group.when:
-            each = (*counts, group.count if group.fixed_end else 0)
+            each = (*counts, group.count if group.end else 0)
             yield from _natures(group.entry, f"{prefix}{group.name}.", each)
 
 

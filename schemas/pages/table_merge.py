@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from ..field import REST, Provenance, Type
 from ..loader import Row
 from ..release import ends_before
-from .bit_merge import BitMerge
-from .file_merge import FileMerge, ReleaseContext, marked
+from .file_merge import BitMerge, FileMerge, ReleaseContext, marked
 from .items import Item, Items
 from .merge_result import MergeResult
 from .rows import FITTING, Habits, insert, rest_row, rows_of

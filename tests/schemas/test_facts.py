@@ -56,7 +56,7 @@ def places(layout: Layout) -> Iterator[Fact]:
     """What a layout has at which place, in the words of the facts."""
     for field in layout.fields:
         yield field.offset, field.length, field.name
-    for group in (g for g in layout.groups if g.fixed_end):
+    for group in (g for g in layout.groups if g.end):
         yield from in_group(group)
 
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpmon.schemas.loader import COLUMNS, Row, Sources, build
-from cpmon.schemas.pages.changes import after, check
 from cpmon.schemas.pages.merge import merge
 from cpmon.schemas.pages.merge_result import MergeResult
 from cpmon.schemas.pages.page import parse_page
+from cpmon.schemas.pages.page_import import after, check
 from cpmon.schemas.site import shipped
 from tests.layouts import sources
 from tests.pages import Draft, Line, draft

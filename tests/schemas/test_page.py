@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from cpmon.schemas import Kind, LayoutError
 from cpmon.schemas.loader import Sources
-from cpmon.schemas.pages.changes import check
 from cpmon.schemas.pages.items import Items, nest
 from cpmon.schemas.pages.merge import merge
 from cpmon.schemas.pages.page import Page, parse_page
+from cpmon.schemas.pages.page_import import check
 from tests.pages import Draft, Line
 
 FLAGS = [

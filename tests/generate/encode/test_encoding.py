@@ -161,7 +161,7 @@ def test_what_a_release_does_not_have_is_left_out():
 def test_ingest_finds_the_entries_of_every_group_that_a_record_locates():
     groups = [(table, group) for table in layouts() for group in table.groups]
     for table, group in groups:
-        if group.fixed_end:
+        if group.end:
             continue
         count = 1 if group.count == 1 else 3
         sizes = {"data": 5} if group.name == "data" else {}
