@@ -198,7 +198,7 @@ def _effects(importing: PageImport, results: Sequence[Imported]) -> str:
         for imported in results
         if imported.merged and not imported.outcome.is_refused
     ]
-    return layout_effects(importing.before, importing.known, merged)
+    return layout_effects(importing.before, importing.sources, merged)
 
 
 def _show(written: Iterable[Change], folder: Path) -> None:

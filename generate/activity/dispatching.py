@@ -194,7 +194,7 @@ def _wanted_us(lpars: Partitions, place: int, span: int, rng: np.random.Generato
         return np.zeros(count)
     if lpars.dedicated[place]:
         return np.full(count, float(span))
-    use = around_one(rng, count, _SPREAD) * around_one(rng, 1, _SPREAD) * lpars.wanted[place]
+    use = around_one(rng, count, _SPREAD) * around_one(rng, 1, _SPREAD) * lpars.demanded[place]
     demanded: F64 = np.minimum(use, min(lpars.limit(place) / count, 0.99)) * span
     return demanded
 

@@ -23,7 +23,7 @@ class Linux:
         owner: (guests,) index of the user.
         processors: (guests,) virtual processors.
         by_processors: places of the guests with as many of them, fewest first.
-        memory, swap, wanted: (guests,) KiB that the kernel has, can swap, and would like to have.
+        memory, swap, working_set: (guests,) KiB that the kernel has, can swap, would like to have.
         modes: (5, guests) shares of the busy time, in the order of `BUSY`.
         cached, packet: (guests,) share of the used memory that caches files; size of packets, as a
             factor.
@@ -43,7 +43,7 @@ class Linux:
         # The kernel itself and its page tables are not part of what it counts.
         self.memory = np.maximum(kib - kib // 64 - 4096, kib // 2)
         self.swap = kib // 2
-        self.wanted = users.each([int(g.working_set_mib * 1024) for g in groups])[self.owner]
+        self.working_set = users.each([int(g.working_set_mib * 1024) for g in groups])[self.owner]
         self.modes: F64 = modes / modes.sum(axis=0)
         self.cached = 0.25 + 0.3 * rng.random(n)
         self.packet = 0.6 + 0.8 * rng.random(n)

@@ -31,7 +31,7 @@ class Partitions:
         names, numbers, weights: of each.
         counts: logical processors of each.
         dedicated, capped: whether its processors are its own; whether its weight is a limit.
-        wanted: share of its processors' time that each wants; of no meaning for `own`.
+        demanded: share of its processors' time that each demands; of no meaning for `own`.
         own: place of this system's.
         physical: processors of the machine.
         shared: those that are not dedicated to a partition.
@@ -57,7 +57,7 @@ class Partitions:
         self.counts = [row[3] for row in rows]
         self.dedicated = [row[4] for row in rows]
         self.capped = [row[5] for row in rows]
-        self.wanted = [row[6] / 100 for row in rows]
+        self.demanded = [row[6] / 100 for row in rows]
         self.own = self.numbers.index(own) if rows else 0
         self.physical = machine.physical_processors
         self._machine = machine

@@ -117,7 +117,7 @@ def _suspension(measurement: Measurement) -> float:
     if not measurement.machine.is_shared:
         return 0.0
     lpars = Partitions(measurement)
-    rows = zip(lpars.counts, lpars.wanted, lpars.dedicated, strict=True)
+    rows = zip(lpars.counts, lpars.demanded, lpars.dedicated, strict=True)
     others = sum(count * demanded for count, demanded, alone in rows if not alone)
     load = min((measurement.machine.processors + others) / max(lpars.shared, 1), 1.0)
     return _SUSPENDED * load * load

@@ -255,19 +255,16 @@ def configuration(sample: Sample, started: int) -> list[tuple[str, int, Values, 
 def start_events(sample: Sample, tod: int, commands: Iterable[Command]) -> list[EventBatch]:
     """The events where monitoring starts: the commands (MTRECM) and the event profile (MTREPR)."""
     recorded = [
-        EventBatch("mtrecm", _one(at), _command(text), sizes={"calcmd": len(text)})
+        EventBatch("mtrecm", consecutive_tods(at, 1), _command(text), sizes={"calcmd": len(text)})
         for at, text in commands
         if not text.startswith("MONITOR SAMPLE")
     ]
     if "monitor" not in sample.model.measurement.scenario.monitor.events:
         recorded = []
-    return [*recorded, EventBatch("mtrepr", _one(tod), records()["mtrepr"].values(sample))]
+    profile = records()["mtrepr"].values(sample)
+    return [*recorded, EventBatch("mtrepr", consecutive_tods(tod, 1), profile)]
 
 
 def _command(text: str) -> Values:
     """The fields that MTRECM and MTRSCM share; the text ends the record."""
     return {"calbyct": len(text), "calcmd": text}
-
-
-def _one(tod: int) -> U64:
-    return np.array([tod], dtype=np.uint64)

@@ -123,7 +123,7 @@ OF_SAMPLE: Mapping[str, Callable[[Sample], Any]] = {
     "dispatched_classes": lambda sample: states.state_counts(sample)[1],
     "ended": transactions.ended_transactions,
     "flows": lambda sample: sample.model.flows,
-    "found": lambda sample: states.state_counts(sample)[0],
+    "state_samples": lambda sample: states.state_counts(sample)[0],
     "held": usage.holdings,
     "io_starts": lambda sample: partition(
         int(volume_work.volume_work(sample).starts.sum()), sample.times.cp

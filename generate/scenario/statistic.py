@@ -6,9 +6,10 @@ of the samples is known, and so is the sum of their squares, often to the unit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -72,7 +73,7 @@ class Statistic:
         """The sums whose mean prints so; the first is the nearest to it."""
         middle = self.count * self.mean
         half = self.count * Decimal(5).scaleb(-self.places - 1)
-        around = range(_floor(middle - half), _floor(middle + half) + 2)
+        around = range(math.floor(middle - half), math.floor(middle + half) + 2)
         return sorted(filter(self.prints, around), key=lambda total: abs(total - middle))
 
     def prints(self, total: int) -> bool:
@@ -121,8 +122,8 @@ class Statistic:
         half = Fraction(1, 2 * 10**places)
         low, high = Fraction(self.deviation) - half, Fraction(self.deviation) + half
         # count * squares - rest**2 is count**2 times the variance.
-        least = _ceiling((max(low, Fraction(0)) ** 2 * self.count**2 + rest**2) / self.count)
-        beyond = _ceiling((high**2 * self.count**2 + rest**2) / self.count)
+        least = math.ceil((max(low, Fraction(0)) ** 2 * self.count**2 + rest**2) / self.count)
+        beyond = math.ceil((high**2 * self.count**2 + rest**2) / self.count)
         least = max(least, rest)
         most = beyond - 1
         return least + (least - rest) % 2, most - (most - rest) % 2
@@ -137,7 +138,7 @@ class Statistic:
             CpmonError: with the nearest figures that can be printed.
         """
         if not self.totals:
-            below = _floor(self.count * self.mean)
+            below = math.floor(self.count * self.mean)
             near = [shortest(Decimal(below + up) / self.count, self.places) for up in (0, 1)]
             raise self._impossible("has no such mean", f"a mean of {' or '.join(near)}")
         if self.deviation != round(self.deviation, printed_places(self.deviation, self.places)):
@@ -190,11 +191,3 @@ def shortest(value: Decimal, places: int) -> str:
 
 def _rounded(value: Decimal, places: int) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
-
-
-def _floor(value: Decimal) -> int:
-    return int(value.to_integral_value(ROUND_FLOOR))
-
-
-def _ceiling(value: Fraction) -> int:
-    return -(-value.numerator // value.denominator)

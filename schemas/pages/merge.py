@@ -24,7 +24,7 @@ def merge(page: Page, sources: Sources, *, replace: bool = False) -> MergeResult
     """The layout of a page's record after the page.
 
     Args:
-        known: the layouts before: the site's over the shipped ones.
+        sources: the layouts before: the site's over the shipped ones.
         replace: take the page's word for everything: the layout known before is not consulted
             but for roles, units and keys, and contradictions are none.
 

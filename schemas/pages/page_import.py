@@ -48,7 +48,7 @@ class PageImport:
 
     Attributes:
         before: all layouts before the import, the site's over the shipped ones.
-        known: the same after the pages that were added.
+        sources: the same after the pages that were added.
     """
 
     def __init__(self, folder: Path, *, release: str = "", replace: bool = False) -> None:
@@ -60,7 +60,7 @@ class PageImport:
         """
         self._folder, self._release, self._replace = folder, release, replace
         self._site = read(folder)
-        self.before = self.known = overlay(shipped(), self._site)
+        self.before = self.sources = overlay(shipped(), self._site)
         self._changes: dict[Path, Change] = {}
 
     def add(self, file: PageFile, *, named: bool = True) -> Imported:
@@ -75,18 +75,18 @@ class PageImport:
             return Imported(file.name, Outcome.OTHER)
         try:
             page = parse_page(file.data, file.name, self._release)
-            merged = merge(page, self.known, replace=self._replace)
+            merged = merge(page, self.sources, replace=self._replace)
             if not merged.contradictions:
-                check(merged, self.known)
+                check(merged, self.sources)
         except CpmonError as error:
             return Imported(file.name, Outcome.NOT_UNDERSTOOD, problem=error)
         if merged.contradictions:
             return Imported(file.name, Outcome.CONTRADICTED, merged)
         outcome = self._outcome(merged)
-        for change in changes(merged, self._site, self.known, self._folder):
+        for change in changes(merged, self._site, self.sources, self._folder):
             first = self._changes.get(change.path, change)
             self._changes[change.path] = replace(change, before=first.before)
-        self.known, self._site = after(merged, self.known), after(merged, self._site)
+        self.sources, self._site = after(merged, self.sources), after(merged, self._site)
         return Imported(file.name, outcome, merged)
 
     def changes(self) -> list[Change]:
@@ -96,7 +96,7 @@ class PageImport:
     def _outcome(self, merged: MergeResult) -> Outcome:
         if merged.page.is_withdrawn:
             return Outcome.WITHDRAWN
-        if merged.added and not self.known.fields.get(merged.page.dsect):
+        if merged.added and not self.sources.fields.get(merged.page.dsect):
             return Outcome.NEW
         return Outcome.GROWN if merged.added or merged.changed else Outcome.CONFIRMED
 
@@ -134,7 +134,7 @@ def changes(merged: MergeResult, site: Sources, shipped: Sources, folder: Path) 
 
     Args:
         site: the layouts of the folder.
-        known: the layouts before the import, site's and shipped.
+        shipped: the layouts before the import, the site's over the shipped ones.
     """
     page, home = merged.page, _home(folder, merged.page.domain)
     # A site's own record is written as a whole, though an import of it was killed half done.
