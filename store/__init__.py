@@ -1,11 +1,17 @@
 """The folder of landed dumps and the DuckDB catalogue over it."""
 
-from .catalogue.catalogue import connect
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .dumps.staging import Staging
 from .dumps.store import Store
 from .runs.classes import class_rules, deciding_rule, save_classes
 from .runs.runs import Run, read_run, run_file, save_run
 from .views.view import View
+
+if TYPE_CHECKING:
+    from .catalogue.catalogue import connect
 
 __all__ = [
     "Run",
@@ -20,3 +26,12 @@ __all__ = [
     "save_classes",
     "save_run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`connect` imports DuckDB (36 MB), which landing a dump does without."""
+    if name != "connect":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .catalogue.catalogue import connect
+
+    return connect

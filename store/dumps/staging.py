@@ -11,8 +11,8 @@ import pyarrow as pa
 from ..files.disk import writing
 from .parquet import TableWriter
 
-WAITING_BYTES = 64 * 1024 * 1024
-"""Rows of all tables of a dump that may wait for their row groups; then the largest is written."""
+WAITING_BYTES = 48 * 1024 * 1024
+"""Rows of all tables of a dump that may wait for their row groups; then one is written."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Staging:
                 self._writers[name] = TableWriter(self.folder / f"{name}.parquet", table.schema)
             self._writers[name].write(table)
             if sum(writer.waiting_bytes for writer in self._writers.values()) > WAITING_BYTES:
-                max(self._writers.values(), key=lambda writer: writer.waiting_bytes).flush()
+                max(self._writers.values(), key=lambda writer: writer.flush_gain).flush()
 
     def close(self) -> None:
         """Finish all tables and make them durable: two at a time, most of it is waiting."""

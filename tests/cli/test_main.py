@@ -73,7 +73,7 @@ def test_what_needs_no_data_imports_no_heavy_library(words: list[str]):
     assert done.stdout.splitlines()[-1] == b"heavy"
 
 
-LIBRARIES = {"pandas", "scipy", "altair", "great_expectations"}
+LIBRARIES = {"pandas", "scipy", "altair", "great_expectations", "polars"}
 """What most commands do not need, and what takes a long time to import."""
 
 

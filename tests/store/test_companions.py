@@ -64,6 +64,8 @@ TEXTS = {
     "exerciser": EXERCISER,
     "thrasher": THRASHER,
     "burner": "period 1 60 s score 2901\n",
+    "throughput": "interval_end,seconds,transactions\n2001-12-18T10:01:00Z,60,1200\n",
+    "hardware": "interval_end,seconds,busy_s,emulation_s\n2001-12-18T10:01:00Z,60,30.5,20\n",
 }
 
 
@@ -132,6 +134,11 @@ def test_exerciser_and_scores_are_read_line_by_line(tmp_path: Path):
 @pytest.mark.parametrize(
     ("kind", "old", "new", "line", "expected", "found"),
     [
+        ("throughput", "transactions", "users", 1, "a CSV with the columns", "interval_end,seco"),
+        ("throughput", "1200", "", 2, "a CSV with the columns", "2001-12-18T10:01:00Z,60,"),
+        ("throughput", ",1200", "", 2, "a CSV with the columns", "2001-12-18T10:01:00Z,60"),
+        ("throughput", "2001-12-18", "18.12.2001", 2, "a CSV with the columns", "18.12.2001T"),
+        ("hardware", "30.5", "nan", 2, "a CSV with the columns", "2001-12-18T10:01:00Z,60,nan"),
         ("query_time", "TIME IS 23", "TIME WAS 23", 3, "TIME IS hh", "TIME WAS 23:59"),
         ("query_time", "08/17/01", "17/08/01", 3, "TIME IS hh", "TIME IS 23:59:11 EST FRIDAY 17/0"),
         ("query_time", "000:05.11", "000:65.11", 4, "CONNECT= hh", "CONNECT= 01:12:09"),
@@ -161,6 +168,16 @@ def test_a_wrong_line_is_named_with_file_line_and_what_was_expected(
     assert (caught.value.expected or "").startswith(expected)
     assert (caught.value.found or "").startswith(found)
     assert f"R1.{kind}.txt" in caught.value.problem
+
+
+def test_intervals_are_read_in_any_order_of_columns_zone_and_marks(tmp_path: Path):
+    text = 'seconds,"interval_end",cpu,transactions\n60,2001-12-18T12:01:00.25+02:00,x,"1200"\n'
+    (interval,) = read("throughput", f"\ufeff{text}", tmp_path)
+    assert interval == {
+        "interval_end": "2001-12-18 10:01:00.250000",
+        "seconds": 60.0,
+        "transactions": 1200.0,
+    }
 
 
 def test_a_log_that_ends_within_a_response_is_an_error(tmp_path: Path):
@@ -221,8 +238,8 @@ def test_companions_of_a_run_file_land_in_their_tables(store: Store, tmp_path: P
             assert connection.sql(f"FROM meta.{table}").columns == list(columns)
 
     assert counts == {
-        "throughput": 0,
-        "hardware": 0,
+        "throughput": 1,
+        "hardware": 1,
         "query_time": 2,
         "indicate_user": 1,
         "exerciser": 2,

@@ -123,7 +123,7 @@ def test_a_steady_state_lands_and_is_the_whole_run_where_none_was_named(
         ('run_id = "R1"\ncompanions = ["t.csv"]', "companions has a wrong value"),
         ('run_id = "R1"\n[companions]\ntpns = "t.csv"', "no key tpns"),
         ('run_id = "R1"\n[companions]\nthroughput = "no.csv"', "cannot be read"),
-        ('run_id = "R1"\n[companions]\nhardware = "t.csv"', "cannot be read"),
+        ('run_id = "R1"\n[companions]\nhardware = "t.csv"', "lacks columns"),
     ],
 )
 def test_a_wrong_run_file_is_told_and_the_dump_lands(

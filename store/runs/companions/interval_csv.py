@@ -5,23 +5,26 @@ Neither has a public text form, so each has a small one of ours, with times in I
 
 from __future__ import annotations
 
+import csv
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from ....schemas.errors import CpmonError
-from .lines import Figures
+from .lines import Figures, Line, empty, lines
 
-THROUGHPUT = {"interval_end": "str", "seconds": "f64", "transactions": "f64"}
-"""interval_end; seconds of the interval; transactions that ended in it."""
+THROUGHPUT = ("seconds", "transactions")
+"""Beside interval_end: seconds of the interval; transactions that ended in it."""
 
-HARDWARE = {"interval_end": "str", "seconds": "f64", "busy_s": "f64", "emulation_s": "f64"}
-"""interval_end; seconds of the interval; busy and emulation seconds, summed over processors."""
+HARDWARE = ("seconds", "busy_s", "emulation_s")
+"""Seconds of the interval; busy and emulation seconds, summed over processors."""
 
 
 def read_throughput(file: Path) -> Figures:
     """The log of a load generator: one line an interval.
 
     Raises:
-        CpmonError: the file is missing, or a column or value is.
+        CpmonError: the file cannot be read, or lacks a column or a value.
     """
     return _read(file, THROUGHPUT)
 
@@ -30,31 +33,34 @@ def read_hardware(file: Path) -> Figures:
     """The figures of the hardware instrumentation: one line an interval.
 
     Raises:
-        CpmonError: the file is missing, or a column or value is.
+        CpmonError: the file cannot be read, or lacks a column or a value.
     """
     return _read(file, HARDWARE)
 
 
-def _read(file: Path, columns: dict[str, str]) -> Figures:
-    import polars as pl
+def _read(file: Path, columns: Sequence[str]) -> Figures:
+    form = f"a CSV with the columns interval_end, {', '.join(columns)}; times in ISO 8601 UTC"
+    rows = [*lines(file)]
+    if not rows:
+        raise empty(file, form)
+    names = _cells(rows[0])
+    if not {"interval_end", *columns} <= {*names}:
+        raise rows[0].wrong("lacks columns", form)
+    return [_figures(line, names, columns, form) for line in rows[1:]]
 
-    kinds = {"str": pl.String(), "f64": pl.Float64()}
+
+def _figures(line: Line, names: list[str], columns: Sequence[str], form: str) -> dict[str, object]:
+    cells = dict(zip(names, _cells(line), strict=False))  # one that is missing is named below
     try:
-        frame = pl.read_csv(file, schema_overrides={n: kinds[k] for n, k in columns.items()})
-        rows = frame.select(
-            pl.col("interval_end")
-            .str.to_datetime(time_unit="us", time_zone="UTC")
-            .dt.strftime("%Y-%m-%d %H:%M:%S%.6f"),
-            *(pl.col(n) for n in columns if n != "interval_end"),
-        )
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise CpmonError(
-            f"companion {file.name} cannot be read: {str(error).splitlines()[0]}",
-            place=str(file),
-            expected=f"a CSV with the columns {', '.join(columns)}; times in ISO 8601 UTC",
-        ) from None
-    if rows.null_count().sum_horizontal().sum():
-        raise CpmonError(
-            f"companion {file.name} has empty values", place=str(file), expected="none"
-        )
-    return rows.to_dicts()
+        end = datetime.fromisoformat(cells["interval_end"])
+        figures = {column: float(cells[column]) for column in columns}
+    except (KeyError, ValueError):
+        raise line.wrong("has a line that is no interval", form) from None
+    if not all(map(math.isfinite, figures.values())):
+        raise line.wrong("has a figure that is no number", form)
+    at = end.replace(tzinfo=UTC) if end.tzinfo is None else end.astimezone(UTC)
+    return {"interval_end": f"{at:%Y-%m-%d %H:%M:%S.%f}", **figures}
+
+
+def _cells(line: Line) -> list[str]:
+    return next(csv.reader([line.text]))

@@ -45,7 +45,7 @@ def lines(file: Path) -> Iterator[Line]:
         CpmonError: the file cannot be read.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise CpmonError(
             f"companion {file.name} cannot be read: {error}", place=str(file), effect=EFFECT
