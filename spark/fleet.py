@@ -21,6 +21,7 @@ from ..schemas.layout import Kind
 from ..schemas.lookup import unknown
 from ..schemas.registry import tables
 from ..store.dumps.store import Store
+from ..store.jobs.spark_start import first_line, is_of_spark
 from ..store.results.lineage import lineages
 from ..store.results.reduced import kept
 from ..store.views.relations import INTERVALS, landed_view
@@ -29,7 +30,6 @@ from .dialect import spark_sql
 from .frames import ON_DRIVER, RUN, Frames
 from .guard import guarded
 from .landed import LandedFiles, Span, kind_of
-from .session import first_line, is_of_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

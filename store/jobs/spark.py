@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ...schemas.errors import CpmonError
 from .outcome import ATTEMPTS, Job, Outcome, Result, attempt, is_final
+from .spark_start import first_line, require_spark, starting
 
 if TYPE_CHECKING:
     from pyspark import Accumulator, SparkContext
@@ -41,21 +41,9 @@ class Spark:
             master: where the Spark is; if not given, what its own settings say.
 
         Raises:
-            CpmonError: pyspark is not installed.
+            CpmonError: pyspark or Java is missing.
         """
-        try:
-            with warnings.catch_warnings():
-                # No data frame of pandas is handed to Spark.
-                warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
-                import pyspark  # noqa: F401
-        except ImportError as error:
-            raise CpmonError(
-                "pyspark is not installed beside cpmon",
-                expected="cpmon with its extra `spark`, here and where the executors are",
-                found=str(error),
-                effect="nothing was done",
-                remedy="pip install 'cpmon[spark]', or leave out --engine spark and use --jobs",
-            ) from None
+        require_spark()
         self._master = master
         self.place = f"Spark at {master}" if master else "Spark"
 
@@ -88,25 +76,15 @@ class Spark:
 
     def _connect(self) -> tuple[SparkContext, bool]:
         """The context of this process, and whether it was made here."""
-        from py4j.protocol import Py4JError
         from pyspark import SparkConf, SparkContext
-        from pyspark.errors import PySparkException
 
         if (active := SparkContext._active_spark_context) is not None:
             return active, False
         conf = SparkConf().setAppName("cpmon").setIfMissing("spark.ui.showConsoleProgress", "false")
         if self._master:
             conf.setMaster(self._master)
-        try:
+        with starting(self._master):
             return SparkContext(conf=conf), True
-        except (PySparkException, Py4JError, OSError) as error:
-            raise CpmonError(
-                f"{self.place} does not start",
-                found=_first_line(error),
-                effect="nothing was done",
-                remedy="see that java is on the PATH (17 or newer), and that --master names a Spark"
-                " that runs and that this machine can reach",
-            ) from None
 
 
 class _Work:
@@ -176,15 +154,8 @@ def _task(
 def _given_up(error: Exception | None) -> CpmonError:
     return CpmonError(
         "Spark gave up before this was done",
-        found=_first_line(error) if error else "no answer of its executor",
+        found=first_line(error) if error else "no answer of its executor",
         effect="what is done is kept",
         remedy="look into the logs of its executors: they need cpmon and the same Python, memory"
         " for a unit, and the store under the same path; then do the same again",
     )
-
-
-def _first_line(error: Exception) -> str:
-    """What an error says, without the frames of the JVM."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in lines if "Error" in line or "Exception" in line]
-    return next(iter([*causes[-1:], *lines]), type(error).__name__)[:500]

@@ -85,7 +85,7 @@ def test_what_fits_into_memory_is_done(tried: Attempt):
     assert tried.returns(lambda: dict(Processes(1).run(work.die, [2])))[0].result == 2
 
 
-@tries("store/jobs/spark.py", "pyspark is not installed beside cpmon")
+@tries("store/jobs/spark_start.py", "Spark is not installed beside cpmon")
 def test_without_spark_there_are_jobs(tried: Attempt, store: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pyspark", None)
     tried.fails("reduce", "users_by_time", "--engine", "spark", "--store", store)

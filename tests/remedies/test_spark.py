@@ -10,14 +10,14 @@ import pytest
 from tests.remedies.trying import Attempt, tries
 from tests.spark import conftest
 
-GUARD, SESSION = "spark/guard.py", "spark/session.py"
+GUARD, START = "spark/guard.py", "store/jobs/spark_start.py"
 ASKED = ("query", "--engine", "spark")
 spark_environment, spark = conftest.spark_environment, conftest.spark
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("spark")]
 
 
-@tries(SESSION, "Spark is not installed beside cpmon")
+@tries(START, "Spark is not installed beside cpmon")
 def test_without_its_package_it_is_installed(
     tried: Attempt, landed: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -28,7 +28,7 @@ def test_without_its_package_it_is_installed(
     tried.works(*words)
 
 
-@tries(SESSION, "Spark runs on Java, and there is none")
+@tries(START, "Spark runs on Java, and there is none")
 def test_without_java_it_is_installed(
     tried: Attempt, landed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
