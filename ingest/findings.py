@@ -1,10 +1,12 @@
-"""Catalogue of findings: code, severity, meaning and remedy of everything wrong with a dump."""
+"""Findings: everything that can be wrong with a dump, what was found, and the counts of it."""
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum
+from enum import Enum, StrEnum, auto
+from importlib.resources import files
 from typing import Any
 
 import pyarrow as pa
@@ -23,159 +25,65 @@ class Severity(StrEnum):
     """Bytes could not be understood; they are kept in table `quarantine`."""
 
 
+class Pass(StrEnum):
+    """The passes of a check in their order; each relies on what the previous ones proved."""
+
+    FILE = "file"
+    CONTROL = "control"
+    HEADERS = "headers"
+    VALUES = "values"
+
+
+_ROWS = {
+    row["code"]: row
+    for row in csv.DictReader(
+        (files(__package__) / "findings.csv").read_text(encoding="utf-8").splitlines()
+    )
+}
+
+
 class Code(Enum):
-    """The catalogue of findings: severity, meaning, remedy."""
+    """What can be wrong with a dump: a row each of `findings.csv`.
 
-    RECORD_SHORT = (
-        Severity.DATA_LOSS,
-        "A record claims fewer bytes than its header has. The rest of its frame is unreadable.",
-        "Transfer the dump again in binary; if the finding stays, the dump was written so.",
-    )
-    RECORD_LONG = (
-        Severity.DATA_LOSS,
-        "A record claims more bytes than its frame has left. The rest of the frame is unreadable.",
-        "Transfer the dump again in binary; if the finding stays, the dump was written so.",
-    )
-    HEADER_BAD = (
-        Severity.DATA_LOSS,
-        "Where a record should start there is no record header. The rest of the frame is "
-        "unreadable.",
-        "Transfer the dump again in binary; if the finding stays, the dump was written so.",
-    )
-    FRAME_LOST = (
-        Severity.DATA_LOSS,
-        "Frames that no control record describes, and that do not start with a record.",
-        "Look for a transfer that stopped and went on, or for other data in the file.",
-    )
-    MOSTLY_LOST = (
-        Severity.DATA_LOSS,
-        "More than half of the dump could not be understood. `cpmon ingest` refuses it.",
-        "Transfer the dump again in binary; `cpmon ingest --accept-damage` lands what is good of "
-        "this one.",
-    )
-    FRAME_EMPTY = (
-        Severity.WARNING,
-        "Frames that a control record describes are all zeros: the records that stood there are "
-        "missing. If an interval's end was among them, its samples count to the next interval.",
-        "Transfer the dump again; look for a copy that was interrupted, or for a full disk.",
-    )
-    FRAME_ORPHAN = (
-        Severity.WARNING,
-        "Frames with records that no control record describes; read as sample data.",
-        "The dump starts in mid-stream or a control record is damaged; the data is landed.",
-    )
-    CONTROL_CUT = (
-        Severity.WARNING,
-        "A control record describes more frames than stand before the next control record.",
-        "Frames are missing; the interval they belong to is incomplete.",
-    )
-    TRUNCATED = (
-        Severity.WARNING,
-        "The dump ends in the middle of data that a control record describes, or of a frame.",
-        "Transfer the dump again, or close it (MONWRITE STOP) before copying it.",
-    )
-    COMPRESSED_CUT = (
-        Severity.WARNING,
-        "The compressed file ends early or is damaged; what could be decompressed is landed.",
-        "Compress and transfer the dump again.",
-    )
-    UNWRAPPED = (
-        Severity.INFO,
-        "A transfer had put something around the dump; it was taken off. Offsets count without it.",
-        "Nothing to do; a transfer in binary, in records of 4096 bytes, has nothing around it.",
-    )
-    WORDS_BROKEN = (
-        Severity.WARNING,
-        "Descriptor words of a transfer end to fit; what follows was read as it stands.",
-        "Transfer the dump again in binary, in records of 4096 bytes.",
-    )
-    END_MISSING = (
-        Severity.INFO,
-        "The dump has no end-of-data record: it is still being written, or was cut at a frame.",
-        "Nothing to do if the file was copied while MONWRITE was running.",
-    )
-    TRAILING_DATA = (
-        Severity.WARNING,
-        "There is data behind the end-of-data record.",
-        "If dumps were joined, the records behind are landed as well.",
-    )
-    SETS_MISSED = (
-        Severity.WARNING,
-        "A monreader device could not deliver a data set, or delivered faster than was read.",
-        "Give the reading guest a larger share; its kernel log says why a read failed.",
-    )
-    INTERVAL_OPEN = (
-        Severity.WARNING,
-        "Samples whose interval is not closed by an interval-end record in this dump.",
-        "They are in schema monitor with interval_end NULL, and in no rate.",
-    )
-    CONFIG_MISSING = (
-        Severity.INFO,
-        "No system configuration record (1.4): the dump starts in mid-stream.",
-        "Name the system with --system; restarts are recognised by falling counters only.",
-    )
-    LAYOUT_UNKNOWN = (
-        Severity.INFO,
-        "No layout for this domain and record. Its records are kept raw in `record_raw`.",
-        "Bring the layout of your release (cpmon schema import), and land the dump in a new store.",
-    )
-    GROUP_CUT = (
-        Severity.WARNING,
-        "A record claims more repeated entries than it has room for; those that fit are landed.",
-        "Compare the record's layout with your release.",
-    )
-    VALUE_IMPOSSIBLE = (
-        Severity.WARNING,
-        "A field has a value that no system can have. It is landed as NULL, and so is its delta.",
-        "Transfer the dump again if bits may have been lost on the way; `cpmon show --at` prints "
-        "the record as it stands. Where every dump has them, compare the layout with your release.",
-    )
-    BLOCK_TORN = (
-        Severity.WARNING,
-        "A block of application data was sampled while its guest was writing it: its two "
-        "synchronisation counts differ. It is landed.",
-        "Leave the rows whose sync_count_1 and sync_count_2 differ out of rates.",
-    )
-    RECORD_LONGER = (
-        Severity.INFO,
-        "Records are longer than their layout; the bytes behind are kept in column `tail`.",
-        "A newer release writes more fields than the layout knows.",
-    )
-    TOD_BACK = (
-        Severity.WARNING,
-        "An interval ends no later than the one before: sets stand in the wrong order, or twice.",
-        "Merge dumps in the order of their times; look for a clock that was set back.",
-    )
-    TOD_DISORDER = (
-        Severity.INFO,
-        "Records of one set of data are not in the order of their time stamps.",
-        "Nothing to do; what is grouped by time must not lean on the order of records.",
-    )
-    INTERVAL_GAP = (
-        Severity.WARNING,
-        "Between two intervals others are missing; no delta is computed across the gap.",
-        "Look for a second dump of that time; MONWRITE may have been too slow for the monitor.",
-    )
-    COUNTER_FELL = (
-        Severity.WARNING,
-        "A counter runs backwards, without a wrap, while others of its owner go on.",
-        "Compare the layout with your release: the field may be none, or no counter.",
-    )
-    OWNER_RESTARTED = (
-        Severity.INFO,
-        "Counters of a user, device or processor start again: it was gone in between.",
-        "Nothing to do; no delta is computed across the restart.",
-    )
-    SUM_OPEN = (
-        Severity.WARNING,
-        "Figures of one sample contradict each other: parts are more than their whole.",
-        "Compare the layout with your release: a field at a wrong offset shows up like this.",
-    )
+    Attributes:
+        found_in: the pass that reports it.
+        quotes: its details may quote bytes of the dump: user ids, devices or values.
+    """
 
-    def __init__(self, severity: Severity, meaning: str, remedy: str) -> None:
-        self.severity = severity
-        self.meaning = meaning
-        self.remedy = remedy
+    RECORD_SHORT = auto()
+    RECORD_LONG = auto()
+    HEADER_BAD = auto()
+    FRAME_LOST = auto()
+    MOSTLY_LOST = auto()
+    FRAME_EMPTY = auto()
+    FRAME_ORPHAN = auto()
+    CONTROL_CUT = auto()
+    TRUNCATED = auto()
+    COMPRESSED_CUT = auto()
+    UNWRAPPED = auto()
+    WORDS_BROKEN = auto()
+    END_MISSING = auto()
+    TRAILING_DATA = auto()
+    SETS_MISSED = auto()
+    INTERVAL_OPEN = auto()
+    CONFIG_MISSING = auto()
+    LAYOUT_UNKNOWN = auto()
+    GROUP_CUT = auto()
+    VALUE_IMPOSSIBLE = auto()
+    BLOCK_TORN = auto()
+    RECORD_LONGER = auto()
+    TOD_BACK = auto()
+    TOD_DISORDER = auto()
+    INTERVAL_GAP = auto()
+    COUNTER_FELL = auto()
+    OWNER_RESTARTED = auto()
+    SUM_OPEN = auto()
+
+    def __init__(self, _number: int) -> None:
+        row = _ROWS[self.name]
+        self.severity = Severity(row["severity"])
+        self.found_in, self.quotes = Pass(row["pass"]), row["quotes"] == "yes"
+        self.meaning, self.remedy = row["meaning"], row["remedy"]
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,8 @@ def _report(checked: Checked, form: str) -> bytes:
     """Where the bytes went, what each pass saw and found, and the findings one by one."""
     import pyarrow as pa
 
-    from ...ingest.checks.passes import COUNTED, Pass
+    from ...ingest.checks.passes import COUNTED
+    from ...ingest.findings import Pass
     from ...reduce.render.render import render
 
     sizes = checked.bytes

@@ -6,28 +6,17 @@ The passes run together, window by window, so that a dump is read once and memor
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 from ..container.source import Progress, Source
 from ..container.windows import Window, windows
 from ..decode.reader import ByteCounts, Reader, Tables
-from ..findings import Code, Findings
+from ..findings import Code, Findings, Pass
 from ..prefetch import prefetch
 from .consecutive_samples import IPL, ConsecutiveSamples
 from .consistency import ConsistencyChecks
 from .counters import CounterChecks
 from .time_stamps import TimeStampChecks
-
-
-class Pass(StrEnum):
-    """The passes in their order; each names and counts what it checks."""
-
-    FILE = "file"
-    CONTROL = "control"
-    HEADERS = "headers"
-    VALUES = "values"
-
 
 COUNTED = {
     Pass.FILE: "bytes",
@@ -35,30 +24,7 @@ COUNTED = {
     Pass.HEADERS: "records",
     Pass.VALUES: "rows",
 }
-
-PASS_OF = {
-    Code.COMPRESSED_CUT: Pass.FILE,
-    Code.MOSTLY_LOST: Pass.FILE,
-    Code.FRAME_LOST: Pass.CONTROL,
-    Code.FRAME_EMPTY: Pass.CONTROL,
-    Code.FRAME_ORPHAN: Pass.CONTROL,
-    Code.CONTROL_CUT: Pass.CONTROL,
-    Code.TRUNCATED: Pass.CONTROL,
-    Code.END_MISSING: Pass.CONTROL,
-    Code.TRAILING_DATA: Pass.CONTROL,
-    Code.RECORD_SHORT: Pass.HEADERS,
-    Code.RECORD_LONG: Pass.HEADERS,
-    Code.HEADER_BAD: Pass.HEADERS,
-    Code.INTERVAL_OPEN: Pass.HEADERS,
-    Code.CONFIG_MISSING: Pass.HEADERS,
-    Code.LAYOUT_UNKNOWN: Pass.HEADERS,
-}
-"""Codes of the first passes; all others are about values."""
-
-
-def pass_of(code: Code) -> Pass:
-    """The pass that reports a finding."""
-    return PASS_OF.get(code, Pass.VALUES)
+"""What each pass looks at."""
 
 
 @dataclass
@@ -99,7 +65,7 @@ class Checked:
     def of(self, which: Pass) -> dict[str, int]:
         """Findings of one pass: code -> count."""
         counts = self.findings.counts
-        return {code.name: counts[code] for code in Code if counts[code] and pass_of(code) is which}
+        return {code.name: counts[code] for code in Code if counts[code] and code.found_in is which}
 
 
 def check_dump(source: Source, release: str = "", progress: Progress | None = None) -> Checked:

@@ -15,15 +15,6 @@ from ..findings import Code, Findings
 from ..prefetch import prefetch
 from .inventory import Inventory, RecordCounter
 
-NAMELESS = frozenset(
-    {
-        *(Code.UNWRAPPED, Code.WORDS_BROKEN, Code.CONTROL_CUT, Code.TRUNCATED, Code.END_MISSING),
-        *(Code.FRAME_LOST, Code.FRAME_EMPTY, Code.FRAME_ORPHAN),
-        *(Code.LAYOUT_UNKNOWN, Code.RECORD_LONGER, Code.INTERVAL_GAP, Code.TOD_BACK),
-    }
-)
-"""Findings whose details have no bytes of the dump: others quote user ids, devices or values."""
-
 
 @dataclass
 class Diagnosis:
@@ -56,7 +47,7 @@ class Diagnosis:
 
     def details(self, code: Code, *, names: bool) -> list[str]:
         """What is told of a finding; without `names` nothing that may quote the dump."""
-        return self.checked.findings.details(code) if names or code in NAMELESS else []
+        return self.checked.findings.details(code) if names or not code.quotes else []
 
 
 def diagnose(source: Source, release: str = "", progress: Progress | None = None) -> Diagnosis:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Iterable
+from importlib.resources import files
 
 import pytest
 
 from cpmon.ingest import Code
 from cpmon.ingest.checks.consistency import BOUNDS, ELAPSED, Bound
-from cpmon.ingest.checks.passes import PASS_OF, Checked, Pass, check_dump, pass_of
+from cpmon.ingest.checks.passes import Checked, check_dump
 from cpmon.ingest.container.source import Source
+from cpmon.ingest.findings import Pass
 from cpmon.schemas import Role, layout
 from tests.dumps import FRAME, control, dump, fields, frame, interval, interval_end, samples
 from tests.scenarios import SCENARIOS, Scenario
@@ -244,8 +247,12 @@ def test_every_pass_tells_what_it_looked_at():
 
 
 def test_every_code_belongs_to_a_pass():
-    assert {pass_of(code) for code in Code} == set(Pass)
-    assert set(PASS_OF) <= set(Code)
+    assert {code.found_in for code in Code} == set(Pass)
+
+
+def test_every_row_of_the_catalogue_is_a_code():
+    rows = csv.DictReader((files("cpmon.ingest") / "findings.csv").read_text().splitlines())
+    assert [row["code"] for row in rows] == [code.name for code in Code]
 
 
 def test_findings_do_not_depend_on_where_windows_end(monkeypatch: pytest.MonkeyPatch):
