@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,41 +21,6 @@ Words = Sequence[str]
 LIKE = {
     ord(mark): text for mark, text in {"*": "%", "?": "_", "%": "^%", "_": "^_", "^": "^^"}.items()
 }
-
-TABLES = """
-SELECT schema_name || '.' || view_name AS "table", comment FROM duckdb_views()
-WHERE NOT internal
-  AND NOT starts_with(schema_name, '_') AND NOT starts_with(view_name, '_')
-  AND ($like = '' OR view_name ILIKE $like ESCAPE '^'
-    OR schema_name || '.' || view_name ILIKE $like ESCAPE '^')
-UNION ALL BY NAME
-SELECT schema_name || '.' || table_name AS "table", comment FROM duckdb_tables()
-WHERE NOT internal AND schema_name = 'meta' AND ($like = '' OR table_name ILIKE $like ESCAPE '^'
-    OR schema_name || '.' || table_name ILIKE $like ESCAPE '^')
-ORDER BY "table" """
-
-COLUMNS = """
-SELECT schema_name || '.' || table_name AS "table", column_name AS "column", data_type AS type,
-  comment
-FROM duckdb_columns() WHERE NOT internal AND NOT starts_with(schema_name, '_')
-  AND (lower(schema_name || '.' || table_name) = $name OR lower(table_name) = $name)
-QUALIFY schema_name || '.' || table_name = min(schema_name || '.' || table_name) OVER ()
-ORDER BY column_index"""
-
-FIELDS = """
-SELECT table_name AS "table", name AS "field", column_name AS "column", domain, record, "offset",
-  length, type, role, unit, code, provenance, meaning
-FROM meta.dictionary
-WHERE lower(name) = $column AND ($table = '' OR lower(table_name) = $table)
-ORDER BY ALL"""
-
-OTHERS = """
-SELECT schema_name || '.' || table_name AS "table", column_name AS "column", data_type AS type,
-  comment AS meaning
-FROM duckdb_columns() WHERE NOT internal AND lower(column_name) = $column
-  AND schema_name IN ('main', 'meta') AND NOT starts_with(table_name, '_')
-  AND ($table = '' OR lower(table_name) = $table)
-ORDER BY ALL"""
 
 
 def run_dot(session: Session, line: str) -> None:
@@ -75,10 +41,11 @@ def run_dot(session: Session, line: str) -> None:
     act(session, words)
 
 
-def _ask(session: Session, sql: str, **values: Any) -> int:
-    """Answer a listing in the session's format; returns its number of rows."""
+def _list(session: Session, listing: str, **values: Any) -> int:
+    """Answer the query `listing`.sql in the session's format; returns its number of rows."""
     from ...reduce.render.render import render
 
+    sql = (files(__package__) / f"{listing}.sql").read_text(encoding="utf-8")
     table = session.connection.sql(sql, params=values).to_arrow_table()
     if table.num_rows:
         session.show(render(table, session.mode))
@@ -89,12 +56,12 @@ def _tables(session: Session, words: Words) -> None:
     pattern = words[0] if words else ""
     wild = pattern if set(pattern) & set("*?") or not pattern else f"*{pattern}*"
     like = wild.translate(LIKE)
-    if not _ask(session, TABLES, like=like):
+    if not _list(session, "tables", like=like):
         raise unknown("table", pattern, _known(session, "view_name", "duckdb_views()"))
 
 
 def _schema(session: Session, words: Words) -> None:
-    if not _ask(session, COLUMNS, name=words[0].lower()):
+    if not _list(session, "columns", name=words[0].lower()):
         views = _known(session, "schema_name || '.' || view_name", "duckdb_views()")
         bare = words[0].rpartition(".")[2].lower()
         raise _no("table", words[0], [*views, *(v.rpartition(".")[2] for v in views)], bare)
@@ -104,7 +71,7 @@ def _explain(session: Session, words: Words) -> None:
     table, _, column = words[0].lower().rpartition(".")
     table = table.rpartition(".")[2]
     values = {"column": column, "table": table}
-    rows = _ask(session, FIELDS, **values) + _ask(session, OTHERS, **values)
+    rows = _list(session, "fields", **values) + _list(session, "others", **values)
     if not rows:
         columns = _known(session, "name", "meta.dictionary WHERE name IS NOT NULL")
         raise _no("field", words[0], columns, column)

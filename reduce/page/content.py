@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.resources import files
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -103,8 +104,8 @@ def read_content(
         tuple(matches.table.slice(0, MOST_EPISODES).to_pylist()),
         tuple(unknowns(matches, zone)),
         tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
-        tuple(_rows(con, _DUMPS, window)),
-        tuple(_rows(con, _FINDINGS, window)),
+        tuple(_rows(con, "dumps.sql", window)),
+        tuple(_rows(con, "findings.sql", window)),
         tuple(_figures(con, window, zone, by, limits)),
         tuple(_groups(request)),
         by,
@@ -214,24 +215,9 @@ def _listing(request: _Request, listed: Report) -> Listing:
     return listing(result, docs)
 
 
-def _rows(con: duckdb.DuckDBPyConnection, sql: str, window: Window) -> list[dict[str, Any]]:
+def _rows(con: duckdb.DuckDBPyConnection, file: str, window: Window) -> list[dict[str, Any]]:
+    """The answer of the query in a file about the dumps of a window."""
+    sql = (files(__package__) / file).read_text(encoding="utf-8")
     parameters = [window.system, window.first, window.last]
     rows: list[dict[str, Any]] = con.sql(sql, params=parameters).to_arrow_table().to_pylist()
     return rows
-
-
-_DUMPS = """
-SELECT dump[:12] AS dump, source, release, first_tod, last_tod, intervals
-FROM meta.dump
-WHERE system = ? AND last_tod > ? AND first_tod <= ?
-ORDER BY first_tod, dump
-"""
-_FINDINGS = """
-SELECT f.severity, f.code, CAST(sum(f.count) AS BIGINT) AS count,
-       any_value(f.meaning) AS meaning, any_value(f.remedy) AS remedy
-FROM meta.finding AS f
-JOIN meta.dump AS d ON d.dump = f.dump
-WHERE d.system = ? AND d.last_tod > ? AND d.first_tod <= ?
-GROUP BY f.severity, f.code
-ORDER BY f.severity, f.code
-"""

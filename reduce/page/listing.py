@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..metrics.report_shape import Lines, Report, ReportColumn
-from ..reports.cells import cell_text, clock
-from ..reports.column_texts import column_texts
+from ..reports.cells import cell_text, clock, column_texts
 from ..reports.report import ReportResult
 from .window import STEPS, Window
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from importlib.resources import files
 from typing import Any
 
 import duckdb
@@ -22,6 +23,7 @@ STEPS = tuple(
 )
 """Lengths of the lines of a thinned report, on the hour."""
 
+WINDOWS = (files(__package__) / "windows.sql").read_text(encoding="utf-8")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -88,7 +90,7 @@ def windows(
     if system is not None and system not in systems:
         raise unknown("system", system, systems)
     parameters = [utc(since), utc(until), run, run, system, system]
-    rows = con.sql(_WINDOWS, params=parameters).to_arrow_table().to_pylist()
+    rows = con.sql(WINDOWS, params=parameters).to_arrow_table().to_pylist()
     page_windows = [_window(row) for row in rows]
     if not page_windows:
         raise CpmonError(
@@ -126,35 +128,3 @@ def file_names(page_windows: list[Window]) -> list[str]:
             name = f"{base}-{n}"
         names.append(name)
     return [f"{name}.html" for name in names]
-
-
-_WINDOWS = """
-WITH asked AS (SELECT CAST(? AS TIMESTAMP) AS since, CAST(? AS TIMESTAMP) AS until),
-     named AS (
-  SELECT system, run_id, since, until, attributes FROM meta.run
-  UNION ALL
-  SELECT DISTINCT system, NULL, NULL, NULL, NULL FROM meta.interval
-  WHERE system NOT IN (SELECT system FROM meta.run)
-),
-     span AS (
-  SELECT n.system, n.run_id, n.attributes,
-         greatest(n.since, a.since) AS since,
-         least(n.until, a.until) AS until
-  FROM named AS n CROSS JOIN asked AS a
-)
-SELECT s.system, s.run_id, s.since, s.until,
-       count(DISTINCT i.interval_end) AS intervals,
-       min(i.previous_end) AS first,
-       max(i.interval_end) AS last,
-       any_value(s.attributes) AS attributes
-FROM span AS s
-JOIN meta.interval AS i
-  ON i.system = s.system
-  AND i.previous_end IS NOT NULL
-  AND (s.since IS NULL OR i.interval_end > s.since)
-  AND (s.until IS NULL OR i.interval_end <= s.until)
-WHERE (CAST(? AS VARCHAR) IS NULL OR s.run_id = ?)
-  AND (CAST(? AS VARCHAR) IS NULL OR s.system = ?)
-GROUP BY s.system, s.run_id, s.since, s.until
-ORDER BY s.system, first, s.run_id
-"""
