@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .options import choice_option
+
 if TYPE_CHECKING:
     from ..store.jobs import Engine
 
@@ -26,29 +28,25 @@ def engine_options(of_job: str) -> Callable[[Callable[..., Any]], Callable[..., 
         def choose(jobs: int, engine: str, master: str | None, **values: Any) -> Any:
             return command(engine=_engine(jobs, engine, master), **values)
 
-        options = (
-            click.option(
-                "--jobs",
-                type=click.IntRange(1, 1024),
-                default=1,
-                show_default=True,
-                metavar="N",
-                help=f"So many processes on this machine, each of which {of_job}.",
-            ),
-            click.option(
-                "--engine",
-                type=click.Choice((LOCAL, SPARK)),
-                default=LOCAL,
-                show_default=True,
-                help="Where that is done: spark has it done by the executors of a Spark.",
-            ),
-            click.option(
-                "--master",
-                metavar="URL",
-                help="Where Spark is, as spark://host:7077; else as its own settings have it.",
-            ),
+        processes = click.option(
+            "--jobs",
+            type=click.IntRange(1, 1024),
+            default=1,
+            show_default=True,
+            metavar="N",
+            help=f"So many processes on this machine, each of which {of_job}.",
         )
-        return functools.reduce(lambda made, option: option(made), reversed(options), choose)
+        where = choice_option(
+            "--engine",
+            values=(LOCAL, SPARK),
+            help="Where that is done: spark has it done by the executors of a Spark.",
+        )
+        url = click.option(
+            "--master",
+            metavar="URL",
+            help="Where Spark is, as spark://host:7077; else as its own settings have it.",
+        )
+        return processes(where(url(choose)))
 
     return decorate
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -20,6 +20,10 @@ from ..schemas.formats import FORMATS, format_of_file
 from .site_settings import CONFIG, FLAGS, command_name, settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+ANY_PATH = click.Path(path_type=Path)
+FILE_PATH = click.Path(path_type=Path, dir_okay=False)
+FOLDER_PATH = click.Path(path_type=Path, file_okay=False)
 
 LONGEST_NAME = 200
 """Bytes of a name as a part of a path, where most characters take three to nine."""
@@ -60,7 +64,7 @@ def config_option(command: Command) -> Command:
     """`--config`: which settings; `site_settings.settings` reads them."""
     return click.option(
         "--config",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE_PATH,
         is_eager=True,
         expose_value=False,
         callback=_config,
@@ -74,7 +78,7 @@ def store_option(command: Command) -> Command:
     return config_option(
         click.option(
             "--store",
-            type=click.Path(path_type=Path),
+            type=ANY_PATH,
             envvar="CPMON_STORE",
             callback=_store,
             metavar="DIR|URL",
@@ -110,13 +114,9 @@ def _flag(context: click.Context, option: click.Parameter, value: Any) -> None:
 def limit_options(command: Command) -> Command:
     """`--memory-limit` and `--threads`: what queries may use."""
     limit = functools.partial(click.option, is_eager=True, expose_value=False, callback=_flag)
-    threads = limit(
-        "--threads", type=click.IntRange(1, 1024), help="Most threads that a query uses."
-    )
-    memory = limit(
-        "--memory-limit", metavar="AMOUNT", help="Most memory that a query uses, as 2GB."
-    )
-    return memory(threads(command))
+    count, most = click.IntRange(1, 1024), "Most memory that a query uses, as 2GB."
+    threads = limit("--threads", type=count, help="Most threads that a query uses.")
+    return limit("--memory-limit", metavar="AMOUNT", help=most)(threads(command))
 
 
 def usual_format(context: click.Context, option: click.Parameter, form: str) -> str:
@@ -132,9 +132,16 @@ def usual_format(context: click.Context, option: click.Parameter, form: str) -> 
     return usual if usual and usual in choices else form
 
 
-dump_arguments = click.argument(
-    "dumps", nargs=-1, required=True, metavar="DUMP...", type=click.Path(path_type=Path)
-)
+dump_argument = click.argument("dump", metavar="DUMP", type=ANY_PATH)
+dump_arguments = click.argument("dumps", nargs=-1, required=True, metavar="DUMP...", type=ANY_PATH)
+
+
+def choice_option(
+    *names: str, values: Sequence[str], help: str, **more: Any
+) -> Callable[[Command], Command]:
+    """An option that takes one of some values, by default the first; `more` as click has it."""
+    kind = click.Choice(values)
+    return click.option(*names, type=kind, default=values[0], show_default=True, help=help, **more)
 
 
 class Parsed(click.ParamType[Any]):
@@ -249,17 +256,13 @@ release_option = click.option(
 )
 
 
-rules_option = click.option(
-    "--rules",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Rules that win over the shipped ones and those of the settings.",
-)
+rules_help = "Rules that win over the shipped ones and those of the settings."
+rules_option = click.option("--rules", type=FILE_PATH, metavar="FILE", help=rules_help)
 
 output_option = click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     is_eager=True,  # its name may say the format
     metavar="FILE",
     help="Write there instead of standard output (-), in the format that .csv, .xlsx ... say.",
@@ -270,15 +273,8 @@ def format_option(
     *more: str, help_text: str = "How to print the result."
 ) -> Callable[[Command], Command]:
     """`--format`, with `more` formats than every command has."""
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice((*FORMATS, *more)),
-        default="table",
-        show_default=True,
-        callback=usual_format,
-        help=help_text,
-    )
+    values = (*FORMATS, *more)
+    return choice_option("--format", "form", values=values, callback=usual_format, help=help_text)
 
 
 def output_options(command: Command) -> Command:
@@ -363,12 +359,9 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
             selection |= {"since": since and since + GRACE, "until": until and until + GRACE}
         return command(selection=selection, **values)
 
-    options = (
-        click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run."),
-        click.option("--system", type=Text(), metavar="NAME", help="Only this system."),
-        span_options,
-    )
-    return functools.reduce(lambda decorated, option: option(decorated), reversed(options), select)
+    run = click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
+    system = click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
+    return run(system(span_options(select)))
 
 
 def _measured(values: Mapping[str, Any], selection: Mapping[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..options import listing_option
+from ..options import dump_argument, listing_option
 from .dump_output import dump_input, dump_output, output_option
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _kinds() -> Iterator[str]:
 
 @click.command("damage")
 @listing_option("Name the kinds of damage.", _kinds)
-@click.argument("dump", metavar="DUMP", type=click.Path(path_type=Path))
+@dump_argument
 @click.argument("kinds", nargs=-1, required=True, metavar="KIND[:PLACE[:COUNT]]...")
 @output_option
 @click.option(

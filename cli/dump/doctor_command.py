@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..main import Status, report_error, status_of
-from ..options import dump_arguments, output_option, release_option, usual_format
+from ..options import choice_option, dump_arguments, output_option, release_option, usual_format
 from ..output import deliver
 from .dump_output import container_option, dump_input
 
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Show ids of systems and users, devices and volumes where something quotes them.",
 )
-@click.option(
+@choice_option(
     "--format",
     "form",
-    type=click.Choice(["text", "markdown", "json"]),
-    default="text",
-    show_default=True,
+    values=("text", "markdown", "json"),
     callback=usual_format,
     help="How to print the page.",
 )

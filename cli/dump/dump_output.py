@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from ..options import ANY_PATH, choice_option
 from ..output import FOR_PEOPLE
 from ..progress import bar
 
@@ -23,17 +24,15 @@ if TYPE_CHECKING:
 output_option = click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     required=True,
     metavar="FILE",
     help="The dump to write; compressed if it ends with .gz or .zst (- is standard output).",
 )
 
-container_option = click.option(
+container_option = choice_option(
     "--container",
-    type=click.Choice(["auto", "monwrite", "monreader"]),
-    default="auto",
-    show_default=True,
+    values=("auto", "monwrite", "monreader"),
     help="How the input is wrapped; auto looks at its first bytes.",
 )
 

@@ -6,19 +6,14 @@ from pathlib import Path
 
 import click
 
+from ..options import FOLDER_PATH, choice_option
 from ..output import say, written_to
 from ..progress import bar
 
 
 @click.command("generate")
 @click.argument("scenario")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-    metavar="DIR",
-)
+@click.option("-o", "--output", type=FOLDER_PATH, default=Path(), metavar="DIR")
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Only this run; may be repeated.")
 @click.option("--intervals", type=click.IntRange(1), help="Intervals instead of the scenario's.")
 @click.option("--seed", type=int, help="Seed instead of the scenario's.")
@@ -27,11 +22,9 @@ from ..progress import bar
     type=click.Choice(["none", "gzip", "zstd"]),
     help="Compression of the dump; without it what the scenario says, usually none.",
 )
-@click.option(
+@choice_option(
     "--container",
-    type=click.Choice(["monwrite", "monreader"]),
-    default="monwrite",
-    show_default=True,
+    values=("monwrite", "monreader"),
     help="A MONWRITE file, or what /dev/monreader of Linux delivers of the same data.",
 )
 @click.option(

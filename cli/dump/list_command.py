@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..main import Status, status_of
-from ..options import dump_arguments, output_options
+from ..options import choice_option, dump_arguments, output_options
 from ..output import deliver
 from .dump_output import container_option, dump_input, render_dumps
 
@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 @click.command("list")
 @dump_arguments
 @container_option
-@click.option(
-    "--sort",
-    type=click.Choice(["bytes", "records", "type"]),
-    default="bytes",
-    show_default=True,
-    help="Order of the record types.",
-)
+@choice_option("--sort", values=("bytes", "records", "type"), help="Order of the record types.")
 @output_options
 def command(
     dumps: tuple[Path, ...], container: str, sort: str, form: str, output: Path | None

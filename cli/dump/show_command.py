@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...schemas.formats import BINARY
-from ..options import MOMENT, OFFSET, output_options, pairs, release_option
+from ..options import MOMENT, OFFSET, dump_argument, output_options, pairs, release_option
 from ..output import deliver
 from .dump_output import container_option
 
@@ -27,7 +27,7 @@ Explained = tuple["SelectedRecord", list["Line"]]
 
 
 @click.command("show")
-@click.argument("dump", metavar="DUMP", type=click.Path(path_type=Path))
+@dump_argument
 @click.option(
     "--record", "records", multiple=True, metavar="0.4|SYTRSP", help="This kind; may be repeated."
 )
@@ -155,7 +155,7 @@ def _texts(
     explained: Iterable[Explained], dump: str, hexdump: bool, paint: Callable[[str, str], str]
 ) -> Iterator[str]:
     from ...ingest.inspect import explanation_text as explain_text
-    from ...ingest.inspect.hexdump import hexdump as dumped
+    from ...ingest.inspect.explanation_text import hexdump as dumped
     from ...reduce.render.render import render
 
     for number, (record, lines) in enumerate(explained):
@@ -193,7 +193,7 @@ def _machine(explained: Iterable[Explained], dump: str, form: str) -> Iterator[b
 
 
 def _paint(output: Path | None) -> Callable[[str, str], str]:
-    from ...ingest.inspect.hexdump import plain
+    from ...ingest.inspect.explanation_text import plain
 
     coloured = output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return (lambda text, colour: click.style(text, fg=colour)) if coloured else plain

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..main import Status, status_of
-from ..options import MOMENT
+from ..options import MOMENT, dump_argument
 from ..output import say
 from .dump_output import container_option, dump_input, dump_output, output_option
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("slice")
-@click.argument("dump", metavar="DUMP", type=click.Path(path_type=Path))
+@dump_argument
 @output_option
 @click.option(
     "--from",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..options import (
+    choice_option,
     output_options,
     rules_option,
     selection_options,
@@ -24,13 +25,7 @@ SEVERITIES = ("info", "warning", "critical")
 @click.command("exceptions")
 @store_option
 @selection_options
-@click.option(
-    "--severity",
-    type=click.Choice(SEVERITIES),
-    default="info",
-    show_default=True,
-    help="Only rules of this severity or a graver one.",
-)
+@choice_option("--severity", values=SEVERITIES, help="Only rules of this severity or a graver one.")
 @rules_option
 @click.option("--list", "listing", is_flag=True, help="Name the rules and their limits.")
 @zone_option

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..answers import ask
-from ..options import limit_options, listing_option, output_options, pairs, store_option
+from ..options import (
+    ANY_PATH,
+    choice_option,
+    limit_options,
+    listing_option,
+    output_options,
+    pairs,
+    store_option,
+)
 from ..output import deliver, read_input
 from ..site_settings import opened, warn_of_exposure
 
@@ -33,7 +41,7 @@ def _shipped() -> Iterator[str]:
 @click.command("query")
 @click.argument("question", required=False, metavar="SQL|NAME")
 @store_option
-@click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="Read the SQL there.")
+@click.option("--file", type=ANY_PATH, metavar="FILE", help="Read the SQL there.")
 @click.option(
     "-p",
     "--param",
@@ -42,11 +50,9 @@ def _shipped() -> Iterator[str]:
     metavar="NAME=VALUE",
     help="A parameter of a shipped query; may be repeated.",
 )
-@click.option(
+@choice_option(
     "--engine",
-    type=click.Choice(("duckdb", SPARK)),
-    default="duckdb",
-    show_default=True,
+    values=("duckdb", SPARK),
     help="What runs the SQL: DuckDB on this machine, or a Spark.",
 )
 @click.option(

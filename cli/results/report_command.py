@@ -10,6 +10,7 @@ import click
 
 from ..options import (
     DEVICE,
+    FILE_PATH,
     LINE_LENGTH,
     Text,
     listing_option,
@@ -56,7 +57,7 @@ def _reports() -> Iterator[str]:
 )
 @click.option(
     "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE_PATH,
     metavar="FILE",
     help="Write a chart of the report instead: FILE.svg or FILE.png.",
 )

@@ -1,8 +1,9 @@
-"""Lines from a terminal or a pipe: the prompt, its history, and how each line is handled."""
+"""Lines from a terminal or a pipe: the prompt, its history, and the statements in the lines."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +18,6 @@ from ..output import say
 from .completion import DELIMITERS, Completer
 from .dot_commands import run_dot
 from .session import Session
-from .statements import is_blank, split
 
 PROMPT, MORE = "cpmon> ", "  ...> "
 LONGEST = 10_000
@@ -145,3 +145,35 @@ def _keep_history(file: Path) -> None:
         readline.write_history_file(file)
     except OSError as error:
         click.echo(f"the history was not kept: {file}: {error.strerror}", err=True)
+
+
+_PART = re.compile(
+    r"""\b[eE]'(?:[^'\\]|\\.|'')*(?:'|\Z)"""
+    r"""|'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)"""
+    r"""|--[^\n]*|/\*.*?(?:\*/|\Z)"""
+    r"""|(\$\w*\$).*?(?:\1|\Z)"""
+    r"""|;|\w+|.""",
+    re.DOTALL,
+)
+"""A text, a quoted name, a comment, a text between dollars, a semicolon, a word, anything else. A
+doubled quote within a text is two texts, which makes no difference here."""
+
+
+def split(text: str) -> tuple[list[str], str]:
+    """The complete statements of a text, without their semicolons, and what is left behind them.
+
+    A statement ends at a semicolon that is not within a text, a name or a comment.
+    """
+    statements, begin = [], 0
+    for match in _PART.finditer(text):
+        if match[0] == ";":
+            statements.append(text[begin : match.start()].strip())
+            begin = match.end()
+    return [statement for statement in statements if statement], text[begin:]
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing but blanks and comments."""
+    return all(
+        part[0].startswith(("--", "/*")) or not part[0].strip() for part in _PART.finditer(text)
+    )

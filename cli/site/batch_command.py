@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..main import Status
-from ..options import DAY, LENGTH, need_folder, output_option, output_options, store_option
+from ..options import (
+    DAY,
+    FOLDER_PATH,
+    LENGTH,
+    choice_option,
+    need_folder,
+    output_option,
+    output_options,
+    store_option,
+)
 from ..output import deliver, rows_as, write_file
 from ..site_settings import settings
 
@@ -44,21 +53,12 @@ def command() -> None:
 )
 @click.option("--subject", is_flag=True, help="Put a subject line for mail before the summary.")
 @click.option("-q", "--quiet", is_flag=True, help="Log only what is wrong; no summary if all is.")
-@click.option(
+@choice_option(
     "--log-format",
-    type=click.Choice(("text", "json")),
-    default="text",
-    show_default=True,
+    values=("text", "json"),
     help="How lines of the log, on standard error, are written.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "json")),
-    default="text",
-    show_default=True,
-    help="How the summary is printed.",
-)
+@choice_option("--format", "form", values=("text", "json"), help="How the summary is printed.")
 @output_option
 def run(
     store: Path,
@@ -110,28 +110,11 @@ def run(
 @command.command("status", short_help="What happened when, what waits, how far systems lag.")
 @store_option
 @click.option(
-    "-n",
-    "--last",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="So many runs.",
+    "-n", "--last", type=click.IntRange(1), default=10, show_default=True, help="So many runs."
 )
-@click.option(
-    "--what",
-    type=click.Choice(("all", "runs", "systems", "waiting")),
-    default="all",
-    show_default=True,
-    help="Only this part.",
-)
+@choice_option("--what", values=("all", "runs", "systems", "waiting"), help="Only this part.")
 @output_options
-def status(
-    store: Path,
-    last: int,
-    what: str,
-    form: str,
-    output: Path | None,
-) -> None:
+def status(store: Path, last: int, what: str, form: str, output: Path | None) -> None:
     """Print the last runs, the lag of each system, and the files that wait or are in quarantine.
 
     Formats other than table need --what, but json has all in one document.
@@ -173,17 +156,12 @@ def status(
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER_PATH,
     metavar="DIR",
     help="Folder to write to, instead of where systemd looks; without it cron prints.",
 )
 def install(
-    store: Path,
-    kind: str | None,
-    user: bool,
-    run_as: str,
-    every: timedelta,
-    output: Path | None,
+    store: Path, kind: str | None, user: bool, run_as: str, every: timedelta, output: Path | None
 ) -> None:
     """Write what starts `cpmon batch run` every so often, checked, and say what to do next.
 

@@ -8,7 +8,14 @@ from typing import Any
 import click
 
 from ...schemas.formats import FORMATS
-from ..options import config_option, limit_options, output_option
+from ..options import (
+    ANY_PATH,
+    FILE_PATH,
+    choice_option,
+    config_option,
+    limit_options,
+    output_option,
+)
 from ..output import deliver, rows_as
 from ..site_settings import settings
 
@@ -29,19 +36,12 @@ def command() -> None:
 @limit_options
 @click.option(
     "--store",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     envvar="CPMON_STORE",
     metavar="DIR",
     help="As for other commands: the store's own file is one of the places.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="How to print the result.",
-)
+@choice_option("--format", "form", values=FORMATS, help="How to print the result.")
 @output_option
 def show(store: Path | None, form: str, output: Path | None) -> None:
     """Print every setting with its value and where it came from.
@@ -68,7 +68,7 @@ def show(store: Path | None, form: str, output: Path | None) -> None:
 
 
 @command.command("check", short_help="Whether a file of settings is right.")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=FILE_PATH)
 def check(file: Path) -> None:
     """Check FILE: its keys, at every level, and their values; no store is needed.
 

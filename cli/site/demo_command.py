@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..options import store_option
+from ..options import FOLDER_PATH, store_option
 from ..output import write_file, written_to
 from ..progress import bar
 
@@ -21,7 +21,7 @@ FORMS = {"text": "txt", "csv": "csv", "markdown": "md"}
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER_PATH,
     default=Path("cpmon-demo"),
     show_default=True,
     metavar="DIR",

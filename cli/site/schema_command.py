@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...schemas.errors import CpmonError
-from ..options import LEVEL, RELEASE, format_option, output_option, output_options, use_layouts
+from ..options import (
+    ANY_PATH,
+    FILE_PATH,
+    LEVEL,
+    RELEASE,
+    format_option,
+    output_option,
+    output_options,
+    use_layouts,
+)
 from ..output import deliver, rows_as, write_file
 from .schema_import_command import command as import_command
 
@@ -22,7 +31,7 @@ PLAIN = ("table", "text", "markdown")
 
 store_of_layouts = click.option(
     "--store",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     envvar="CPMON_STORE",
     expose_value=False,
     callback=use_layouts,
@@ -103,7 +112,7 @@ def diff(old: str, new: str, form: str, output: Path | None) -> None:
 
 
 @command.command("export", short_help="Layouts of your own as a zip archive, to share them.")
-@click.argument("archive", type=click.Path(path_type=Path, dir_okay=False), metavar="ARCHIVE.zip")
+@click.argument("archive", type=FILE_PATH, metavar="ARCHIVE.zip")
 @click.option(
     "--from",
     "folder",

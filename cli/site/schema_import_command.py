@@ -12,7 +12,7 @@ import click
 
 from ...schemas.errors import CpmonError
 from ..main import Status
-from ..options import RELEASE
+from ..options import ANY_PATH, FILE_PATH, RELEASE
 from ..output import deliver, rows_as, write_file
 
 if TYPE_CHECKING:
@@ -24,12 +24,10 @@ FEW = 20
 
 
 @click.command("import", short_help="Turn IBM's record pages into layouts.")
-@click.argument(
-    "pages", nargs=-1, required=True, metavar="PAGE...", type=click.Path(path_type=Path)
-)
+@click.argument("pages", nargs=-1, required=True, metavar="PAGE...", type=ANY_PATH)
 @click.option(
     "--into",
-    type=click.Path(path_type=Path),
+    type=ANY_PATH,
     envvar="CPMON_SCHEMAS",
     metavar="FOLDER",
     help="Folder of your own layouts; CPMON_SCHEMAS stands for it.",
@@ -49,7 +47,7 @@ FEW = 20
 )
 @click.option(
     "--effects",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE_PATH,
     metavar="FILE.md",
     help="Write there what each report gains and loses by the pages.",
 )

@@ -104,7 +104,7 @@ def _land_by(
     engine: Engine, dumps: tuple[Path, ...], store: Store, options: dict[str, Any]
 ) -> Status:
     """Land dumps several at once; what is said of them stands in the order they were given in."""
-    from ...ingest.landing_job import LandingJob, land
+    from ...ingest.landing import LandingJob, land
     from ...schemas.registry import site_folder
 
     started, worst, failed = time.perf_counter(), Status.DONE, 0
