@@ -17,8 +17,7 @@ from cpmon.ingest.container.windows import Window, windows
 from cpmon.ingest.decode.columns import decode
 from cpmon.ingest.decode.decoded import Decoded
 from cpmon.ingest.decode.intervals import row_stamps
-from cpmon.ingest.decode.reader import Reader
-from cpmon.ingest.decode.record_buffer import RecordBuffer, Records
+from cpmon.ingest.decode.reader import Reader, RecordBuffer, Records
 from cpmon.schemas.field import Field, Type
 from cpmon.schemas.layout import Kind, Layout
 from cpmon.schemas.registry import by_record

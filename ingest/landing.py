@@ -1,18 +1,22 @@
-"""Lands a dump: reads, decodes, checks and writes it as tables of the store."""
+"""Lands a dump: reads, decodes, checks and writes it as tables of the store.
+
+`LandingJob` is that as a unit of work, for those who land several at once.
+"""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from .. import __version__
 from ..schemas.errors import BusyError, CpmonError, DumpError
-from ..schemas.registry import fingerprint
+from ..schemas.registry import fingerprint, site_folder, use
 from ..schemas.release import base_release
 from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
@@ -233,3 +237,35 @@ def _moment(text: str) -> datetime:
 
 def _iso_us(us: int | None) -> str | None:
     return None if us is None else _iso(moment(us))
+
+
+@dataclass(frozen=True, slots=True)
+class LandingJob:
+    """A dump and where it lands.
+
+    Attributes:
+        store: where it is: a path or a URL.
+        layouts: the folder of the site's own layouts, if there is one.
+        options: those of `ingest`.
+    """
+
+    dump: Path
+    store: str
+    layouts: Path | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return str(self.dump)
+
+
+def land(job: LandingJob) -> tuple[Landed, float]:
+    """Land a dump; returns what landed, and the seconds it took.
+
+    Raises:
+        CpmonError: as `ingest`.
+    """
+    if job.layouts != site_folder():  # in another process
+        use(job.layouts)
+    started = time.perf_counter()
+    landed = ingest(job.dump, Store(job.store), **job.options)
+    return landed, time.perf_counter() - started

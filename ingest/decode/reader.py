@@ -12,23 +12,76 @@ from ...schemas.arrow import CODE, ENTRY, QUARANTINE, RAW, arrow_schema
 from ...schemas.layout import Group, Kind, Layout
 from ...schemas.registry import by_record
 from ...schemas.release import UNNAMED, release_key
-from ..codec import I64
+from ..codec import I64, U8
 from ..container.frames import FRAME, SYSTEM
 from ..container.monwrite import Framer
 from ..container.source import Source
 from ..container.windows import Window
 from ..findings import Code, Findings
-from .columns import decode, pieces
+from .columns import copied, decode, pieces
 from .configuration import Configuration
 from .decoded import Decoded, Entries
 from .intervals import Stamps, closed_intervals, row_stamps
-from .record_buffer import RecordBuffer, Records
 from .record_findings import RecordFindings
 
 Tables = list[tuple[str, pa.Table]]
 
 JUDGED = 16 * FRAME
 """Bytes that a dump has at least of which too much can be lost: a few frames prove nothing."""
+
+
+ENOUGH_BYTES = 1024 * 1024
+"""Records of this many bytes are worth a call."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records of one layout: `data[start : start + length]` each, and their stamps."""
+
+    data: U8
+    starts: I64
+    lengths: I64
+    stamps: Stamps
+
+    @property
+    def size(self) -> int:
+        """Bytes of all of them."""
+        return int(self.lengths.sum())
+
+
+@dataclass
+class RecordBuffer:
+    """Copies of records of one layout, over several windows, until there are enough to decode.
+
+    Most layouts have a handful of records an interval; decoding them window by window would cost
+    more in calls than in bytes.
+    """
+
+    _waiting: list[Records] = field(default_factory=list)
+    _bytes: int = 0
+
+    def add(self, records: Records) -> Records | None:
+        """Add records; returns all buffered ones once they are enough, else None."""
+        if not self._waiting and records.size >= ENOUGH_BYTES:
+            return records
+        data = copied(records.data, records.starts, records.lengths)
+        starts = np.cumsum(records.lengths) - records.lengths
+        self._waiting.append(Records(data, starts, records.lengths, records.stamps))
+        self._bytes += len(data)
+        return self.take() if self._bytes >= ENOUGH_BYTES else None
+
+    def take(self) -> Records | None:
+        """Remove and return all records, end to end; None if there are none."""
+        parts, self._waiting, self._bytes = self._waiting, [], 0
+        if not parts:
+            return None
+        lengths = np.concatenate([p.lengths for p in parts])
+        return Records(
+            np.concatenate([p.data for p in parts]),
+            np.cumsum(lengths) - lengths,
+            lengths,
+            Stamps.joined([p.stamps for p in parts]),
+        )
 
 
 @dataclass

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from ...schemas import CpmonError
 from ..render.printing import blank, ratio
-from .change_statement import Wording
 from .columns import Column, Figures, Values, columns, row_samples
 from .samples import read_samples
 from .spec import Spec
 from .spec_file import load_spec
+from .statement import Wording
 
 CALCULATED = "calc"
 CELLS = pa.schema(

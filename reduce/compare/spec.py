@@ -14,8 +14,7 @@ import msgspec
 from ...config import Table
 from ...config.values import Names, Text
 from ..render.printing import Format, Style, exact
-from .change_statement import ChangeStatement, Digits
-from .step import Step
+from .statement import ChangeStatement, Digits, Step
 
 SOURCES = {
     "t": "load generator",

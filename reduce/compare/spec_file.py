@@ -15,10 +15,9 @@ from ...config import Document
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, nearest, unknown
 from ..reductions.reductions import reduction
-from .change_statement import Wording
 from .samples import MEASURES
 from .spec import BASE_OF_RUN, KINDS, SOURCES, Change, Difference, Row, Spec
-from .step import OPERATIONS
+from .statement import OPERATIONS, Wording
 
 NOT_MEASURED = frozenset({"run_id", "system", "since", "until", "base_run_id", "cp_level"})
 """Columns of run_summary that are texts and times: they can stand in the header, not in a row."""

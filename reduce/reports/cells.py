@@ -1,13 +1,26 @@
-"""Values of a report as the texts that stand in its cells."""
+"""Values of a report as the texts that stand in its cells, one by one, or a column at once.
+
+Of millions of cells, rounding half up of a scaled float is right at once but for values that may
+be ties of the decimal number that was meant. Those, and what a column rarely holds, go through
+`cell_text`, each distinct value once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ..metrics.report_shape import HEX, ReportColumn
-from ..render.printing import show
+from ..render.printing import KEPT_CHARACTERS, RATIO_DIGITS, Style, show
 
 CLOCK = "%Y-%m-%d %H:%M:%S"
 UTC_ZONE = ZoneInfo("UTC")
@@ -31,3 +44,100 @@ def clock(time: datetime, zone: ZoneInfo = UTC_ZONE) -> str:
     """A UTC time without zone to the nearest second, in a time zone."""
     rounded = (time + timedelta(milliseconds=500)).replace(tzinfo=UTC)
     return rounded.astimezone(zone).strftime(CLOCK)
+
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+DOUBTFUL = 1e-11
+"""Nearer to a tie than this, relative to the value, its 12 significant digits decide."""
+LARGE = 1e15
+"""From here on a float has no tenths."""
+
+
+def column_texts(column: ReportColumn, values: pa.ChunkedArray, zone: ZoneInfo) -> pa.Array:
+    """The texts of a column, empty for NULL; each on one line, whatever a name holds."""
+    whole = values.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):  # without rows
+        whole = pa.array([], values.type)
+    if pa.types.is_string(whole.type):
+        texts = pc.fill_null(whole, "")
+        return pc.replace_substring(pc.replace_substring(texts, "\r", "\\r"), "\n", "\\n")
+    is_number = pa.types.is_floating(whole.type) or pa.types.is_integer(whole.type)
+    if not is_number or column.base == HEX or not _is_quick(column):
+        return _each(partial(cell_text, column, zone=zone), whole)
+    return _numbers(column, whole)
+
+
+def _is_quick(column: ReportColumn) -> bool:
+    return column.form.style in (Style.FIXED, Style.KEPT, Style.THOUSANDS)
+
+
+def _each(text: Callable[..., str], values: pa.Array) -> pa.Array:
+    """What a function says of each distinct value."""
+    encoded = values.dictionary_encode()
+    texts = pa.array([text(value) for value in encoded.dictionary.to_pylist()], pa.string())
+    return pc.fill_null(texts.take(encoded.indices), "")
+
+
+def _numbers(column: ReportColumn, values: pa.Array) -> pa.Array:
+    number = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    finite = np.isfinite(number)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is printed exactly
+        texts, doubtful = _styled(column, np.where(finite, number, 0.0) * float(column.scale))
+    doubtful &= finite
+    if doubtful.any():
+        exactly = _each(
+            partial(cell_text, column, zone=UTC_ZONE), values.filter(pa.array(doubtful))
+        )
+        texts = pc.replace_with_mask(texts, pa.array(doubtful), exactly)
+    return texts if finite.all() else pc.if_else(pa.array(finite), texts, "")
+
+
+def _styled(column: ReportColumn, scaled: Floats) -> tuple[pa.Array, Mask]:
+    """The texts of finite numbers, and which of them are in doubt."""
+    match column.form.style:
+        case Style.FIXED:
+            return _fixed(scaled, column.form.digits)
+        case Style.THOUSANDS:
+            texts, doubtful = _fixed(scaled, 0)
+            return texts, doubtful | _beyond(texts)
+        case _:
+            return _kept(scaled)
+
+
+def _fixed(scaled: Floats, digits: int) -> tuple[pa.Array, Mask]:
+    """Rounded half up to so many decimals; and which are in doubt."""
+    size = np.abs(scaled) * float(Decimal(1).scaleb(digits))
+    below = np.floor(size)
+    doubtful = np.abs(size - below - 0.5) <= DOUBTFUL * np.maximum(size, 1.0)
+    large = size >= LARGE
+    units = np.where(large, 0.0, np.floor(size + 0.5)).astype(np.int64)
+    units = np.where(scaled < 0, -units, units)
+    return _decimals(units, digits), doubtful | large
+
+
+def _kept(scaled: Floats) -> tuple[pa.Array, Mask]:
+    """As many decimals, up to three, as fit."""
+    texts, doubtful = _fixed(scaled, 0)
+    for digits in range(1, RATIO_DIGITS + 1):
+        longer, in_doubt = _fixed(scaled, digits)
+        doubtful |= in_doubt
+        texts = pc.if_else(pa.array(_beyond(longer)), texts, longer)
+    return texts, doubtful
+
+
+def _beyond(texts: pa.Array) -> Mask:
+    """Whether texts have more characters than a narrow column."""
+    mask: Mask = pc.greater(pc.utf8_length(texts), KEPT_CHARACTERS).to_numpy(zero_copy_only=False)
+    return mask
+
+
+def _decimals(units: npt.NDArray[np.int64], digits: int) -> pa.Array:
+    """Whole numbers of units with so many decimals, written out."""
+    if not digits:
+        return pa.array(units).cast(pa.string())
+    halves = np.empty((len(units), 2), dtype=np.int64)  # a decimal of 128 bits: low half first
+    halves[:, 0], halves[:, 1] = units, units >> 63
+    kind = pa.decimal128(19, digits)
+    return pa.Array.from_buffers(kind, len(units), [None, pa.py_buffer(halves)]).cast(pa.string())

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...config.moments import LineLength
 from ...config.shifts import Shift
-from ...store.dumps.grace_period import GRACE
+from ...store.dumps.grace_period import GRACE, inside
 from ..metrics.report_shape import (
     TIME,
     Elapsed,
@@ -21,7 +21,6 @@ from ..metrics.report_shape import (
     Total,
 )
 from ..metrics.rollups import bucket, count_of, sum_of, time_of
-from .shifts import shift_condition
 
 BEFORE = GRACE + timedelta(milliseconds=1)
 """Of a span that roll-ups are asked for, the first of them begins that much earlier at most: its
@@ -203,3 +202,16 @@ def _shown(column: ReportColumn, report: Report, end: str, *, rolled: bool) -> s
     if column.name in report.keys:
         return column.name
     return f"{line_sql(column, rolled=rolled)} AS {column.name}"
+
+
+def shift_condition(shift: Shift, column: str) -> tuple[str, list[Any]]:
+    """The condition on a column of UTC times, and the values of its parameters."""
+    local = inside(f"timezone(?, timezone('UTC', {column}))")
+    day, clock = f"isodow({local})", f"CAST({local} AS TIME)"
+    listed = ", ".join(map(str, shift.days))
+    if shift.begins < shift.ends:
+        text = f"({day} IN ({listed}) AND {clock} >= ? AND {clock} < ?)"
+        return text, [shift.zone, shift.zone, shift.begins, shift.zone, shift.ends]
+    after = ", ".join(str(day % 7 + 1) for day in shift.days)
+    text = f"(({day} IN ({listed}) AND {clock} >= ?) OR ({day} IN ({after}) AND {clock} < ?))"
+    return text, [shift.zone, shift.zone, shift.begins, shift.zone, shift.zone, shift.ends]

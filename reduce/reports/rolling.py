@@ -10,7 +10,7 @@ from ...store.results.reduction_database import QueryWriter
 from ...store.views.views import text
 from ..metrics.report_shape import TIME
 from ..metrics.rollups import EVER, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours
-from .shifts import shift_condition
+from .report_sql import shift_condition
 
 
 def roll_up(

@@ -25,7 +25,7 @@ from ...store.catalogue.span_samples import SpanSamples
 from ...store.sandbox.guard import guarded
 from ...store.sandbox.sandbox import run
 from ..metrics.report_shape import TIME
-from ..reports.shifts import shift_condition
+from ..reports.report_sql import shift_condition
 from .rule import Rule, Severity
 from .rule_file import load_rules
 from .rule_samples import LookBack, first_look, in_turn

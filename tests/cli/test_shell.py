@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.cli.shell.statements import is_blank, split
+from cpmon.cli.shell.prompt import is_blank, split
 from tests.cli.answer import Answer, Cpmon
 from tests.cli.terminal import Terminal
 

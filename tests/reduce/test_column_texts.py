@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
 from cpmon.reduce.render.printing import Format, Style
-from cpmon.reduce.reports.cells import UTC_ZONE, cell_text
-from cpmon.reduce.reports.column_texts import column_texts
+from cpmon.reduce.reports.cells import UTC_ZONE, cell_text, column_texts
 
 FORMS = [
     *(Format(digits) for digits in range(5)),

@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 from cpmon.reduce import ComparisonTable, compare, parse_spec, render_comparison
-from cpmon.reduce.compare.change_statement import Wording
 from cpmon.reduce.compare.spec_file import KINDS
+from cpmon.reduce.compare.statement import Wording
 from cpmon.reduce.render.printing import Style
 from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import empty_catalogue, insert, minute

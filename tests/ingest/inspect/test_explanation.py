@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from cpmon.ingest.inspect.explanation import Line, explain
-from cpmon.ingest.inspect.hexdump import hexdump
+from cpmon.ingest.inspect.explanation_text import hexdump
 from cpmon.schemas import HEADER_LENGTH, Layout, Type, layout, layouts
 from cpmon.schemas.structs import struct
 from tests.dumps import fields, record

@@ -1,0 +1,131 @@
+"""What a publication says below a table, printed from the same values.
+
+Change statements are about two runs; steps of a calculation go on with printed values, one after
+the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from ...config import Table
+from ...config.values import Text
+from ..render.printing import DASH, Printed, blank, change, exact, fixed, percent, significant
+from .samples import Samples, confidence, mean, quotient_of
+
+NOT_SIGNIFICANT = "not significant"
+Digits = Annotated[int, Meta(ge=0, le=9)]
+
+
+class Wording(StrEnum):
+    """How a change is stated."""
+
+    WORDS = "words"
+    """5% decrease, no change."""
+    PERCENT = "percent"
+    """With its sign: 285.4%, -39.17%."""
+    SIZE = "size"
+    """Without it, where the label says which way: 39%."""
+    CONFIDENCE = "confidence"
+    """Level of a t-test of the samples: 99%, or not significant."""
+
+
+class ChangeStatement(Table, frozen=True):
+    """How a row differs between two runs.
+
+    `digits` are decimals; with `significant` above 0 the number has so many significant digits
+    instead. `table` is the block that the cell stands in, by default that of the spec.
+    """
+
+    label: Text
+    row: Text
+    run: Text
+    base: Text
+    wording: Wording = Wording.WORDS
+    digits: Digits = 0
+    significant: Digits = 0
+    table: Text = Text()
+
+    def cell(self, value: Printed, base: Printed) -> Printed:
+        """The change from base to value."""
+        if self.wording is Wording.WORDS:
+            return change(value, base, self.digits)
+        if base.value is not None and base.value.is_zero():
+            return DASH
+        exactly = percent(value, base)
+        if exactly is None:
+            return blank(value.reason or base.reason)
+        wide = self.significant
+        rounded = significant(exactly, wide) if wide else fixed(exactly, self.digits)
+        shown = abs(rounded) if self.wording is Wording.SIZE else rounded
+        return Printed(f"{shown:f}%", rounded)
+
+    def tested_cell(self, samples: Samples, base_samples: Samples) -> Printed:
+        """The result of a t-test: the confidence level, or that there is none worth a name."""
+        if min(len(samples), len(base_samples)) < 2:
+            return blank(f"{self.row}: a t-test needs two samples of {self.base} and {self.run}")
+        level = confidence(list(samples.values()), list(base_samples.values()))
+        return Printed(NOT_SIGNIFICANT if level is None else f"{level}%", None)
+
+
+OPERATIONS = ("divide", "minus")
+
+
+class Step(Table, frozen=True):
+    """Two operands and what is done with them; later steps go on with what is printed.
+
+    An operand is a number, the label of a step above, or a table with a row and some runs (`of`):
+    the mean of their printed cells. `about` stands where other cells have their run; `digits` are
+    decimals, or places before the point if negative. `table` is the block that the cell stands in.
+    """
+
+    label: Text
+    about: Text
+    table: Text
+    digits: Annotated[int, Meta(ge=-9, le=9)] = 0
+    divide: Any = None
+    minus: Any = None
+
+    def cell(
+        self, printed: Mapping[str, Mapping[str, Printed]], done: Mapping[str, Printed]
+    ) -> Printed:
+        """The result.
+
+        Args:
+            printed: run -> row label -> cell.
+            done: the steps above, by label.
+        """
+        numbers: list[Decimal] = []
+        for operand in self.divide or self.minus:
+            value = _value(operand, printed, done)
+            if isinstance(value, str):
+                return blank(value)
+            numbers.append(value)
+        first, second = numbers
+        if self.divide and second.is_zero():
+            return blank(f"{self.label}: divides by zero")
+        rounded = fixed(quotient_of(first, second) if self.divide else first - second, self.digits)
+        return Printed(f"{rounded:f}", rounded)
+
+
+def _value(
+    operand: Any, printed: Mapping[str, Mapping[str, Printed]], done: Mapping[str, Printed]
+) -> Decimal | str:
+    """The number that an operand stands for, or why there is none."""
+    if isinstance(operand, str):
+        cells = [done[operand]]
+    elif isinstance(operand, dict):
+        cells = [printed[run][operand["row"]] for run in operand["of"]]
+    else:
+        return exact(operand)
+    values = []
+    for cell in cells:
+        if cell.value is None:
+            return cell.reason or f"{cell.text} is no number"
+        values.append(cell.value)
+    return mean(values)
