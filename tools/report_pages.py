@@ -10,16 +10,7 @@ from sqlglot import exp
 from sqlglot.lineage import Node, lineage
 
 from cpmon.reduce.metrics.report_set import REPORTS
-from cpmon.reduce.metrics.report_shape import (
-    Elapsed,
-    Latest,
-    Level,
-    Lines,
-    Report,
-    ReportColumn,
-    Sums,
-    Total,
-)
+from cpmon.reduce.metrics.report_shape import Kind, Lines, Report, ReportColumn
 from cpmon.reduce.reductions.reductions import Reduction, reduction, reductions
 from cpmon.reduce.render.printing import Style
 from cpmon.schemas.registry import record_of, tables
@@ -128,23 +119,23 @@ def _report(report: Report) -> Iterator[str]:
 
 def _digits(column: ReportColumn) -> str:
     if column.form.style is Style.FIXED:
-        return str(column.form.digits) if column.mean not in (None, Latest()) else ""
+        return str(column.form.digits) if column.kind not in (Kind.KEY, Kind.LATEST) else ""
     return "5 characters" if column.form.style is Style.KEPT else "0, `101k`"
 
 
 def _formula(column: ReportColumn, report: Report) -> str:
-    match column.mean:
+    match column.kind:
         case _ if report.lines is Lines.ROW:
             return ""
-        case Sums(over, under):
-            return f"Σ `{over}` / Σ `{under}`"
-        case Total(of):
-            return f"Σ `{of}`"
-        case Level():
+        case Kind.RATIO:
+            return f"Σ `{column.over}` / Σ `{column.under}`"
+        case Kind.TOTAL:
+            return f"Σ `{column.over}`"
+        case Kind.LEVEL:
             return f"mean of `{column.name}`"
-        case Elapsed():
+        case Kind.ELAPSED:
             return f"Σ `{column.name}`"
-        case Latest():
+        case Kind.LATEST:
             return "the latest"
     return ""
 

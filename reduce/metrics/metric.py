@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from ..render.printing import Format, Style
-from .report_shape import HEX, Elapsed, Latest, Level, Mean, ReportColumn, Sums, Total, one_line
+from .report_shape import HEX, Kind, ReportColumn, one_line
 
 SHORT = {"pages/s": "/s", "frames/s": "/s", "users": ""}
 """Units as a report prints them below a heading that names what is counted."""
-
-
-class Kind(StrEnum):
-    """How several rows of a view become one value."""
-
-    KEY = "key"
-    """Not at all: it tells objects or times apart."""
-    RATIO = "ratio"
-    """The sum of the numerator over the sum of the denominator."""
-    TOTAL = "total"
-    """The sum of the numerator."""
-    LEVEL = "level"
-    """The mean of the samples."""
-    ELAPSED = "elapsed"
-    """The sum of seconds; in a mean line the length of an interval."""
-    LATEST = "latest"
-    """The value of the last interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +96,6 @@ class Metric:
         above, _, below = self.factor.partition("/")
         return float(above or 1) / float(below or 1)
 
-    @property
-    def mean(self) -> Mean | None:
-        """What several intervals give; None for a key."""
-        match self.kind:
-            case Kind.RATIO:
-                return Sums(self.numerator, self.denominator, self.multiplier)
-            case Kind.TOTAL:
-                return Total(self.numerator, self.multiplier)
-            case Kind.LEVEL:
-                return Level()
-            case Kind.ELAPSED:
-                return Elapsed()
-            case Kind.LATEST:
-                return Latest()
-        return None
-
     def report_column(
         self, heading: str | None = None, width: int | None = None, form: str | None = None
     ) -> ReportColumn:
@@ -146,7 +112,10 @@ class Metric:
             width or self.width,
             print_rule(form),
             self.scale,
-            self.mean,
+            self.kind,
+            self.numerator,
+            self.denominator,
+            self.multiplier,
             HEX if form == "hex" else 10,
         )
 

@@ -14,7 +14,8 @@ from importlib.resources.abc import Traversable
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ..render.printing import Style
-from .metric import NOT_COMPARED, Compared, Kind, Metric
+from .metric import NOT_COMPARED, Compared, Metric
+from .report_shape import Kind
 
 HEADER = tuple(
     {"compared": "compare"}.get(field.name, field.name)

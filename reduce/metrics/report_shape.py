@@ -14,39 +14,21 @@ WHOLE = Format(0)
 HEX = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """`factor` times the sum of column `over`, divided by the sum of `under`."""
+class Kind(StrEnum):
+    """How several rows of a view become one value."""
 
-    over: str
-    under: str
-    factor: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """`factor` times the sum of column `of`."""
-
-    of: str
-    factor: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
+    KEY = "key"
+    """Not at all: it tells objects or times apart."""
+    RATIO = "ratio"
+    """The sum of the numerator over the sum of the denominator, times a factor."""
+    TOTAL = "total"
+    """The sum of the numerator, times a factor."""
+    LEVEL = "level"
     """The mean of the samples."""
-
-
-@dataclass(frozen=True, slots=True)
-class Elapsed:
-    """Seconds: a line has their sum, the mean line the length of an interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class Latest:
+    ELAPSED = "elapsed"
+    """The sum of seconds; in a mean line the length of an interval."""
+    LATEST = "latest"
     """What the last interval says: names, types, settings."""
-
-
-Mean = Sums | Total | Level | Elapsed | Latest
 
 
 class Lines(StrEnum):
@@ -65,10 +47,10 @@ class ReportColumn:
     """A column of a reduction as a report shows it.
 
     `label` may be stacked: bars separate its lines. `unit` stands below. Values are multiplied
-    by `scale` (100 for shares) and printed by `form` into `width` characters. `mean` says what
-    several intervals give; it is None for what tells objects apart (names, addresses). `base` is
-    HEX for numbers that are written so (device numbers). An optional column is left out where it
-    is known in no line.
+    by `scale` (100 for shares) and printed by `form` into `width` characters. `kind` says what
+    several intervals give: of a ratio or a total `factor` times the sum of `over`, over that of
+    `under`. `base` is HEX for numbers that are written so (device numbers). An optional column is
+    left out where it is known in no line.
     """
 
     name: str
@@ -77,7 +59,10 @@ class ReportColumn:
     width: int = 7
     form: Format = WHOLE
     scale: int = 1
-    mean: Mean | None = None
+    kind: Kind = Kind.KEY
+    over: str = ""
+    under: str = ""
+    factor: float = 1.0
     base: int = 10
     is_optional: bool = False
 

@@ -17,7 +17,7 @@ from ...config.shifts import Shift
 from ...store.dumps.grace_period import inside
 from ...store.views.views import FINE_PARTS, exact
 from .report_set import REPORTS
-from .report_shape import TIME, Elapsed, Latest, Level, Lines, ReportColumn, Sums, Total
+from .report_shape import TIME, Kind, Lines, ReportColumn
 
 HOUR = timedelta(hours=1)
 LEVELS = {"15m": timedelta(minutes=15), "hour": HOUR}
@@ -159,7 +159,7 @@ def rollup_of(reduction: str) -> Rollup | None:
         column.name: column
         for report in reports
         for column in report.columns
-        if column.mean is not None and not isinstance(column.mean, Elapsed)
+        if column.kind not in (Kind.KEY, Kind.ELAPSED)
     }
     return Rollup(reduction, reports[0].keys, tuple(shown.values()))
 
@@ -177,17 +177,17 @@ def hours_of(shifts: Iterable[Shift]) -> str:
 
 def _summed(column: ReportColumn) -> Iterator[tuple[str, tuple[str, str]]]:
     """What stands for a column of a report in sums, as SQL: over rows, and over finer sums."""
-    name = column.name
-    match column.mean:
-        case Sums(over, under):
+    name, over, under = column.name, column.over, column.under
+    match column.kind:
+        case Kind.RATIO:
             known = time_of(over, under)
             time = exact(under) if under.endswith("seconds") else under
             measured = f"CASE WHEN {over} IS NOT NULL THEN {time} END"
             yield sum_of(over), (_double(f"sum({over})"), f"sum({sum_of(over)})")
             yield known, (_double(f"sum({measured})"), f"sum({known})")
-        case Total(of):
-            yield sum_of(of), (_double(f"sum({of})"), f"sum({sum_of(of)})")
-        case Level():
+        case Kind.TOTAL:
+            yield sum_of(over), (_double(f"sum({over})"), f"sum({sum_of(over)})")
+        case Kind.LEVEL:
             number = count_of(name)
             yield sum_of(name), (_double(f"sum({exact(name, FINE_PARTS)})"), f"sum({sum_of(name)})")
             yield number, (f"count({name})", f"CAST(sum({number}) AS BIGINT)")
@@ -200,53 +200,52 @@ def _summed(column: ReportColumn) -> Iterator[tuple[str, tuple[str, str]]]:
 
 def _shown(column: ReportColumn) -> Iterator[tuple[str, str]]:
     """The columns that stand for one of a report; with SQL where they follow from sums."""
-    name = column.name
-    match column.mean:
-        case Sums(over, under, factor):
-            yield name, f"{_scaled(sum_of(over), factor)} / nullif({time_of(over, under)}, 0)"
-        case Total(of, factor):
-            yield name, _scaled(sum_of(of), factor)
-        case Level():
+    name, over = column.name, column.over
+    match column.kind:
+        case Kind.LEVEL:
             yield name, f"{sum_of(name)} / nullif({count_of(name)}, 0)"
+        case Kind.RATIO | Kind.TOTAL:
+            yield name, _quotient(sum_of(over), column, time_of(over, column.under))
     yield from ((part, "") for part, _ in _summed(column))
 
 
 def _value(column: ReportColumn) -> str:
     """The value of an interval, as SQL; empty where it is no number."""
-    match column.mean:
-        case Sums(over, under, factor):
-            return f"{_scaled(over, factor)} / nullif({under}, 0)"
-        case Total(of, factor):
-            return _scaled(of, factor)
-        case Level():
+    match column.kind:
+        case Kind.LEVEL:
             return column.name
+        case Kind.RATIO | Kind.TOTAL:
+            return _quotient(column.over, column, column.under)
     return ""
+
+
+def _quotient(amount: str, column: ReportColumn, divisor: str) -> str:
+    """A ratio or a total of a column, as SQL."""
+    factor = "" if column.factor == 1 else f" * CAST({column.factor!r} AS DOUBLE)"
+    scaled = f"{amount}{factor}"
+    return f"{scaled} / nullif({divisor}, 0)" if column.kind is Kind.RATIO else scaled
 
 
 def _double(sql: str) -> str:
     return f"CAST({sql} AS DOUBLE)"
 
 
-def _scaled(sql: str, factor: float) -> str:
-    return sql if factor == 1 else f"{sql} * CAST({factor!r} AS DOUBLE)"
-
-
 def _docs(column: ReportColumn, docs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The documentation of these columns."""
-    name = column.name
-    match column.mean:
-        case Sums(over, under):
+    name, over, under = column.name, column.over, column.under
+    match column.kind:
+        case Kind.RATIO:
             yield name, f"Mean, by sums. {docs[name]}"
             yield sum_of(over), f"Sum. {docs[over]}"
             yield time_of(over, under), f"Sum where {over} is known. {docs[under]}"
-        case Total(of):
+        case Kind.TOTAL:
             yield name, f"Sum. {docs[name]}"
-            yield sum_of(of), f"Sum. {docs[of]}"
-        case Level():
+            yield sum_of(over), f"Sum. {docs[over]}"
+        case Kind.LEVEL:
             yield name, f"Mean of the samples. {docs[name]}"
             yield sum_of(name), f"Sum of the samples. {docs[name]}"
             yield count_of(name), f"Samples that {name} is known of."
-        case Latest():
+        case Kind.LATEST:
             yield name, f"As of the last interval. {docs[name]}"
             return
     yield f"{name}_max", f"The greatest of the intervals. {docs[name]}"

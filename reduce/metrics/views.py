@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
-from .metric import Kind, Metric
+from .metric import Metric
 from .registry import metrics_of
+from .report_shape import Kind
 from .select_list import WIDTH, ParsedView, SelectItem, folded
 
 LAST_KEY = "seconds"

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
-from ..metrics.report_shape import TIME, Elapsed, Latest, Lines, ReportColumn
+from ..metrics.report_shape import TIME, Lines, ReportColumn
+from ..metrics.report_shape import Kind as ColumnKind
 from ..reports.cells import cell_text, clock
 from ..reports.report import ReportResult
 from .chart import Chart, Kind, column_of
@@ -19,6 +20,7 @@ from .drawing import bars, over_time, png, stacked, svg
 from .points import Points, object_name, series_of, series_of_object
 
 FORMATS = ("svg", "png")
+NO_FIGURES = (ColumnKind.KEY, ColumnKind.ELAPSED, ColumnKind.LATEST)
 MOST_OBJECTS = 20
 """Bars, and lines of objects: more cannot be told apart."""
 
@@ -88,9 +90,7 @@ def _is_figure(result: ReportResult, column: ReportColumn) -> bool:
     """Whether a column has numbers that mean something side by side."""
     kind = result.table.schema.field(column.name).type
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    return (
-        bool(number) and column.mean is not None and not isinstance(column.mean, Elapsed | Latest)
-    )
+    return bool(number) and column.kind not in NO_FIGURES
 
 
 def _grouped(result: ReportResult, columns: list[ReportColumn]) -> list[list[ReportColumn]]:

@@ -22,7 +22,7 @@ from ...config.shifts import find_zone
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, unknown
 from ..metrics.report_set import END, REPORTS
-from ..metrics.report_shape import TIME, Elapsed, Lines, Report
+from ..metrics.report_shape import TIME, Kind, Lines, Report
 from ..reductions.provenance import inferred_notes, tables_of
 from .cells import cell_text
 from .layout_notes import layout_notes
@@ -279,7 +279,7 @@ def _means(
     con: duckdb.DuckDBPyConnection, shown: Report, source: Source, span: Span
 ) -> dict[str, float | None]:
     """Values of the mean line."""
-    averaged = [c for c in shown.columns if not isinstance(c.mean, Elapsed | None)]
+    averaged = [c for c in shown.columns if c.kind not in (Kind.KEY, Kind.ELAPSED)]
     if not averaged:
         return {}
     where, values = source.where(span)
@@ -294,7 +294,7 @@ def _means(
 
 def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:
     """The mean length of the lines, however many intervals each covers."""
-    lengths = [column.name for column in shown.columns if isinstance(column.mean, Elapsed)]
+    lengths = [column.name for column in shown.columns if column.kind is Kind.ELAPSED]
     return {name: pc.mean(table.column(name)).as_py() for name in lengths}
 
 

@@ -9,17 +9,7 @@ from typing import Any
 from ...config.moments import LineLength
 from ...config.shifts import Shift
 from ...store.dumps.grace_period import GRACE, inside
-from ..metrics.report_shape import (
-    TIME,
-    Elapsed,
-    Latest,
-    Level,
-    Lines,
-    Report,
-    ReportColumn,
-    Sums,
-    Total,
-)
+from ..metrics.report_shape import TIME, Kind, Lines, Report, ReportColumn
 from ..metrics.rollups import bucket, count_of, sum_of, time_of
 
 BEFORE = GRACE + timedelta(milliseconds=1)
@@ -161,39 +151,26 @@ def lines_sql(
 
 
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
-    """The expression of a column over the rows of one line."""
-    if rolled:
-        return _rolled_sql(column)
-    match column.mean:
-        case Sums(over, under, factor):
+    """The expression of a column over the rows of one line; those of a roll-up have the sums."""
+    name, over, under, factor = column.name, column.over, column.under, column.factor
+    amount = sum_of(over) if rolled else over
+    match column.kind:
+        case Kind.RATIO:
             # Records of an older release may lack the counter: their time is not its time.
-            divisor = f"sum({under}) FILTER (WHERE {over} IS NOT NULL)"
-            return f"sum({over}) * {factor!r} / nullif({divisor}, 0)"
-        case Total(of, factor):
-            return f"sum({of}) * {factor!r}"
-        case Level():
-            return f"avg({column.name})"
-        case Elapsed():
-            return f"sum({column.name})"
-        case Latest():
-            return f"arg_max({column.name}, {TIME})"
-    return column.name
-
-
-def _rolled_sql(column: ReportColumn) -> str:
-    """The same over the rows of a roll-up, which have the sums."""
-    match column.mean:
-        case Sums(over, under, factor):
-            return f"sum({sum_of(over)}) * {factor!r} / nullif(sum({time_of(over, under)}), 0)"
-        case Total(of, factor):
-            return f"sum({sum_of(of)}) * {factor!r}"
-        case Level():
-            return f"sum({sum_of(column.name)}) / nullif(sum({count_of(column.name)}), 0)"
-        case Elapsed():
-            return "sum(seconds)"
-        case Latest():
-            return f"arg_max({column.name}, {TIME})"
-    return column.name
+            measured = f"sum({under}) FILTER (WHERE {over} IS NOT NULL)"
+            divisor = f"sum({time_of(over, under)})" if rolled else measured
+            return f"sum({amount}) * {factor!r} / nullif({divisor}, 0)"
+        case Kind.TOTAL:
+            return f"sum({amount}) * {factor!r}"
+        case Kind.LEVEL if rolled:
+            return f"sum({sum_of(name)}) / nullif(sum({count_of(name)}), 0)"
+        case Kind.LEVEL:
+            return f"avg({name})"
+        case Kind.ELAPSED:
+            return f"sum({name})"
+        case Kind.LATEST:
+            return f"arg_max({name}, {TIME})"
+    return name
 
 
 def _shown(column: ReportColumn, report: Report, end: str, *, rolled: bool) -> str:

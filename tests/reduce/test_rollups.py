@@ -29,7 +29,7 @@ from cpmon.reduce import reductions, report, report_names
 from cpmon.reduce.jobs.reducing import reduce
 from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.report_set import REPORTS
-from cpmon.reduce.metrics.report_shape import Latest, Level, Lines, ReportColumn, Sums, Total
+from cpmon.reduce.metrics.report_shape import Kind, Lines, ReportColumn
 from cpmon.reduce.metrics.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
 from cpmon.reduce.reductions.reductions import reduction
 from cpmon.reduce.reports.rolling import roll_up
@@ -42,10 +42,10 @@ from tests.reduce.catalogue import minute
 from tests.shifts import daily
 
 COLUMNS = (
-    ReportColumn("io_rate", "I/O", mean=Sums("ios", "seconds", 2.0)),
-    ReportColumn("pages", "Pages", mean=Level()),
-    ReportColumn("logons", "Logons", mean=Total("logons")),
-    ReportColumn("volser", "Volume", mean=Latest()),
+    ReportColumn("io_rate", "I/O", kind=Kind.RATIO, over="ios", under="seconds", factor=2.0),
+    ReportColumn("pages", "Pages", kind=Kind.LEVEL),
+    ReportColumn("logons", "Logons", kind=Kind.TOTAL, over="logons"),
+    ReportColumn("volser", "Volume", kind=Kind.LATEST),
 )
 ROLLUP = Rollup("made_up", ("device",), COLUMNS)
 

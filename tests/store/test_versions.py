@@ -15,7 +15,7 @@ from cpmon.reduce import reductions
 from cpmon.reduce.jobs import reducing
 from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.report_set import REPORTS
-from cpmon.reduce.metrics.report_shape import Sums
+from cpmon.reduce.metrics.report_shape import Kind
 from cpmon.store import Store, connect
 from cpmon.store.catalogue import catalogue
 from cpmon.store.dumps import grace_period
@@ -91,9 +91,7 @@ def metric(patch: pytest.MonkeyPatch) -> None:
     """Another factor of a metric that reports show."""
     report = next(r for r in REPORTS.values() if r.reduction == NAME)
     columns = tuple(
-        dataclasses.replace(c, mean=dataclasses.replace(c.mean, factor=2 * c.mean.factor))
-        if isinstance(c.mean, Sums)
-        else c
+        dataclasses.replace(c, factor=2 * c.factor) if c.kind is Kind.RATIO else c
         for c in report.columns
     )
     patch.setitem(REPORTS, report.name, dataclasses.replace(report, columns=columns))
