@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..container.source import Progress, Source
-from ..container.windows import Window, windows
+from ..container.windows import Window, prefetched
 from ..decode.reader import ByteCounts, Reader, Tables
 from ..findings import Code, Findings, Pass
-from ..prefetch import prefetch
 from .consecutive_samples import IPL, ConsecutiveSamples
 from .consistency import ConsistencyChecks
 from .counters import CounterChecks
@@ -79,10 +78,8 @@ def check_dump(source: Source, release: str = "", progress: Progress | None = No
         DumpError: it is no monitor data.
     """
     check = DumpCheck(Reader(source, release), Checked(source.name))
-    for window in prefetch(windows(source, check.reader.framer)):
+    for window in prefetched(source, check.reader.framer, progress):
         check.take(window)
-        if progress:
-            progress(source)
     return check.finish()
 
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from ..codec import I64, U8, Mask
 from ..findings import Code, Findings
+from ..prefetch import prefetch
 from .frames import SYSTEM, Frames
 from .monreader import SetFramer
 from .monwrite import Framed, Framer
 from .recognition import detect_container
 from .record_index import RecordIndex, index_records
-from .source import Container, Source
+from .source import Container, Progress, Source
 
 CHUNK = 16 * 1024 * 1024
 """Bytes read at a time."""
@@ -75,6 +76,20 @@ def windows(source: Source, framer: Framer) -> Iterator[Window]:
         waiting.move(behind)
         reading.drop(behind)
     _report_source(source, framer.findings)
+
+
+def prefetched(
+    source: Source, framer: Framer, progress: Progress | None = None
+) -> Iterator[Window]:
+    """The windows, read on a thread of their own; `progress` is called when one has been used.
+
+    Raises:
+        DumpError: as `windows`.
+    """
+    for window in prefetch(windows(source, framer)):
+        yield window
+        if progress:
+            progress(source)
 
 
 def _report_source(source: Source, findings: Findings) -> None:

@@ -9,10 +9,9 @@ from pathlib import Path
 from ...schemas.errors import DumpError
 from ..checks.passes import Checked, DumpCheck
 from ..container.source import Container, Progress, Source
-from ..container.windows import windows
+from ..container.windows import prefetched
 from ..decode.reader import Reader
 from ..findings import Code, Findings
-from ..prefetch import prefetch
 from .inventory import Inventory, RecordCounter
 
 
@@ -60,11 +59,9 @@ def diagnose(source: Source, release: str = "", progress: Progress | None = None
     check = DumpCheck(Reader(source, release), Checked(source.name))
     counter = RecordCounter(Inventory(source.name))
     try:
-        for window in prefetch(windows(source, check.reader.framer)):
+        for window in prefetched(source, check.reader.framer, progress):
             check.take(window)
             counter.take(window)
-            if progress:
-                progress(source)
     except DumpError as error:
         diagnosis.refused = error
     else:

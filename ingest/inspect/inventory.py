@@ -14,13 +14,12 @@ from ..checks.time_stamps import TimeStampChecks
 from ..codec import tod_to_unix_us
 from ..container.monwrite import Framer
 from ..container.source import Progress, Source
-from ..container.windows import Window, windows
+from ..container.windows import Window, prefetched
 from ..decode.configuration import INTERVAL, IPL, SYSTEM, Configuration, decode_records
 from ..decode.decoded import Decoded
 from ..decode.intervals import closed_intervals
 from ..decode.record_findings import RecordFindings
 from ..findings import Code, Findings
-from ..prefetch import prefetch
 
 ZONE = "syszone"
 """The field of MTRSYS with the time zone: seconds east of UTC (believed)."""
@@ -146,10 +145,8 @@ def take_inventory(source: Source, progress: Progress | None = None) -> Inventor
     """
     counter, framer = RecordCounter(Inventory(source.name)), Framer(Findings())
     source.hashing = False
-    for window in prefetch(windows(source, framer)):
+    for window in prefetched(source, framer, progress):
         counter.take(window)
-        if progress:
-            progress(source)
     counter.finish(framer.findings)
     counter.inventory.size = source.size
     return counter.inventory

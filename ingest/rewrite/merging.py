@@ -17,11 +17,10 @@ from ...schemas.errors import CpmonError
 from ..codec import U64, Mask, moment
 from ..container.monwrite import Framer
 from ..container.source import Container, Progress, open_source
-from ..container.windows import Window, windows
+from ..container.windows import Window, prefetched, windows
 from ..decode.columns import gather
 from ..decode.configuration import SYSTEM, decode_records
 from ..findings import Findings
-from ..prefetch import prefetch
 from .monwrite_writer import MonwriteWriter, RecordSelection, Sink
 from .slicing import are_configuration, damaged_frames, effective_times
 
@@ -77,12 +76,10 @@ def merge(
         written = writer.records
         with open_source(part.path, container) as source:
             hashes = [merged]
-            for window in prefetch(windows(source, Framer(part.findings))):
+            for window in prefetched(source, Framer(part.findings), progress):
                 chosen = _fresh(window, part, merged, hashes)
                 if following is None or part.last_us < following.first_us:
                     writer.put(chosen)
-                if progress:
-                    progress(source)
             merged = np.unique(np.concatenate(hashes))
         if following is not None:
             if part.last_us >= following.first_us:

@@ -17,11 +17,10 @@ from ..codec import I64, Mask, moment
 from ..container.frames import FRAME_END, INTERVAL_END
 from ..container.monwrite import Framer
 from ..container.source import Progress, Source
-from ..container.windows import Window, windows
+from ..container.windows import Window, prefetched
 from ..decode.configuration import INTERVAL
 from ..decode.intervals import NO_END, row_stamps
 from ..findings import Findings
-from ..prefetch import prefetch
 from .monwrite_writer import MonwriteWriter, RecordSelection, Sink, are_of
 
 ALWAYS, NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -80,13 +79,11 @@ def slice_dump(
     """
     result = Slice()
     chooser, writer, any_yet = _Chooser(part), MonwriteWriter(sink), False
-    for window in prefetch(windows(source, Framer(result.findings))):
+    for window in prefetched(source, Framer(result.findings), progress):
         _note(window, result)
         mask, selected = chooser.choose(window)
         any_yet = any_yet or bool(selected.any())
         writer.put(_thinned(RecordSelection.of(window, mask), part.every), hold=not any_yet)
-        if progress:
-            progress(source)
         if chooser.over(window):
             break
     if not any_yet:

@@ -27,14 +27,6 @@ class ColumnKeys(Table, frozen=True):
     optional: bool = False
 
 
-class NoteKeys(Table, frozen=True):
-    """A note that is of some CP levels only."""
-
-    text: Text
-    since: str = ""
-    before: str = ""
-
-
 class ReportKeys(Table, frozen=True):
     """A report."""
 
@@ -47,7 +39,7 @@ class ReportKeys(Table, frozen=True):
     keys: Names = Names()
     follows: dict[str, Text] = msgspec.field(default_factory=dict)
     sort: str = ""
-    notes: list[str | NoteKeys] = msgspec.field(default_factory=list)
+    notes: list[str | Note] = msgspec.field(default_factory=list)
 
 
 class ReportsKeys(Table, frozen=True):
@@ -77,10 +69,7 @@ def read_reports(text: str) -> dict[str, Report]:
             keys=tuple(entry.keys),
             follows=entry.follows,
             sort=entry.sort,
-            notes=tuple(
-                Note(n) if isinstance(n, str) else Note(n.text, n.since, n.before)
-                for n in entry.notes
-            ),
+            notes=tuple(Note(Text(n)) if isinstance(n, str) else n for n in entry.notes),
             group=entry.group,
         )
     return reports

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ...config import Table
+from ...config.values import Text
 from ..render.printing import Format
 
 TIME = "interval_end"
@@ -77,14 +79,13 @@ def one_line(label: str) -> str:
     return label.replace("-|", "").replace("|", " ")
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Table, frozen=True):
     """What is said below a report, where some of its dumps may be of these CP levels.
 
     `since` and `before` (itself outside) bound them; empty is any.
     """
 
-    text: str
+    text: Text
     since: str = ""
     before: str = ""
 

@@ -8,17 +8,19 @@ own begin. Figures that are missing are no exceptions, and are named.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 import duckdb
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...config import Settings
 from ...config.shifts import Shift
+from ...config.values import Text
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ...store.catalogue.span_samples import SpanSamples
@@ -291,7 +293,8 @@ def _guarded(con: duckdb.DuckDBPyConnection, rule: Rule) -> Rule:
         CpmonError: it is no single query that only reads.
     """
     try:
-        return replace(rule, sql=guarded(con, rule.sql, explain=False))
+        sql = Text(guarded(con, rule.sql, explain=False))
+        return msgspec.structs.replace(rule, sql=sql)
     except CpmonError as error:
         raise _failed(rule, "sql", f"{error.problem}; found {error.found}") from None
 

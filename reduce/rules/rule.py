@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
+from ...config import Table
 from ...config.rules import Layer
+from ...config.values import Minutes, Number, Text
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ...schemas.registry import tables
@@ -54,16 +57,14 @@ class Comparison(StrEnum):
         return ">" if self is Comparison.ABOVE else "<"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule.
+class RuleSettings(Table, frozen=True):
+    """The keys of a rule.
 
     A value comes from column `metric` of `reduction` (over column `per`, if there is one), or from
     `sql`, a SELECT with the columns system, interval_end, object, value and, where it knows the
     place, dump and record_offset.
 
     Attributes:
-        id: its name; a rule read later replaces one of the same id.
         title: what it means that the rule is met. area: what part of the system it is about.
         scale: what a value is multiplied by, before the limit is looked at. unit: of the product.
         limit: None where every row of `sql` is an exception.
@@ -73,29 +74,38 @@ class Rule:
         least: column -> least value: intervals with less of it are not looked at.
         record: table of the record in which a value is looked up; `record_keys`: its columns and
             those of the reduction that they equal.
+    """
+
+    title: Text
+    severity: Severity
+    area: Text
+    reduction: Text = Text()
+    metric: Text = Text()
+    per: Text = Text()
+    sql: Text = Text()
+    scale: Number = Number(1)
+    unit: Text = Text()
+    comparison: Comparison = Comparison.ABOVE
+    limit: Number | None = None
+    for_minutes: Minutes = msgspec.field(name="for", default=Minutes(0))
+    shift: Text = Text()
+    object_name: Text = msgspec.field(name="object", default=Text())
+    least: dict[str, Number] = msgspec.field(default_factory=dict)
+    record: Text = Text()
+    record_keys: dict[str, Text] = msgspec.field(default_factory=dict)
+    enabled: bool = True
+
+
+class Rule(RuleSettings, frozen=True, kw_only=True):
+    """One rule.
+
+    Attributes:
+        id: its name; a rule read later replaces one of the same id.
         sources: key -> where it was written.
     """
 
     id: str
-    title: str
-    severity: Severity
-    area: str
-    reduction: str = ""
-    metric: str = ""
-    per: str = ""
-    sql: str = ""
-    scale: float = 1.0
-    unit: str = ""
-    comparison: Comparison = Comparison.ABOVE
-    limit: float | None = None
-    for_minutes: float = 0.0
-    shift: str = ""
-    object_name: str = ""
-    least: Mapping[str, float] = field(default_factory=dict)
-    record: str = ""
-    record_keys: Mapping[str, str] = field(default_factory=dict)
-    enabled: bool = True
-    sources: Mapping[str, Layer] = field(default_factory=dict, compare=False)
+    sources: Mapping[str, Layer] = msgspec.field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -15,38 +15,14 @@ from typing import Any
 
 import msgspec
 
-from ...config import Document, Settings, Table
+from ...config import Document, Settings
 from ...config.document import read_values
 from ...config.rules import Layer, rule_layers
-from ...config.values import Minutes, Number, Text
-from .rule import KIND, Comparison, Rule, Severity, place_of
+from .rule import KIND, Rule, RuleSettings, place_of
 
 SHIPPED = "shipped rules"
 OF_REDUCTION = ("reduction", "metric", "per", "object", "least", "record", "record_keys")
 OF_SQL = ("sql", "record")
-
-
-class RuleSettings(Table, frozen=True):
-    """The keys of a rule."""
-
-    title: Text
-    severity: Severity
-    area: Text
-    reduction: Text = Text()
-    metric: Text = Text()
-    per: Text = Text()
-    sql: Text = Text()
-    scale: Number = Number(1)
-    unit: Text = Text()
-    comparison: Comparison = Comparison.ABOVE
-    limit: Number | None = None
-    for_minutes: Minutes = msgspec.field(name="for", default=Minutes(0))
-    shift: Text = Text()
-    object_name: Text = msgspec.field(name="object", default=Text())
-    least: dict[str, Number] = msgspec.field(default_factory=dict)
-    record: Text = Text()
-    record_keys: dict[str, Text] = msgspec.field(default_factory=dict)
-    enabled: bool = True
 
 
 def load_rules(settings: Settings | None = None, file: Path | None = None) -> tuple[Rule, ...]:
