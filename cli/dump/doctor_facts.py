@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator
+from typing import Any
 
 from ... import __version__
-
-if TYPE_CHECKING:
-    from ...ingest.inspect.diagnosis import Diagnosis
-    from ...reduce.reports.expected_reports import ExpectedReport
-    from ...schemas.errors import CpmonError
+from ...ingest.codec import moment
+from ...ingest.findings import Code
+from ...ingest.inspect.diagnosis import Diagnosis
+from ...reduce.reductions.provenance import is_inferred
+from ...reduce.reports.expected_reports import ExpectedReport, expected_reports
+from ...reduce.reports.layout_notes import MULTITHREADING, THREAD_FIELDS, is_of, longer_records
+from ...schemas.errors import CpmonError
+from ...schemas.registry import by_record, layout, site_folder
+from ...schemas.release import release_key
 
 OWN = "layouts/"
 """The folder of layouts in the commands that a page advises."""
@@ -22,18 +26,16 @@ def facts(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
     document = {
         "schema_version": 1,
         "cpmon": __version__,
-        "own_layouts": _has_own_layouts(),
+        "own_layouts": site_folder() is not None,
         "names": names,
         "input": _input(diagnosis),
     }
     if diagnosis.refused:
         refused = _error(diagnosis.refused, names=names)
         return {**document, "refused": refused, "commands": [_again(diagnosis.name)]}
-    from ...reduce.reports.expected_reports import expected_reports
-
-    kinds, longer = diagnosis.inventory.records, _longer(diagnosis)
-    reports = expected_reports(kinds.keys(), diagnosis.release, longer)
-    records = _records(diagnosis)
+    longer = diagnosis.checked.findings.details(Code.RECORD_LONGER)
+    reports = expected_reports(diagnosis.inventory.records.keys(), diagnosis.release, longer)
+    records = _records(diagnosis, longer_records(longer))
     pages = _pages(records, reports)
     return {
         **document,
@@ -52,12 +54,6 @@ def facts(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
         "pages": pages,
         "commands": _commands(diagnosis, reports, has_pages=bool(pages)),
     }
-
-
-def _has_own_layouts() -> bool:
-    from ...schemas.registry import site_folder
-
-    return site_folder() is not None
 
 
 def _input(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -84,18 +80,18 @@ def _error(error: CpmonError, *, names: bool) -> dict[str, Any]:
 
 
 def _dump(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
-    from ...ingest.codec import moment
-
     inventory = diagnosis.inventory
     times = (inventory.first_us, inventory.last_us)
     first, last = (us if us is None else moment(us).replace(tzinfo=None) for us in times)
     ends = len(inventory.ends_us)
     processors, _ = inventory.records.get((0, 2), (0, 0))
+    release = diagnosis.release
+    has_threads = release_key(release) >= release_key(MULTITHREADING) if release else None
     return {
         "bytes": diagnosis.checked.bytes.as_dict(),
         "system_named": bool(diagnosis.checked.system),
         "system": (diagnosis.checked.system or None) if names else None,
-        "release": diagnosis.release or None,
+        "release": release or None,
         "first": first and first.isoformat(sep=" ", timespec="milliseconds"),
         "last": last and last.isoformat(sep=" ", timespec="milliseconds"),
         "intervals": ends,
@@ -103,24 +99,9 @@ def _dump(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
         "gaps": len(inventory.gaps),
         "ipls": len(inventory.resets) + bool(inventory.ipl_us),
         "processors": round(processors / ends, 1) if ends else None,
-        "can_multithread": _can_multithread(diagnosis.release),
-        "shows_multithreading": _shows_multithreading(),
+        "can_multithread": has_threads,
+        "shows_multithreading": any(f.name in THREAD_FIELDS for f in layout("mtrsys").fields),
     }
-
-
-def _can_multithread(release: str) -> bool | None:
-    from ...reduce.reports.layout_notes import MULTITHREADING
-    from ...schemas.release import release_key
-
-    return release_key(release) >= release_key(MULTITHREADING) if release else None
-
-
-def _shows_multithreading() -> bool:
-    """Whether a layout has the field that says if it is on."""
-    from ...reduce.reports.layout_notes import THREAD_FIELDS
-    from ...schemas.registry import layout
-
-    return any(field.name in THREAD_FIELDS for field in layout("mtrsys").fields)
 
 
 def _findings(diagnosis: Diagnosis, *, names: bool) -> Iterator[dict[str, Any]]:
@@ -136,30 +117,19 @@ def _findings(diagnosis: Diagnosis, *, names: bool) -> Iterator[dict[str, Any]]:
         }
 
 
-def _longer(diagnosis: Diagnosis) -> list[str]:
-    from ...ingest.findings import Code
-
-    return diagnosis.checked.findings.details(Code.RECORD_LONGER)
-
-
-def _records(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    """One row a kind of record, by domain and number."""
-    from ...reduce.reductions.provenance import is_inferred
-    from ...reduce.reports.layout_notes import is_of, longer_records
-    from ...schemas.registry import by_record
-
+def _records(diagnosis: Diagnosis, longer: Collection[str]) -> list[dict[str, Any]]:
+    """One row a kind of record, by domain and number; `longer`: those longer than their layouts."""
     release, layouts = diagnosis.release, by_record()
-    longer = longer_records(_longer(diagnosis))
     rows = []
     for row in diagnosis.inventory.table("type").to_pylist():
         kind = row["domain"], row["record"]
-        layout = layouts.get(kind)
-        state = "unknown" if layout is None else "known"
-        if layout and layout.name in longer:
+        of_kind = layouts.get(kind)
+        state = "unknown" if of_kind is None else "known"
+        if of_kind and of_kind.name in longer:
             state = "longer"
-        elif layout and layout.columns and release and not is_of(layout, release):
+        elif of_kind and of_kind.columns and release and not is_of(of_kind, release):
             state = "of another release"
-        elif layout and is_inferred(layout, [release] if release else ()):
+        elif of_kind and is_inferred(of_kind, [release] if release else ()):
             state = "inferred"
         rows.append(
             {
@@ -168,7 +138,7 @@ def _records(diagnosis: Diagnosis) -> list[dict[str, Any]]:
                 "state": state,
                 "count": row["records"],
                 "longest": diagnosis.inventory.longest[kind],
-                "known_bytes": layout.length if layout else None,
+                "known_bytes": of_kind.length if of_kind else None,
             }
         )
     return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib.resources import files
@@ -17,7 +17,7 @@ from ..metrics.report_set import REPORTS
 from ..metrics.report_shape import Report
 from ..reductions.reductions import reduction
 from ..reports.report import ReportResult, report
-from ..rules.exceptions import Exceptions, exceptions
+from ..rules.exceptions import exceptions
 from ..rules.exceptions_text import unknowns
 from .chart import CHARTS, TILES, Chart
 from .drawing import over_time, svg
@@ -96,7 +96,7 @@ def read_content(
     """
     by = window.step()
     request = _Request(con, window, zone, settings)
-    matches = _exceptions(request)
+    matches = exceptions(con, **window.selection, settings=settings)
     limits = {rule.id: rule.limit for rule in matches.rules if rule.limit is not None}
     return Content(
         window,
@@ -106,7 +106,7 @@ def read_content(
         tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
         tuple(_rows(con, "dumps.sql", window)),
         tuple(_rows(con, "findings.sql", window)),
-        tuple(_figures(con, window, zone, by, limits)),
+        tuple(_figures(request, by, limits)),
         tuple(_groups(request)),
         by,
     )
@@ -127,30 +127,10 @@ class _Request:
         Raises:
             CpmonError: there is nothing to report.
         """
+        selection, zone = self.window.selection, self.zone.key
         return report(
-            self.con,
-            name,
-            run=self.window.run_id,
-            system=self.window.system,
-            since=self.window.since,
-            until=self.window.until,
-            by=by,
-            top=top,
-            zone=self.zone.key,
-            settings=self.settings,
+            self.con, name, **selection, by=by, top=top, zone=zone, settings=self.settings
         )
-
-
-def _exceptions(request: _Request) -> Exceptions:
-    window = request.window
-    return exceptions(
-        request.con,
-        run=window.run_id,
-        system=window.system,
-        since=window.since,
-        until=window.until,
-        settings=request.settings,
-    )
 
 
 def _for_tiles(request: _Request) -> dict[str, ReportResult]:
@@ -164,19 +144,13 @@ def _for_tiles(request: _Request) -> dict[str, ReportResult]:
     return results
 
 
-def _figures(
-    con: duckdb.DuckDBPyConnection,
-    window: Window,
-    zone: ZoneInfo,
-    by: timedelta | None,
-    limits: Mapping[str, float],
-) -> list[Figure]:
-    drawn = []
+def _figures(request: _Request, by: timedelta | None, limits: Mapping[str, float]) -> list[Figure]:
+    drawn, zone = [], request.zone
     for chart in CHARTS:
         if not any(series.is_known for series in chart.series):
             continue
         try:
-            points = read_points(con, chart, window.span, by, zone)
+            points = read_points(request.con, chart, request.window.span, by, zone)
         except CpmonError as error:
             drawn.append(Figure(chart, "", {}, missing=str(error)))
             continue
@@ -196,14 +170,10 @@ def _groups(request: _Request) -> list[Group]:
         Group(
             name,
             TITLES.get(name, name.capitalize()),
-            _listings(request, [report for report in REPORTS.values() if report.group == name]),
+            tuple(_listing(request, r) for r in REPORTS.values() if r.group == name),
         )
         for name in [*order, *(name for name in groups if name not in TITLES)]
     ]
-
-
-def _listings(request: _Request, reports: Sequence[Report]) -> tuple[Listing, ...]:
-    return tuple(_listing(request, report) for report in reports)
 
 
 def _listing(request: _Request, listed: Report) -> Listing:

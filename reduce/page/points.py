@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import groupby
@@ -40,11 +40,7 @@ class Points:
 
 
 def read_points(
-    con: duckdb.DuckDBPyConnection,
-    chart: Chart,
-    span: Span,
-    by: timedelta | None,
-    zone: ZoneInfo,
+    con: duckdb.DuckDBPyConnection, chart: Chart, span: Span, by: timedelta | None, zone: ZoneInfo
 ) -> Points:
     """The points of a chart over a span.
 
@@ -53,79 +49,66 @@ def read_points(
         by: a point covers the intervals of such a length; None: each interval is one.
         zone: whose hours and days are points.
     """
-    drawn = [d for d in chart.series if d.is_known]
+    drawn, reader = [d for d in chart.series if d.is_known], _Reader(con, span, by, zone)
     if chart.top:
-        read = [_top(con, d, chart.top, span, by, zone) for d in drawn[:1]]
+        tables = reader.top(drawn[0], chart.top)
     else:
-        read = [
-            _together(con, name, list(same), span, by, zone) for name, same in _by_report(drawn)
-        ]
-    tables = [table for points in read for table in points]
+        by_report = groupby(drawn, lambda series: series.report)
+        tables = [t for name, same in by_report for t in reader.together(name, list(same))]
     table = pa.concat_tables([POINTS.empty_table(), *tables])
     return Points(table, tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables)))
 
 
-def _by_report(drawn: Sequence[Series]) -> Iterator[tuple[str, Iterator[Series]]]:
-    return groupby(drawn, lambda series: series.report)
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads series over a span, a table for each; the fields are those of `read_points`."""
 
+    con: duckdb.DuckDBPyConnection
+    span: Span
+    by: timedelta | None
+    zone: ZoneInfo
 
-def _together(
-    con: duckdb.DuckDBPyConnection,
-    name: str,
-    drawn: Sequence[Series],
-    span: Span,
-    by: timedelta | None,
-    zone: ZoneInfo,
-) -> list[pa.Table]:
-    """Columns of a report over time, all of its objects together; a table for each."""
-    report = REPORTS[name]
-    columns = {d.label: column_of(report, d.column) for d in drawn}
-    narrowed = _over_time(report, tuple(columns.values()), ())
-    source, _ = source_of(con, report, span, by, zone)
-    sql, values = lines_sql(
-        narrowed, span, by=by, over_time=True, top=None, source=source, zone=zone.key
-    )
-    lines = con.sql(sql, params=values).to_arrow_table()
-    return [series_of(lines, column, label) for label, column in columns.items() if len(lines)]
+    def together(self, name: str, drawn: Sequence[Series]) -> list[pa.Table]:
+        """Columns of a report over time, all of its objects together."""
+        report = REPORTS[name]
+        columns = {d.label: column_of(report, d.column) for d in drawn}
+        sql, values = self._over_time(report, tuple(columns.values()), ())
+        lines = self.con.sql(sql, params=values).to_arrow_table()
+        return [series_of(lines, column, label) for label, column in columns.items() if len(lines)]
 
+    def top(self, drawn: Series, top: int) -> list[pa.Table]:
+        """A column of the greatest objects over time, the greatest first."""
+        report = REPORTS[drawn.report]
+        column, keys = column_of(report, drawn.column), [column_of(report, k) for k in report.keys]
+        sort = column_of(report, report.sort or column.name)
+        shown = tuple(dict.fromkeys((*keys, column, sort)))
+        ranked = replace(report, columns=shown, lines=Lines.OBJECT, sort=sort.name)
+        source, _ = source_of(self.con, report, self.span, self.by, self.zone)
+        sql, values = lines_sql(ranked, self.span, source, by=None, over_time=False, top=top)
+        greatest = self.con.sql(sql, params=values).to_arrow_table().select(list(report.keys))
+        sql, values = self._over_time(report, (*keys, column), report.keys)
+        names = ", ".join(report.keys)
+        self.con.register("_greatest", greatest)
+        try:
+            lines = self.con.sql(
+                f"SELECT l.* FROM ({sql}) AS l SEMI JOIN _greatest AS g USING ({names})"
+                f" ORDER BY {TIME}",
+                params=values,
+            ).to_arrow_table()
+        finally:
+            self.con.unregister("_greatest")
+        return [
+            series_of_object(lines, row, report.keys, column, object_name(keys, row))
+            for row in greatest.to_pylist()
+        ]
 
-def _top(
-    con: duckdb.DuckDBPyConnection,
-    drawn: Series,
-    top: int,
-    span: Span,
-    by: timedelta | None,
-    zone: ZoneInfo,
-) -> list[pa.Table]:
-    """A column of the greatest objects over time; a table for each, the greatest first."""
-    report = REPORTS[drawn.report]
-    column, keys = column_of(report, drawn.column), [column_of(report, k) for k in report.keys]
-    ranked = replace(
-        report, columns=(*keys, column), lines=Lines.OBJECT, sort=report.sort or column.name
-    )
-    if ranked.sort != column.name:
-        ranked = replace(ranked, columns=(*ranked.columns, column_of(report, ranked.sort)))
-    source, _ = source_of(con, report, span, by, zone)
-    sql, values = lines_sql(ranked, span, by=None, over_time=False, top=top, source=source)
-    greatest = con.sql(sql, params=values).to_arrow_table().select(list(report.keys))
-    narrowed = _over_time(report, (*keys, column), report.keys)
-    sql, values = lines_sql(
-        narrowed, span, by=by, over_time=True, top=None, source=source, zone=zone.key
-    )
-    names = ", ".join(report.keys)
-    con.register("_greatest", greatest)
-    try:
-        lines = con.sql(
-            f"SELECT l.* FROM ({sql}) AS l SEMI JOIN _greatest AS g USING ({names})"
-            f" ORDER BY {TIME}",
-            params=values,
-        ).to_arrow_table()
-    finally:
-        con.unregister("_greatest")
-    return [
-        series_of_object(lines, row, report.keys, column, object_name(keys, row))
-        for row in greatest.to_pylist()
-    ]
+    def _over_time(
+        self, report: Report, columns: tuple[ReportColumn, ...], keys: tuple[str, ...]
+    ) -> tuple[str, list[Any]]:
+        """SELECT of columns by time and by keys, and the values of its marks."""
+        shown = replace(report, columns=(END, *columns), lines=Lines.TIME, keys=keys)
+        source, _ = source_of(self.con, report, self.span, self.by, self.zone)
+        return lines_sql(shown, self.span, source, by=self.by, over_time=True, zone=self.zone.key)
 
 
 def series_of_object(
@@ -135,10 +118,6 @@ def series_of_object(
     for key in keys:
         lines = lines.filter(pc.equal(lines.column(key), pa.scalar(row[key])))
     return series_of(lines, column, label)
-
-
-def _over_time(report: Report, columns: tuple[ReportColumn, ...], keys: tuple[str, ...]) -> Report:
-    return replace(report, columns=(END, *columns), lines=Lines.TIME, keys=keys)
 
 
 def object_name(keys: Sequence[ReportColumn], row: dict[str, Any]) -> str:

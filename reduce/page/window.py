@@ -13,8 +13,8 @@ import duckdb
 
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
+from ..reports.cells import utc
 from ..reports.report_sql import Span
-from ..rules.scope import utc
 
 MOST_POINTS = 400
 """Points of a series: more than a chart has pixels for help nobody."""
@@ -56,6 +56,12 @@ class Window:
     def span(self) -> Span:
         """Its rows in a reduction."""
         return Span(self.system, self.run_id, self.since, self.until)
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """The same as keywords of a report or of exceptions."""
+        names = {"run": self.run_id, "system": self.system}
+        return {**names, "since": self.since, "until": self.until}
 
     def step(self, most: int = MOST_POINTS) -> timedelta | None:
         """The shortest line by which a series has at most so many points; None: the intervals."""

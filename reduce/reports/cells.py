@@ -46,6 +46,13 @@ def clock(time: datetime, zone: ZoneInfo = UTC_ZONE) -> str:
     return rounded.astimezone(zone).strftime(CLOCK)
 
 
+def utc(time: datetime | None) -> datetime | None:
+    """A time as the catalogue has it: UTC without zone."""
+    if time is None or time.tzinfo is None:
+        return time
+    return time.astimezone(UTC).replace(tzinfo=None)
+
+
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 

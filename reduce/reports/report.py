@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -24,7 +24,7 @@ from ...schemas.lookup import fold, unknown
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Kind, Lines, Report
 from ..reductions.provenance import inferred_notes, tables_of
-from .cells import cell_text
+from .cells import cell_text, utc
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
 from .levels_of_cp import dumps_of, levels_of, missing, notes_of
@@ -123,20 +123,13 @@ def report(  # noqa: PLR0913 - each is an option of the command
     span = _span(con, run, system)
     narrowed = replace(
         span,
-        since=max(filter(None, (span.since, _utc(since))), default=None),
-        until=min(filter(None, (span.until, _utc(until))), default=None),
+        since=max(filter(None, (span.since, utc(since))), default=None),
+        until=min(filter(None, (span.until, utc(until))), default=None),
         shift=site.shift(shift) if shift else None,
         objects=_followed(definition, objects or {}),
     )
     _check_lines(definition, narrowed, by, top)
     return _read(con, definition, narrowed, by, top, find_zone(zone or site.zone(span.system)))
-
-
-def _utc(time: datetime | None) -> datetime | None:
-    """A time as the catalogue has it: UTC without zone."""
-    if time is None or time.tzinfo is None:
-        return time
-    return time.astimezone(UTC).replace(tzinfo=None)
 
 
 def _followed(definition: Report, objects: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -221,9 +214,7 @@ def _read(
     over_time = definition.lines is Lines.TIME or _is_one(definition, span) or definition.keys == ()
     shown = _shown(definition, over_time)
     source, source_notes = source_of(con, definition, span, by, zone)
-    sql, values = lines_sql(
-        shown, span, by=by, over_time=over_time, top=top, source=source, zone=zone.key
-    )
+    sql, values = lines_sql(shown, span, source, by=by, over_time=over_time, top=top, zone=zone.key)
     table = con.sql(sql, params=values).to_arrow_table()
     if not table.num_rows:
         raise _nothing(con, definition, span, source_notes)

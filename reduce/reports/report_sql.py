@@ -112,40 +112,35 @@ class Span:
 def lines_sql(
     report: Report,
     span: Span,
+    source: Source,
     *,
     by: LineLength | None,
     over_time: bool,
-    top: int | None,
-    source: Source | None = None,
+    top: int | None = None,
     zone: str = "UTC",
 ) -> tuple[str, list[Any]]:
     """SELECT of a report's lines, and the values of its marks.
 
     Args:
+        source: where it reads.
         by: several intervals make one line: as many as end within this length, or month.
-        zone: whose hours, days, weeks and months are lines.
         over_time: lines are times, else objects.
         top: only so many objects, the greatest.
-        source: where it reads; the reduction itself by default.
+        zone: whose hours, days, weeks and months are lines.
     """
-    source = source or Source(report.reduction)
     where, values = source.where(span)
-    if report.lines is Lines.ROW:
-        names = ", ".join(column.name for column in report.columns)
-        limit = f" LIMIT {top}" if top else ""
-        by_time = ", ".join((TIME, *report.keys))
-        return (
-            f"SELECT {names} FROM {source.relation} WHERE {where} ORDER BY {by_time}{limit}",
-            values,
-        )
-    end = bucket(by, zone)
-    groups = ([end] if over_time else []) + list(report.keys)
-    shown = [_shown(column, report, end, rolled=source.is_rolled) for column in report.columns]
-    order = [TIME, *report.keys] if over_time else [f"{report.sort} DESC NULLS LAST", *report.keys]
+    shown, order = [column.name for column in report.columns], [TIME, *report.keys]
+    if report.lines is not Lines.ROW:
+        end = bucket(by, zone)
+        shown = [_shown(column, report, end, rolled=source.is_rolled) for column in report.columns]
+        groups = [*([end] if over_time else []), *report.keys]
+        where += f" AND seconds IS NOT NULL GROUP BY {', '.join(groups)}"
+        if not over_time:
+            order = [f"{report.sort} DESC NULLS LAST", *report.keys]
     limit = f" LIMIT {top}" if top else ""
     return (
-        f"SELECT {', '.join(shown)} FROM {source.relation} WHERE {where} AND seconds IS NOT NULL"
-        f" GROUP BY {', '.join(groups)} ORDER BY {', '.join(order)}{limit}",
+        f"SELECT {', '.join(shown)} FROM {source.relation} WHERE {where}"
+        f" ORDER BY {', '.join(order)}{limit}",
         values,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -171,16 +171,24 @@ class Rule(RuleSettings, frozen=True, kw_only=True):
             raise self.wrong("reduction", "one with lines by time", self.reduction)
         if not self.metric:
             raise self.wrong("metric", f"a column of {self.reduction}", "nothing")
-        used = {"metric": [self.metric], "per": [self.per] if self.per else []}
-        used |= {"object": list(self.keys), "least": list(self.least)}
-        used |= {"record_keys": list(self.record_keys.values())}
+        used: dict[str, Iterable[str]] = {
+            "metric": [self.metric],
+            "per": [self.per] if self.per else [],
+            "object": self.keys,
+            "least": self.least,
+            "record_keys": self.record_keys.values(),
+        }
         for key, names in used.items():
             for name in names:
                 if name not in columns:
                     raise unknown("column", name, columns, place=self.place(key))
 
     def _check_sql(self) -> None:
-        given = {"metric": self.metric, "per": self.per, "object": self.object_name}
+        given: dict[str, str] = {
+            "metric": self.metric,
+            "per": self.per,
+            "object": self.object_name,
+        }
         given |= {"least": str(self.least or ""), "record_keys": str(self.record_keys or "")}
         for key, value in given.items():
             if value:

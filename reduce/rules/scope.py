@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -11,7 +11,7 @@ import duckdb
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ...store.views.views import text
-from ..reports.cells import UTC_ZONE, clock
+from ..reports.cells import UTC_ZONE, clock, utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +125,3 @@ def _has_intervals(con: duckdb.DuckDBPyConnection, system: str) -> bool:
     """Whether a system has any; the dumps of an old store take long to look through."""
     sql = "SELECT 1 FROM meta.interval WHERE system = ? LIMIT 1"
     return bool(con.execute(sql, [system]).fetchall())
-
-
-def utc(time: datetime | None) -> datetime | None:
-    """A time as the catalogue has it: UTC without zone."""
-    if time is None or time.tzinfo is None:
-        return time
-    return time.astimezone(UTC).replace(tzinfo=None)
