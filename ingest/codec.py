@@ -59,6 +59,11 @@ def unix_us(moment: datetime | None) -> int | None:
     return None if moment is None else (moment - epoch) // timedelta(microseconds=1)
 
 
+def items(data: U8, length: int) -> npt.NDArray[np.void]:
+    """The `length` bytes from every byte of an array on, each as one item over the same memory."""
+    return np.ndarray((max(len(data) - length + 1, 0),), f"V{length}", data, 0, (1,))
+
+
 def as_arrow(values: npt.NDArray[Any], kind: pa.DataType, valid: Mask | None = None) -> pa.Array:
     """Numbers as an Arrow array over the same memory; NULL where not `valid`.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..codec import I64, U8, Mask
+from ..codec import I64, U8, Mask, items
 from .frames import FRAME, are_headers
 
 SAMPLE, EVENT = 0xE2, 0xC5
@@ -111,17 +111,9 @@ def find_control(window: U8, first: int, behind: int) -> int | None:
 
 def _entry_bytes(window: U8, at: I64) -> I64:
     """Bytes of entries that the interrupt buffer of a control record at each position claims."""
-    words = _fields(window, at + BUFFER_AREA, 8).view(">u4").astype(np.int64).reshape(-1, 2)
+    words = items(window, 8)[at + BUFFER_AREA].view(">u4").astype(np.int64).reshape(-1, 2)
     return np.asarray(words[:, 1] - words[:, 0] + 1)
 
 
 def _entries(window: U8, at: I64) -> npt.NDArray[np.void]:
-    return _fields(window, at, MCE.itemsize).view(MCE)
-
-
-def _fields(window: U8, at: I64, length: int) -> npt.NDArray[np.void]:
-    """The bytes at each position, as one item each."""
-    count = max(len(window) - length + 1, 0)
-    if not len(at):
-        return np.empty(0, f"V{length}")
-    return np.ndarray((count,), f"V{length}", window, 0, (1,))[at]
+    return items(window, MCE.itemsize)[at].view(MCE)

@@ -11,6 +11,8 @@ from ..codec import I64, U8, U64, Mask
 from .frames import INTERVAL_END, Frames
 from .record_runs import find_runs, tods
 
+OF_FRAMES = ("stop", "broken")
+
 
 @dataclass(frozen=True)
 class RecordIndex:
@@ -77,16 +79,10 @@ class RecordIndex:
         return RecordIndex(**{name: np.concatenate(pair) for name, pair in pairs.items()})
 
     def _part(self, records: slice, frames: slice) -> RecordIndex:
-        return RecordIndex(
-            self.start[records],
-            self.length[records],
-            self.domain[records],
-            self.record[records],
-            self.tod[records],
-            self.frame[records],
-            self.stop[frames],
-            self.broken[frames],
+        parts = (
+            getattr(self, f.name)[frames if f.name in OF_FRAMES else records] for f in fields(self)
         )
+        return RecordIndex(*parts)
 
 
 def index_records(window: U8, frames: Frames) -> RecordIndex:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...schemas.field import HEADER_LENGTH
-from ..codec import I64, U8, U64, Mask
+from ..codec import I64, U8, U64, Mask, items
 from .frames import FRAME_END, HEADER, INTERVAL_END, Frames
 
 LONGEST = 24
@@ -55,7 +55,7 @@ class Runs:
 
 def find_runs(window: U8, frames: Frames) -> Runs:
     """The runs of all frames. A frame ends at its end record, its limit, or damage."""
-    headers = np.ndarray((max(len(window) - HEADER.itemsize + 1, 0),), "V16", window, 0, (1,))
+    headers = items(window, HEADER.itemsize)
     at, broken = frames.start.copy(), np.zeros(len(frames), np.bool_)
     steps: list[tuple[I64, I64, I64, npt.NDArray[np.void]]] = []
     going = np.flatnonzero(frames.limit - at >= HEADER_LENGTH)
@@ -74,10 +74,7 @@ def find_runs(window: U8, frames: Frames) -> Runs:
 
 def tods(window: U8, starts: I64) -> U64:
     """TOD clocks of the records at these positions."""
-    if not len(starts):
-        return np.empty(0, np.uint64)
-    clocks = np.ndarray((len(window) - HEADER.itemsize + 1,), "V8", window, 8, (1,))
-    return clocks[starts].view(">u8").astype(np.uint64)
+    return items(window[8:], 8)[starts].view(">u8").astype(np.uint64)
 
 
 def _run(

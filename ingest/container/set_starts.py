@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...schemas.field import HEADER_LENGTH
-from ..codec import I64, U8, Mask
+from ..codec import I64, U8, Mask, items
 from .control_records import EVENT, MCE, SAMPLE, Mce, are_entries
 from .frames import are_headers
 
@@ -133,9 +133,7 @@ def _begin_set(window: U8, at: I64) -> Mask:
 
 def _entries(window: U8, at: I64) -> Elements:
     """The elements at some positions."""
-    if not len(at):
-        return np.empty(0, MCE)
-    return np.ndarray((len(window) - MCE.itemsize + 1,), "V12", window, 0, (1,))[at].view(MCE)
+    return items(window, MCE.itemsize)[at].view(MCE)
 
 
 def _decided(window: U8, final: bool) -> int:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from ...schemas.arrow import SHORT, arrow_type
 from ...schemas.field import REST, WIDEST, Field, Type
 from ...schemas.layout import Group, Layout
-from ..codec import I64, U8, Mask, as_arrow, dictionary, ebcdic_text, guest_text, packed_text
+from ..codec import I64, U8, Mask, as_arrow, dictionary, ebcdic_text, guest_text, items, packed_text
 from .decoded import Decoded, Entries, Impossible, merge
 
 BLOCK_BYTES = 512 * 1024
@@ -77,23 +77,25 @@ def gather(window: U8, starts: I64, length: int) -> U8:
     """(records, length): equally long pieces of the window, copied side by side."""
     if length == 0 or len(starts) == 0:
         return np.empty((len(starts), length), np.uint8)
-    pieces = np.ndarray((len(window) - length + 1,), f"V{length}", window, 0, (1,))
-    return pieces[starts].view(np.uint8).reshape(-1, length)
+    return items(window, length)[starts].view(np.uint8).reshape(-1, length)
 
 
 def copied(window: U8, starts: I64, lengths: I64) -> U8:
     """Pieces of the window end to end, in the order given. `starts`, `lengths`: (pieces,)."""
     if len(lengths) and lengths.min() == lengths.max():
         return gather(window, starts, int(lengths[0])).ravel()
-    offsets = np.cumsum(lengths) - lengths
     data = np.empty(int(lengths.sum()), np.uint8)
-    for length in np.unique(lengths):
+    copy_pieces(window, starts, lengths, data, np.cumsum(lengths) - lengths)
+    return data
+
+
+def copy_pieces(window: U8, starts: I64, lengths: I64, target: U8, places: I64) -> None:
+    """Copy pieces of the window to places of another array, all of one length at once."""
+    for length in np.unique(lengths).tolist():
         if length:
             chosen = np.flatnonzero(lengths == length)
-            target = np.ndarray((len(data) - length + 1,), f"V{length}", data, 0, (1,))
-            rows = gather(window, starts[chosen], int(length))
-            target[offsets[chosen]] = rows.view(f"V{length}")[:, 0]
-    return data
+            rows = gather(window, starts[chosen], length)
+            items(target, length)[places[chosen]] = rows.view(f"V{length}")[:, 0]
 
 
 def pieces(window: U8, starts: I64, lengths: I64) -> pa.BinaryArray:

@@ -54,11 +54,7 @@ class Configuration:
             names = [n for n in decoded.columns[SYSTEM[1]].to_pylist() if n]
             self.system = self.system or (names[0] if names else "")
             self.level = next((level for level in reversed(_levels(decoded)) if level), self.level)
-            column = decoded.columns[IPL[1]]
-            clock: U64 = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
-            valid = column.is_valid().to_pylist()
-            pairs = zip(tod_to_unix_us(clock).tolist(), valid, strict=True)
-            self._latest["ipl_us"] = records, [us if is_valid else None for us, is_valid in pairs]
+            self._latest["ipl_us"] = records, ipl_times(decoded)
         if name == INTERVAL[0]:
             lengths = decoded.columns[INTERVAL[1]].to_pylist()
             self._latest["nominal_s"] = records, [v if v and v > 0 else None for v in lengths]
@@ -80,6 +76,14 @@ class Configuration:
         before = np.searchsorted(records, ends) - 1
         last: int | None = getattr(self, name)
         return [values[b] if b >= 0 else last for b in before]
+
+
+def ipl_times(system: Decoded) -> list[int | None]:
+    """When CP was loaded, by each MTRSYS record: microseconds since 1970; None if it is short."""
+    column = system.columns[IPL[1]]
+    clock: U64 = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
+    both = zip(tod_to_unix_us(clock).tolist(), column.is_valid().to_pylist(), strict=True)
+    return [us if is_valid else None for us, is_valid in both]
 
 
 def decode_records(window: Window, name: str) -> tuple[Decoded, I64] | None:

@@ -15,7 +15,7 @@ from ..codec import tod_to_unix_us
 from ..container.monwrite import Framer
 from ..container.source import Progress, Source
 from ..container.windows import Window, prefetched
-from ..decode.configuration import INTERVAL, IPL, SYSTEM, Configuration, decode_records
+from ..decode.configuration import INTERVAL, SYSTEM, Configuration, decode_records, ipl_times
 from ..decode.decoded import Decoded
 from ..decode.intervals import closed_intervals
 from ..decode.record_findings import RecordFindings
@@ -196,12 +196,9 @@ class RecordCounter:
 
     def _note_starts(self, decoded: Decoded, at_us: list[int]) -> None:
         inventory = self.inventory
-        clocks = decoded.columns[IPL[1]]
-        valid = clocks.is_valid().to_pylist()
-        loaded = tod_to_unix_us(clocks.fill_null(0).to_numpy().astype(np.uint64)).tolist()
-        for at, ipl_us, is_valid in zip(at_us, loaded, valid, strict=True):
-            again = is_valid and inventory.ipl_us is not None and inventory.ipl_us != ipl_us
-            inventory.starts.append(Start(at, ipl_us if is_valid else None, again))
+        for at, ipl_us in zip(at_us, ipl_times(decoded), strict=True):
+            again = None not in (ipl_us, inventory.ipl_us) and inventory.ipl_us != ipl_us
+            inventory.starts.append(Start(at, ipl_us, again))
         inventory.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
 
 

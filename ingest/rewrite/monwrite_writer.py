@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...schemas.field import HEADER_LENGTH
-from ..codec import I64, U8, U64, Mask
+from ..codec import I64, U8, U64, Mask, items
 from ..container.control_records import EVENT, SAMPLE
 from ..container.frames import FRAME, FRAME_END, INTERVAL_END
 from ..container.record_index import RecordIndex
 from ..container.record_runs import Kind
 from ..container.windows import Window
-from ..decode.columns import copied, gather
+from ..decode.columns import copied, copy_pieces
 
 CONTROL_AT, SAMPLES_AT, EVENTS_AT = 0x0100_0000, 0x0100_1000, 0x4000_0000
 """Addresses in the monitor segment: of control entries, of sample frames, of event data."""
@@ -210,7 +210,8 @@ def pack(records: RecordSelection, sets_before: int = 0) -> tuple[U8, int]:
     place = (np.arange(len(first)) + frame_set + 1) * FRAME
     out = np.zeros((len(first) + len(set_first)) * FRAME, np.uint8)
     frame_of = np.repeat(np.arange(len(first)), behind - first)
-    _copy(records, out, bytes_before[:-1] + (place - bytes_before[first])[frame_of])
+    places = bytes_before[:-1] + (place - bytes_before[first])[frame_of]
+    copy_pieces(records.data, records.start, records.length, out, places)
     used = bytes_before[behind] - bytes_before[first]
     last = np.append(frame_set[1:] != frame_set[:-1], True)
     open_ = ~(last & ended[frame_set]) & (used + HEADER_LENGTH <= FRAME)
@@ -248,23 +249,13 @@ def _frames(bytes_before: I64, set_behind: I64, room: I64) -> tuple[I64, I64]:
         first, following = np.concatenate([first, more]), following[following]
 
 
-def _copy(records: RecordSelection, out: U8, place: I64) -> None:
-    """Copy every record to its place, all of one length at once."""
-    for length in np.unique(records.length).tolist():
-        chosen = np.flatnonzero(records.length == length)
-        target = np.ndarray((len(out) - length + 1,), f"V{length}", out, 0, (1,))
-        rows = gather(records.data, records.start[chosen], length)
-        target[place[chosen]] = rows.view(f"V{length}")[:, 0]
-
-
 def _end_frames(out: U8, place: I64, tod: U64) -> None:
     """Write the record that ends a frame at each place; it has the time of the one before."""
     closing = np.zeros(len(place), CLOSING)
     closing["length"] = HEADER_LENGTH
     closing["domain"], closing["record"] = FRAME_END
     closing["tod"] = tod
-    target = np.ndarray((len(out) - HEADER_LENGTH + 1,), f"V{HEADER_LENGTH}", out, 0, (1,))
-    target[place] = closing.view(f"V{HEADER_LENGTH}")
+    items(out, HEADER_LENGTH)[place] = closing.view(f"V{HEADER_LENGTH}")
 
 
 def _domain_bits(domain: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
@@ -286,5 +277,4 @@ def _control(
     control["domains"] = domains
     control["start"] = np.where(events, EVENTS_AT, SAMPLES_AT)
     control["end"] = control["start"] + size - 1
-    target = np.ndarray((len(out) - CONTROL.itemsize + 1,), f"V{CONTROL.itemsize}", out, 0, (1,))
-    target[place] = control.view(f"V{CONTROL.itemsize}")
+    items(out, CONTROL.itemsize)[place] = control.view(f"V{CONTROL.itemsize}")
