@@ -6,7 +6,7 @@ by how many percent one run differs from another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -47,6 +47,22 @@ def columns(spec: Spec, figures: Figures) -> dict[str, Column]:
     return printed | {computed.run: _change(spec, computed, printed) for computed in spec.changes}
 
 
+def _column(spec: Spec, run: str, cell: Callable[[Row, Column], Printed]) -> Column:
+    """The cells of a run: texts that the spec has for it, and else what `cell` makes of a row.
+
+    Args:
+        cell: called with a row and the cells above it.
+    """
+    column: Column = {}
+    for row in spec.rows:
+        text = row.texts.get(run)
+        printed = cell(row, column) if text is None else Printed(text, None)
+        if run in row.notes and printed.text:
+            printed = Printed(f"{printed.text} ({row.notes[run]})", printed.value)
+        column[row.label] = printed
+    return column
+
+
 def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
     """The samples behind a row of samples, also of a difference of runs; none if there are none.
 
@@ -67,18 +83,13 @@ def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
 
 
 def _measured(spec: Spec, run: str, figures: Figures) -> Column:
-    column: Column = {}
-    for row in spec.rows:
-        if run not in figures.summary:
-            cell = blank(f"run {run} is not in the store")
-        elif run in row.texts:
-            cell = Printed(row.texts[run], None)
-        elif row.terms:
-            cell = _computed(row, column)
-        else:
-            cell = _cell(spec, row, run, figures)
-        column[row.label] = _noted(row, run, cell)
-    return column
+    if run not in figures.summary:
+        return {row.label: blank(f"run {run} is not in the store") for row in spec.rows}
+    return _column(
+        spec,
+        run,
+        lambda row, above: _computed(row, above) if row.terms else _cell(spec, row, run, figures),
+    )
 
 
 def _cell(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
@@ -109,38 +120,23 @@ def _statistic(
 
 def _difference(spec: Spec, computed: Difference, figures: Figures) -> Column:
     """Only samples can be subtracted one by one; other rows are for the runs themselves."""
-    column: Column = {}
-    for row in spec.rows:
-        missing = [run for run in (computed.of, computed.less) if run not in figures.summary]
-        if computed.run in row.texts:
-            cell = Printed(row.texts[computed.run], None)
-        elif missing:
-            cell = blank(f"run {missing[0]} is not in the store")
-        elif row.terms:
-            cell = _computed(row, column)
-        elif row.samples:
-            cell = _statistic(spec, row, computed.run, figures, padded=True)
-        else:
-            cell = blank(f"{row.label}: {computed.run} is a difference of samples")
-        column[row.label] = _noted(row, computed.run, cell)
-    return column
+    missing = [run for run in computed.sources if run not in figures.summary]
+
+    def cell(row: Row, above: Column) -> Printed:
+        if missing:
+            return blank(f"run {missing[0]} is not in the store")
+        if row.terms:
+            return _computed(row, above)
+        if row.samples:
+            return _statistic(spec, row, computed.run, figures, padded=True)
+        return blank(f"{row.label}: {computed.run} is a difference of samples")
+
+    return _column(spec, computed.run, cell)
 
 
 def _change(spec: Spec, change: Change, printed: Mapping[str, Column]) -> Column:
-    column: Column = {}
-    for row in spec.rows:
-        if change.run in row.texts:
-            cell = Printed(row.texts[change.run], None)
-        else:
-            cell = percentage(printed[change.of][row.label], printed[change.base][row.label])
-        column[row.label] = _noted(row, change.run, cell)
-    return column
-
-
-def _noted(row: Row, run: str, cell: Printed) -> Printed:
-    if run not in row.notes or not cell.text:
-        return cell
-    return Printed(f"{cell.text} ({row.notes[run]})", cell.value)
+    run, base = printed[change.of], printed[change.base]
+    return _column(spec, change.run, lambda row, _: percentage(run[row.label], base[row.label]))
 
 
 def _computed(row: Row, column: Column) -> Printed:

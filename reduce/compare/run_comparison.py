@@ -7,7 +7,7 @@ intervals of both steady states (`change_test.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -40,32 +40,6 @@ PAIRED = 0.9
 """Least share of the intervals of both runs that must have a partner, if they are paired."""
 LARGE_PERCENT = 10
 """A difference of so many percent of the base is not passed over, even if it is not proven."""
-
-_TEXT, _NUMBER, _COUNT = pa.string(), pa.float64(), pa.int64()
-LINES = pa.schema(
-    {
-        "base_run_id": _TEXT,
-        "run_id": _TEXT,
-        "metric": _TEXT,
-        "measure": _TEXT,
-        "unit": _TEXT,
-        "base_value": _NUMBER,
-        "value": _NUMBER,
-        "difference": _NUMBER,
-        "change_percent": _NUMBER,
-        "verdict": _TEXT,
-        "confidence": _TEXT,
-        "p": _NUMBER,
-        "p_adjusted": _NUMBER,
-        "bound_percent": _NUMBER,
-        "detectable_percent": _NUMBER,
-        "base_intervals": _COUNT,
-        "intervals": _COUNT,
-        "pairs": _COUNT,
-        "degrees_of_freedom": _NUMBER,
-        "reason": _TEXT,
-    }.items()
-)
 
 
 class Verdict(StrEnum):
@@ -160,7 +134,10 @@ class RunComparison:
 
     def to_arrow(self) -> pa.Table:
         """The lines, unrounded, in the unit that each names; what is not known is NULL."""
-        return pa.Table.from_pylist([_row(self.base, line) for line in self.lines], schema=LINES)
+        columns = {"base_run_id": pa.array([self.base.run_id] * len(self.lines), _TEXT)}
+        for name, (kind, value) in COLUMNS.items():
+            columns[name] = pa.array([value(line) for line in self.lines], kind)
+        return pa.table(columns)
 
 
 def compare_runs(
@@ -319,32 +296,35 @@ def _rank(line: MetricLine) -> tuple[float, ...]:
     return (rank, -size)
 
 
-def _row(base: RunFacts, line: MetricLine) -> dict[str, Any]:
-    before, after = line.values
-    difference = None if before is None or after is None else after - before
-    return {
-        "base_run_id": base.run_id,
-        "run_id": line.run_id,
-        "metric": line.metric.title,
-        "measure": line.metric.name,
-        "unit": line.metric.unit or None,
-        "base_value": before,
-        "value": after,
-        "difference": difference,
-        "change_percent": _percent(difference, before),
-        "verdict": str(line.verdict) or None,
-        "confidence": line.confidence or None,
-        "p": line.test and line.test.p,
-        "p_adjusted": line.p_adjusted,
-        "bound_percent": line.bound,
-        "detectable_percent": line.detectable,
-        "base_intervals": line.intervals[0],
-        "intervals": line.intervals[1],
-        "pairs": line.test and line.test.pairs,
-        "degrees_of_freedom": line.test and line.test.freedom,
-        "reason": line.reason or None,
-    }
-
-
 def _percent(difference: float | None, base: float | None) -> float | None:
     return None if difference is None or not base else 100 * difference / abs(base)
+
+
+def _difference(line: MetricLine) -> float | None:
+    before, after = line.values
+    return None if before is None or after is None else after - before
+
+
+_TEXT, _NUMBER, _COUNT = pa.string(), pa.float64(), pa.int64()
+COLUMNS: dict[str, tuple[pa.DataType, Callable[[MetricLine], Any]]] = {
+    "run_id": (_TEXT, lambda line: line.run_id),
+    "metric": (_TEXT, lambda line: line.metric.title),
+    "measure": (_TEXT, lambda line: line.metric.name),
+    "unit": (_TEXT, lambda line: line.metric.unit or None),
+    "base_value": (_NUMBER, lambda line: line.values[0]),
+    "value": (_NUMBER, lambda line: line.values[1]),
+    "difference": (_NUMBER, _difference),
+    "change_percent": (_NUMBER, lambda line: _percent(_difference(line), line.values[0])),
+    "verdict": (_TEXT, lambda line: str(line.verdict) or None),
+    "confidence": (_TEXT, lambda line: line.confidence or None),
+    "p": (_NUMBER, lambda line: line.test and line.test.p),
+    "p_adjusted": (_NUMBER, lambda line: line.p_adjusted),
+    "bound_percent": (_NUMBER, lambda line: line.bound),
+    "detectable_percent": (_NUMBER, lambda line: line.detectable),
+    "base_intervals": (_COUNT, lambda line: line.intervals[0]),
+    "intervals": (_COUNT, lambda line: line.intervals[1]),
+    "pairs": (_COUNT, lambda line: line.test and line.test.pairs),
+    "degrees_of_freedom": (_NUMBER, lambda line: line.test and line.test.freedom),
+    "reason": (_TEXT, lambda line: line.reason or None),
+}
+"""Columns of the lines behind `base_run_id`: type, and value of a line."""

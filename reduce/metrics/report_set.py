@@ -60,18 +60,12 @@ def read_reports(text: str) -> dict[str, Report]:
         place = document.place(f"report[{number}]")
         if entry.name in reports:
             raise CpmonError("two reports have one name", place=place, found=entry.name)
-        reports[entry.name] = Report(
-            name=entry.name,
-            title=entry.title,
-            reduction=entry.reduction,
-            columns=tuple(_column(entry.reduction, column, place) for column in entry.columns),
-            lines=entry.lines,
-            keys=tuple(entry.keys),
-            follows=entry.follows,
-            sort=entry.sort,
-            notes=tuple(Note(Text(n)) if isinstance(n, str) else n for n in entry.notes),
-            group=entry.group,
-        )
+        keys = msgspec.structs.asdict(entry) | {
+            "columns": tuple(_column(entry.reduction, column, place) for column in entry.columns),
+            "keys": tuple(entry.keys),
+            "notes": tuple(Note(Text(n)) if isinstance(n, str) else n for n in entry.notes),
+        }
+        reports[entry.name] = Report(**keys)
     return reports
 
 

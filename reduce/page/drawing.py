@@ -7,12 +7,16 @@ the same drawing reads on a dark screen.
 from __future__ import annotations
 
 import re
-from datetime import datetime
+import tomllib
+from datetime import UTC, datetime
+from html import escape
+from importlib.resources import files
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...schemas.printable import printable
 from ..metrics.report_shape import TIME
@@ -21,44 +25,26 @@ from .chart import Chart, Kind
 from .points import Points
 
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
-FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 WIDTH, HEIGHT = 640, 200
 COLUMNS = WIDTH // 2
 """Of two pixels each: a line through more points than two a column is a blot."""
 DASH = [5, 4]
 LARGE = 10_000
 """From here on an axis says 10k."""
-CLOCK = {
-    "seconds": "%H:%M:%S",
-    "minutes": "%H:%M",
-    "hours": "%H:%M",
-    "date": "%b %d",
-    "week": "%b %d",
-    "month": "%b %Y",
-}
+
+
+def _colored(style: Any) -> Any:
+    """A style with the values of the colours that it names."""
+    if isinstance(style, dict):
+        return {key: _colored(value) for key, value in style.items()}
+    return COLORS.get(style, style) if isinstance(style, str) else style
+
+
+_STYLE = (files(__package__) / "drawing.toml").read_text(encoding="utf-8")
+CONFIG = {"view": {"stroke": None}, **_colored(tomllib.loads(_STYLE))}
+"""The look of every drawing."""
+TICKS = CONFIG.pop("ticks")
 """How an axis of times writes its ticks, by what begins with them."""
-CONFIG: dict[str, Any] = {
-    "font": FONT,
-    "padding": 6,
-    "view": {"stroke": None},
-    "axis": {
-        "labelFontSize": 11,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-        "labelColor": COLORS["ink-3"],
-        "titleColor": COLORS["ink-2"],
-        "gridColor": COLORS["grid"],
-        "domainColor": COLORS["line"],
-        "tickColor": COLORS["line"],
-    },
-    "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
-    "legend": {
-        "labelFontSize": 11.5,
-        "labelColor": COLORS["ink-2"],
-        "labelLimit": 260,
-        "offset": 6,
-    },
-}
 
 _SIZE = re.compile(r'^<svg\b[^>]*?\bwidth="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"[^>]*>')
 _NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
@@ -79,8 +65,8 @@ def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
     head = (
         f'<svg {_NAMESPACES} viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         f' role="img" aria-labelledby="{name}-title {name}-desc">'
-        f'<title id="{name}-title">{_escaped(title)}</title>'
-        f'<desc id="{name}-desc">{_escaped(about)}</desc>'
+        f'<title id="{name}-title">{escape(title)}</title>'
+        f'<desc id="{name}-desc">{escape(about)}</desc>'
     )
     body = drawn[size.end() :]
     return head + re.sub(r'(\bid="|url\(#)(?=\w)', rf"\g<1>{name}-", body)
@@ -133,13 +119,13 @@ def over_time(
     )
     symbol = "square" if chart.kind is Kind.STACK else "stroke"
     legend = alt.Legend(orient="top", title=None, symbolType=symbol) if len(order) > 1 else None
-    base = alt.Chart(_named(chart.name), width=WIDTH, height=HEIGHT).encode(
+    base = alt.Chart(alt.NamedData(name=chart.name), width=WIDTH, height=HEIGHT).encode(
         x=alt.X(
             "time:T",
             title=None,
             # Times are local already: the drawing must not move them again.
             scale=alt.Scale(type="utc", nice=False),
-            axis=alt.Axis(tickCount=8, labelOverlap=True, grid=False, format=CLOCK),
+            axis=alt.Axis(tickCount=8, labelOverlap=True, grid=False, format=TICKS),
         ),
         y=y,
         color=alt.Color(
@@ -179,7 +165,7 @@ def bars(chart: Chart, points: Points, *, background: bool = False) -> dict[str,
     order, colors = list(points.order), _colors(chart, points.order)
     objects = list(dict.fromkeys(row["object"] for row in rows))
     drawn = (
-        alt.Chart(_named(chart.name), width=WIDTH, height=HEIGHT)
+        alt.Chart(alt.NamedData(name=chart.name), width=WIDTH, height=HEIGHT)
         .mark_bar(cornerRadiusEnd=2)
         .encode(
             x=alt.X("object:N", sort=objects, title=None, axis=alt.Axis(labelAngle=_tilt(objects))),
@@ -223,8 +209,6 @@ def _rows(table: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
 
 def local_text(time: datetime, zone: ZoneInfo) -> str:
     """A UTC time as the clocks of a zone show it, marked as UTC so that it is taken as it is."""
-    from datetime import UTC
-
     local = time.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None)
     return local.isoformat(timespec="seconds") + "Z"
 
@@ -287,16 +271,7 @@ def _hides(line: dict[datetime, float], other: dict[datetime, float], near: floa
 
 
 def _greatest(points: Points) -> float:
-    import pyarrow.compute as pc
-
     return float(pc.max(points.table["value"]).as_py() or 0)
-
-
-def _named(name: str) -> Any:
-    """Data that the specification has under `datasets`: thousands of rows need no validation."""
-    import altair as alt
-
-    return alt.NamedData(name=name)
 
 
 def _end(chart: Chart, points: Points) -> Any:
@@ -331,9 +306,3 @@ def _finished(drawn: Any, data: dict[str, Any], background: bool) -> dict[str, A
     spec["datasets"] = {**spec.get("datasets", {}), **data}
     spec["config"] = CONFIG | {"background": COLORS["surface"] if background else "transparent"}
     return spec
-
-
-def _escaped(text: str) -> str:
-    from html import escape
-
-    return escape(text)
