@@ -45,6 +45,7 @@ MAGIC = (
     (b"\xfd7zXZ\0", "xz"),
     (b"PK\x03\x04", "zip"),
 )
+LONGEST_MAGIC = max(len(magic) for magic, _ in MAGIC)
 DECOMPRESSORS: dict[str, Callable[[Stored], Iterator[bytes]]] = {
     "gzip": gunzip,
     "zstd": unzstd,
@@ -103,14 +104,15 @@ class Source:
         self.words_broken: str | None = None
         self.container = container
         self.device = raw if isinstance(raw, Device) else None
-        self._stored = _Counted(raw)
+        self._counted = _Counted(raw)
+        self._stored = Peeked(self._counted)
         self.hashing = True
         self._hash = blake3()
 
     @property
     def stored_read(self) -> int:
         """Bytes read from the file or pipe."""
-        return self._stored.count
+        return self._counted.count
 
     @property
     def identity(self) -> str:
@@ -123,10 +125,10 @@ class Source:
             raise RuntimeError(f"{self.name} was read without being hashed")
         return self._hash.hexdigest(length=16)
 
-    @property
+    @functools.cached_property
     def compression(self) -> str:
-        """Of the stored bytes, "none" if they are the dump itself."""
-        return self._stored.compression
+        """Of the stored bytes, by the first of them; "none" if they are the dump itself."""
+        return "none" if self.device else compression_of(self._stored.peek(LONGEST_MAGIC))
 
     def readinto(self, target: memoryview) -> int:
         """Fill `target` with the next bytes; returns how many there were.
@@ -252,46 +254,17 @@ def _state(file: RawIOBase | None) -> tuple[int, int] | None:
 
 
 class _Counted:
-    """Stored bytes, counted; the first six are looked at to find the compression."""
+    """Stored bytes, counted."""
 
     def __init__(self, raw: Stored) -> None:
         self._raw = raw
-        self._head = b""
         self.count = 0
 
-    @functools.cached_property
-    def compression(self) -> str:
-        """Of the stored bytes, by the first of them."""
-        if isinstance(self._raw, Device):
-            return "none"
-        self._head = self._fully(6)
-        return compression_of(self._head)
-
-    def read(self, size: int = -1) -> bytes:
-        """The head at once, then as much as is asked for."""
-        if self._head:
-            piece, self._head = self._head, b""
-        else:
-            piece = self._raw.read(size)
-        self.count += len(piece)
-        return piece
-
     def readinto(self, target: memoryview) -> int:
-        """Straight from the file, but for the head."""
-        count = min(len(self._head), len(target))
-        if count:
-            target[:count] = self._head[:count]
-            self._head = self._head[count:]
-        else:
-            count = self._raw.readinto(target)
+        """Straight from the file."""
+        count = self._raw.readinto(target)
         self.count += count
         return count
-
-    def _fully(self, size: int) -> bytes:
-        head = b""
-        while len(head) < size and (piece := self._raw.read(size - len(head))):
-            head += piece
-        return head
 
 
 class _Pieces:

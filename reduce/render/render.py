@@ -209,31 +209,21 @@ def _parquet(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
     yield out.take()
 
 
-class _Sink(io.RawIOBase):
+class _Sink(io.BytesIO):
     """A file that is written from front to back, whose bytes are taken out as they come."""
 
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._size = 0
-
-    def writable(self) -> bool:
-        """It is."""
-        return True
-
-    def write(self, data: Any) -> int:
-        """Keep some bytes until they are taken."""
-        self._pieces.append(bytes(data))
-        self._size += len(self._pieces[-1])
-        return len(self._pieces[-1])
+    _taken = 0
 
     def tell(self) -> int:
         """Bytes written so far."""
-        return self._size
+        return self._taken + super().tell()
 
     def take(self) -> bytes:
         """The bytes since the last time."""
-        data = b"".join(self._pieces)
-        self._pieces.clear()
+        data = self.getvalue()
+        self._taken += len(data)
+        self.seek(0)
+        self.truncate()
         return data
 
 

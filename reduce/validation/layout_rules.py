@@ -49,7 +49,8 @@ class _Kinds(Table, frozen=True):
 
 
 _TEXT = (files(__package__) / "layout_rules.toml").read_text(encoding="utf-8")
-KINDS = Document(_TEXT, "layout_rules.toml", "the rules").read(_Kinds, converter(Path())).rules
+_FILLED = _TEXT.replace("{slack_s}", f"{SLACK_S}")
+KINDS = Document(_FILLED, "layout_rules.toml", "the rules").read(_Kinds, converter(Path())).rules
 
 
 def layout_rules(landed: Iterable[str]) -> Iterator[Rule]:
@@ -67,7 +68,7 @@ def _rules(layout: Layout) -> Iterator[Rule]:
                 f"{layout.name}.{kind.name}",
                 kind.title.format(table=layout.name),
                 kind.severity,
-                kind.meaning.format(slack_s=SLACK_S),
+                kind.meaning,
                 kind.remedy,
                 (layout.name,),
                 check,
