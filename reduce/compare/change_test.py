@@ -28,11 +28,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
 
-from .samples import SIGNIFICANT_P
+from .samples import SIGNIFICANT_P, deviation, mean
 
 Array = npt.NDArray[np.float64]
 
@@ -211,6 +212,23 @@ def _together(parts: Sequence[Uncertainty]) -> Uncertainty:
     """The uncertainty of a difference, by those of what is subtracted."""
     variance = sum(u.variance for u in parts)
     return Uncertainty(variance, variance**2 / sum(u.variance**2 / u.freedom for u in parts))
+
+
+def confidence(samples: Sequence[Decimal], base_samples: Sequence[Decimal]) -> int | None:
+    """The level, in whole percent, at which the means of two times two or more values differ.
+
+    Two-sided t-test by Welch, with variances that divide by N - 1; None where they do not differ
+    significantly.
+    """
+    return level(welch_difference(_estimated(base_samples), _estimated(samples)).p)
+
+
+def _estimated(values: Sequence[Decimal]) -> Estimate:
+    """The mean of independent samples."""
+    freedom = len(values) - 1
+    variance = float(deviation(values)) ** 2 / freedom
+    uncertainties = (Uncertainty(variance, freedom),) if variance else ()
+    return Estimate(float(mean(values)), len(values), uncertainties)
 
 
 def adjusted(chances: Sequence[float]) -> list[float]:

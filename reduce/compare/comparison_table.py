@@ -95,7 +95,9 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
         CpmonError: the spec is wrong, no run of it is in the store, or a run is there twice.
     """
     spec = spec if isinstance(spec, Spec) else load_spec(spec)
-    figures = _figures(con, spec)
+    measures = sorted({measure for row in spec.rows for measure in row.sample_measures})
+    samples = read_samples(con, spec.measured, measures)
+    figures = Figures(_summary(con, spec), samples, _attributes(con, spec))
     bases = _bases(spec, figures)
     printed = columns(spec, figures)
     cells = list(_block(spec, spec.name, printed))
@@ -104,16 +106,6 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
         cells += _block(spec, spec.ratios_table, ratios, CALCULATED)
     cells += [*_statements(spec, printed, figures), *_steps(spec, printed)]
     return ComparisonTable(spec, _headers(spec, figures, bases), tuple(cells))
-
-
-def _figures(con: duckdb.DuckDBPyConnection, spec: Spec) -> Figures:
-    """All that the spec needs of its runs."""
-    measures = {measure for row in spec.rows for measure in row.sample_measures}
-    return Figures(
-        summary=_summary(con, spec),
-        samples=read_samples(con, spec.measured, sorted(measures)),
-        attributes=_attributes(con, spec),
-    )
 
 
 def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:

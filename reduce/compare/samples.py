@@ -1,12 +1,11 @@
-"""Single samples of runs: their mean and deviation, differences sample by sample, the t-test.
+"""Single samples of runs: their mean and deviation, differences sample by sample.
 
-All but the test is decimal, so that what is printed can be computed again by hand from the
-samples. The standard deviation divides by N, as in the published tables; the test does not.
+All is decimal, so that what is printed can be computed again by hand from the samples. The standard
+deviation divides by N, as in the published tables.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Context, Decimal
@@ -96,27 +95,6 @@ def quotient(amounts: Samples, times: Samples) -> Samples:
         for sample, amount in amounts.items()
         if sample in times and not times[sample].is_zero()
     }
-
-
-def confidence(samples: Sequence[Decimal], base_samples: Sequence[Decimal]) -> int | None:
-    """The level, in whole percent, at which the means of two times two or more values differ.
-
-    Two-sided t-test by Welch, with variances that divide by N - 1: 100 times (1 - p), cut to an
-    integer and never above 99. None where p is above 5 %: then they do not differ significantly.
-    """
-    if len(set(samples)) == len(set(base_samples)) == 1:
-        return 99 if samples[0] != base_samples[0] else None
-    from scipy import stats
-
-    a, b = _estimates(samples), _estimates(base_samples)
-    p = float(stats.ttest_ind_from_stats(*a, *b, equal_var=False).pvalue)
-    return None if p > SIGNIFICANT_P else min(99, math.floor(100 * (1 - p)))
-
-
-def _estimates(values: Sequence[Decimal]) -> tuple[float, float, int]:
-    """Mean, deviation that divides by N - 1, and N."""
-    count = len(values)
-    return float(mean(values)), float(deviation(values)) * math.sqrt(count / (count - 1)), count
 
 
 def _trimmed(value: Decimal) -> str:

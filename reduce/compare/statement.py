@@ -16,7 +16,8 @@ from msgspec import Meta
 from ...config import Table
 from ...config.values import Text
 from ..render.printing import DASH, Printed, blank, change, exact, fixed, percent, significant
-from .samples import Samples, confidence, mean, quotient_of
+from .change_test import confidence
+from .samples import Samples, mean, quotient_of
 
 NOT_SIGNIFICANT = "not significant"
 Digits = Annotated[int, Meta(ge=0, le=9)]

@@ -94,17 +94,8 @@ def _document(table: ComparisonTable) -> dict[str, Any]:
         {"run_id": r.run_id, "base_run_id": r.base_run_id or None, **r.attributes}
         for r in table.runs
     ]
-    cells = [
-        {
-            "table": c.table,
-            "run_id": c.run_id,
-            "row_label": c.row_label,
-            "value_as_printed": c.text or None,
-            "source_tag": c.source,
-            **({"reason": c.reason} if c.reason else {}),
-        }
-        for c in table.cells
-    ]
+    rows = zip(table.to_arrow().to_pylist(), table.cells, strict=True)
+    cells = [row | ({"reason": cell.reason} if cell.reason else {}) for row, cell in rows]
     return {
         "schema_version": SCHEMA_VERSION,
         "name": table.spec.name,

@@ -91,10 +91,11 @@ class Tile(Table, frozen=True):
 
 
 class Page(Table, frozen=True):
-    """What is on every page."""
+    """What is on every page, and the chart that compares runs."""
 
     charts: list[Chart]
     tiles: list[Tile]
+    runs: Chart
 
 
 def unit_of(report: str, column: str) -> str:
@@ -109,4 +110,4 @@ def column_of(report: Report, name: str) -> ReportColumn:
 
 _TEXT = (files(__package__) / "page.toml").read_text(encoding="utf-8")
 _PAGE = Document(_TEXT, "page.toml", "the page").read(Page)
-CHARTS, TILES = _PAGE.charts, _PAGE.tiles
+CHARTS, TILES, RUNS = _PAGE.charts, _PAGE.tiles, _PAGE.runs

@@ -7,21 +7,9 @@ from collections.abc import Sequence
 import duckdb
 import pyarrow as pa
 
-from .chart import Chart, Kind, Series
+from .chart import RUNS
 from .drawing import bars, svg
 from .points import Points
-
-FIGURE = Chart(
-    "master-by-run",
-    "Master and average processor utilization",
-    "Utilization of the master processor and the mean of all processors, for each run.",
-    (
-        Series("run_summary", "master_total_util", "Master processor", "c2"),
-        Series("run_summary", "total_util", "Average", "c1"),
-    ),
-    Kind.BARS,
-    axis="%",
-)
 
 
 def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str], name: str = "") -> str:
@@ -34,7 +22,7 @@ def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str], name: str =
     points = runs_points(con, runs)
     if points.is_empty:
         return ""
-    return svg(bars(FIGURE, points), FIGURE.title, FIGURE.about, name or FIGURE.name)
+    return svg(bars(RUNS, points), RUNS.title, RUNS.about, name or RUNS.name)
 
 
 def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
@@ -44,7 +32,7 @@ def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
         names=["run_id", "place"],
     )
     con.register("_given", given)
-    series = [f"({n}, '{d.label}', s.{d.column})" for n, d in enumerate(FIGURE.series)]
+    series = [f"({n}, '{d.label}', s.{d.column})" for n, d in enumerate(RUNS.series)]
     try:
         table = con.sql(
             "SELECT s.run_id AS object, v.series, 100 * v.value AS value"
@@ -54,4 +42,4 @@ def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
         ).to_arrow_table()
     finally:
         con.unregister("_given")
-    return Points(table, tuple(drawn.label for drawn in FIGURE.series))
+    return Points(table, tuple(drawn.label for drawn in RUNS.series))
