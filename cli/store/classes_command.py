@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 import click
@@ -9,15 +10,6 @@ import click
 from ..options import output_options, store_option
 from ..output import deliver, read_input, say
 from ..site_settings import opened, settings
-
-LISTING = """
-WITH counted AS (
-  SELECT "class", count(*) AS users FROM meta.user_class GROUP BY "class"),
-named AS (
-  SELECT "class", min(position) AS place, string_agg(pattern, ' ' ORDER BY position) AS patterns
-  FROM _landed."classes.txt"() GROUP BY "class")
-SELECT "class", coalesce(users, 0) AS users, coalesce(patterns, '') AS patterns
-FROM named FULL JOIN counted USING ("class") ORDER BY place NULLS LAST, "class" """
 
 
 @click.group("classes")
@@ -53,7 +45,8 @@ def show(store: Path, form: str, output: Path | None) -> None:
     from ...reduce.render.render import render
 
     with opened(store) as connection:
-        table = connection.sql(LISTING).to_arrow_table()
+        listing = (files(__package__) / "classes.sql").read_text(encoding="utf-8")
+        table = connection.sql(listing).to_arrow_table()
     deliver(render(table, form), output, form)
 
 

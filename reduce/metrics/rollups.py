@@ -130,7 +130,7 @@ class Rollup:
         Args:
             docs: that of the reduction's columns.
         """
-        found = {
+        meanings = {
             "shift": "Shift of the settings that it covers; empty: all of its time.",
             "hours": "Days and hours of the shift when it was rolled up; empty: all.",
             "system": "System.",
@@ -142,8 +142,8 @@ class Rollup:
             "seconds": "Seconds of them in all.",
         }
         for column in self.shown:
-            found |= dict(_docs(column, docs))
-        return found
+            meanings |= dict(_docs(column, docs))
+        return meanings
 
 
 def rollup_of(reduction: str) -> Rollup | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -11,23 +12,9 @@ from ...schemas.printable import for_page
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-COLORS = {
-    "c1": "#2a78d6",
-    "c2": "#d9581f",
-    "c3": "#149467",
-    "c4": "#b97a00",
-    "c5": "#c9548a",
-    "c6": "#4a3aa7",
-    "c7": "#2b7a2b",
-    "c8": "#d03b3b",
-    "rest": "#c9c8c0",
-    "ink-2": "#52514e",
-    "ink-3": "#6f6e69",
-    "grid": "#e4e3dc",
-    "line": "#c3c2b7",
-    "bad": "#b42525",
-    "surface": "#fdfdfc",
-}
+COLORS: dict[str, str] = tomllib.loads(
+    (files(__package__) / "colors.toml").read_text(encoding="utf-8")
+)
 """The colours of a drawing by the names that the pages' style has for them; all differ."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
+from importlib.resources import files
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -29,25 +30,14 @@ kept AS (
 SELECT day, levels FROM kept ORDER BY day
 """
 
-_COARSE = """
-SELECT 1 FROM meta.reduced AS r
-WHERE r.reduction = $reduction AND r.system = $system AND r.level <> 'interval'
-  AND r.last_day >= $first AND r.first_day <= $last
-  AND NOT EXISTS (
-    SELECT 1 FROM meta.reduced AS i
-    WHERE i.reduction = r.reduction AND i.system = r.system AND i.level = 'interval'
-      AND i.first_day <= greatest(r.first_day, $first)
-      AND i.last_day >= least(r.last_day, $last))
-LIMIT 1
-"""
-
+_COARSE = (files(__package__) / "coarse.sql").read_text(encoding="utf-8")
 _UTC = ZoneInfo("UTC")
 _NAMES = {"15m": "15 minutes", "hour": "an hour"}
 
 
 def source_of(
     con: duckdb.DuckDBPyConnection,
-    wanted: Report,
+    definition: Report,
     span: Span,
     by: LineLength | None = None,
     zone: ZoneInfo = _UTC,
@@ -60,30 +50,30 @@ def source_of(
     Raises:
         CpmonError: the intervals are no longer kept and no roll-up can stand for them.
     """
-    fine = Source(wanted.reduction)
-    if wanted.lines is Lines.ROW or rollup_of(wanted.reduction) is None:
+    fine = Source(definition.reduction)
+    if definition.lines is Lines.ROW or rollup_of(definition.reduction) is None:
         return fine, ()
-    if not _has_rollups(con, wanted.reduction):
-        return fine, ()
-    if not _lacks_intervals(con, wanted, span):
+    if not (
+        _has_view(con, "rollup", definition.reduction) and _lacks_intervals(con, definition, span)
+    ):
         return fine, ()
     where, values = replace(span, shift=None, objects=()).where()
     rows = con.execute(
-        _COVERED.format(where=where), [*values, wanted.reduction, span.system]
+        _COVERED.format(where=where), [*values, definition.reduction, span.system]
     ).fetchall()
-    levels: dict[date, set[str]] = {day: set(found or ()) for day, found in rows}
-    coarse = [day for day, found in levels.items() if found and "interval" not in found]
+    levels: dict[date, set[str]] = {day: set(names or ()) for day, names in rows}
+    coarse = [day for day, names in levels.items() if names and "interval" not in names]
     if not coarse:
         return fine, ()
     level = next((name for name in LEVELS if all(name in levels[day] for day in coarse)), "")
     if not level:
         return fine, (f"{_days(coarse)} left out: no one level of roll-ups covers them.",)
-    _check_shift(con, wanted, span, level)
+    _check_shift(con, definition, span, level)
     if by is not None:
         _check_zone(level, coarse, zone)
     shift = span.shift
     source = Source(
-        f'rollup."{wanted.reduction}"',
+        f'rollup."{definition.reduction}"',
         level,
         shift.name if shift else "",
         hours(shift) if shift else "",
@@ -92,7 +82,7 @@ def source_of(
         f"The intervals of {_days(coarse)} are no longer kept: this rests on roll-ups, each of"
         f" {_NAMES[level]}."
     ]
-    absent = [day for day, found in levels.items() if level not in found]
+    absent = [day for day, names in levels.items() if level not in names]
     if absent:
         notes.append(f"{_days(absent)} left out: not rolled up yet (cpmon reduce does it).")
     return source, tuple(notes)
@@ -100,35 +90,31 @@ def source_of(
 
 def is_kept(con: duckdb.DuckDBPyConnection, system: str) -> bool:
     """Whether something is kept of a system; it tells that it is there without a look at dumps."""
-    there = "SELECT 1 FROM duckdb_views() WHERE schema_name = 'meta' AND view_name = 'reduced'"
-    if not con.execute(there).fetchall():
-        return False
-    kept = "SELECT 1 FROM meta.reduced WHERE system = ? LIMIT 1"
-    return bool(con.execute(kept, [system]).fetchall())
+    rows = "SELECT 1 FROM meta.reduced WHERE system = ? LIMIT 1"
+    return _has_view(con, "meta", "reduced") and bool(con.execute(rows, [system]).fetchall())
 
 
-def _lacks_intervals(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span) -> bool:
+def _lacks_intervals(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> bool:
     """Whether days may be kept in roll-ups only; told by what is kept, however long the span is."""
     first = (span.since - GRACE).date() if span.since else date.min
     last = (span.until - INSIDE).date() if span.until else date.max
-    names = {"reduction": wanted.reduction, "system": span.system}
-    found = con.execute(_COARSE, {**names, "first": first, "last": last}).fetchall()
-    return bool(found)
+    names = {"reduction": definition.reduction, "system": span.system}
+    return bool(con.execute(_COARSE, {**names, "first": first, "last": last}).fetchall())
 
 
-def _has_rollups(con: duckdb.DuckDBPyConnection, name: str) -> bool:
-    found = con.execute(
-        "SELECT 1 FROM duckdb_views() WHERE schema_name = 'rollup' AND view_name = ?", [name]
-    ).fetchall()
-    return bool(found)
+def _has_view(con: duckdb.DuckDBPyConnection, schema: str, view: str) -> bool:
+    sql = "SELECT 1 FROM duckdb_views() WHERE schema_name = ? AND view_name = ?"
+    return bool(con.execute(sql, [schema, view]).fetchall())
 
 
-def _check_shift(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span, level: str) -> None:
+def _check_shift(
+    con: duckdb.DuckDBPyConnection, definition: Report, span: Span, level: str
+) -> None:
     """Roll-ups know the shifts that were set when they were made."""
     if span.shift is None:
         return
     rows: list[Any] = con.execute(
-        f'SELECT DISTINCT shift, hours FROM rollup."{wanted.reduction}"'
+        f'SELECT DISTINCT shift, hours FROM rollup."{definition.reduction}"'
         " WHERE system = ? AND level = ? AND shift <> '' ORDER BY ALL",
         [span.system, level],
     ).fetchall()
@@ -136,7 +122,7 @@ def _check_shift(con: duckdb.DuckDBPyConnection, wanted: Report, span: Span, lev
         raise CpmonError(
             f"the intervals are no longer kept, and not rolled up by shift {span.shift.name}",
             expected=hours(span.shift),
-            found="; ".join(f"{name}: {said}" for name, said in rows) or "no shift",
+            found="; ".join(f"{name}: {text}" for name, text in rows) or "no shift",
             remedy="leave --shift out, or ask for days whose intervals are kept",
         )
 

@@ -21,19 +21,10 @@ CONTROLS = r"[\x00-\x1F\x7F-\x9F]"
 
 
 LEVELS = frozenset(
-    [
-        "blocks",
-        "bytes",
-        "count",
-        "cylinders",
-        "frames",
-        "pages",
-        "paths",
-        "processors",
-        "s",
-        "10ms",
-        "users",
-    ]
+    {
+        *("blocks", "bytes", "count", "cylinders", "frames", "pages", "paths", "processors"),
+        *("s", "10ms", "users"),
+    }
 )
 """Units of levels of which there is never less than none."""
 CONTINUED = "part of "
