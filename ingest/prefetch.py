@@ -2,60 +2,28 @@
 
 from __future__ import annotations
 
-import queue
-import threading
+from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar, cast
 
 Item = TypeVar("Item")
 
-LOOK_S = 0.1
-"""Seconds between two checks, by a thread whose queue is full, whether the consumer stopped."""
-
-
-class _End:
-    """The last item of the queue: the end of the items, or the error that ended them."""
-
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
+AHEAD = 2
+"""Items that are computed while an earlier one is in use."""
 
 
 def prefetch(items: Iterable[Item]) -> Iterator[Item]:
-    """Yields the items, computing each while the previous one is in use; at most one is queued.
+    """Yields the items, computing up to `AHEAD` of them before they are asked for.
 
     An error of the generator is raised here. When the consumer stops early, so does the thread.
     """
-    waiting: queue.Queue[Item | _End] = queue.Queue(maxsize=1)
-    stop = threading.Event()
-
-    def put(item: Item | _End) -> None:
-        while not stop.is_set():
-            try:
-                return waiting.put(item, timeout=LOOK_S)
-            except queue.Full:
-                continue
-
-    def work() -> None:
-        end = _End()
-        try:
-            for item in items:
-                put(item)
-                if stop.is_set():
-                    break
-        except BaseException as error:  # noqa: BLE001 - raised on the other side
-            end = _End(error)
-        put(end)
-        del end  # an error holds this frame, and that of every window behind it
-
-    thread = threading.Thread(target=work, name="prefetch", daemon=True)
-    thread.start()
-    item: Item | _End | None = None
+    iterator, end = iter(items), object()
+    executor = ThreadPoolExecutor(1, "prefetch")
+    pending = deque(executor.submit(next, iterator, end) for _ in range(AHEAD))
     try:
-        while not isinstance(item := waiting.get(), _End):
-            yield item
-        if item.error is not None:
-            raise item.error
+        while (item := pending.popleft().result()) is not end:
+            pending.append(executor.submit(next, iterator, end))
+            yield cast("Item", item)
     finally:
-        item = None  # the same here: a cycle would keep a window's memory for long
-        stop.set()
-        thread.join()
+        executor.shutdown(cancel_futures=True)
