@@ -77,8 +77,7 @@ def explain(record: bytes, layout: Layout | None, release: str = "") -> list[Lin
     if layout is None:
         return [*_header(record, _header_values(record)), *_stretch("data", HEADER_LENGTH, record)]
     values = struct(layout, release).parse(record)
-    lines = [*_header(record, values), *_lines(layout, values, 0, len(record), record, ())]
-    return lines
+    return [*_header(record, values), *_Part(record, 0, len(record)).lines(layout, values)]
 
 
 def _header_values(record: bytes) -> dict[str, int]:
@@ -92,66 +91,58 @@ def _header(record: bytes, values: Mapping[str, Any]) -> Iterator[Line]:
         yield Line(field.name, field.offset, field.length, raw, value, field, (), note, meaning)
 
 
-def _lines(
-    layout: Layout,
-    values: Mapping[str, Any],
-    base: int,
-    limit: int,
-    record: bytes,
-    group: tuple[tuple[str, int], ...],
-) -> Iterator[Line]:
-    """The fields of a record or entry that reaches from `base` to `limit`, then its groups."""
-    for field in layout.fields:
-        reserved = field.type is Type.RESERVED
-        value = None if reserved else values[field.name]
-        behind = base + field.end_in(limit - base)
-        missing = behind > limit if reserved else value is None
-        raw = None if missing else record[base + field.offset : behind]
-        if reserved and missing:
-            continue
-        at, note = base + field.offset, _note(field, value)
-        yield Line(field.name, at, behind - at, raw, value, field, group, note, field.meaning)
-        if raw is not None:
-            yield from _bits(layout, field, base, record, group)
-    for part in layout.groups:
-        yield from _entries(part, values, base, limit, record, group)
-    tail = values["tail"]
-    if tail:
-        yield from _stretch("tail", limit - len(tail), record[:limit], group)
+@dataclass(frozen=True)
+class _Part:
+    """A record, or the entry of a group in it, that reaches from `base` to `limit`."""
 
+    record: bytes
+    base: int
+    limit: int
+    group: tuple[tuple[str, int], ...] = ()
 
-def _bits(
-    layout: Layout, field: Field, base: int, record: bytes, group: tuple[tuple[str, int], ...]
-) -> Iterator[Line]:
-    for bit in layout.bits_of(field):
-        at = base + bit.offset
-        value = bit_value(bit, record[at])
-        yield Line(bit.name, at, 1, record[at : at + 1], value, bit, group, "", bit.meaning)
+    def lines(self, layout: Layout, values: Mapping[str, Any]) -> Iterator[Line]:
+        """Its fields, then its groups."""
+        for field in layout.fields:
+            reserved = field.type is Type.RESERVED
+            value = None if reserved else values[field.name]
+            at, behind = self.base + field.offset, self.base + field.end_in(self.limit - self.base)
+            missing = behind > self.limit if reserved else value is None
+            raw = None if missing else self.record[at:behind]
+            if reserved and missing:
+                continue
+            size, note = behind - at, _note(field, value)
+            yield Line(field.name, at, size, raw, value, field, self.group, note, field.meaning)
+            if raw is not None:
+                yield from self._bits(layout, field)
+        for group in layout.groups:
+            yield from self._entries(group, values)
+        tail = values["tail"]
+        if tail:
+            start = self.limit - len(tail)
+            yield from _stretch("tail", start, self.record[: self.limit], self.group)
+
+    def _bits(self, layout: Layout, field: Field) -> Iterator[Line]:
+        for bit in layout.bits_of(field):
+            at = self.base + bit.offset
+            raw, value = self.record[at : at + 1], bit_value(bit, self.record[at])
+            yield Line(bit.name, at, 1, raw, value, bit, self.group, "", bit.meaning)
+
+    def _entries(self, group: Group, values: Mapping[str, Any]) -> Iterator[Line]:
+        for number, entry in enumerate(values[group.name]):
+            start: int = entry["_base"]
+            length = _stride(group, values, self.limit - self.base)
+            behind = min(start + length, self.limit)
+            inside = (*self.group, (group.name, number))
+            code = group.codes[number] if group.codes else None
+            raw, meaning = self.record[start:behind], group.meaning
+            yield Line(group.name, start, len(raw), raw, code, None, inside, meaning=meaning)
+            yield from _Part(self.record, start, behind, inside).lines(group.entry, entry)
 
 
 def bit_value(bit: Field, byte: int) -> bool | int:
     """The value of bits of a byte: a boolean for a single bit, a number for several."""
     number = (byte & bit.mask) >> bit.shift
     return bool(number) if bit.is_boolean else number
-
-
-def _entries(
-    part: Group,
-    values: Mapping[str, Any],
-    base: int,
-    limit: int,
-    record: bytes,
-    group: tuple[tuple[str, int], ...],
-) -> Iterator[Line]:
-    """The entries of a group of the record or entry that reaches from `base` to `limit`."""
-    for number, entry in enumerate(values[part.name]):
-        start: int = entry["_base"]
-        behind = min(start + _stride(part, values, limit - base), limit)
-        inside = (*group, (part.name, number))
-        code = part.codes[number] if part.codes else None
-        raw = record[start:behind]
-        yield Line(part.name, start, len(raw), raw, code, None, inside, meaning=part.meaning)
-        yield from _lines(part.entry, entry, start, behind, record, inside)
 
 
 def _stride(part: Group, values: Mapping[str, Any], length: int) -> int:

@@ -131,12 +131,11 @@ class Plan:
         """What a reduction lacks of the days that are meant."""
         rollup, meant = rollup_of(lineage.name), self._selection
         work = Work(lineage, state, rollup, Done(lineage.name))
-        work.missing.update(d for d in state.open if meant.has_system(d[0]) and meant.has_day(d[1]))
+        work.missing.update(day for day in state.open if meant.has(*day))
         for day in state.of_level(INTERVAL) if rollup else ():
             pieces = state.pieces[day]
             current = [n for n in LEVELS if n in pieces and pieces[n].shifts == hours]
-            is_meant = meant.has_system(day[0]) and meant.has_day(day[1])
-            if len(current) < len(LEVELS) and is_meant:
+            if len(current) < len(LEVELS) and meant.has(*day):
                 work.unrolled.add(day)
                 others = [pieces[n] for n in LEVELS if n in pieces and n not in current]
                 state.outdated += [piece.file for piece in others if piece.month is None]

@@ -42,6 +42,10 @@ class Selection:
             and (self.until is None or day < self.until)
         )
 
+    def has(self, system: str, day: date) -> bool:
+        """Whether a day of a system is meant."""
+        return self.has_system(system) and self.has_day(day)
+
     def check(self, systems: Iterable[str]) -> None:
         """Refuse a pattern that no system of a store matches.
 

@@ -28,7 +28,7 @@ from .cells import cell_text, utc
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
 from .levels_of_cp import dumps_of, levels_of, missing, notes_of
-from .report_sql import Source, Span, line_sql, lines_sql
+from .report_sql import Source, Span, line_sql, lines_sql, run_window
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
 
@@ -172,18 +172,8 @@ def _is_one(definition: Report, span: Span) -> bool:
 
 def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -> Span:
     if run is not None:
-        rows = con.execute("SELECT run_id, system, since, until FROM meta.run").fetchall()
-        windows = {str(run_id): (measured, since, until) for run_id, measured, since, until in rows}
-        if run not in windows:
-            raise unknown("run", run, windows)
-        measured, since, until = windows[run]
-        if system not in (None, measured):
-            raise CpmonError(
-                f"run {run} was not measured on that system",
-                expected=measured,
-                found=system,
-                remedy="leave --system out: a run names its system",
-            )
+        remedy = "leave --system out: a run names its system"
+        measured, since, until = run_window(con, run, system, remedy)
         return Span(measured, run, since, until)
     if system is not None and is_kept(con, system):
         return Span(system)

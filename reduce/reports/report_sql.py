@@ -6,8 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+import duckdb
+
 from ...config.moments import LineLength
 from ...config.shifts import Shift
+from ...schemas import CpmonError
+from ...schemas.lookup import unknown
 from ...store.dumps.grace_period import GRACE, inside
 from ..metrics.report_shape import TIME, Kind, Lines, Report, ReportColumn
 from ..metrics.rollups import bucket, count_of, sum_of, time_of
@@ -174,6 +178,25 @@ def _shown(column: ReportColumn, report: Report, end: str, *, rolled: bool) -> s
     if column.name in report.keys:
         return column.name
     return f"{line_sql(column, rolled=rolled)} AS {column.name}"
+
+
+def run_window(
+    con: duckdb.DuckDBPyConnection, run: str, system: str | None, remedy: str | None = None
+) -> tuple[str, datetime | None, datetime | None]:
+    """System, begin and end of a run, UTC without zone.
+
+    Raises:
+        CpmonError: there is no such run, or it was not measured on the system that was named.
+    """
+    rows = con.execute("SELECT run_id, system, since, until FROM meta.run").fetchall()
+    windows = {str(run_id): (measured, since, until) for run_id, measured, since, until in rows}
+    if run not in windows:
+        raise unknown("run", run, windows)
+    measured = windows[run][0]
+    if system not in (None, measured):
+        problem = f"run {run} was not measured on that system"
+        raise CpmonError(problem, expected=measured, found=system, remedy=remedy)
+    return windows[run]
 
 
 def shift_condition(shift: Shift, column: str) -> tuple[str, list[Any]]:

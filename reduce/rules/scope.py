@@ -12,6 +12,7 @@ from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ...store.views.views import text
 from ..reports.cells import UTC_ZONE, clock, utc
+from ..reports.report_sql import run_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +109,7 @@ def scope_of(
             if system not in systems:
                 raise unknown("system", system, systems)
         return Scope(system, since, until)
-    rows = con.execute("SELECT run_id, system, since, until FROM meta.run")
-    runs = {str(run_id): tuple(rest) for run_id, *rest in rows.fetchall()}
-    if run not in runs:
-        raise unknown("run", run, runs)
-    measured, begins, ends = runs[run]
-    if system not in (None, measured):
-        raise CpmonError(
-            f"run {run} was not measured on that system", expected=measured, found=system
-        )
+    measured, begins, ends = run_window(con, run, system)
     latest = max(filter(None, (begins, since)), default=None)
     return Scope(measured, latest, min(filter(None, (ends, until)), default=None))
 
