@@ -13,7 +13,7 @@ import numpy as np
 from ..codec import I64, U8, Mask
 from .control_records import Mce
 from .frames import FRAME, Frames, are_headers
-from .record_runs import Runs, find_runs
+from .record_index import Runs, find_runs
 
 EVENT_DATA_LIMIT = 64 * 1024 * 1024
 """Event data that does not start on a frame is held as a whole; more than this is not believed."""

@@ -18,20 +18,24 @@ import numpy as np
 from ...schemas.field import HEADER_LENGTH
 from ..codec import I64, U8
 from ..findings import Code
-from . import set_starts
+from . import record_sets
 from .control_records import Mce
 from .frames import FRAME, Frames, are_headers
 from .monwrite import Framed, Framer
 from .record_sets import (
+    BEGIN,
     CREDIT_A_BYTE,
+    ELEMENT,
     LEAST_CHARGE,
     Set,
+    SetStarts,
     find_damage,
     frames_of_sets,
+    read_element,
     readable_frames,
     set_frames,
+    starts_set,
 )
-from .set_starts import BEGIN, ELEMENT, SetStarts, read_element, starts_set
 
 FIRST_CREDIT = 16 * 1024 * 1024
 CREDIT = 128 * 1024 * 1024
@@ -83,7 +87,7 @@ class SetFramer:
 
     def _needs_more(self, window: U8, at: int) -> bool:
         """Whether bytes that decide about a position have not been read."""
-        return at + set_starts.lookahead() > len(window)
+        return at + record_sets.lookahead() > len(window)
 
     def _follow(self, window: U8, base: int, framed: Framed, final: bool) -> None:
         """Take the sets that come next, each of which another, or the end, follows."""
@@ -105,7 +109,7 @@ class SetFramer:
         sets: list[Set] = []
         size = len(window)
         mce = read_element(window, at)
-        while mce is not None and mce.length <= set_starts.SET_LIMIT and len(sets) < TOGETHER:
+        while mce is not None and mce.length <= record_sets.SET_LIMIT and len(sets) < TOGETHER:
             behind = at + ELEMENT.size + mce.length
             following = read_element(window, behind) if behind + ELEMENT.size <= size else None
             if following is None and not (final and behind == size):
@@ -157,7 +161,7 @@ class SetFramer:
             )
             self.books.findings.add(Code.CONTROL_CUT, base + cut, detail, effect)
             behind = cut
-        elif behind > len(window) and mce.length <= set_starts.SET_LIMIT:
+        elif behind > len(window) and mce.length <= record_sets.SET_LIMIT:
             self._incomplete(window, base, framed, behind)
             return
         self.books.control_bytes += ELEMENT.size
@@ -178,9 +182,9 @@ class SetFramer:
         can be read.
         """
         begin, behind = at + ELEMENT.size, at + ELEMENT.size + mce.length
-        limit = min(behind, set_starts.reach(at), len(window))
+        limit = min(behind, record_sets.reach(at), len(window))
         sure = self._starts.first(window, base, at + 1, limit, final, sure=True)
-        if sure_only or mce.length > set_starts.SET_LIMIT or (sure is not None and sure < begin):
+        if sure_only or mce.length > record_sets.SET_LIMIT or (sure is not None and sure < begin):
             return sure
         limit = limit if sure is None else sure
         first = self._starts.first(window, base, begin, limit, final)
@@ -242,7 +246,7 @@ class SetFramer:
 
     def _unexplained(self, window: U8, base: int, framed: Framed, final: bool) -> None:
         """Bytes up to the next record set that no element announces."""
-        at, limit = framed.used, min(set_starts.reach(framed.used), len(window))
+        at, limit = framed.used, min(record_sets.reach(framed.used), len(window))
         behind = self._starts.first(window, base, at + 1, limit, final)
         if behind is None:
             # What might be the front of an element stays.

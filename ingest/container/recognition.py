@@ -8,8 +8,7 @@ from ...schemas.errors import DumpError
 from ..codec import U8
 from .control_records import AREA, EVENT, SAMPLE, are_controls, find_control, read_control
 from .frames import FRAME, are_headers
-from .record_sets import holds_set
-from .set_starts import set_starts, starts_set
+from .record_sets import holds_set, set_starts, starts_set
 from .source import Container
 
 BINARY = (

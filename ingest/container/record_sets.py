@@ -1,14 +1,18 @@
-"""Record sets of a monreader stream: the frames in them, and damage among their records."""
+"""Record sets of a monreader stream: where they begin, the frames in them, damage among records."""
 
 from __future__ import annotations
 
-import numpy as np
+import struct
+from dataclasses import dataclass, field
 
-from ..codec import I64, U8
-from .control_records import Mce
+import numpy as np
+import numpy.typing as npt
+
+from ...schemas.field import HEADER_LENGTH
+from ..codec import I64, U8, Mask, items
+from .control_records import EVENT, MCE, SAMPLE, Mce, are_entries
 from .frames import FRAME, Frames, are_headers
-from .record_runs import find_runs
-from .set_starts import ELEMENT, are_followed, read_element, set_starts
+from .record_index import find_runs
 
 CREDIT_A_BYTE = 4
 """Bytes that may be read to judge doubtful sets, for each byte of the stream."""
@@ -92,3 +96,131 @@ def frames_of_sets(sets: list[Set]) -> tuple[Frames, I64]:
     limit = np.minimum(start + FRAME, behind[owner])
     start[first] = begin
     return Frames(start, limit, sample[owner] != 0), owner
+
+
+Elements = npt.NDArray[np.void]
+ELEMENT = struct.Struct(">BBBxII")
+KINDS = (SAMPLE, EVENT)
+BEGIN = ELEMENT.size + HEADER_LENGTH
+"""Bytes of a control element and the header of the first record."""
+
+SET_LIMIT = 32 * 1024 * 1024
+"""A record set counts when it is complete; one that claims more than this counts as it comes. The
+next set behind damage is looked for as far."""
+BLOCK = 64 * 1024
+"""Bytes that are searched at a time."""
+
+
+def lookahead() -> int:
+    """Bytes that decide about a control element whose set nothing follows.
+
+    As many as its set may take, as many as a set inside of it may, and the element behind that.
+    """
+    return 2 * (SET_LIMIT + 2 * BEGIN)
+
+
+def reach(at: int) -> int:
+    """How far the next set is looked for from a position."""
+    return at + SET_LIMIT + BEGIN
+
+
+@dataclass
+class SetStarts:
+    """Positions of control elements in front of records, found as far as they are asked for.
+
+    Every byte is searched once, however often it is asked about, and in whatever windows.
+    Offsets count from the beginning of the stream.
+    """
+
+    _from: int = 0
+    _upto: int = 0
+    _starts: I64 = field(default_factory=lambda: np.empty(0, np.int64))
+    _sure: I64 = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def first(
+        self, window: U8, base: int, first: int, behind: int, final: bool, *, sure: bool = False
+    ) -> int | None:
+        """Position of the first set that may begin in `window[first:behind]`.
+
+        Args:
+            sure: of those that another set, or the end of the stream, follows.
+        """
+        if not self._from <= base + first <= self._upto:
+            self._from = self._upto = base + first
+            self._starts = self._sure = np.empty(0, np.int64)
+        decided = _decided(window, final)
+        while True:
+            offsets = self._sure if sure else self._starts
+            number = int(np.searchsorted(offsets, base + first))
+            if number < len(offsets):
+                at = int(offsets[number]) - base
+                return at if at < behind else None
+            searched = self._upto - base
+            if searched >= min(behind, decided):
+                return None
+            further = searched + max(BLOCK, searched - first)
+            self._search(window, base, min(further, decided), final)
+
+    def _search(self, window: U8, base: int, behind: int, final: bool) -> None:
+        """Search up to a position, and forget what lies before the window."""
+        starts = set_starts(window, self._upto - base, behind)
+        sure = starts[are_followed(window, starts, final)]
+        self._from = max(self._from, base)
+        self._starts = np.concatenate([self._starts[self._starts >= base], starts + base])
+        self._sure = np.concatenate([self._sure[self._sure >= base], sure + base])
+        self._upto = base + behind
+
+
+def read_element(window: U8, at: int) -> Mce | None:
+    """The control element at a position; None if there is none, or not all of it."""
+    if at + ELEMENT.size > len(window):
+        return None
+    flag, mask_a, mask_b, start, end = ELEMENT.unpack_from(window.data, at)
+    if flag not in KINDS or not (mask_a or mask_b) or end <= start:
+        return None
+    return Mce(flag == SAMPLE, start, end)
+
+
+def starts_set(window: U8, at: int) -> bool:
+    """Whether a control element stands there, and behind it a record."""
+    if at + BEGIN > len(window) or read_element(window, at) is None:
+        return False
+    return bool(are_headers(window[at + ELEMENT.size : at + BEGIN], np.zeros(1, np.int64))[0])
+
+
+def set_starts(window: U8, first: int, behind: int) -> I64:
+    """Positions of the control elements in front of records, from `first` to `behind`."""
+    behind = min(behind, len(window) - BEGIN + 1)
+    if behind <= first:
+        return np.empty(0, np.int64)
+    flag = window[first:behind]
+    at = first + np.flatnonzero((flag == SAMPLE) | (flag == EVENT))
+    return at[_begin_set(window, at)]
+
+
+def are_followed(window: U8, starts: I64, final: bool) -> Mask:
+    """Whether another set, or the end of the stream, follows each set; it is not too long."""
+    entries = _entries(window, starts)
+    length = entries["end"].astype(np.int64) - entries["start"] + 1
+    behind = starts + ELEMENT.size + length
+    follows = (behind == len(window)) & final
+    inside = (length <= SET_LIMIT) & (behind + BEGIN <= len(window))
+    follows[inside] = _begin_set(window, behind[inside])
+    return np.asarray(follows & (length <= SET_LIMIT), np.bool_)
+
+
+def _begin_set(window: U8, at: I64) -> Mask:
+    """Whether an element and a record header stand at each position; none is near the end."""
+    good = are_entries(_entries(window, at))
+    good[good] = are_headers(window, at[good] + ELEMENT.size)
+    return good
+
+
+def _entries(window: U8, at: I64) -> Elements:
+    """The elements at some positions."""
+    return items(window, MCE.itemsize)[at].view(MCE)
+
+
+def _decided(window: U8, final: bool) -> int:
+    """Position up to which the window tells of every set what follows it."""
+    return len(window) if final else len(window) - SET_LIMIT - 2 * BEGIN

@@ -19,8 +19,7 @@ from ...schemas.field import HEADER_LENGTH
 from ..codec import I64, U8, U64, Mask, items
 from ..container.control_records import EVENT, SAMPLE
 from ..container.frames import FRAME, FRAME_END, INTERVAL_END
-from ..container.record_index import RecordIndex
-from ..container.record_runs import Kind
+from ..container.record_index import Kind, RecordIndex
 from ..container.windows import Window
 from ..decode.columns import copied, copy_pieces
 

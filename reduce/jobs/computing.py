@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 
+from ...config.shifts import Shift
 from ...schemas.errors import CpmonError
 from ...schemas.registry import site_folder, use
 from ...store import Store
@@ -19,11 +20,12 @@ from ...store.jobs.outcome import PassingError
 from ...store.results.kept_files import Piece, files_of, relation
 from ...store.results.lineage import definition_version, lineages
 from ...store.results.reduced import INTERVAL, piece_file
-from ...store.results.reduction_database import ReductionDatabase, Result
+from ...store.results.reduction_database import QueryWriter, ReductionDatabase, Result
 from ...store.views.views import text
-from ..metrics.rollups import EVER, LEVELS, rollup_of
+from ..metrics.report_shape import TIME
+from ..metrics.rollups import EVER, LEVELS, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours, rollup_of
 from ..reductions.reductions import reductions
-from ..reports.rolling import roll_up
+from ..reports.report_sql import shift_condition
 from .unit_job import Chain, Done, RollupJob, Site, UnitJob
 
 SETTINGS, KEPT_SETTINGS = "system_config", "_kept_setting"
@@ -207,3 +209,54 @@ def readable(days: str) -> Iterator[None]:
             remedy="put the file back from a backup; or remove the folder of its dump, run cpmon"
             " store rebuild, and land the dump again",
         ) from error
+
+
+def roll_up(
+    writer: QueryWriter,
+    rollup: Rollup,
+    rows: str,
+    shifts: Sequence[Shift],
+    paths: Mapping[str, Path],
+    system: str,
+) -> None:
+    """Write the roll-ups of a day, over all of its time and by shift.
+
+    Args:
+        rows: of its intervals, all of one system: a relation, as SQL.
+        paths: level -> where its roll-up is written.
+
+    Raises:
+        OSError: the disk refuses them.
+        CpmonError: the memory limit is too small.
+    """
+    run = writer.execute
+    run(f"CREATE TEMP VIEW {ROWS} AS FROM {rows}")
+    try:
+        _create_shifts(writer, shifts)
+        run(f"CREATE TEMP TABLE {SUMS} AS {rollup.sums()}")
+        for level, path in paths.items():
+            ((depth,),) = run(rollup.depth_of(level)).fetchall()
+            writer.write_query(rollup.select(level, text(system), depth), path)
+    finally:
+        run(f"DROP VIEW {ROWS}")
+        for table in (SHIFTS, SHIFT_ENDS, SUMS):
+            run(f"DROP TABLE IF EXISTS {table}")
+
+
+def _create_shifts(writer: QueryWriter, shifts: Sequence[Shift]) -> None:
+    """The shifts, and which intervals belong to them; 0 is all of the time."""
+    run = writer.connection.execute
+    run(f"CREATE TEMP TABLE {SHIFTS} (shift_id INTEGER, shift VARCHAR, hours VARCHAR)")
+    run(f"INSERT INTO {SHIFTS} VALUES (0, ?, '')", [EVER])
+    run(
+        f"CREATE TEMP TABLE {SHIFT_ENDS} AS"
+        f" SELECT DISTINCT CAST(0 AS INTEGER) AS shift_id, {TIME} FROM {ROWS}"
+    )
+    for number, shift in enumerate(shifts, 1):
+        where, values = shift_condition(shift, TIME)
+        run(f"INSERT INTO {SHIFTS} VALUES (?, ?, ?)", [number, shift.name, hours(shift)])
+        run(
+            f"INSERT INTO {SHIFT_ENDS} SELECT {number}, {TIME} FROM {SHIFT_ENDS}"
+            f" WHERE shift_id = 0 AND {where}",
+            values,
+        )

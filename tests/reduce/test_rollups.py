@@ -26,13 +26,13 @@ from cpmon.config.shifts import Shift
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report, report_names
+from cpmon.reduce.jobs.computing import roll_up
 from cpmon.reduce.jobs.reducing import reduce
 from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import Kind, Lines, ReportColumn
 from cpmon.reduce.metrics.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
 from cpmon.reduce.reductions.reductions import reduction
-from cpmon.reduce.reports.rolling import roll_up
 from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
 from cpmon.store.results.lineage import lineages

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cpmon.ingest.container import set_starts, windows
+from cpmon.ingest.container import record_sets, windows
 from cpmon.ingest.container.source import Container
 from cpmon.schemas import layouts, release_key
 from tests.dumps import FRAME, fields, frame, frame_end, interval, interval_end, record, samples
@@ -101,7 +101,7 @@ def test_an_interval_without_end_is_cut_at_the_same_record(monkeypatch: pytest.M
 
 def test_a_set_longer_than_what_is_held_is_read_alike(monkeypatch: pytest.MonkeyPatch):
     """Its frames do not begin with it, and records reach over the end of every read."""
-    monkeypatch.setattr(set_starts, "SET_LIMIT", 3 * FRAME)
+    monkeypatch.setattr(record_sets, "SET_LIMIT", 3 * FRAME)
     first = (fields("mtrepr", 1, config=1) + frame_end(1)).ljust(96, b"\0")
     frames = [frame(*[fields("mtrepr", n, config=n)] * 100, frame_end(n)) for n in range(2, 30)]
     long = captured(("E", 0x80000 + 4000, b"".join([first, *frames])))
