@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
 from ...schemas.formats import FORMATS
 from .dot_commands import COMMANDS
@@ -15,16 +16,6 @@ if TYPE_CHECKING:
 
 DELIMITERS = " \t\n()[]{},;=<>+-*/%|&!?'\"`"
 """What ends a word; a dot does not: monitor.sytrsp is one."""
-
-_COLUMNS = """
-SELECT lower(schema_name), lower(table_name), list(column_name ORDER BY column_index)
-FROM duckdb_columns() WHERE NOT internal AND NOT starts_with(schema_name, '_')
-  AND NOT starts_with(table_name, '_') GROUP BY ALL"""
-_WORDS = """
-SELECT keyword_name FROM duckdb_keywords()
-UNION SELECT function_name FROM duckdb_functions()
-WHERE internal AND function_type IN ('scalar', 'aggregate')
-  AND regexp_matches(function_name, '^[a-z]')"""
 
 
 class Completer:
@@ -73,12 +64,12 @@ class Completer:
     @functools.cached_property
     def _known(self) -> dict[tuple[str, str], list[str]]:
         """Columns by schema and table."""
-        rows = self._connection.sql(_COLUMNS).fetchall()
+        rows = self._ask("columns_of_tables.sql")
         return {(schema, table): columns for schema, table, columns in rows}
 
     @functools.cached_property
     def _words(self) -> list[str]:
-        return [str(word) for (word,) in self._connection.sql(_WORDS).fetchall()]
+        return [str(word) for (word,) in self._ask("words.sql")]
 
     @functools.cached_property
     def _fields(self) -> list[str]:
@@ -87,6 +78,10 @@ class Completer:
             " FROM meta.dictionary WHERE name IS NOT NULL"
         ).fetchall()
         return [str(field) for (field,) in rows]
+
+    def _ask(self, file: str) -> list[Any]:
+        sql = (files(__package__) / file).read_text(encoding="utf-8")
+        return self._connection.sql(sql).fetchall()
 
     def _schemas(self) -> set[str]:
         return {f"{schema}." for schema, _ in self._known}

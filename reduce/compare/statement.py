@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from ...config import Table
 from ...config.values import Text
-from ..render.printing import DASH, Printed, blank, change, exact, fixed, percent, significant
+from ..render.printing import Printed, blank, change, exact, fixed, percent, significant
 from .change_test import confidence
 from .samples import Samples, mean, quotient_of
 
@@ -56,11 +56,9 @@ class ChangeStatement(Table, frozen=True):
         """The change from base to value."""
         if self.wording is Wording.WORDS:
             return change(value, base, self.digits)
-        if base.value is not None and base.value.is_zero():
-            return DASH
-        exactly = percent(value, base)
-        if exactly is None:
-            return blank(value.reason or base.reason)
+        return percent(value, base, self._percentage)
+
+    def _percentage(self, exactly: Decimal) -> Printed:
         wide = self.significant
         rounded = significant(exactly, wide) if wide else fixed(exactly, self.digits)
         shown = abs(rounded) if self.wording is Wording.SIZE else rounded

@@ -30,17 +30,7 @@ DOC = (
     "that stays the same has a row for every record."
 )
 RECORDS = "monitor."
-COLUMNS = """\
-SELECT system,
-       -- Time of the record, or end of the interval for what samples tell, UTC.
-       valid_from,
-       -- Place in a listing, ascending.
-       position,
-       -- What is set.
-       label,
-       -- Its value with its unit. NULL where the record does not tell it.
-       setting_value
-FROM every"""
+COLUMNS = (files(__package__) / "setting_values.sql").read_text(encoding="utf-8").rstrip()
 
 
 @dataclass(frozen=True, slots=True)

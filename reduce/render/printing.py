@@ -8,6 +8,7 @@ ratios in a table are computed from `Printed.value`, never from the float behind
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from enum import StrEnum
@@ -133,26 +134,30 @@ def ratio(value: Printed, base: Printed) -> Printed:
     return _plain(fixed(quotient, RATIO_DIGITS))
 
 
-def percent(value: Printed, base: Printed) -> Decimal | None:
-    """By how many percent of the base a value differs from it, unrounded; None without a number.
+def percent(value: Printed, base: Printed, shown: Callable[[Decimal], Printed]) -> Printed:
+    """By how many percent of its base a value differs from it, computed from the printed values.
 
-    Computed from the printed values. The base may not be zero.
+    A dash where the base prints zero, a blank where one of them has no number.
+
+    Args:
+        shown: prints the percentage, which is unrounded.
     """
+    if base.value is not None and base.value.is_zero():
+        return DASH
     if value.value is None or base.value is None:
-        return None
+        return blank(value.reason or base.reason)
     quotient = _EXACT.divide(value.value - base.value, abs(base.value))
-    return _EXACT.multiply(quotient, Decimal(100))
+    return shown(_EXACT.multiply(quotient, Decimal(100)))
 
 
 def percentage(value: Printed, base: Printed) -> Printed:
     """The change from base to value in percent: one decimal below 10, none from 10 on."""
-    if base.value is not None and base.value.is_zero():
-        return DASH
-    exactly = percent(value, base)
-    if exactly is None:
-        return blank(value.reason or base.reason)
-    tenths = fixed(exactly, 1)
-    return _plain(tenths if abs(tenths) < 10 else fixed(exactly, 0))
+
+    def shown(exactly: Decimal) -> Printed:
+        tenths = fixed(exactly, 1)
+        return _plain(tenths if abs(tenths) < 10 else fixed(exactly, 0))
+
+    return percent(value, base, shown)
 
 
 def upper_percent(value: float) -> str:
@@ -163,15 +168,14 @@ def upper_percent(value: float) -> str:
 
 def change(value: Printed, base: Printed, digits: int) -> Printed:
     """The change from base to value in words: "5% decrease", "no change"."""
-    if base.value is not None and base.value.is_zero():
-        return DASH
-    exactly = percent(value, base)
-    if exactly is None:
-        return blank(value.reason or base.reason)
-    rounded = fixed(exactly, digits)
-    if rounded.is_zero():
-        return Printed("no change", rounded)
-    return Printed(f"{abs(rounded):f}% {'increase' if rounded > 0 else 'decrease'}", rounded)
+
+    def shown(exactly: Decimal) -> Printed:
+        rounded = fixed(exactly, digits)
+        if rounded.is_zero():
+            return Printed("no change", rounded)
+        return Printed(f"{abs(rounded):f}% {'increase' if rounded > 0 else 'decrease'}", rounded)
+
+    return percent(value, base, shown)
 
 
 def _plain(value: Decimal) -> Printed:

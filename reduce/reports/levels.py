@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from importlib.resources import files
+from string import Template
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -17,19 +18,7 @@ from ..metrics.report_shape import Lines, Report
 from ..metrics.rollups import LEVELS, hours, rollup_of
 from .report_sql import Source, Span
 
-_COVERED = f"""
-WITH day AS (
-  SELECT DISTINCT {DAY} AS day
-  FROM meta.interval WHERE {{where}}),
-kept AS (
-  SELECT d.day, list(r.level) FILTER (WHERE r.level IS NOT NULL) AS levels
-  FROM day AS d
-  LEFT JOIN meta.reduced AS r ON r.reduction = ? AND r.system = ?
-    AND d.day BETWEEN r.first_day AND r.last_day
-  GROUP BY d.day)
-SELECT day, levels FROM kept ORDER BY day
-"""
-
+_COVERED = Template((files(__package__) / "covered.sql").read_text(encoding="utf-8"))
 _COARSE = (files(__package__) / "coarse.sql").read_text(encoding="utf-8")
 _UTC = ZoneInfo("UTC")
 _NAMES = {"15m": "15 minutes", "hour": "an hour"}
@@ -59,7 +48,7 @@ def source_of(
         return fine, ()
     where, values = replace(span, shift=None, objects=()).where()
     rows = con.execute(
-        _COVERED.format(where=where), [*values, definition.reduction, span.system]
+        _COVERED.substitute(day=DAY, where=where), [*values, definition.reduction, span.system]
     ).fetchall()
     levels: dict[date, set[str]] = {day: set(names or ()) for day, names in rows}
     coarse = [day for day, names in levels.items() if names and "interval" not in names]
