@@ -15,18 +15,6 @@ from .record_filter import SelectedRecord
 SHOWN = 16
 """Bytes of a field that a table shows; the hexdump and the other formats have all of them."""
 
-TABLE = pa.schema(
-    [
-        ("field", pa.string()),
-        ("offset", pa.int64()),
-        ("hex", pa.string()),
-        ("bytes", pa.string()),
-        ("value", pa.string()),
-        ("unit", pa.string()),
-        ("meaning", pa.string()),
-    ]
-)
-
 ROWS = pa.schema(
     [
         ("dump", pa.string()),
@@ -64,20 +52,9 @@ def heading(record: SelectedRecord, dump: str) -> str:
 
 def table(lines: Sequence[Line]) -> pa.Table:
     """The lines that have bytes, for a reader: bits and entries are indented."""
-    rows = [
-        {
-            "field": "  " * _depth(line) + _name(line),
-            "offset": line.offset,
-            "hex": f"{line.offset:04X}",
-            "bytes": _short(line.raw),
-            "value": _value_text(line),
-            "unit": line.field.unit if line.field else "",
-            "meaning": line.meaning,
-        }
-        for line in lines
-        if line.raw is not None
-    ]
-    return pa.Table.from_pylist(rows, schema=TABLE)
+    shown = [line for line in lines if line.raw is not None]
+    columns = {n: pa.array([value(x) for x in shown], kind) for n, (kind, value) in COLUMNS.items()}
+    return pa.table(columns)
 
 
 def footnote(lines: Sequence[Line]) -> str:
@@ -168,6 +145,18 @@ def _short(raw: bytes | None) -> str:
         return ""
     more = f" + {len(raw) - SHOWN} more" if len(raw) > SHOWN else ""
     return raw[:SHOWN].hex(" ", -4).upper() + more
+
+
+COLUMNS: dict[str, tuple[pa.DataType, Callable[[Line], Any]]] = {
+    "field": (pa.string(), lambda line: "  " * _depth(line) + _name(line)),
+    "offset": (pa.int64(), lambda line: line.offset),
+    "hex": (pa.string(), lambda line: f"{line.offset:04X}"),
+    "bytes": (pa.string(), lambda line: _short(line.raw)),
+    "value": (pa.string(), _value_text),
+    "unit": (pa.string(), lambda line: line.field.unit if line.field else ""),
+    "meaning": (pa.string(), lambda line: line.meaning),
+}
+"""What a reader sees of a line: type and value of each column."""
 
 
 WIDTH = 16
