@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import files
-from pathlib import Path
 
 from ...config import Document, Table
-from ...config.values import Text, converter
+from ...config.values import Text
 from ...schemas.layout import Layout
 from ...schemas.registry import record_of, tables
 from .counter_checks import CounterCheck, counters_of
@@ -50,7 +49,7 @@ class _Kinds(Table, frozen=True):
 
 _TEXT = (files(__package__) / "layout_rules.toml").read_text(encoding="utf-8")
 _FILLED = _TEXT.replace("{slack_s}", f"{SLACK_S}")
-KINDS = Document(_FILLED, "layout_rules.toml", "the rules").read(_Kinds, converter(Path())).rules
+KINDS = Document(_FILLED, "layout_rules.toml", "the rules").read(_Kinds).rules
 
 
 def layout_rules(landed: Iterable[str]) -> Iterator[Rule]:
