@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from .document import Document, read_values
-from .keys import KEYS, Key, flat
-from .settings import FILE, VARIABLE, Settings, SiteSettings, settings_from
+from .keys import flat
+from .settings import FILE, VARIABLE, VARIABLES, Settings, SiteSettings, settings_from
 from .trust import distrust
 
 
@@ -86,22 +86,21 @@ def parse_settings(file: Path | None) -> Settings:
         document = Document.load(file, "the settings")
         site = document.read(SiteSettings, file.parent)
         origins = {key: document.place(key) for key in flat(document.values) if key}
-    for key in KEYS.values():
-        if key.variable and os.environ.get(key.variable):
-            site = msgspec.structs.replace(site, **{key.name: _value(key)})
-            origins[key.name] = key.variable
+    for key, variable in VARIABLES.items():
+        if os.environ.get(variable):
+            site = msgspec.structs.replace(site, **{key: _value(key, variable)})
+            origins[key] = variable
     return settings_from(site, document, origins)
 
 
-def _value(key: Key) -> object:
+def _value(key: str, variable: str) -> object:
     """The value of a key from its variable; paths begin at the working directory.
 
     Raises:
         CpmonError: it means nothing.
     """
-    values = {key.name: os.environ[key.variable]}
-    site = read_values(SiteSettings, values, lambda _: key.variable, strict=False)
-    return getattr(site, key.name)
+    values = {key: os.environ[variable]}
+    return getattr(read_values(SiteSettings, values, lambda _: variable, strict=False), key)
 
 
 def _is_file(path: Path) -> bool:

@@ -1,33 +1,11 @@
-"""The keys of the settings, from the fields of their tables; and all settings as a list."""
+"""All settings as a list, by their dotted keys."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from msgspec import inspect
-
 from .positions import dotted
-from .settings import DEFAULT, Settings, SiteSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A key at the top of the file.
-
-    Attributes:
-        doc: what it says.
-        default: what holds without it, as printed.
-        variable: of the environment, which wins over the file; empty where there is none.
-        inner: keys of each table in it, with what they say.
-    """
-
-    name: str
-    doc: str
-    default: str
-    variable: str
-    inner: Mapping[str, str]
+from .settings import DEFAULT, DEFAULTS, VARIABLES, Settings, SiteSettings
 
 
 def flat(values: Any, name: str = "") -> dict[str, Any]:
@@ -48,42 +26,14 @@ def setting_list(settings: Settings) -> list[dict[str, Any]]:
     """Every setting: `setting` (dotted key), `value` as text, `origin`."""
     values = flat(dict(settings.document.values) if settings.document else {})
     rows = []
-    for key in KEYS.values():
-        set_here = {name: value for name, value in values.items() if _is_below(name, key.name)}
-        if key.variable and key.name in settings.origins:
-            set_here = {key.name: getattr(settings, key.name)}
+    for key in SiteSettings.__struct_fields__:
+        set_here = {name: value for name, value in values.items() if _is_below(name, key)}
+        if key in VARIABLES and key in settings.origins:
+            set_here = {key: getattr(settings, key)}
         if not set_here:
-            rows.append(_row(key.name, key.default, DEFAULT))
+            rows.append(_row(key, DEFAULTS.get(key, ""), DEFAULT))
         rows += [_row(n, value, settings.origins.get(n, DEFAULT)) for n, value in set_here.items()]
     return rows
-
-
-def _keys() -> dict[str, Key]:
-    fields = inspect.type_info(SiteSettings).fields  # type: ignore[attr-defined]
-    return {field.encode_name: _key(field) for field in fields}
-
-
-def _key(field: inspect.Field) -> Key:
-    extra = (field.type.extra if isinstance(field.type, inspect.Metadata) else None) or {}
-    plain = field.default if isinstance(field.default, str) else ""
-    default, variable = extra.get("default", plain), extra.get("variable", "")
-    return Key(field.encode_name, _doc(field.type), default, variable, _inner(field.type))
-
-
-def _inner(schema: inspect.Type) -> dict[str, str]:
-    """The keys of the tables in a field."""
-    match schema:
-        case inspect.Metadata(type=inner) | inspect.DictType(value_type=inner):
-            return _inner(inner)
-        case inspect.StructType(fields=fields):
-            return {field.encode_name: _doc(field.type) for field in fields}
-    return {}
-
-
-def _doc(schema: inspect.Type) -> str:
-    if isinstance(schema, inspect.Metadata):
-        return str((schema.extra_json_schema or {}).get("description", ""))
-    return ""
 
 
 def _is_below(name: str, key: str) -> bool:
@@ -100,7 +50,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_text, value))
     return str(value)
-
-
-KEYS: Mapping[str, Key] = _keys()
-"""By name, in the order in which they are shown."""

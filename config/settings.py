@@ -30,111 +30,83 @@ WITH_FORMAT = (
 
 FormatSettings: Any = msgspec.defstruct(
     "FormatSettings",
-    [
-        (name, Annotated[Format | None, Meta(description=doc)], None)
-        for name, doc in (
-            ("default", "all commands that read a store"),
-            *((command, f"`cpmon {command}`") for command in WITH_FORMAT),
-        )
-    ],
+    [(name, Format | None, None) for name in ("default", *WITH_FORMAT)],
     bases=(Table,),
     module=__name__,
 )
 
+VARIABLES = {
+    "store": "CPMON_STORE",
+    "timezone": "CPMON_TZ",
+    "classes": "CPMON_CLASSES",
+    "memory_limit": "CPMON_MEMORY_LIMIT",
+    "threads": "CPMON_THREADS",
+}
+"""Variables of the environment that win over a key of the file."""
+DEFAULTS = {"timezone": "UTC", "memory_limit": "80% of memory", "threads": "all processors"}
+"""What holds without a key, as it is printed."""
+
 
 class SystemSettings(Table, frozen=True):
-    """What is known of a system."""
+    """The zone in which a system's times are printed; the release of z/VM that wrote its dumps."""
 
-    timezone: Annotated[ZoneName | None, Meta(description="in which its times are printed")] = None
-    release: Annotated[Release | None, Meta(description="of z/VM that wrote its dumps")] = None
+    timezone: ZoneName | None = None
+    release: Release | None = None
 
 
 class ShiftSettings(Table, frozen=True):
     """Hours of some days of the week."""
 
-    begins: Annotated[Clock, Meta(description="as 08:00")] = msgspec.field(name="from")
-    ends: Annotated[Clock, Meta(description="as 18:00")] = msgspec.field(name="to")
-    days: Annotated[Days, Meta(description="as mon-fri")] = Days("mon-sun")
+    begins: Clock = msgspec.field(name="from")
+    ends: Clock = msgspec.field(name="to")
+    days: Days = Days("mon-sun")
 
 
 class RetentionSettings(Table, frozen=True):
-    """How long samples and results are kept; `store.retention` reads the lengths."""
+    """How long samples and results are kept; `store.retention` reads the lengths.
 
-    raw: Annotated[Text | None, Meta(description="samples")] = None
-    interval: Annotated[Text | None, Meta(description="results of intervals")] = None
-    quarter: Annotated[Text | None, Meta(description="roll-ups of 15 minutes")] = msgspec.field(
-        name="15m", default=None
-    )
-    hour: Annotated[Text | None, Meta(description="roll-ups of hours")] = None
+    Attributes:
+        raw: samples.
+        interval, quarter, hour: results of intervals, roll-ups of 15 minutes and of hours.
+    """
+
+    raw: Text | None = None
+    interval: Text | None = None
+    quarter: Text | None = msgspec.field(name="15m", default=None)
+    hour: Text | None = None
 
 
 class SiteSettings(Table, frozen=True):
-    """A file of settings."""
+    """A file of settings, its keys in the order in which they are shown.
 
-    store: Annotated[
-        Path | None,
-        Meta(
-            description="folder of the landed dumps, or s3://BUCKET/PREFIX",
-            extra={"variable": "CPMON_STORE"},
-        ),
-    ] = None
-    timezone: Annotated[
-        ZoneName,
-        Meta(description="in which times are printed", extra={"variable": "CPMON_TZ"}),
-    ] = ZoneName("UTC")
-    classes: Annotated[
-        Path | None,
-        Meta(
-            description="file that says which users belong together",
-            extra={"variable": "CPMON_CLASSES"},
-        ),
-    ] = None
-    memory_limit: Annotated[
-        MemoryLimit | None,
-        Meta(
-            description="most memory that queries use",
-            extra={"variable": "CPMON_MEMORY_LIMIT", "default": "80% of memory"},
-        ),
-    ] = None
-    threads: Annotated[
-        Annotated[int, Meta(ge=1, le=MOST_THREADS)] | None,
-        Meta(
-            description="most threads that queries use",
-            extra={"variable": "CPMON_THREADS", "default": "all processors"},
-        ),
-    ] = None
-    formats: Annotated[
-        FormatSettings, Meta(description="how results are printed without --format, by command")
-    ] = FormatSettings()
-    systems: Annotated[dict[str, SystemSettings], Meta(description="what is known of a system")] = (
-        msgspec.field(default_factory=dict)
-    )
-    shifts: Annotated[
-        dict[str, ShiftSettings], Meta(description="hours of some days of the week")
-    ] = msgspec.field(default_factory=dict)
-    retention: Annotated[
-        RetentionSettings, Meta(description="how long samples and results are kept")
-    ] = RetentionSettings()
-    exceptions: Annotated[dict[str, dict[str, Any]], Meta(description="rules of exceptions")] = (
-        msgspec.field(default_factory=dict)
-    )
-    validation: Annotated[
-        dict[str, dict[str, Any]], Meta(description="rules of cpmon validate")
-    ] = msgspec.field(default_factory=dict)
-    inbox: Annotated[
-        list[InboxSettings] | InboxSettings,
-        Meta(description="folders that cpmon batch looks into"),
-    ] = msgspec.field(default_factory=list)
-    batch: Annotated[BatchSettings, Meta(description="what cpmon batch does besides")] = (
-        BatchSettings()
-    )
-    trusted_stores: Annotated[
-        list[Path],
-        Meta(description="stores whose own settings may name commands; in the user's file"),
-    ] = msgspec.field(default_factory=list)
-    output: Annotated[
-        list[OutputSettings] | OutputSettings, Meta(description="what cpmon batch writes")
-    ] = msgspec.field(default_factory=list)
+    Attributes:
+        store: folder of the landed dumps, or s3://BUCKET/PREFIX.
+        timezone: in which times are printed and shifts counted.
+        classes: file that says which users belong together.
+        memory_limit, threads: the most that queries use.
+        formats: how results are printed without --format, by command.
+        systems, shifts: by name.
+        retention: how long samples and results are kept.
+        exceptions, validation: tables of rules, by id.
+        inbox, batch, output: for `cpmon batch`.
+        trusted_stores: stores whose own settings may name commands; in the user's file.
+    """
+
+    store: Path | None = None
+    timezone: ZoneName = ZoneName("UTC")
+    classes: Path | None = None
+    memory_limit: MemoryLimit | None = None
+    threads: Annotated[int, Meta(ge=1, le=MOST_THREADS)] | None = None
+    formats: FormatSettings = FormatSettings()
+    systems: dict[str, SystemSettings] = msgspec.field(default_factory=dict)
+    shifts: dict[str, ShiftSettings] = msgspec.field(default_factory=dict)
+    retention: RetentionSettings = RetentionSettings()
+    exceptions: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    validation: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    inbox: list[InboxSettings] | InboxSettings = msgspec.field(default_factory=list)
+    batch: BatchSettings = BatchSettings()
+    trusted_stores: list[Path] = msgspec.field(default_factory=list)
+    output: list[OutputSettings] | OutputSettings = msgspec.field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

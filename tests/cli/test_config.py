@@ -8,14 +8,21 @@ from pathlib import Path
 
 import click
 import pytest
+from msgspec import structs
 
 from cpmon.cli.main import Status
 from cpmon.cli.main import cpmon as group
 from cpmon.config import FILE, read_settings
 from cpmon.config.discovery import parse_settings, settings_files
-from cpmon.config.keys import KEYS
 from cpmon.config.positions import find_line, key_lines
-from cpmon.config.settings import WITH_FORMAT
+from cpmon.config.settings import (
+    VARIABLES,
+    WITH_FORMAT,
+    RetentionSettings,
+    ShiftSettings,
+    SiteSettings,
+    SystemSettings,
+)
 from cpmon.schemas import CpmonError
 from tests.cli.answer import Answer, Cpmon
 
@@ -260,16 +267,17 @@ def test_lines_are_those_of_the_keys():
 
 def test_the_page_names_every_key_and_variable():
     text = DOC.read_text(encoding="utf-8")
-    for key in KEYS.values():
-        headings = (f"[{key.name}]", f"[[{key.name}]]", f"[{key.name}.")
-        assert f"| `{key.name}` |" in text or any(h in text for h in headings), key.name
-        assert f"`{key.variable}`" in text or not key.variable
-        for inner in key.inner if key.name not in ("batch", "formats") else ():
-            assert f"`{inner}`" in text, f"{key.name}.{inner}"
+    for key in SiteSettings.__struct_fields__:
+        headings = (f"[{key}]", f"[[{key}]]", f"[{key}.")
+        assert f"| `{key}` |" in text or any(h in text for h in headings), key
+        assert f"`{VARIABLES.get(key)}`" in text or key not in VARIABLES
+    for table in (SystemSettings, ShiftSettings, RetentionSettings):
+        for field in structs.fields(table):
+            assert f"`{field.encode_name}`" in text, f"{table.__name__}.{field.encode_name}"
     assert not {
         name
         for name in re.findall(r"^\| `(\w+)` \| `CPMON", text, re.MULTILINE)
-        if name not in KEYS
+        if name not in SiteSettings.__struct_fields__
     }
 
 
