@@ -10,17 +10,8 @@ from ...schemas import Kind
 from ..activity.sample import Sample
 from ..model.system import Model
 from ..numeric import I64, Bool
-from ..records.events import (
-    SESSIONS,
-    EventBatch,
-    SessionProgress,
-    configuration,
-    interval_events,
-    monitor_commands,
-    records_sessions,
-    rows_in_progress,
-    start_events,
-)
+from ..records import events
+from ..records.events import EventBatch, SessionProgress
 from ..records.table import Record, Values, records
 from .encoder import Encoder, encode_events
 from .filling import filled
@@ -90,8 +81,8 @@ class _Writer:
             more = filled(encoder.encoding, record.unmodelled, encoder.rows, sample.number, end)
             values = {**values, **more}
         progress = None
-        if record.name in SESSIONS and not sample.model.timeline.starts(sample.number):
-            rows = rows_in_progress(sample, record.name, self.present, present)
+        if record.name in events.SESSIONS and not sample.model.timeline.starts(sample.number):
+            rows = events.rows_in_progress(sample, record.name, self.present, present)
             if len(rows):
                 progress = self._progress(values, rows)
         mask = None if len(tods) == encoder.rows else present
@@ -161,7 +152,7 @@ class Sampler:
             if writer.sampled:
                 blocks.append(block)
                 tods = tods[count:]
-        batches = [*interval_events(sample, progress), *starting]
+        batches = [*events.interval_events(sample, progress), *starting]
         self.events = encode_events(batches, self._release)
         return blocks
 
@@ -169,7 +160,7 @@ class Sampler:
         """Those of the records that the system has, after an IPL."""
         writers = []
         for record in records().values():
-            for_events = record.name in SESSIONS and records_sessions(self.model)
+            for_events = record.name in events.SESSIONS and events.records_sessions(self.model)
             sampled = record.is_own or record.layout.domain in self.model.measurement.sampled
             if record.layout.kind is Kind.SAMPLE and (sampled or for_events):
                 writers += [
@@ -182,13 +173,13 @@ class Sampler:
     def _configuration(self, sample: Sample, sampled: int) -> tuple[list[Block], list[EventBatch]]:
         """The configuration records, before so many sampled ones, and the events of the start."""
         model, number = self.model, sample.number
-        rows = sum(rows for _, rows, _, _ in configuration(sample, 0))
+        rows = sum(rows for _, rows, _, _ in events.configuration(sample, 0))
         left = sampled + rows
         tod = int(model.clock.records(number, left + _BEFORE_CONFIGURATION, 1)[0])
         batches = []
-        for name, rows, values, sizes in configuration(sample, tod):
+        for name, rows, values, sizes in events.configuration(sample, tod):
             tods = model.clock.records(number, left, rows)
             batches.append(EventBatch(name, tods, values, sizes=sizes))
             left -= rows
-        commands = monitor_commands(model, number, tod)
-        return encode_events(batches, self._release), start_events(sample, tod, commands)
+        commands = events.monitor_commands(model, number, tod)
+        return encode_events(batches, self._release), events.start_events(sample, tod, commands)

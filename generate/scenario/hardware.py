@@ -7,24 +7,22 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from ...config import Table
-from .values import (
-    ChannelPaths,
-    ControlUnit,
-    ControlUnitType,
-    DeviceType,
-    MachineModel,
-    MachineSerial,
-    MachineType,
-    NonNegative,
-    NonNegativeInt,
-    Percent,
-    ProcessorCount,
-    Share,
-    SystemText,
-    VolumePrefix,
-)
+from ...config.values import Text
+from .values import Ebcdic, NonNegative, NonNegativeInt, Percent, ProcessorCount, Share, SystemText
 
 ProcessorType = Literal["CP", "IFL", "ZAAP", "ZIIP", "ICF"]
+
+
+class MachineType(Ebcdic, longest=4):
+    """Type of a machine, as `2064`."""
+
+
+class MachineModel(Ebcdic, longest=16):
+    """Model of a machine, as `109`."""
+
+
+class MachineSerial(Ebcdic, longest=6):
+    """Serial number of a machine."""
 
 
 class Machine(Table, frozen=True):
@@ -95,6 +93,38 @@ class Storage(Table, frozen=True):
     fast_page_in_share: Share = 0.7
     page_read_share: Share = 0.5
     churn_per_s: Share = 0.004
+
+
+class VolumePrefix(Ebcdic, longest=5):
+    """What the serials of a group's volumes begin with."""
+
+
+class DeviceType(Text):
+    """Type and model of a volume."""
+
+    EXPECTED = "type and model of a device, as 3390-3"
+    PATTERN = "[0-9]{4}-[0-9]{1,2}"
+
+
+class ControlUnitType(Text):
+    """Type and model of a control unit."""
+
+    EXPECTED = "type and model of a control unit, as 3990-6 or 2107-E8"
+    PATTERN = "[0-9]{4}-[0-9A-Fa-f]{1,2}"
+
+
+class ControlUnit(Text):
+    """Number of a control unit."""
+
+    EXPECTED = "up to four hexadecimal digits, as 0A00"
+    PATTERN = "[0-9A-Fa-f]{1,4}"
+
+
+class ChannelPaths(Text):
+    """Numbers of up to eight channel paths."""
+
+    EXPECTED = "two hexadecimal digits for each of up to 8 channel paths, as 1A2A3A4A"
+    PATTERN = "([0-9A-Fa-f]{2}){1,8}"
 
 
 class VolumeGroup(Table, frozen=True):

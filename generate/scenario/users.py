@@ -7,12 +7,16 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from ...config import Table
-from .values import NonNegative, Percent, Share, UserPrefix
+from .values import Ebcdic, NonNegative, Percent, Share
 
 Guest = Literal["cms", "linux", "vse", "server"]
 
 MOST_VIRTUAL_PROCESSORS = 64
 """A guest can have so many."""
+
+
+class UserPrefix(Ebcdic, longest=7):
+    """What the ids of a group's users begin with."""
 
 
 class UserGroup(Table, frozen=True):
