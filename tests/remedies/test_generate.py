@@ -166,7 +166,7 @@ WRONG: list[Any] = [
     pytest.param(
         [("[run.A]", '[run.A]\ndamage = ["truncated:50%"]')],
         [[("[run.A]", '[run.A]\ndamage = ["truncate:50%"]')]],
-        marks=tries(AGREE, "{}"),
+        marks=tries("generate/damage/requests.py", "there is no damage {}", "did you mean {}?"),
         id="misspelt damage",
     ),
     pytest.param(
