@@ -14,8 +14,7 @@ from pathlib import Path
 import msgspec
 
 from .document import Document, read_values
-from .keys import flat
-from .settings import FILE, VARIABLE, VARIABLES, Settings, SiteSettings, settings_from
+from .settings import FILE, VARIABLE, VARIABLES, Settings, SiteSettings, flat, settings_from
 from .trust import distrust
 
 

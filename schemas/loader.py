@@ -12,7 +12,7 @@ from typing import TypeVar
 from .errors import LayoutError
 from .field import HEADER_LENGTH, NUMBERS, REST, WIDTHS, Field, Provenance, Role, Type
 from .layout import Condition, Group, Kind, Layout
-from .release import check_bound, ends_before, release_key
+from .release import check_bounds, ends_before, release_key
 
 Row = dict[str, str]
 Word = TypeVar("Word", Type, Role, Kind, Provenance)
@@ -201,8 +201,7 @@ def _within(part: Field, whole: Row) -> bool:
 def _field(name: str, row: Row) -> Field:
     place = f"{name}.{row['name']}"
     kind = _word(Type, row["type"], place)
-    for column in ("since", "until"):
-        check_bound(row[column], column, place)
+    check_bounds(row["since"], row["until"], place)
     if kind is not Type.RESERVED and not row["role"]:
         raise LayoutError(f"{place} has no role", expected=", ".join(Role))
     if kind in NUMBERS and row["length"] not in map(str, WIDTHS):
@@ -229,8 +228,7 @@ def _groups(parent: str, rows: list[Row], sources: Sources) -> tuple[Group, ...]
 
 def _group(parent: str, row: Row, rows: list[Row], sources: Sources) -> Group:
     name = f"{parent}_{row['name']}"
-    for column in ("since", "until"):
-        check_bound(row[column], column, name)
+    check_bounds(row["since"], row["until"], name)
     labels = tuple(_field(name, label) for label in rows if label["of"] == row["name"])
     entry = _entry(name, parent, row, sources, labelled=bool(labels))
     group = Group(

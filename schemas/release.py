@@ -108,16 +108,17 @@ def ends_before(until: str, since: str) -> bool:
     return last.key < first.key
 
 
-def check_bound(text: str, column: str, place: str) -> None:
-    """Refuses a `since` or `until` of a layout file that is none; empty is always allowed.
+def check_bounds(since: str, until: str, place: str) -> None:
+    """Refuses bounds of a row of a layout file that are none; empty is always allowed.
 
     Raises:
         LayoutError: with the place of the row.
     """
-    sign = {"since": "+", "until": "-"}[column]
-    match = _FORM.fullmatch(text)
-    if text and (not match or (match[2] and (match[2] != sign or not match[3]))):
-        raise LayoutError(f"{place}: `{column}` is no release", expected=_WORDS[column], found=text)
+    for column, text, sign in (("since", since, "+"), ("until", until, "-")):
+        match = _FORM.fullmatch(text)
+        if text and (not match or (match[2] and (match[2] != sign or not match[3]))):
+            problem = f"{place}: `{column}` is no release"
+            raise LayoutError(problem, expected=_WORDS[column], found=text)
 
 
 def _bits(text: str) -> frozenset[int]:

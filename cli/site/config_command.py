@@ -53,7 +53,7 @@ def show(store: Path | None, form: str, output: Path | None) -> None:
       cpmon config show --store perf/ --format json
     """
     from ...config import ignored_files
-    from ...config.keys import setting_list
+    from ...config.settings import setting_list
 
     site = settings(store)
     rows: list[dict[str, Any]] = setting_list(site)
