@@ -59,6 +59,12 @@ class FileMerge:
     def __init__(self, merged: MergeResult, name: str, context: ReleaseContext) -> None:
         self.merged, self.name, self.context = merged, name, context
 
+    def confirm(self, row: Row, meaning: str) -> None:
+        """Take the page's word for a row that the layout has, and its description if it has one."""
+        row["provenance"] = str(Provenance.PUBLISHED)
+        row["meaning"] = meaning or row["meaning"]
+        self.merged.confirmed += 1
+
     def widen(self, row: Row) -> None:
         """Extend the span of a field to the page's release, which has it."""
         now, name = self.context.now, f"{self.name}.{row['name']}"
@@ -97,7 +103,9 @@ class BitMerge(FileMerge):
             new = bit_row(item, bit) | {"of": field["name"], "offset": str(start + bit.byte)}
             same = next((r for r in bits if _place(r) == _place(new)), None)
             if same is not None and same["name"] == bit.name:
-                self._confirm(same, bit.row)
+                same["_seen"] = "yes"
+                self.confirm(same, bit.row.meaning)
+                self.widen(same)
                 continue
             shared = [r for r in bits if _share(r, new)]
             if shared:
@@ -110,12 +118,6 @@ class BitMerge(FileMerge):
             insert(rows, marked(new))
             self.merged.added.append(f"{self.name}.{bit.name}")
         self._miss(item, [r for r in bits if not r["_seen"]])
-
-    def _confirm(self, row: Row, page_row: BitRow) -> None:
-        row["_seen"], row["provenance"] = "yes", str(Provenance.PUBLISHED)
-        row["meaning"] = page_row.meaning or row["meaning"]
-        self.widen(row)
-        self.merged.confirmed += 1
 
     def _miss(self, item: Item, missing: Iterable[Row]) -> None:
         """Bits that the layout names and the page, which names others, does not."""

@@ -54,11 +54,11 @@ class Slot:
         Fields of arrays may differ in the numbers in their names and in a prefix; bits under a
         field that the page does not name confirm a name of ours.
         """
-        if self.name == leaf.name or not leaf.part.row.name:
+        if self.name == leaf.part.name or not leaf.part.row.name:
             return True
         if self.group is None and not leaf.item.is_array:
             return False
-        pages = {leaf.name, leaf.item.name}
+        pages = {leaf.part.name, leaf.item.name}
         return any(alike(own, page) for own in (self.name, self.whole["name"]) for page in pages)
 
 
@@ -67,8 +67,6 @@ class Leaf:
     """Bytes of a record that a page names: a field, or one field of one element of an array."""
 
     offset: int
-    length: int
-    name: str
     item: Item
     part: Item
 
@@ -140,7 +138,7 @@ def leaves(item: Item) -> Iterator[Leaf]:
     for number in range(item.count):
         start = item.offset + number * item.length
         if not item.parts and item.name:
-            yield Leaf(start, item.length, item.name, item, item)
+            yield Leaf(start, item, item)
         for part in item.parts:
             if part.name:
-                yield Leaf(start + part.offset, part.length, part.name, item, part)
+                yield Leaf(start + part.offset, item, part)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..field import REST, Provenance, Type
 from ..loader import Row
-from ..release import ends_before
+from ..release import ends_before, is_within
 from .file_merge import BitMerge, FileMerge, ReleaseContext, marked
 from .items import Item, Items
 from .merge_result import MergeResult
@@ -69,21 +69,19 @@ class TableMerge(FileMerge):
                 self.rows.append(marked(rest_row(item)))
                 self.merged.added.append(f"{self.name}.{item.name}")
         elif existing["name"] == item.name:
-            existing["provenance"] = str(Provenance.PUBLISHED)
-            existing["meaning"] = item.row.meaning or existing["meaning"]
-            self.merged.confirmed += 1
+            self.confirm(existing, item.row.meaning)
 
     # What the page and the layout both have.
 
     def _match(self, item: Item) -> None:
         for leaf in leaves(item):
-            for slot in self._at(leaf.offset, leaf.length):
+            for slot in self._at(leaf.offset, leaf.part.length):
                 if slot.fits(leaf):
                     self._confirm(slot, leaf)
         if item.is_array and not any(self._is_met_leaf(leaf) for leaf in leaves(item)):
             for slot in self._at(item.offset, item.end - item.offset):
                 if slot.name == item.name:
-                    self._confirm(slot, Leaf(slot.offset, slot.length, item.name, item, item))
+                    self._confirm(slot, Leaf(slot.offset, item, item))
         if not item.is_array and not any(self._is_met_leaf(leaf) for leaf in leaves(item)):
             self._match_whole(item)
 
@@ -91,9 +89,7 @@ class TableMerge(FileMerge):
         """A group of the layout that the page has as one field: its place is confirmed."""
         for group in (r for r in self.rows if r["type"] == Type.GROUP):
             if extent(group) == (item.offset, item.end) and alike(group["name"], item.name):
-                group["provenance"] = str(Provenance.PUBLISHED)
-                group["meaning"] = item.row.meaning or group["meaning"]
-                self.merged.confirmed += 1
+                self.confirm(group, item.row.meaning)
                 self._wholes.add(item.name)
                 for slot in self.slots:
                     slot.is_matched = slot.is_matched or slot.group is group
@@ -109,8 +105,7 @@ class TableMerge(FileMerge):
             expected = f"a type that {row['type']} can be"
             self.contradict(page_row, f"{row['name']} is {page_row.word}", expected)
             return
-        self.merged.confirmed += 1
-        row["provenance"] = str(Provenance.PUBLISHED)
+        self.confirm(row, "")
         self._describe(slot, leaf)
         for spanned in {id(r): r for r in (row, slot.whole)}.values():
             self.widen(spanned)
@@ -214,7 +209,8 @@ class TableMerge(FileMerge):
         """Take bytes out of the reserved rows, which have them in the releases of `span` only."""
         for row in [r for r in self.rows if r["type"] == Type.RESERVED]:
             first, last = int(row["offset"]), int(row["offset"]) + int(row["length"])
-            if last <= start or end <= first or not self._is_current(row):
+            is_current = is_within(self.context.now, row["since"], row["until"])
+            if last <= start or end <= first or not is_current:
                 continue
             at = self.rows.index(row)
             pieces = [
@@ -225,11 +221,6 @@ class TableMerge(FileMerge):
             self.rows[at : at + 1] = [
                 piece | {"offset": str(a), "length": str(b - a)} for a, b, piece in pieces if a < b
             ]
-
-    def _is_current(self, row: Row) -> bool:
-        """Whether the page's release has a row."""
-        now, since, until = self.context.now, row["since"], row["until"]
-        return not (ends_before(until, now) or ends_before(now, since))
 
     def _free(self, row: Row) -> None:
         """End reserved bytes before a field that stands in them, since an earlier release now."""
@@ -307,7 +298,7 @@ class TableMerge(FileMerge):
         return [s for s in self.slots if (s.offset, s.length) == (offset, length)]
 
     def _is_met_leaf(self, leaf: Leaf) -> bool:
-        return any(s.is_matched and s.fits(leaf) for s in self._at(leaf.offset, leaf.length))
+        return any(s.is_matched and s.fits(leaf) for s in self._at(leaf.offset, leaf.part.length))
 
     def _is_met(self, item: Item) -> bool:
         if item.name in self._wholes:
