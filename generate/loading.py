@@ -132,12 +132,12 @@ def _inherited(
 def _repetitions(table: ScenarioTable, document: Document) -> Repetitions | None:
     """The repeated samples of a scenario, or None if it has none."""
     samples = tuple(
-        Samples(**asdict(run.samples), run_id=run_id)
+        Samples(**asdict(run.samples), run_id=run_id, place=document.place)
         for run_id, run in table.run.items()
         if run.samples is not None
     )
     differences = tuple(
-        Difference(**asdict(difference), key=f"differences[{number}]")
+        Difference(**asdict(difference), key=f"differences[{number}]", place=document.place)
         for number, difference in enumerate(table.differences)
     )
     if not samples and not differences:

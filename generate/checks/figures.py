@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from ...config import Place
 from ...schemas.errors import CpmonError
 from ...schemas.lookup import unknown
 from ..scenario.repetitions import CLOCK_CS, RATES, Difference, Repetitions, Samples
@@ -17,22 +16,22 @@ def check_figures(repetitions: Repetitions) -> None:
     Raises:
         CpmonError: with the key whose value is impossible, and what is possible.
     """
-    place, runs = repetitions.place, {run.run_id: run for run in repetitions.runs}
+    runs = {run.run_id: run for run in repetitions.runs}
     for run in repetitions.runs:
         for measure in run.measures:
-            printed = run.statistic(measure, place)
+            printed = run.statistic(measure)
             _check_least(printed, 1 if measure in RATES else 0)
             printed.check()
-        _check_duration(run, place)
+        _check_duration(run)
     names: set[str] = {*runs}
     with_rates: set[str] = set()
     for difference in repetitions.differences:
-        _check_runs(difference, runs, names, place)
+        _check_runs(difference, runs, names)
         names.add(difference.name)
-        _check_difference(difference, runs, place)
+        _check_difference(difference, runs)
     for difference in repetitions.differences:
         if difference.has("read_kb_per_s"):
-            _check_rates(difference, with_rates, place)
+            _check_rates(difference, with_rates)
             with_rates |= set(difference.ends)
     for difference in repetitions.differences:
         _check_sums(repetitions, difference)
@@ -48,56 +47,54 @@ def _check_least(printed: Statistic, least: int) -> None:
         )
 
 
-def _check_duration(run: Samples, place: Place) -> None:
+def _check_duration(run: Samples) -> None:
     """A sample has a length, and its processor time fits in it."""
     seconds = float(run.duration_s or 0)
     if run.duration_s is None:
-        rates = {m: float(run.statistic(m, place).mean) for m in RATES if run.has(m)}
+        rates = {m: float(run.statistic(m).mean) for m in RATES if run.has(m)}
         seconds = sum(run.kb(measure) / rate for measure, rate in rates.items())
     if not seconds:
         raise CpmonError(
             f"the samples of run {run.run_id} have no length",
-            place=place(run.key),
+            place=run.place(run.key),
             expected="duration_s, write_kb_per_s or read_kb_per_s",
             remedy="add duration_s = ... there",
         )
-    used = sum(run.statistic(m, place).mean for m in ("virtual_cpu_cs", "cp_cpu_cs"))
+    used = sum(run.statistic(m).mean for m in ("virtual_cpu_cs", "cp_cpu_cs"))
     room = (seconds * 100 + CLOCK_CS) * run.virtual_processors
     if used > room:
         raise CpmonError(
             f"run {run.run_id}: a sample uses more processor time than it lasts",
-            place=place(f"{run.key}.virtual_cpu_cs"),
+            place=run.place(f"{run.key}.virtual_cpu_cs"),
             expected=f"at most {room:,.1f} together with cp_cpu_cs, in {seconds:,.1f} s",
             found=f"{used:,.1f}",
             remedy="lower it, or give the guest more virtual_processors",
         )
 
 
-def _check_runs(
-    difference: Difference, runs: dict[str, Samples], names: set[str], place: Place
-) -> None:
+def _check_runs(difference: Difference, runs: dict[str, Samples], names: set[str]) -> None:
     """The runs of a difference exist, and its name is free."""
     for end, run_id in zip(("of", "less"), difference.ends, strict=True):
         if run_id not in runs:
             key = f"{difference.key}.{end}"
-            raise unknown("run with samples", run_id, runs, place=place(key))
+            raise unknown("run with samples", run_id, runs, place=difference.place(key))
     if difference.of == difference.less or difference.name in names:
         raise CpmonError(
             f"difference {difference.name} needs two runs and a name of its own",
-            place=place(difference.key),
+            place=difference.place(difference.key),
             found=f"{difference.of} less {difference.less}",
         )
     count, other = (runs[run_id].count for run_id in difference.ends)
     if count != other:
         raise CpmonError(
             f"difference {difference.name} pairs samples, and its runs have not as many",
-            place=place(difference.key),
+            place=difference.place(difference.key),
             expected=f"{count} samples of {difference.less} as well",
             found=f"{other}",
         )
 
 
-def _check_difference(difference: Difference, runs: dict[str, Samples], place: Place) -> None:
+def _check_difference(difference: Difference, runs: dict[str, Samples]) -> None:
     """Means subtract exactly; a deviation is no less and no more than the two deviations allow."""
     of, less = (runs[run_id] for run_id in difference.ends)
     for measure in difference.measures:
@@ -105,14 +102,14 @@ def _check_difference(difference: Difference, runs: dict[str, Samples], place: P
             if not run.has(measure):
                 raise CpmonError(
                     f"difference {difference.name} needs {measure} of run {run.run_id}",
-                    place=place(f"{difference.key}.{measure}"),
+                    place=difference.place(f"{difference.key}.{measure}"),
                     remedy=f"add {measure} to [run.{run.run_id}.samples]",
                 )
-        printed = difference.statistic(measure, of.count, place)
+        printed = difference.statistic(measure, of.count)
         if measure in RATES:
             _check_least(printed, 1)
             continue
-        minuend, subtrahend = of.statistic(measure, place), less.statistic(measure, place)
+        minuend, subtrahend = of.statistic(measure), less.statistic(measure)
         mean = minuend.mean - subtrahend.mean
         # Unless a mean of so many is exact, each of the three is rounded by half a digit at most.
         if abs(printed.mean - mean) > (Decimal("0.15") if 10 % of.count else 0):
@@ -143,13 +140,13 @@ def _check_deviation(printed: Statistic, minuend: Statistic, subtrahend: Statist
         )
 
 
-def _check_rates(difference: Difference, others: set[str], place: Place) -> None:
+def _check_rates(difference: Difference, others: set[str]) -> None:
     """Rates of a difference are searched for two runs at a time."""
     shared = others & set(difference.ends)
     if shared:
         raise CpmonError(
             f"difference {difference.name}: read_kb_per_s of a run is in two differences",
-            place=place(f"{difference.key}.read_kb_per_s"),
+            place=difference.place(f"{difference.key}.read_kb_per_s"),
             found=", ".join(sorted(shared)),
             remedy="leave one of them out",
         )
@@ -162,7 +159,7 @@ def _check_sums(repetitions: Repetitions, difference: Difference) -> None:
         if repetitions.sums(run_ids, measure) is None:
             raise CpmonError(
                 f"no samples print {measure} of {', '.join(run_ids)} and of their differences",
-                place=repetitions.place(f"{difference.key}.{measure}"),
+                place=difference.place(f"{difference.key}.{measure}"),
                 expected="means and deviations that whole numbers can have together",
                 found=getattr(difference, measure),
                 remedy="correct the figures, or leave out the difference",

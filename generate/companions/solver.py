@@ -73,7 +73,7 @@ def _nearness(
     repetitions: Repetitions, run: Samples, measure: str, total: int, solved: dict[str, I64]
 ) -> list[Nearness]:
     """How much a run's samples deviate, from their mean and from those of the solved runs."""
-    own = run.statistic(measure, repetitions.place)
+    own = run.statistic(measure)
     nearness = [Nearness(np.full(own.count, total // own.count), *own.squares(total))]
     for difference in repetitions.differences:
         if measure in RATES or not difference.has(measure):
@@ -81,7 +81,7 @@ def _nearness(
         of, less = difference.ends
         for this, other, sign in ((of, less, 1), (less, of, -1)):
             if this == run.run_id and other in solved:
-                printed = difference.statistic(measure, run.count, repetitions.place)
+                printed = difference.statistic(measure, run.count)
                 apart = sign * (total - int(solved[other].sum()))
                 shift = sign * (apart // own.count)
                 nearness.append(Nearness(solved[other] + shift, *printed.squares(apart)))
@@ -107,7 +107,7 @@ def _pair(
     """Give the runs of a difference of rates the samples whose rates come out right."""
     for difference in differences:
         of, less = (repetitions.run(run_id) for run_id in difference.ends)
-        printed = difference.statistic("read_kb_per_s", of.count, repetitions.place)
+        printed = difference.statistic("read_kb_per_s", of.count)
         goal = PairedRates(of.kb("read_kb_per_s"), less.kb("read_kb_per_s"), *_ranges(printed))
         pair = pair_rates(goal, solved[of.run_id], solved[less.run_id], rng)
         if pair is None:
@@ -131,7 +131,7 @@ def _not_solved(
     figures |= {difference.name: getattr(difference, measure) for difference in differences}
     return CpmonError(
         f"no samples were found that print {measure} of {', '.join(figures)}",
-        place=repetitions.run(run_ids[0]).statistic(measure, repetitions.place).place,
+        place=repetitions.run(run_ids[0]).statistic(measure).place,
         expected="figures that can be true together of whole numbers that are not negative"
         + (", in samples that last long enough" if measure == "virtual_cpu_cs" else ""),
         found=", ".join(f"{name} {each}" for name, each in figures.items()),

@@ -88,18 +88,19 @@ class SampleKeys(Measured, frozen=True, kw_only=True):
 
 
 class Samples(SampleKeys, frozen=True, kw_only=True):
-    """The samples of one run."""
+    """The samples of one run; `place` tells where a key of the scenario stands."""
 
     run_id: str
+    place: Place
 
     @property
     def key(self) -> str:
         """The key of their table."""
         return f"{run_key(self.run_id)}.samples"
 
-    def statistic(self, measure: str, place: Place) -> Statistic:
+    def statistic(self, measure: str) -> Statistic:
         """The printed statistic of a measure that the run has."""
-        at, figures = place(f"{self.key}.{measure}"), getattr(self, measure)
+        at, figures = self.place(f"{self.key}.{measure}"), getattr(self, measure)
         if measure in SCORES:
             return Statistic.parse(figures, self.periods, at, 0)
         return Statistic.parse(figures, self.count, at)
@@ -126,18 +127,19 @@ class DifferenceKeys(Measured, frozen=True, kw_only=True):
 
 
 class Difference(DifferenceKeys, frozen=True, kw_only=True):
-    """A difference of two runs; `key` is that of its table, as `differences[0]`."""
+    """A difference of two runs; `key` is that of its table, as `differences[0]`, in `place`."""
 
     key: str
+    place: Place
 
     @property
     def ends(self) -> tuple[str, str]:
         """The two runs."""
         return self.of, self.less
 
-    def statistic(self, measure: str, count: int, place: Place) -> Statistic:
+    def statistic(self, measure: str, count: int) -> Statistic:
         """The printed statistic of a measure that the difference has."""
-        return Statistic.parse(getattr(self, measure), count, place(f"{self.key}.{measure}"))
+        return Statistic.parse(getattr(self, measure), count, self.place(f"{self.key}.{measure}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +195,10 @@ class Repetitions:
         Returns:
             None if no sums go together.
         """
-        series = {run_id: self.run(run_id).statistic(measure, self.place) for run_id in run_ids}
+        series = {run_id: self.run(run_id).statistic(measure) for run_id in run_ids}
         count = next(iter(series.values())).count
         differences = [
-            (difference, difference.statistic(measure, count, self.place))
+            (difference, difference.statistic(measure, count))
             for difference in self.differences
             if difference.of in run_ids and difference.has(measure) and measure not in RATES
         ]
