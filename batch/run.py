@@ -20,8 +20,7 @@ from ..config.shifts import find_zone
 from ..reduce.jobs.reducing import reduce
 from ..reduce.reductions.reductions import reductions
 from ..reduce.rules.exceptions import exceptions_of
-from ..reduce.rules.rule import Severity
-from ..reduce.rules.rule_file import load_rules
+from ..reduce.rules.rule import Severity, load_rules
 from ..reduce.rules.scope import scope_of
 from ..schemas.errors import BusyError, CpmonError, StoreError
 from ..store import Store

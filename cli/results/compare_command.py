@@ -85,7 +85,7 @@ def _compared(
 ) -> bytes:
     """The comparison, rendered; a page has a chart of the runs as well."""
     from ...reduce import compare, compare_runs, load_spec, render_comparison
-    from ...reduce.page.figure import runs_figure
+    from ...reduce.page.drawing import runs_figure
 
     spec = load_spec(table) if table is not None else None
     with opened(store) as connection:

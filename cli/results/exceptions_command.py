@@ -61,8 +61,7 @@ def command(
     from ...config.shifts import find_zone
     from ...reduce.rules.exceptions import exceptions
     from ...reduce.rules.exceptions_text import render_exceptions, render_rules, unknowns
-    from ...reduce.rules.rule import Severity
-    from ...reduce.rules.rule_file import load_rules
+    from ...reduce.rules.rule import Severity, load_rules
     from ..main import Status
 
     settings = site_settings()

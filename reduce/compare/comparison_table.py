@@ -74,14 +74,9 @@ class ComparisonTable:
 
     def to_arrow(self) -> pa.Table:
         """The cells as the published CSVs have them; an empty cell is NULL."""
-        columns = [
-            [c.table for c in self.cells],
-            [c.run_id for c in self.cells],
-            [c.row_label for c in self.cells],
-            [c.text or None for c in self.cells],
-            [c.source for c in self.cells],
-        ]
-        return pa.table(columns, schema=CELLS)
+        rows = [(c.table, c.run_id, c.row_label, c.text or None, c.source) for c in self.cells]
+        named = [dict(zip(CELLS.names, row, strict=True)) for row in rows]
+        return pa.Table.from_pylist(named, schema=CELLS)
 
 
 def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> ComparisonTable:

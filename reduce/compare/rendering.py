@@ -37,7 +37,7 @@ def render_comparison(
     they are printed on one sheet, the long form on another.
 
     Args:
-        figure: for html, a drawing of the runs, as `page.figure.runs_figure` makes one.
+        figure: for html, a drawing of the runs, as `page.drawing.runs_figure` makes one.
 
     Raises:
         CpmonError: there is no such format.

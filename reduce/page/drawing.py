@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from html import escape
 from importlib.resources import files
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,8 +23,8 @@ import pyarrow.compute as pc
 from ...schemas.printable import printable
 from ..metrics.report_shape import TIME
 from ..render.html import COLORS
-from .chart import Chart, Kind
-from .points import Points
+from .chart import RUNS, Chart, Kind
+from .points import Points, runs_points
 
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 WIDTH, HEIGHT = 640, 200
@@ -180,6 +182,19 @@ def bars(chart: Chart, points: Points, *, background: bool = False) -> dict[str,
         )
     )
     return _finished(drawn, {chart.name: rows}, background)
+
+
+def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str], name: str = "") -> str:
+    """The figure of some runs as SVG, in their order; empty if none knows its processors.
+
+    Args:
+        con: a connection on which the reductions are views.
+        name: begins the ids inside, where a page has several.
+    """
+    points = runs_points(con, runs)
+    if points.is_empty:
+        return ""
+    return svg(bars(RUNS, points), RUNS.title, RUNS.about, name or RUNS.name)
 
 
 def stacked(specs: list[dict[str, Any]]) -> dict[str, Any]:

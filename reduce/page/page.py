@@ -21,7 +21,7 @@ from ..render.html import html_page
 from ..render.printing import Format, show
 from ..reports.cells import clock
 from .content import read_content
-from .figure import runs_figure
+from .drawing import runs_figure
 from .window import Window, file_names, windows
 
 Write = Callable[[Path, bytes], None]

@@ -19,7 +19,7 @@ from ..metrics.report_shape import TIME, Lines, Report, ReportColumn
 from ..reports.cells import cell_text
 from ..reports.levels import source_of
 from ..reports.report_sql import Span, lines_sql
-from .chart import Chart, Series, column_of
+from .chart import RUNS, Chart, Series, column_of
 
 POINTS = pa.schema([(TIME, pa.timestamp("us")), ("series", pa.string()), ("value", pa.float64())])
 """One row a point; a time without value is NULL and breaks the line."""
@@ -109,6 +109,26 @@ class _Reader:
         shown = replace(report, columns=(END, *columns), lines=Lines.TIME, keys=keys)
         source, _ = source_of(self.con, report, self.span, self.by, self.zone)
         return lines_sql(shown, self.span, source, by=self.by, over_time=True, zone=self.zone.key)
+
+
+def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
+    """The values of the figure: rows with `object` (the run), `series` and `value` in percent."""
+    given = pa.table(
+        [pa.array(list(runs), pa.string()), pa.array(range(len(runs)), pa.int32())],
+        names=["run_id", "place"],
+    )
+    con.register("_given", given)
+    series = [f"({n}, '{d.label}', s.{d.column})" for n, d in enumerate(RUNS.series)]
+    try:
+        table = con.sql(
+            "SELECT s.run_id AS object, v.series, 100 * v.value AS value"
+            " FROM run_summary AS s JOIN _given AS g USING (run_id),"
+            f" LATERAL (VALUES {', '.join(series)}) AS v (n, series, value)"
+            " ORDER BY g.place, v.n"
+        ).to_arrow_table()
+    finally:
+        con.unregister("_given")
+    return Points(table, tuple(drawn.label for drawn in RUNS.series))
 
 
 def series_of_object(

@@ -28,8 +28,7 @@ from ...store.sandbox.guard import guarded
 from ...store.sandbox.sandbox import run
 from ..metrics.report_shape import TIME
 from ..reports.report_sql import shift_condition
-from .rule import Rule, Severity
-from .rule_file import load_rules
+from .rule import Rule, Severity, load_rules
 from .rule_samples import LookBack, first_look, in_turn
 from .rule_sql import SQL_NEEDS, episodes_sql, values_sql
 from .scope import Coverage, Scope, coverage, scope_of

@@ -13,8 +13,7 @@ from datetime import datetime, timedelta
 from ...store.catalogue.span_samples import SpanSamples
 from ...store.results.lineage import Lineage, code_of, lineages
 from ..reductions.reductions import reductions
-from .rule import Rule
-from .rule_file import SHIPPED
+from .rule import SHIPPED, Rule
 from .scope import Scope
 
 LookBack = Callable[[datetime], None]

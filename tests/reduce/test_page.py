@@ -16,12 +16,18 @@ from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
 from cpmon.reduce.page.chart import CHARTS, TILES, Chart, Series
 from cpmon.reduce.page.content import Content, Figure, Group
-from cpmon.reduce.page.drawing import COLUMNS, HEIGHT, over_time, svg, thinned
-from cpmon.reduce.page.figure import runs_figure, runs_points
+from cpmon.reduce.page.drawing import COLUMNS, HEIGHT, over_time, runs_figure, svg, thinned
 from cpmon.reduce.page.listing import Cell, Listing, listing, short_report
 from cpmon.reduce.page.page import Line, _System, rendered
 from cpmon.reduce.page.plot import plot_report
-from cpmon.reduce.page.points import POINTS, Points, hover_values, read_points, with_gaps
+from cpmon.reduce.page.points import (
+    POINTS,
+    Points,
+    hover_values,
+    read_points,
+    runs_points,
+    with_gaps,
+)
 from cpmon.reduce.page.tiles import shown_tiles
 from cpmon.reduce.page.window import Window, file_names, windows
 from cpmon.reduce.render.html import COLORS

@@ -12,8 +12,7 @@ import pytest
 
 from cpmon.config import Settings
 from cpmon.reduce.reductions.provenance import inferred_records
-from cpmon.reduce.rules.rule import Rule, Severity
-from cpmon.reduce.rules.rule_file import RuleSettings, load_rules
+from cpmon.reduce.rules.rule import Rule, RuleSettings, Severity, load_rules
 from cpmon.schemas import CpmonError
 
 MINE = """

@@ -12,7 +12,7 @@ from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.exceptions import exceptions_of
-from cpmon.reduce.rules.rule_file import load_rules
+from cpmon.reduce.rules.rule import load_rules
 from cpmon.reduce.rules.scope import Scope
 from cpmon.schemas import CpmonError
 from cpmon.store import Store

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from cpmon.reduce.rules.exceptions import exceptions
-from cpmon.reduce.rules.rule_file import load_rules
+from cpmon.reduce.rules.rule import load_rules
 from tests.reduce.catalogue import insert, minute
 from tests.reduce.rules import catalogue, intervals, shares
 
