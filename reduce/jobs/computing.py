@@ -174,15 +174,17 @@ def _check_definitions(store: Store, site: Site) -> None:
     Raises:
         CpmonError: reductions, layouts or classes of users are others here.
     """
-    known = {lineage.name: lineage for lineage in lineages(reductions())}
+    by_name = {lineage.name: lineage for lineage in lineages(reductions())}
     for name, expected in site.definitions.items():
-        found = definition_version(store, known[name]) if name in known else "no such reduction"
-        if found != expected:
+        version = (
+            definition_version(store, by_name[name]) if name in by_name else "no such reduction"
+        )
+        if version != expected:
             raise CpmonError(
                 "this process has another cpmon, or other layouts, than the one that planned",
                 place=name,
                 expected=f"version {expected}",
-                found=found,
+                found=version,
                 effect="nothing was computed here",
                 remedy="install the same cpmon on every machine, and let CPMON_SCHEMAS name the"
                 " same layouts there",

@@ -196,7 +196,7 @@ class Plan:
         settings: Work | None,
         missing: Mapping[date, Iterable[str]],
     ) -> UnitJob:
-        wanted = set(names)
+        computed = set(names)
         expected = {
             work.lineage.name: {
                 day: work.state.expected[unit.system, day]
@@ -204,10 +204,10 @@ class Plan:
                 if work.lineage.name in {*missing.get(day, ())}
             }
             for work in self.works
-            if work.lineage.name in wanted
+            if work.lineage.name in computed
         }
         carried = None
-        if settings and SETTINGS in wanted and unit.previous:
+        if settings and SETTINGS in computed and unit.previous:
             carried = self._carried((unit.system, unit.previous), settings.state)
         of_runs = [w for w in self.whole if w.lineage.of_runs and not w.is_kept]
         whole = {w.lineage.name: w.file for w in of_runs} if self._is_all(unit) else {}

@@ -98,9 +98,9 @@ def reduce_selected(
     if settings.classes is not None:
         take_classes(store, settings.classes)
     views = reductions()
-    wanted = [reduction(name) for name in names] or [v for v in views if not v.is_private]
+    chosen_views = [reduction(name) for name in names] or [v for v in views if not v.is_private]
     by_name = {lineage.name: lineage for lineage in lineages(views)}
-    chosen = [by_name[view.name] for view in wanted]
+    chosen = [by_name[view.name] for view in chosen_views]
     limits = Limits(settings.memory_limit, settings.threads)
     store.clean()
     with writing(store.root):

@@ -180,11 +180,11 @@ def _summed(column: ReportColumn) -> Iterator[tuple[str, tuple[str, str]]]:
     name, over, under = column.name, column.over, column.under
     match column.kind:
         case Kind.RATIO:
-            known = time_of(over, under)
+            elapsed = time_of(over, under)
             time = exact(under) if under.endswith("seconds") else under
             measured = f"CASE WHEN {over} IS NOT NULL THEN {time} END"
             yield sum_of(over), (_double(f"sum({over})"), f"sum({sum_of(over)})")
-            yield known, (_double(f"sum({measured})"), f"sum({known})")
+            yield elapsed, (_double(f"sum({measured})"), f"sum({elapsed})")
         case Kind.TOTAL:
             yield sum_of(over), (_double(f"sum({over})"), f"sum({sum_of(over)})")
         case Kind.LEVEL:

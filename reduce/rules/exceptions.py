@@ -85,8 +85,8 @@ class Unjudged:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What a rule found: episodes as `SCHEMA`, and what it could look at."""
+class _Search:
+    """The result of one rule: episodes as `SCHEMA`, and what it could look at."""
 
     episodes: pa.Table
     seen: frozenset[str]
@@ -185,7 +185,7 @@ def exceptions_of(
     """
     covered = coverage(con, scope, run)
     shifts = {rule.id: _shift(rule, settings) for rule in rules}
-    by_rule: dict[str, _Found] = {}
+    by_rule: dict[str, _Search] = {}
     for rule, look_back in in_turn(rules, scope, samples):
         by_rule[rule.id] = _episodes(con, rule, scope, shifts[rule.id], look_back)
     searches = [by_rule[rule.id] for rule in rules]
@@ -222,7 +222,7 @@ def _episodes(
     scope: Scope,
     shift: Shift | None,
     look_back: LookBack,
-) -> _Found:
+) -> _Search:
     """What a rule finds in a scope; the begin of what lasted then already is looked for."""
     of_shift, values = shift_condition(shift, TIME) if shift else ("true", [])
     try:
@@ -246,7 +246,7 @@ def _episodes(
     rows = rows.filter(rows.column("system").is_valid())
     short = rows.filter(pc.invert(rows.column("judged")))
     of_objects = ("system", "object", "first_interval", "last_interval", "minutes")
-    return _Found(
+    return _Search(
         _table(rule, rows.filter(rows.column("judged"))),
         systems,
         # SQL may well yield a value now and then.

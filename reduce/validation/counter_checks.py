@@ -62,7 +62,7 @@ class CounterCheck:
         same = " AND ".join(f"{_before(key)} IS NOT DISTINCT FROM {name(key)}" for key in keys)
         return f"""WITH {pairs},
 judged AS MATERIALIZED (
-  SELECT *, list_filter([{", ".join(map(_said, counters))}],
+  SELECT *, list_filter([{", ".join(map(_detail, counters))}],
       lambda x: x IS NOT NULL) AS fallen,
     {" + ".join(map(_moved, counters))} AS moved
   FROM fell WHERE {same or "true"})
@@ -117,7 +117,7 @@ def _less(field: Field) -> str:
     return f"{name(field.name)} {sign} {_before(field.name)}"
 
 
-def _said(field: Field) -> str:
+def _detail(field: Field) -> str:
     """What is told of a counter that fell; NULL of others."""
     now, before = name(field.name), _before(field.name)
     wrap = f" AND abs(CAST({now} AS BIGINT) - {before}) <= {HALF}" if field.length == WORD else ""
