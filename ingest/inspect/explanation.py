@@ -75,13 +75,10 @@ def explain(record: bytes, layout: Layout | None, release: str = "") -> list[Lin
         release: that wrote it, such as "5.3.0"; it decides where releases differ.
     """
     if layout is None:
-        return [*_header(record, _header_values(record)), *_stretch("data", HEADER_LENGTH, record)]
+        header = {f.name: int.from_bytes(record[f.offset : f.end], "big") for f in HEADER}
+        return [*_header(record, header), *_stretch("data", HEADER_LENGTH, record)]
     values = struct(layout, release).parse(record)
     return [*_header(record, values), *_Part(record, 0, len(record)).lines(layout, values)]
-
-
-def _header_values(record: bytes) -> dict[str, int]:
-    return {f.name: int.from_bytes(record[f.offset : f.end], "big") for f in HEADER}
 
 
 def _header(record: bytes, values: Mapping[str, Any]) -> Iterator[Line]:

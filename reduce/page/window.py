@@ -97,7 +97,7 @@ def windows(
         raise unknown("system", system, systems)
     parameters = [utc(since), utc(until), run, run, system, system]
     rows = con.sql(WINDOWS, params=parameters).to_arrow_table().to_pylist()
-    page_windows = [_window(row) for row in rows]
+    page_windows = [Window(**row | {"attributes": dict(row["attributes"] or [])}) for row in rows]
     if not page_windows:
         raise CpmonError(
             "no measured interval is in that span",
@@ -106,10 +106,6 @@ def windows(
             remedy="ask for another span, or ingest a dump first",
         )
     return page_windows
-
-
-def _window(row: dict[str, Any]) -> Window:
-    return Window(**row | {"attributes": dict(row["attributes"] or [])})
 
 
 def _names(con: duckdb.DuckDBPyConnection, sql: str) -> list[str]:

@@ -71,13 +71,10 @@ def column_texts(column: ReportColumn, values: pa.ChunkedArray, zone: ZoneInfo) 
         texts = pc.fill_null(whole, "")
         return pc.replace_substring(pc.replace_substring(texts, "\r", "\\r"), "\n", "\\n")
     is_number = pa.types.is_floating(whole.type) or pa.types.is_integer(whole.type)
-    if not is_number or column.base == HEX or not _is_quick(column):
+    is_quick = column.form.style in (Style.FIXED, Style.KEPT, Style.THOUSANDS)
+    if not is_number or column.base == HEX or not is_quick:
         return _each(partial(cell_text, column, zone=zone), whole)
     return _numbers(column, whole)
-
-
-def _is_quick(column: ReportColumn) -> bool:
-    return column.form.style in (Style.FIXED, Style.KEPT, Style.THOUSANDS)
 
 
 def _each(text: Callable[..., str], values: pa.Array) -> pa.Array:

@@ -14,6 +14,7 @@ from ...schemas.unplaced import unplaced
 from ..metrics.registry import metric_of
 from ..metrics.report_shape import Report
 from ..reductions.provenance import tables_of
+from .levels_of_cp import RELEASE
 
 MULTITHREADING = "6.3.0"
 """The first release that can run two threads on a core."""
@@ -46,7 +47,7 @@ def layout_notes(
     Args:
         dumps: and the CP level of each. shown: the report with the columns that it shows.
     """
-    releases = sorted(filter(_is_release, set(dumps.values())), key=release_key)
+    releases = sorted(filter(RELEASE.fullmatch, set(dumps.values())), key=release_key)
     if not releases:
         return []
     records = records_of(tables_of(shown.reduction))
@@ -160,7 +161,3 @@ def _record(table: str) -> Layout | None:
 def named(layout: Layout) -> str:
     """A record as USEACT (4.3)."""
     return f"{layout.name.upper()} ({layout.domain}.{layout.record})"
-
-
-def _is_release(release: str) -> bool:
-    return re.fullmatch(r"\d+(\.\d+)*", release) is not None

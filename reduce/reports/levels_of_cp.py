@@ -15,7 +15,7 @@ from ..metrics.registry import metric_of
 from ..metrics.report_shape import Report, ReportColumn
 from ..reductions.reductions import reduction
 
-_RELEASE = re.compile(r"\d+(\.\d+)*")
+RELEASE = re.compile(r"\d+(\.\d+)*")
 
 Levels = list[tuple[int, ...]]
 """CP levels of dumps, the lowest first; empty where one of the dumps does not name its own."""
@@ -35,7 +35,7 @@ def dumps_of(
 def levels_of(releases: Iterable[str]) -> Levels:
     """The levels of dumps."""
     named = set(releases)
-    return sorted(map(release_key, named)) if all(map(_RELEASE.fullmatch, named)) else []
+    return sorted(map(release_key, named)) if all(map(RELEASE.fullmatch, named)) else []
 
 
 def notes_of(definition: Report, levels: Levels) -> list[str]:

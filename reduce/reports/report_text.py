@@ -63,7 +63,8 @@ def _text(result: ReportResult) -> str:
     ]
     means[0] = "Mean"
     heads = _heads(columns)
-    left = [_is_text(result.table, column.name) for column in columns]
+    kinds = [result.table.schema.field(column.name).type for column in columns]
+    left = [bool(pa.types.is_string(kind)) for kind in kinds]
     left[0] = True
     blocks = [
         pa.concat_arrays([pa.array([*head, ""]), texts, pa.array(["", mean])])
@@ -92,10 +93,6 @@ def report_heading(result: ReportResult) -> list[str]:
 def _cell(column: ReportColumn, value: Any, result: ReportResult) -> str:
     """A value on one line, whatever a name holds."""
     return cell_text(column, value, result.zone).replace("\r", "\\r").replace("\n", "\\n")
-
-
-def _is_text(table: pa.Table, name: str) -> bool:
-    return bool(pa.types.is_string(table.schema.field(name).type))
 
 
 def _heads(columns: Sequence[ReportColumn]) -> list[list[str]]:
