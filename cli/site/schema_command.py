@@ -19,15 +19,12 @@ from ..options import (
     output_options,
     use_layouts,
 )
-from ..output import deliver, rows_as, write_file
+from ..output import FOR_PEOPLE, deliver, rows_as, write_file
 from .schema_import_command import command as import_command
 
 if TYPE_CHECKING:
     from ...schemas import Layout
     from ...schemas.description import Described
-
-PLAIN = ("table", "text", "markdown")
-
 
 store_of_layouts = click.option(
     "--store",
@@ -166,7 +163,7 @@ def show(name: str, release: str, form: str, output: Path | None) -> None:
         rows = [row for row in rows if is_of(row, field, layout)]
         if not rows:
             raise _no_field(layout, field, release)
-    if form in PLAIN:
+    if form in FOR_PEOPLE:
         head = "\n".join(_head(layout, release)) + "\n\n"
         fields = rows_as(_indented(rows, layout), form) if rows else b""
         deliver(head.encode() + fields, output, form)
@@ -261,7 +258,7 @@ def dictionary(text: str | None, form: str, output: Path | None) -> None:
         deliver(page(matches).encode(), output, form)
         return
     brief = ("table_name", "name", "offset", "length", "type", "role", "unit", "meaning")
-    if form in PLAIN:
+    if form in FOR_PEOPLE:
         matches = [{k: row[k] for k in brief} | {"title": row["title"]} for row in matches]
     deliver(rows_as(matches, form), output, form)
 
