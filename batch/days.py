@@ -30,12 +30,9 @@ def dump_days(store: Store, dump: str, zone: ZoneInfo) -> DumpDays:
     landed = store.manifest.find(dump)
     if landed is None or "interval" not in landed.tables:
         return DumpDays()
-    ends = (
-        pq.ParquetFile(pa.BufferReader(store.files.read(f"{landed.folder}/interval.parquet")))
-        .read(["interval_end"])
-        .column(0)
-        .drop_null()
-    )
+    file = pa.BufferReader(store.files.read(f"{landed.folder}/interval.parquet"))
+    own = [("dump", "=", dump)] if landed.is_merged else None
+    ends = pq.read_table(file, ["interval_end"], filters=own).column(0).drop_null()
     limit = (datetime.now(UTC) + MAX_AHEAD).replace(tzinfo=None)
     ends = ends.filter(pc.less(ends, pa.scalar(limit, ends.type)))
     if not len(ends):

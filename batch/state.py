@@ -106,7 +106,7 @@ class State(msgspec.Struct):
         for totals in self.systems.values():
             totals.dumps = totals.records = 0
         self.findings.clear()
-        for about in filter(None, (store.about(landed.dump) for landed in store.dumps())):
+        for about in store.abouts(store.dumps()):
             totals = self.system(str(about["system"]))
             totals.dumps += 1
             totals.records += sum(about["rows"].values())

@@ -131,7 +131,7 @@ class Fleet:
 
     def files(self, table: str) -> list[str]:
         """The files of a landed table that are read."""
-        return self._files.of(table)
+        return [file.name for file in self._files.of(table)]
 
     def close(self) -> None:
         """Drop the views, and let go of what executors hold."""

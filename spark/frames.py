@@ -16,6 +16,7 @@ from sqlglot import exp
 from ..schemas.arrow import FINDING, schemas
 from ..store.catalogue.kept_views import COVERAGE, coverage
 from ..store.dumps.store import Store
+from ..store.dumps.table_files import alike
 from ..store.results.kept_files import is_one_of
 from ..store.results.months import FOLDER
 from ..store.results.reduced import LEVELS, Kept
@@ -57,7 +58,13 @@ class Frames:
         schema = {**schemas(), "interval": INTERVAL, "finding": FINDING}[table]
         place = ", ".join(f"`{column}` STRING" for column in PLACE)
         columns = f"{declared(schema)}, {place}, `date` DATE"
-        return self._parquet(self._files.of(table), columns, "records")
+        parts = []
+        for is_merged, some in alike(self._files.of(table)):
+            names, below = [file.name for file in some], None if is_merged else "records"
+            part = self._parquet(names, columns, below)
+            dumps = [dump for file in some for dump in file.dumps]
+            parts.append(part.where(part["dump"].isin(dumps)) if dumps else part)
+        return functools.reduce(_union, parts or [self._parquet((), columns, None)])
 
     def rolled(self, reduction: str) -> DataFrame:
         """The rows of the roll-ups of a reduction, of all levels."""
@@ -74,7 +81,7 @@ class Frames:
             for file in result.rollups
             if file.days
         ]
-        rows = functools.reduce(lambda one, other: one.unionByName(other), parts)
+        rows = functools.reduce(_union, parts)
         return rows.select("level", *schema.names)
 
     def local(self, relation: str) -> DataFrame:
@@ -91,12 +98,18 @@ class Frames:
         rows = self._driver.connection.sql(f"FROM {relation}").to_arrow_table()
         return self._spark.createDataFrame(rows, declared(rows.schema))
 
-    def _parquet(self, files: Sequence[str], columns: str, below: str) -> DataFrame:
-        """The rows of files whose folders, from one on, have columns as well."""
+    def _parquet(self, files: Sequence[str], columns: str, below: str | None) -> DataFrame:
+        """The rows of files. `below`: from there on the names of folders have columns as well."""
         if not files:
             return self._spark.createDataFrame([], columns)
-        reader = self._spark.read.schema(columns).option("basePath", self._store.files.uri(below))
+        reader = self._spark.read.schema(columns)
+        if below is not None:
+            reader = reader.option("basePath", self._store.files.uri(below))
         return reader.parquet(*map(self._store.files.uri, files))
+
+
+def _union(one: DataFrame, other: DataFrame) -> DataFrame:
+    return one.unionByName(other)
 
 
 def declared(schema: pa.Schema) -> str:

@@ -13,6 +13,7 @@ from ..schemas.registry import record_of, tables
 from ..store.dumps.grace_period import INSIDE
 from ..store.dumps.manifest import LandedDump, days_of
 from ..store.dumps.store import Store
+from ..store.dumps.table_files import TableFile, table_files
 from ..store.results.lineage import dependencies
 
 
@@ -75,12 +76,12 @@ class LandedFiles:
                 needed, depended_on = _needed(list(dumps), span)
                 samples += needed
                 others += {dump.dump: dump for dump in (*depended_on, *needed)}.values()
-        self._samples, self._others = samples, others
+        self._samples, self._others, self._manifest = samples, others, store.manifest
 
-    def of(self, table: str) -> list[str]:
-        """The files of a table, by their names below the store."""
+    def of(self, table: str) -> list[TableFile]:
+        """The files of a table."""
         dumps = self._samples if kind_of(table) is Kind.SAMPLE else self._others
-        return sorted(f"{dump.folder}/{table}.parquet" for dump in dumps if table in dump.tables)
+        return table_files(self._manifest, f"{table}.parquet", dumps)
 
 
 def _needed(

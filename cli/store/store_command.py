@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ..main import Status, report_failure
 from ..options import DAY, need_folder, output_options, store_option
 from ..output import deliver, rows_as, say
 from ..site_settings import settings, warn_of_exposure
@@ -103,12 +104,14 @@ def upgrade(store: Path, dry_run: bool) -> None:
         say(f"{outdated:,} files of results are outdated: cpmon reduce makes them again")
 
 
-@command.command("compact", short_help="Merge the results of months that are over.")
+@command.command("compact", short_help="Merge the results and dumps of months that are over.")
 @store_option
-def compact(store: Path) -> None:
-    """Merge the kept results of months that are over: of a reduction and level one file, not 30.
+def compact(store: Path) -> Status:
+    """Merge the kept results and the landed dumps of months that are over.
 
-    `cpmon reduce` does it too, when it has computed what is missing.
+    Of a reduction and level, and of a table of a system's dumps, one file is left of each month,
+    not 30. A dump that lands late is merged by the next time. It needs room for a month of dumps
+    beside them. `cpmon reduce` merges results too, when it has computed what is missing.
 
     \b
     Example:
@@ -117,15 +120,23 @@ def compact(store: Path) -> None:
     from ...reduce import reductions
     from ...store import Store
     from ...store.catalogue.catalogue import make_ready
+    from ...store.dumps.compaction import compact as merge_dumps
+    from ...store.dumps.compaction import months, size
     from ...store.results.lineage import lineages
     from ...store.results.merging import merge
+    from ..progress import bar
     from ..site_settings import limits
 
     place, views = Store(store), reductions()
     place.clean()
-    merged = merge(place, lineages(views), limits(store))
+    merged, due = merge(place, lineages(views), limits(store)), months(place)
+    with bar(f"merging dumps of {store}", sum(size(place, month) for month in due)) as advance:
+        done = merge_dumps(place, due, advance)
     make_ready(place, views)
-    say(f"{store}: {merged:,} files of results merged")
+    dumps = f"{done.dumps:,} dumps of {done.months:,} months"
+    say(f"{store}: {merged:,} files of results merged, {dumps}")
+    failed = (report_failure(month, error) for month, error in done.failures.items())
+    return max(failed, default=Status.DONE)
 
 
 @command.command("export", short_help="Register the files of a store as Iceberg tables.")
@@ -215,8 +226,8 @@ def prune(
     size = obsolete.bytes(place_of_store)
     for level, files in obsolete.results.items():
         say(f"results of level {level}: {len(files):,} files")
-    for dump, files in obsolete.samples.items():
-        say(f"samples of dump {dump}: {len(files):,} tables")
+    for folder, files in obsolete.samples.items():
+        say(f"samples of {obsolete.names[folder]}: {len(files):,} tables")
     for dump, reason in obsolete.stays.items():
         say(f"dump {dump} stays: {reason}", err=True)
     if not dry_run:

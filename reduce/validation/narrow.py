@@ -18,7 +18,7 @@ from ...store.catalogue.catalogue import live_catalogue
 from ...store.dumps.manifest import ABOUT, LandedDump
 from ...store.results.lineage import code_of
 from ...store.sandbox.sandbox import Limits, seal
-from ...store.views.sources import shown
+from ...store.views.sources import files_of, shown
 from ..reductions.reductions import reductions
 from .rule import Scope
 
@@ -69,7 +69,8 @@ class Narrow:
         if self._connection is None:
             self._connection = live_catalogue(self._store, shut=True)
             seal(self._connection, self._store, self._limits)
-        files = _files(self._store, dumps)
+        names = {ABOUT}.union(*(dump.tables for dump in dumps))
+        files = {name: files_of(self._store, name, dumps) for name in names}
         for create in shown(self._store, {**dict.fromkeys(self._shown, ()), **files}):
             self._connection.execute(create)
         self._shown = set(files)
@@ -132,13 +133,3 @@ def _first(dumps: Sequence[LandedDump], at: int) -> int:
         if CONFIGURATION in dumps[place].tables:
             return place
     return 0
-
-
-def _files(store: Store, dumps: Sequence[LandedDump]) -> dict[str, list[str]]:
-    """Tables, and `ABOUT` -> the files of some dumps."""
-    files: dict[str, list[str]] = {}
-    for dump in sorted(dumps, key=lambda dump: dump.folder):
-        for name in (ABOUT, *sorted(dump.tables)):
-            file = name if name == ABOUT else f"{name}.parquet"
-            files.setdefault(name, []).append(store.files.uri(f"{dump.folder}/{file}"))
-    return files

@@ -35,7 +35,7 @@ from ..views.entries import Entry, catalogue_version, different_views, sync_entr
 from ..views.meta import meta_views
 from ..views.relations import macros
 from ..views.snapshot import snapshot
-from ..views.sources import sources
+from ..views.sources import Landed, landed_files, sources
 from ..views.template import FILE, keep_as_template, load, save, template
 from ..views.view import View
 from ..views.views import LANDED, interval_views, landed_rows, monitor_view
@@ -140,11 +140,11 @@ def _sealed(
 class _Plan:
     """What goes into a catalogue, and a version that changes with any of it.
 
-    `reduced`: what is kept of each reduction, as far as it is up to date. `snapshot`: of what the
-    dumps say, as `sources` has it.
+    `present`: where the files of landed tables are. `reduced`: what is kept of each reduction, as
+    far as it is up to date. `snapshot`: of what the dumps say, as `sources` has it.
     """
 
-    present: set[str]
+    present: Landed
     snapshot: dict[str, Path]
     views: Sequence[View]
     reduced: dict[str, Kept]
@@ -152,8 +152,9 @@ class _Plan:
 
 
 def _plan(store: Store, views: Sequence[View], *, live: bool = False) -> _Plan:
-    present, reduced = store.tables(), {} if live else kept(store, views)
-    parts = [store.files.uri(""), fingerprint(), duckdb.__version__, *sorted(present)]
+    present, reduced = landed_files(store), {} if live else kept(store, views)
+    parts = [store.files.uri(""), fingerprint(), duckdb.__version__]
+    parts += [f"{table} {files}" for table, files in sorted(present.items())]
     parts += [view.sql for view in views] + [result.said for result in reduced.values()]
     parts += [str(bool(run_names(store))), classes_text(store), _own_text()]
     files = snapshot(store)

@@ -6,7 +6,7 @@ exceptions of four hours took 7.3 s of processor time in a store of 1,000 dumps,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from datetime import datetime
 
 import duckdb
@@ -14,7 +14,7 @@ import duckdb
 from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
 from ..dumps.store import Store
-from ..views.sources import files_of, shown, shown_by_all
+from ..views.sources import Landed, files_of, shown, shown_by_all
 
 _DUMPS = """
 WITH before AS (
@@ -80,7 +80,7 @@ class SpanSamples:
             self._connection.execute(create)
         self._narrow = self._narrow - chosen
 
-    def _show(self, files: Mapping[str, Sequence[str]]) -> None:
+    def _show(self, files: Landed) -> None:
         for create in shown(self._store, files):
             self._connection.execute(create)
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from ...schemas.atomic import LOCK, remove_abandoned_parts, remove_abandoned_scratch
@@ -18,12 +18,15 @@ from ...schemas.errors import StoreError
 from ..files.disk import make_private
 from ..files.files import Files
 from ..files.local import STAGING, LocalFiles
+from .manifest import ABOUT, MONTHS
 
 INTENT = ".intent"
 """Ends the name of a file in `staging` that says what is to be removed."""
 LANDING = ".landing"
 """Ends the name of a file in `staging` that names a landed dump which the manifest lacks as yet."""
-FOLDERS = ("records", "manifest", "runs", "reduced", "batch", "snapshot", "staging")
+MERGING = ".merging"
+"""Ends the name of a file in `months` that names folders, while those of dumps become one."""
+FOLDERS = ("records", "months", "manifest", "runs", "reduced", "batch", "snapshot", "staging")
 """What a store is made of; none of them may be a link, for then its files were another's."""
 AGE_S = 86_400
 """What has no lock is left alone for so long: its owner may still be at work."""
@@ -46,7 +49,8 @@ def clean(files: LocalFiles) -> None:
     remove_abandoned_scratch(staging)
     reduced = root / "reduced"
     of_results = [folder for folder in reduced.glob("*") if not folder.is_symlink()]
-    for folder in (root, root / "runs", root / "batch", staging, reduced, *of_results):
+    own = ("runs", "batch", MONTHS)
+    for folder in (root, *(root / name for name in own), staging, reduced, *of_results):
         remove_abandoned_parts(folder)
     for pattern in _UNLOCKED:
         for old in root.glob(pattern):
@@ -86,6 +90,25 @@ def remove(files: Files, names: Iterable[str]) -> None:
     removed = list(names)
     _check_folders(files, removed)
     files.delete(removed)
+
+
+def settle(files: Files, marker: str, named: Collection[str]) -> None:
+    """Remove the folders that a marker names and the manifest does not, then the marker.
+
+    Before its commit the manifest lacks what a killed process had begun to write; behind it, what
+    that replaced.
+
+    Args:
+        marker: a file with {"folders": [...]}. named: the folders that the manifest names.
+    """
+    try:
+        folders = [str(folder) for folder in json.loads(files.read(marker))["folders"]]
+    except FileNotFoundError:
+        return  # another process has just done it
+    going = [folder for folder in folders if folder not in named]
+    _check_folders(files, (f"{folder}/{ABOUT}" for folder in going))
+    files.delete_folders(going)
+    files.delete([marker])
 
 
 def carry_out(files: Files, intent: str) -> None:

@@ -1,6 +1,6 @@
 """A store in object storage: how a dump lands there, and what killed writers leave.
 
-    staging/<token>.upload      where a dump is being sent to, and since when
+    staging/<token>.upload      where a dump, or a month, is being sent to, and since when
     records/system=VMSYS1/date=2001-12-18/dump=3f1c9a.../<token>/sytrsp.parquet ... dump.json
     manifest/system=VMSYS1/2001-12/3f1c9a....json       written last: then the dump has landed
 
@@ -25,14 +25,15 @@ from ...schemas.errors import BusyError
 from ..files.cache import cache_folder
 from ..files.files import Files
 from ..files.local import STAGING
-from .cleanup import AGE_S, INTENT, carry_out
+from .cleanup import AGE_S, INTENT, carry_out, settle
 from .manifest import ABOUT, Manifest, dump_folder, entry_name, line
 from .staging import Staging
 
 LOCKED = f"{STAGING}/alone.lock"
 """Is there while a process works that must be alone."""
 UPLOAD = ".upload"
-"""Ends the name of a file in `staging` that names the folder a dump is being sent to."""
+"""Ends the name of a file in `staging` that names the folder something is being sent to, and those
+that it replaces."""
 
 
 def folder_here(location: str) -> Path:
@@ -60,7 +61,7 @@ def publish(
     folder = f"{dump_folder(about['system'], day, about['dump'])}/{token}"
     about, upload = {**about, "folder": folder}, f"{STAGING}/{token}{UPLOAD}"
     (staged.folder / ABOUT).write_text(line(about), encoding="utf-8")
-    files.replace(upload, json.dumps({"folder": folder}).encode())
+    files.replace(upload, json.dumps({"folders": [folder]}).encode())
     files.publish({f"{folder}/{file.name}": file for file in sorted(staged.folder.iterdir())})
     has_landed = files.create(entry_name(about), line(about).encode())
     if has_landed:
@@ -100,6 +101,8 @@ def alone(files: Files) -> Iterator[None]:
 def clean(files: Files, manifest: Manifest, age_s: float = AGE_S) -> None:
     """Finish what killed processes had begun to remove, and remove what they had begun to send.
 
+    Of a month that was sent and committed it is the folders that it replaces which are removed.
+
     Args:
         age_s: what was begun less than so long ago is left alone: its writer may be at work.
 
@@ -110,9 +113,6 @@ def clean(files: Files, manifest: Manifest, age_s: float = AGE_S) -> None:
         if file.name.endswith(INTENT):
             carry_out(files, file.name)
         elif file.name.endswith(UPLOAD) and time.time() - files.changed(file.name) > age_s:
-            folder = str(json.loads(files.read(file.name))["folder"])
-            if folder not in {dump.folder for dump in manifest.dumps()}:
-                files.delete([*files.names(folder)])
-            files.delete([file.name])
+            settle(files, file.name, {dump.folder for dump in manifest.dumps()})
         elif file.name == LOCKED and time.time() - files.changed(file.name) > age_s:
             files.delete([file.name])

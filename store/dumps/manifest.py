@@ -4,6 +4,9 @@
     manifest/system=VMSYS1/2001-12/3f1c9a....pruned.json the same, when its samples were removed
     manifest/system=VMSYS1/2001-12/32-<digest>.jsonl     32 dumps, one a line
 
+Of a dump that several lines are about the one counts that says that its samples were removed; else
+the one that places it in the folder of a month, in the newest one; else any, to everybody the same.
+
 A question to an old store begins with which dumps there are and what they hold: the manifest tells,
 and nobody needs to look into their folders. A file of it never changes. Many small ones are merged
 into one by whoever lands a dump, so that the files of a month stay few however many dumps it has.
@@ -15,7 +18,7 @@ import functools
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -33,6 +36,8 @@ from .grace_period import INSIDE
 FOLDER = "manifest"
 ABOUT = "dump.json"
 """The file in the folder of a dump that says the same about it; the manifest is made from these."""
+MONTHS = "months"
+"""Folder of the dumps that were merged by month (`compaction`)."""
 PRUNED = ".pruned"
 FAN = 32
 """So many files of a month, each of about as many dumps as the others, are merged into one."""
@@ -45,7 +50,7 @@ class LandedDump:
     """What a dump holds.
 
     Attributes:
-        folder: of its tables, below the store.
+        folder: of its tables, below the store; one of `MONTHS` has those of other dumps as well.
         system, dump: its names.
         begins: the first day that it can have a say in, UTC.
         days: those that the intervals count to which it closes, as `grace_period` has it.
@@ -69,6 +74,22 @@ class LandedDump:
     first_end: str | None = None
     first_nominal: bool = True
     pruned: bool = False
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether it is in the folder of a month, with other dumps."""
+        return self.folder.startswith(f"{MONTHS}/")
+
+    @property
+    def month(self) -> str:
+        """The month of its first record, UTC, as 2001-12."""
+        return self.folder.split("/")[2].removeprefix("date=")[: len("2001-12")]
+
+    @property
+    def generation(self) -> int:
+        """How often the month was merged that it is in the folder of; 0 for a folder of its own."""
+        number = self.folder.split("/")[2].partition(".")[2].partition("-")[0]
+        return int(number) if self.is_merged else 0
 
 
 class _Entry(msgspec.Struct):
@@ -104,6 +125,7 @@ class Manifest:
         self._files = files
         self._read: dict[str, tuple[LandedDump, ...]] = {}
         self._by_name: dict[str, LandedDump] = {}
+        self._merged: dict[str, set[str]] = {}
 
     def dumps(self) -> list[LandedDump]:
         """All dumps, by system, begin and name.
@@ -131,6 +153,12 @@ class Manifest:
                 by_table.setdefault(table, []).append(dump)
         return by_table
 
+    def merged_in(self, folder: str) -> Collection[str]:
+        """The dumps in the folder of a month, as of when the manifest was last looked at."""
+        if not self._read:
+            self._dumps()
+        return self._merged.get(folder, ())
+
     def layouts(self) -> set[str]:
         """Fingerprints of the layouts that dumps were decoded with."""
         return {dump.layouts for dump in self._dumps().values()}
@@ -149,26 +177,53 @@ class Manifest:
         with suppress(StoreError):  # the dump is in; who lands the next one merges
             self.merge(name)
 
+    def put(self, abouts: Sequence[Mapping[str, Any]]) -> None:
+        """Write anew what some dumps of a month are: of all of them at once, though it be killed.
+
+        Args:
+            abouts: what their `dump.json` says.
+
+        Raises:
+            StoreError: the disk refuses it.
+        """
+        month = _folder(entry_name(abouts[0]))
+        for _ in range(_RETRIES):
+            with suppress(FileNotFoundError):  # another process has just merged some
+                names = self._of_month(month)
+                texts = [self._files.read(name).decode() for name in names]
+                merged = self._write_merged(month, _distinct([*map(line, abouts), *texts]))
+                self._files.delete(name for name in names if name != merged)
+                return
+        raise self._restless()
+
     def rebuild(self) -> None:
-        """Make the manifest again from what is written in the folders of the dumps.
+        """Make the manifest again from what is written in the folders of dumps and months.
 
         Raises:
             StoreError: the disk refuses it.
         """
         before = set(self._names())
         lines: defaultdict[str, list[str]] = defaultdict(list)
-        for folder in self._folders("records", depth=3):
+        for folder in (*self._folders("records", depth=3), *self._folders(MONTHS, depth=2)):
             with suppress(FileNotFoundError):  # a dump that is being written has none
-                about = self._about(f"{folder}/{ABOUT}")
-                lines[_folder(entry_name(about))].append(line(about))
-        made = {self._write_merged(month, of_month) for month, of_month in lines.items()}
+                for about in self.abouts(folder):
+                    lines[_folder(entry_name(about))].append(line(about))
+        made = {self._write_merged(month, _distinct(texts)) for month, texts in lines.items()}
         self._files.delete(sorted(before - made))
 
-    def _about(self, name: str) -> dict[str, Any]:
-        """What is written in the folder of a dump."""
+    def abouts(self, folder: str) -> list[dict[str, Any]]:
+        """What is written in a folder about its dump, or about each dump of a month.
+
+        Raises:
+            FileNotFoundError: nothing is.
+            StoreError: it cannot be read.
+        """
+        name = f"{folder}/{ABOUT}"
         text = self._files.read(name)
+        texts = text.splitlines() if folder.startswith(f"{MONTHS}/") else [text]
         try:
-            _DECODER.decode(text)
+            for each in texts:
+                _DECODER.decode(each)
         except msgspec.MsgspecError as error:
             raise StoreError(
                 "what is written about a dump cannot be read",
@@ -178,11 +233,10 @@ class Manifest:
                 effect="nothing was changed",
                 remedy="restore it from a backup, or remove its folder and land the dump again",
             ) from None
-        about: dict[str, Any] = json.loads(text)
-        return about
+        return [json.loads(each) for each in texts]
 
     def _dumps(self) -> dict[str, LandedDump]:
-        """The dumps by name. Of a dump that is there twice, the entry that says it was pruned."""
+        """The dumps by name."""
         for _ in range(_RETRIES):
             names = set(self._names())
             if names == self._read.keys():
@@ -190,8 +244,15 @@ class Manifest:
             with suppress(FileNotFoundError):
                 self._read = {n: self._read.get(n) or self._dumps_in(n) for n in names}
                 self._by_name = _by_name(self._read.values())
+                self._merged = {}
+                for dump in self._by_name.values():
+                    if dump.is_merged:
+                        self._merged.setdefault(dump.folder, set()).add(dump.dump)
                 return self._by_name
-        raise StoreError(
+        raise self._restless()
+
+    def _restless(self) -> StoreError:
+        return StoreError(
             "the manifest of the store changes all the time",
             place=self._files.uri(FOLDER),
             remedy="try again when fewer processes land dumps",
@@ -206,7 +267,7 @@ class Manifest:
         """
         try:
             entries = _DECODER.decode_lines(self._files.read(name))
-            return tuple(self._dump(entry) for entry in entries)
+            return tuple(map(_dump, entries))
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise StoreError(
                 "a file of the manifest cannot be read",
@@ -216,22 +277,6 @@ class Manifest:
                 effect="nothing was read or changed",
                 remedy="make the manifest again: cpmon store rebuild",
             ) from None
-
-    def _dump(self, entry: _Entry) -> LandedDump:
-        return LandedDump(
-            entry.place,
-            entry.system,
-            entry.dump,
-            min((entry.landed_on, *entry.days)),
-            entry.days,
-            entry.nominal,
-            _names(bytes(entry.tables)),
-            entry.layouts,
-            entry.stored_size,
-            entry.first_end,
-            entry.first_nominal,
-            entry.pruned_at is not None,
-        )
 
     def _names(self) -> Iterator[str]:
         """The files of the manifest, in any order.
@@ -273,11 +318,14 @@ class Manifest:
 
     def _write_merged(self, month: str, lines: Sequence[str]) -> str:
         """Write lines as one file of a month; returns its name."""
-        data = "".join(sorted(lines)).encode()
-        digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-        name = f"{month}/{len(lines)}-{digest}.jsonl"
-        self._files.replace(name, data)
+        name = _merged_name(month, lines)
+        self._files.replace(name, "".join(sorted(lines)).encode())
         return name
+
+
+def _merged_name(month: str, lines: Sequence[str]) -> str:
+    data = "".join(sorted(lines)).encode()
+    return f"{month}/{len(lines)}-{hashlib.blake2b(data, digest_size=16).hexdigest()}.jsonl"
 
 
 def days_of(dumps: Iterable[LandedDump]) -> list[date]:
@@ -296,6 +344,13 @@ def entry_name(about: Mapping[str, Any]) -> str:
     pruned = PRUNED if "pruned_at" in about else ""
     month = str(about["landed_on"])[: len("2001-12")]
     return f"{FOLDER}/system={system}/{month}/{about['dump']}{pruned}.json"
+
+
+def entries(abouts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """A file of the manifest with what is written about a dump, or about those of a month."""
+    lines = sorted(map(line, abouts))
+    name = entry_name(abouts[0])
+    return {name if len(lines) == 1 else _merged_name(_folder(name), lines): "".join(lines)}
 
 
 def line(about: Mapping[str, Any]) -> str:
@@ -340,21 +395,41 @@ def _size_class(name: str) -> int:
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
-    """The lines of some files, one a dump: that which says that it was pruned, if there is one."""
-    lines: dict[str, tuple[tuple[bool, str], str]] = {}
+    """The lines of some files, one a dump: the one that counts."""
+    lines: dict[str, tuple[tuple[bool, int, str], str]] = {}
     for text in (text for file in texts for text in file.splitlines(keepends=True)):
-        entry = _DECODER.decode(text)
-        rank = entry.pruned_at is None, entry.place
-        lines[entry.dump] = min(lines.get(entry.dump, (rank, text)), (rank, text))
+        dump = _dump(_DECODER.decode(text))
+        lines[dump.dump] = min(lines.get(dump.dump, (_rank(dump), text)), (_rank(dump), text))
     return [text for _, text in lines.values()]
 
 
 def _by_name(files: Iterable[tuple[LandedDump, ...]]) -> dict[str, LandedDump]:
     dumps: dict[str, LandedDump] = {}
     for dump in (dump for file in files for dump in file):
-        other = dumps.get(dump.dump, dump)
-        dumps[dump.dump] = min(dump, other, key=lambda each: (not each.pruned, each.folder))
+        dumps[dump.dump] = min(dump, dumps.get(dump.dump, dump), key=_rank)
     return dumps
+
+
+def _rank(dump: LandedDump) -> tuple[bool, int, str]:
+    """Of the entries of a dump the least counts: pruned, then of the newest month, then any."""
+    return not dump.pruned, -dump.generation, dump.folder
+
+
+def _dump(entry: _Entry) -> LandedDump:
+    return LandedDump(
+        entry.place,
+        entry.system,
+        entry.dump,
+        min((entry.landed_on, *entry.days)),
+        entry.days,
+        entry.nominal,
+        _names(bytes(entry.tables)),
+        entry.layouts,
+        entry.stored_size,
+        entry.first_end,
+        entry.first_nominal,
+        entry.pruned_at is not None,
+    )
 
 
 @functools.lru_cache(maxsize=1024)

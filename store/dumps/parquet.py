@@ -21,7 +21,7 @@ that writing goes on all the time and little is left at the end."""
 ROW_GROUP_ROWS = 256 * 1024
 
 CLIMBING = ("tod", "tod_us", "record_offset")
-FEW_VALUES = ("interval_end", "entry")
+FEW_VALUES = ("interval_end", "entry", "date")
 
 
 class TableWriter:
@@ -30,12 +30,13 @@ class TableWriter:
     Tables may arrive in any size. Text columns share one dictionary within a row group.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, group_bytes: int = ROW_GROUP_BYTES) -> None:
         self.rows = self.bytes = 0
         self.waiting_bytes = 0
+        self.waiting_rows = 0
         self._schema = schema
+        self._group_bytes = group_bytes
         self._waiting: list[pa.Table] = []
-        self._waiting_rows = 0
         self._path = path
         # Arrow's own file: writing through a Python one would stop the decoding thread each time.
         self._file = pa.OSFile(str(path), "wb")
@@ -46,9 +47,9 @@ class TableWriter:
         self._waiting.append(table)
         self.bytes += table.nbytes
         self.waiting_bytes += table.nbytes
-        self._waiting_rows += len(table)
+        self.waiting_rows += len(table)
         self.rows += len(table)
-        if self.waiting_bytes >= ROW_GROUP_BYTES or self._waiting_rows >= ROW_GROUP_ROWS:
+        if self.waiting_bytes >= self._group_bytes or self.waiting_rows >= ROW_GROUP_ROWS:
             self.flush()
 
     @property
@@ -82,7 +83,7 @@ class TableWriter:
         if self._waiting:
             whole = pa.concat_tables(self._waiting).unify_dictionaries()
             self._writer.write_table(whole, row_group_size=max(len(whole), 1))
-        self._waiting, self.waiting_bytes, self._waiting_rows = [], 0, 0
+        self._waiting, self.waiting_bytes, self.waiting_rows = [], 0, 0
 
 
 def settings(schema: pa.Schema) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def settings(schema: pa.Schema) -> dict[str, Any]:
         "column_encoding": encodings or None,
         "compression": "zstd",
         "compression_level": 1,
-        "write_statistics": ["tod", "tod_us", "interval_end"],
+        "write_statistics": ["tod", "tod_us", "interval_end", "system", "date", "dump"],
         "version": "2.6",
         "data_page_version": "1.0",
     }

@@ -3,6 +3,7 @@
 STORE/
   store.json         what this folder is
   records/system=VMSYS1/date=2001-12-18/dump=3f1c9a.../sytrsp.parquet ... dump.json
+  months/system=VMSYS1/2001-11.0001-<digest>/  the same of all dumps of a month (`compaction`)
   manifest/          what each dump is and holds, by system and month
   runs/2600NP.json   named measurements, with their companion figures
   classes.txt        which users belong together, if anybody said so
@@ -30,8 +31,8 @@ from ..files.files import Files
 from ..files.local import LocalFiles
 from ..files.location import open_files
 from . import elsewhere
-from .cleanup import LANDING, clean, remove, replace_and_remove
-from .manifest import ABOUT, LandedDump, Manifest, dump_folder, interval_facts, line
+from .cleanup import LANDING, MERGING, clean, remove, replace_and_remove, settle
+from .manifest import ABOUT, MONTHS, LandedDump, Manifest, dump_folder, interval_facts, line
 from .staging import Staging
 
 VERSION = 2
@@ -91,7 +92,7 @@ class Store:
         return self.root / "staging"
 
     def find(self, dump: str) -> Path | None:
-        """The folder of a landed dump, by identity."""
+        """The folder of a landed dump, by identity; that of a month has other dumps as well."""
         landed = self.manifest.find(dump)
         return None if landed is None else self.root / landed.folder
 
@@ -100,8 +101,16 @@ class Store:
         landed = self.manifest.find(dump)
         if landed is None:
             return None
-        document: dict[str, Any] = json.loads(self.files.read(f"{landed.folder}/{ABOUT}"))
-        return document
+        abouts = self.manifest.abouts(landed.folder)
+        return next((about for about in abouts if about["dump"] == dump), None)
+
+    def abouts(self, dumps: Iterable[LandedDump]) -> Iterator[dict[str, Any]]:
+        """What was written about some landed dumps, folder by folder."""
+        for folder, group in itertools.groupby(
+            sorted(dumps, key=lambda dump: dump.folder), key=lambda dump: dump.folder
+        ):
+            names = {dump.dump for dump in group}
+            yield from (about for about in self.manifest.abouts(folder) if about["dump"] in names)
 
     def dumps(self) -> list[LandedDump]:
         """All landed dumps, by system, begin and name."""
@@ -125,6 +134,22 @@ class Store:
             for intent in sorted(self.staging.glob(f"*{LANDING}")):
                 with self.alone():
                     self._finish_landing(intent)
+            for marker in self._merging():
+                with self.alone():
+                    settle(self.files, marker, {dump.folder for dump in self.dumps()})
+
+    @property
+    def is_merging(self) -> bool:
+        """Whether the folders of dumps are becoming one, or were, when the process was killed.
+
+        Some dumps are then in two folders; the manifest says which counts. Nobody else looks into
+        folders in object storage.
+        """
+        return self.files.is_local and bool(self._merging())
+
+    def _merging(self) -> list[str]:
+        names = (file.name for file in self.files.inside(MONTHS).files)
+        return [name for name in names if name.endswith(MERGING)]
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files of the store, those that are left of them.
@@ -200,10 +225,10 @@ class Store:
         with writing(self.root):
             write_durably(staged.folder / ABOUT, line(about))
             sync_folder(staged.folder)
-            target.parent.mkdir(parents=True, exist_ok=True)
             with self.alone():
                 if self.manifest.find(about["dump"]) is not None:
                     return False
+                target.parent.mkdir(parents=True, exist_ok=True)
                 intent = self.staging / f"{about['dump']}{LANDING}"
                 replace_durably(intent, str(target.relative_to(self.root)))
                 staged.folder.rename(target)

@@ -3,7 +3,8 @@
 System, date and dump are in the path of a file and not in it. They are identity partitions, whose
 values a reader has to take from there (Iceberg's rules of column projection); fields without ids
 are found by the table's name mapping. So a file is added with its partition said, which `add_files`
-of pyiceberg cannot: it looks for the values in the file.
+of pyiceberg cannot: it looks for the values in the file. The file of a month has rows of several
+dates and dumps, and these columns itself: it is added under a partition spec with the system alone.
 """
 
 from __future__ import annotations
@@ -84,11 +85,26 @@ def _export_table(catalog: SqlCatalog, source: Source, wanted: Mapping[str, Plac
     gone = [file for uri, file in registered.items() if uri not in wanted]
     new = [uri for uri in wanted if uri not in registered]
     done = Exported(str(source), len(wanted), len(new), len(gone))
-    for first in range(0, max(len(new), len(gone) > 0), BATCH):
-        batch = new[first : first + BATCH]
-        _commit(table, [_data_file(table, uri, wanted[uri]) for uri in batch], gone)
-        gone = []
+    lengths = sorted({len(wanted[uri]) for uri in new})  # months first: they replace what is gone
+    for length in lengths or ([len(table.spec().fields)] if gone else []):
+        _partition_by(table, source.places[:length])
+        alike = [uri for uri in new if len(wanted[uri]) == length]
+        for first in range(0, max(len(alike), 1), BATCH):
+            batch = alike[first : first + BATCH]
+            _commit(table, [_data_file(table, uri, wanted[uri]) for uri in batch], gone)
+            gone = []
     return done
+
+
+def _partition_by(table: Table, places: Sequence[Column]) -> None:
+    """Let files that are added from now on say of their rows what some columns hold."""
+    names, wanted = {field.name for field in table.spec().fields}, {c.name for c in places}
+    if names != wanted:
+        with table.update_spec() as update:
+            for name in sorted(names - wanted):
+                update.remove_field(name)
+            for name in (c.name for c in places if c.name not in names):
+                update.add_identity(name)
 
 
 def _uri(store: Store, file: str) -> str:

@@ -48,7 +48,8 @@ class Source:
         namespace, name: of the table.
         columns: those of the files.
         places: columns that are in the path of a file and not in it.
-        files: name below the store -> the values of `places` in it.
+        files: name below the store -> the values of `places` in it. That of a month has only that
+            of the first one; it has the columns itself.
     """
 
     namespace: str
@@ -72,7 +73,10 @@ def sources(store: Store, views: Sequence[View]) -> Iterator[Source]:
     for table, dumps in sorted(store.manifest.tables().items()):
         if table in known:
             columns = tuple(Column(f.name, f.type, describe(f)) for f in known[table])
-            files = {f"{dump.folder}/{table}.parquet": _place(dump) for dump in dumps}
+            files = {
+                f"{dump.folder}/{table}.parquet": _place(dump)
+                for dump in sorted(dumps, key=lambda dump: dump.is_merged)
+            }
             yield Source(LANDED, table, columns, places, files)
     docs = {view.name: {column.name: column.doc for column in view.columns} for view in views}
     for name, result in sorted(kept(store, views).items()):
@@ -109,6 +113,8 @@ def _columns(store: Store, file: str, docs: Mapping[str, str]) -> tuple[Column, 
     return tuple(Column(field.name, field.type, docs.get(field.name, "")) for field in schema)
 
 
-def _place(dump: LandedDump) -> tuple[str, date, str]:
+def _place(dump: LandedDump) -> tuple[str | date, ...]:
+    if dump.is_merged:
+        return (dump.system,)
     day = dump.folder.rpartition("/date=")[2].partition("/")[0]
     return dump.system, date.fromisoformat(day), dump.dump

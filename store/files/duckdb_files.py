@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 from fsspec import AbstractFileSystem
 
-from .objects import ObjectFiles
+from .objects import ObjectFiles, ObjectReader
 
 SENDERS = 16
 """Requests of DuckDB that are under way at once."""
@@ -83,7 +83,7 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if mode != "rb":
             raise PermissionError(f"{path}: files of a store are not written by SQL")
         size, name = self.info(path)["size"], self._name(path)
-        return _Reader(
+        return ObjectReader(
             lambda start, length: self._sent(lambda: self._files.part(name, start, length)), size
         )
 
@@ -92,34 +92,6 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def _sent(self, request: Callable[[], Any]) -> Any:
         return self._senders.submit(request).result()
-
-
-class _Reader(io.RawIOBase):
-    """A file of which parts are requested as they are read."""
-
-    def __init__(self, part: Callable[[int, int], bytes], size: int) -> None:
-        self._part, self._size, self._at = part, size, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = begin + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        rest = max(self._size - self._at, 0)
-        length = rest if size < 0 else min(size, rest)
-        data = self._part(self._at, length) if length else b""
-        self._at += len(data)
-        return data
 
 
 def let_read(connection: duckdb.DuckDBPyConnection, files: ObjectFiles, matching: Matching) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,17 @@ class Files(Protocol):
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove files, those that are there."""
+        ...
+
+    def delete_folders(self, folders: Iterable[str]) -> None:
+        """Remove folders with all that is in them, and the folder above where that is then empty.
+
+        On a disk each goes at once, for whoever looks into it, and none comes back after a crash.
+        """
+        ...
+
+    def opened(self, name: str) -> Any:
+        """A file for pyarrow, which reads parts of it: a path, or what has `seek` and `read`."""
         ...
 
     def uri(self, name: str) -> str:

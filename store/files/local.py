@@ -114,6 +114,23 @@ class LocalFiles:
             for name in names:
                 self._path(name).unlink(missing_ok=True)
 
+    def delete_folders(self, folders: Iterable[str]) -> None:
+        """Remove folders, and the folder above where that is then empty."""
+        with self.scratch() as trash, writing(self.root):
+            above = set()
+            for number, folder in enumerate(folders):
+                with suppress(FileNotFoundError):
+                    self._path(folder).rename(trash / str(number))
+                    above.add(self._path(folder).parent)
+            for parent in sorted(above):
+                with suppress(OSError):  # it is not empty
+                    parent.rmdir()
+                sync_folder(parent if parent.exists() else parent.parent)
+
+    def opened(self, name: str) -> str:
+        """The path of a file."""
+        return self.uri(name)
+
     def uri(self, name: str) -> str:
         """The absolute path of a file."""
         return str(self._path(name).absolute())

@@ -6,6 +6,8 @@ is put on the condition that there is none (`If-None-Match: *`), which the serve
 
 from __future__ import annotations
 
+import functools
+import io
 import os
 import re
 import tempfile
@@ -173,6 +175,15 @@ class ObjectFiles:
             if len(names) > 1:
                 _each(self._delete, ([name] for name in names))
 
+    def delete_folders(self, folders: Iterable[str]) -> None:
+        """Remove the objects of folders."""
+        for folder in folders:
+            self.delete([*self.names(folder)])
+
+    def opened(self, name: str) -> ObjectReader:
+        """An object of which parts are requested as they are read."""
+        return ObjectReader(functools.partial(self.part, name), self.size(name))
+
     def uri(self, name: str) -> str:
         """SCHEME://BUCKET/PREFIX/NAME."""
         return f"{self.location}/{name}"
@@ -221,6 +232,44 @@ class ObjectFiles:
             remedy="check the name of the bucket, that it exists, and the credentials in the"
             " environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION or their like)",
         )
+
+
+class ObjectReader(io.RawIOBase):
+    """An object of which parts are requested as they are read."""
+
+    def __init__(self, part: Callable[[int, int], bytes], size: int) -> None:
+        """Nothing is requested yet.
+
+        Args:
+            part: the bytes from a place on, so many. size: bytes of the object.
+        """
+        self._part, self._size, self._at = part, size, 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place."""
+        begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = begin + offset
+        return self._at
+
+    def tell(self) -> int:
+        """The place."""
+        return self._at
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Some bytes, or all that are left."""
+        rest = max(self._size - self._at, 0)
+        length = rest if size is None or size < 0 else min(size, rest)
+        data = self._part(self._at, length) if length else b""
+        self._at += len(data)
+        return data
 
 
 def _obstore() -> Any:

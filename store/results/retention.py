@@ -3,7 +3,8 @@
 Results of a level go when the next coarser one is there. The samples of a dump go when every
 reduction by time has kept results of all its days and no run needs it; what the dump is, its
 intervals, findings and configuration, and the events that reductions show stay, so that it is
-still known here and its neighbours are reduced as before.
+still known here and its neighbours are reduced as before. Those of dumps in the folder of a month
+go together.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from ...schemas.errors import CpmonError
+from ...schemas.errors import BusyError, CpmonError
 from ...schemas.layout import Kind
 from ...schemas.lookup import unknown
 from ...schemas.registry import record_of, tables
-from ..dumps.manifest import ABOUT, LandedDump, entry_name, line
+from ..dumps.manifest import ABOUT, LandedDump, entries, line
 from ..dumps.store import Store
 from ..runs.runs import run_names
 from ..views.view import View
@@ -50,12 +51,14 @@ class Prune:
 
     Attributes:
         results: files of reductions, by level.
-        samples: dump -> its tables that go.
+        samples: folder of a dump, or of a month -> its tables that go.
+        names: such a folder -> what it is called.
         stays: dumps that are old enough, with the reason why their samples stay.
     """
 
     results: dict[str, list[str]] = field(default_factory=dict)
     samples: dict[str, list[str]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     stays: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -115,12 +118,22 @@ def plan(store: Store, views: Sequence[View], limits: Retention, today: date) ->
         before = today - timedelta(days=limits.raw)
         shown = _shown_events(lineages(views))
         going = _going(store, dumps, states, before, prunable.stays)
-        for dump in going:
-            prunable.samples[dump.dump] = _samples(store, dump, shown)
-        for dump in (each for each in dumps if each.pruned):  # killed before intents
-            if left := _samples(store, dump, shown):
-                prunable.samples[dump.dump] = left
+        staying = {dump.folder for dump in dumps if not dump.pruned and dump not in going}
+        # Of those that are pruned something is left if an earlier version was killed.
+        for dump in (*going, *(each for each in dumps if each.pruned)):
+            if dump.folder in {*staying, *prunable.samples}:
+                continue
+            if (left := _samples(store, dump, shown)) or not dump.pruned:
+                prunable.samples[dump.folder] = left
+                prunable.names[dump.folder] = _called(store, dump)
     return prunable
+
+
+def _called(store: Store, dump: LandedDump) -> str:
+    """What a dump, or the month that it is in, is called."""
+    if not dump.is_merged:
+        return f"dump {dump.dump}"
+    return f"{dump.system} {dump.month}, {len(store.manifest.merged_in(dump.folder)):,} dumps"
 
 
 def prune(store: Store, prunable: Prune) -> None:
@@ -130,12 +143,26 @@ def prune(store: Store, prunable: Prune) -> None:
 
     Raises:
         StoreError: the disk refuses it, or a file is outside of the store, behind a link.
+        BusyError: dumps were merged since it was planned, or are being merged.
     """
+    with store.alone():  # a merge would read what goes
+        _prune(store, prunable)
+
+
+def _prune(store: Store, prunable: Prune) -> None:
     marks: dict[str, str] = {}
-    for files in filter(None, prunable.samples.values()):
-        file = f"{files[0].rpartition('/')[0]}/{ABOUT}"
-        about = _without(json.loads(store.files.read(file)), files)
-        marks |= {file: line(about), entry_name(about): line(about)}
+    named = {dump.folder for dump in store.dumps()}
+    for folder, files in prunable.samples.items():
+        if folder not in named:
+            raise BusyError(
+                "dumps were merged meanwhile",
+                place=store.files.uri(folder),
+                effect="nothing was removed",
+                remedy="do the same again",
+            )
+        abouts = [_without(about, files) for about in store.manifest.abouts(folder)]
+        if files:
+            marks |= {f"{folder}/{ABOUT}": "".join(map(line, abouts)), **entries(abouts)}
     of_months = [file for files in prunable.results.values() for file in files if is_of_month(file)]
     if prunable.files:
         store.replace_and_remove(marks | texts_without(store, of_months), prunable.files)
@@ -211,7 +238,21 @@ def _going(
             stays[dump.dump] = f"run {run} is measured on its days"
         else:
             going.append(dump)
-    return _without_company(going, dumps, stays)
+    while (left := _whole_months(_without_company(going, dumps, stays), dumps, stays)) != going:
+        going = left
+    return going
+
+
+def _whole_months(
+    going: list[LandedDump], dumps: Sequence[LandedDump], stays: dict[str, str]
+) -> list[LandedDump]:
+    """Those in whose folder no dump stays: the tables of a month are removed as a whole."""
+    names = {dump.dump for dump in going}
+    staying = {dump.folder for dump in dumps if not dump.pruned and dump.dump not in names}
+    for dump in going:
+        if dump.folder in staying:
+            stays[dump.dump] = "it was merged with other dumps of its month, of which some stay"
+    return [dump for dump in going if dump.folder not in staying]
 
 
 def _without_company(

@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import date
 from typing import Any
 
+from ..dumps.manifest import MONTHS as DUMPS
 from ..dumps.manifest import days_of
 from ..dumps.store import Store
 from ..runs.runs import FOLDER as RUNS
@@ -40,7 +41,8 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
     row, rows = functools.partial(_row, sizes), []
     for system in dict.fromkeys(one.system for one in dumps):
         of_system = [one for one in dumps if one.system == system]
-        files = [file for dump in of_system for file in of_dumps[dump.folder]]
+        folders = dict.fromkeys(dump.folder for dump in of_system)
+        files = [file for folder in folders for file in of_dumps[folder]]
         pruned = sum(dump.pruned for dump in of_system)
         note = f"{len(of_system)} dumps" + (f", samples of {pruned} pruned" if pruned else "")
         rows.append(row("dumps", system, days_of(of_system), files, note))
@@ -61,7 +63,7 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
 
 def _sizes(store: Store) -> dict[str, int]:
     """The files of dumps, results and runs, and the catalogue, with their bytes."""
-    folders = ("records", FOLDER, RUNS)
+    folders = ("records", DUMPS, FOLDER, RUNS)
     sizes = {file.name: file.size for top in folders for file in store.files.below(top)}
     with suppress(FileNotFoundError):
         sizes[FILE] = (store.root / FILE).stat().st_size

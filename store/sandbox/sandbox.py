@@ -26,7 +26,7 @@ from ..views.views import text
 from .landlock import restrict
 
 SPILL = "spill-"
-_READ = ("records", "runs", "reduced", "snapshot")
+_READ = ("records", "months", "runs", "reduced", "snapshot")
 """Folders of a store with what views show."""
 
 Result = TypeVar("Result")

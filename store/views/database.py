@@ -10,15 +10,15 @@ from pathlib import Path
 import duckdb
 
 from ...schemas.errors import StoreError
-from ..dumps.manifest import LandedDump
+from ..dumps.manifest import ABOUT, MONTHS, LandedDump
 from ..dumps.store import Store
 from ..files.objects import ObjectFiles
 from .template import QUIET
 
 FRESH_S = 2.0
 """For so long the manifest is not looked at again."""
-_OF_DUMPS = "records/*/*/*/"
-"""Begins the patterns of files in the folders of dumps."""
+_FOLDERS = ("records/*/*/*", f"{MONTHS}/*/*")
+"""Patterns of the folders of dumps, and of months."""
 
 
 def database(store: Store, file: Path | None = None) -> duckdb.DuckDBPyConnection:
@@ -64,14 +64,19 @@ class _Patterns:
     def matching(self, pattern: str) -> list[str]:
         """The names of files that a pattern means."""
         folder, _, file = pattern.rpartition("/")
-        if pattern.startswith(_OF_DUMPS):
-            dumps = self._tables().get(file.removesuffix(".parquet"), [])
-            return sorted(f"{dump.folder}/{file}" for dump in dumps)
+        if folder in _FOLDERS:
+            of_months = folder == _FOLDERS[1]
+            # A question names dumps first: it is to find the same state of months.
+            dumps = self._tables(may_be_old=of_months).get(file.removesuffix(".parquet"), [])
+            folders = {dump.folder for dump in dumps if dump.is_merged is of_months}
+            return sorted(f"{folder}/{file}" for folder in folders)
         names = (each.name for each in self._store.files.inside(folder).files)
         return [name for name in names if fnmatchcase(name, pattern)]
 
-    def _tables(self) -> dict[str, list[LandedDump]]:
+    def _tables(self, *, may_be_old: bool) -> dict[str, list[LandedDump]]:
         """The dumps by table. A catalogue asks for all tables, one after the other."""
-        if time.monotonic() - self._looked_at > FRESH_S:
-            self._landed, self._looked_at = self._store.manifest.tables(), time.monotonic()
+        if not self._landed or (not may_be_old and time.monotonic() - self._looked_at > FRESH_S):
+            manifest = self._store.manifest
+            self._landed = {ABOUT: manifest.dumps(), **manifest.tables()}
+            self._looked_at = time.monotonic()
         return self._landed

@@ -18,7 +18,7 @@ from .database import database
 from .entries import replacing
 from .relations import INTERVALS, landed_view, macros, views_below
 from .snapshot import snapshot
-from .sources import source_of, sources
+from .sources import landed_files, source_of, sources
 from .views import LANDED, landed_rows
 
 _MACRO = re.compile(rf'\b{LANDED}\."([^"]+)"')
@@ -40,7 +40,7 @@ class LandedViews:
         self._store = store
         self._sources = {
             entry.name: entry.create
-            for entry in sources(store, store.tables(), snapshot=snapshot(store))
+            for entry in sources(store, landed_files(store), snapshot=snapshot(store))
         }
         self._restricted: set[str] = set()
         self._created: set[str] = set()

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...schemas.atomic import replacing
-from ..dumps.manifest import ABOUT, LandedDump
+from ..dumps.manifest import ABOUT, LandedDump, line
 from ..dumps.store import Store
 from .database import database
 from .meta import DUMP, INTERVAL
@@ -87,7 +87,7 @@ def _intervals(
     connection: duckdb.DuckDBPyConnection, store: Store, dumps: Sequence[LandedDump]
 ) -> pa.Table:
     columns = ", ".join([*PLACE, *INTERVAL.names])
-    rows = parquet("interval", files_of(store, "interval", dumps), drifted=False)
+    rows = parquet(store, "interval", files_of(store, "interval", dumps), drifted=False)
     return connection.sql(f"SELECT {columns} FROM {rows}").to_arrow_table()
 
 
@@ -96,7 +96,6 @@ def _dumps(
 ) -> pa.Table:
     with tempfile.TemporaryDirectory() as scratch:  # DuckDB takes a millisecond for each file
         file = Path(scratch) / "dumps.json"
-        texts = (json.loads(store.files.read(f"{dump.folder}/{ABOUT}")) for dump in dumps)
-        file.write_text("".join(f"{json.dumps(about)}\n" for about in texts), encoding="utf-8")
+        file.write_text("".join(map(line, store.abouts(dumps))), encoding="utf-8")
         rows = json_rows([str(file)] if dumps else [], DUMP)
         return connection.sql(f"SELECT * FROM {rows}").to_arrow_table()

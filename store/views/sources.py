@@ -14,6 +14,7 @@ from ...schemas.arrow import FINDING, schemas
 from ...schemas.registry import fingerprint
 from ..dumps.manifest import ABOUT, LandedDump
 from ..dumps.store import Store
+from ..dumps.table_files import TableFile, alike, anywhere, table_files
 from ..runs.classes import FILE, RULE, ClassRule, class_rules
 from ..runs.companions import Columns
 from ..runs.runs import run_names
@@ -25,9 +26,23 @@ MOST_NAMED = 1_000
 """Files that are named one by one; more are found by a pattern, which takes a look at all dumps."""
 
 
+Landed = Mapping[str, Sequence[TableFile]]
+"""Tables, and `ABOUT` -> their files."""
+
+
+def landed_files(store: Store) -> dict[str, Sequence[TableFile]]:
+    """All tables that have landed, and `ABOUT` -> patterns of their files.
+
+    They find what lands later as well. While dumps are merged they would find some twice: then the
+    files are named as the manifest has them.
+    """
+    by_table = {ABOUT: store.dumps(), **store.manifest.tables()}
+    return {table: _all_files(store, table, dumps) for table, dumps in by_table.items() if dumps}
+
+
 def sources(
     store: Store,
-    present: set[str],
+    present: Landed,
     *,
     shut: bool = False,
     snapshot: Mapping[str, Path] | None = None,
@@ -35,18 +50,17 @@ def sources(
     """A macro for each kind of file; without rows where there is none yet.
 
     Args:
-        present: tables that some dump has landed in.
+        present: as `landed_files` has them.
         shut: what dumps brought shows no rows until `source_of` or `shown` lets it.
         snapshot: table -> file that has what all dumps say.
     """
     drifted = _is_drifted(store)
-    landed, snapshots = set() if shut else present, {} if shut else snapshot or {}
+    landed, snapshots = {} if shut else present, {} if shut else snapshot or {}
     for table, none in _empty_tables(fingerprint()).items():
-        pattern = [_anywhere(store, f"{table}.parquet")] if table in landed else []
-        rows = _file(snapshots[table]) if table in snapshots else parquet(table, pattern, drifted)
-        yield _macro(table, rows, none)
-    dumps = [_anywhere(store, ABOUT)] if landed else []
-    rows = _file(snapshots[ABOUT]) if ABOUT in snapshots else json_rows(dumps, DUMP)
+        rows = parquet(store, table, landed.get(table, ()), drifted)
+        yield _macro(table, _file(snapshots[table]) if table in snapshots else rows, none)
+    rows = _said(store, landed.get(ABOUT, ()))
+    rows = _file(snapshots[ABOUT]) if ABOUT in snapshots else rows
     yield _macro(ABOUT, rows, _empty(DUMP))
     runs = [store.files.uri("runs/*.json")] if run_names(store) else []
     yield _macro("run.json", json_rows(runs, run_columns()))
@@ -64,15 +78,15 @@ def source_of(store: Store, table: str, dumps: Iterable[LandedDump], where: str)
     return f"{replacing(_macro(table, parquet_rows(store, table, dumps)).create)} WHERE {where}"
 
 
-def shown(store: Store, files: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The statements that make the macros of landed tables show all rows of some files, only.
+def shown(store: Store, files: Landed) -> Iterator[str]:
+    """The statements that make the macros of landed tables show the rows of some files, only.
 
     Args:
-        files: name of a table, or of what stands beside tables -> their addresses; maybe none.
+        files: maybe none of a table.
     """
     drifted = _is_drifted(store)
-    for table, paths in files.items():
-        rows = json_rows(paths, DUMP) if table == ABOUT else parquet(table, paths, drifted)
+    for table, some in files.items():
+        rows = _said(store, some) if table == ABOUT else parquet(store, table, some, drifted)
         yield replacing(_macro(table, rows).create)
 
 
@@ -85,16 +99,24 @@ def shown_by_all(store: Store, tables: Iterable[str]) -> Iterator[str]:
         {
             table: files_of(store, table, dumps)
             if len(dumps) <= MOST_NAMED
-            else [_anywhere(store, f"{table}.parquet")]
+            else _all_files(store, table, dumps)
             for table, dumps in landed.items()
         },
     )
 
 
-def files_of(store: Store, table: str, dumps: Iterable[LandedDump]) -> list[str]:
-    """Where the files of a table are that some dumps have, in order."""
-    folders = sorted(dump.folder for dump in dumps if table in dump.tables)
-    return [store.files.uri(f"{folder}/{table}.parquet") for folder in folders]
+def files_of(store: Store, table: str, dumps: Iterable[LandedDump]) -> list[TableFile]:
+    """The files of a table, or of `ABOUT`, that some dumps have, in order."""
+    return table_files(store.manifest, _name(table), dumps)
+
+
+def _all_files(store: Store, table: str, dumps: Sequence[LandedDump]) -> list[TableFile]:
+    """The files of all dumps that have a table, by patterns if these find none twice."""
+    return files_of(store, table, dumps) if store.is_merging else anywhere(_name(table), dumps)
+
+
+def _name(table: str) -> str:
+    return table if table == ABOUT else f"{table}.parquet"
 
 
 def _file(file: Path) -> str:
@@ -102,14 +124,9 @@ def _file(file: Path) -> str:
     return f"read_parquet({text(str(file))})"
 
 
-def _anywhere(store: Store, file: str) -> str:
-    """The pattern of the files of that name in all dumps."""
-    return store.files.uri(f"records/*/*/*/{file}")
-
-
 def parquet_rows(store: Store, table: str, dumps: Iterable[LandedDump]) -> str:
     """A relation over what some dumps hold of a landed table."""
-    return parquet(table, files_of(store, table, dumps), _is_drifted(store))
+    return parquet(store, table, files_of(store, table, dumps), _is_drifted(store))
 
 
 def _macro(table: str, rows: str, none: str = "") -> Entry:
@@ -137,24 +154,46 @@ def _empty_tables(_fingerprint: str) -> dict[str, str]:
     }
 
 
-def parquet(table: str, places: Sequence[str], drifted: bool) -> str:
+def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool) -> str:
     """A relation with the columns of a landed table, read from files; empty if there are none.
 
     Args:
-        places: absolute paths, or a pattern of them.
-        drifted: files may lack columns of records.
+        drifted: files may lack columns of records. Else the columns of the first file are those of
+            all: only it is opened to bind.
     """
     empty = _empty_tables(fingerprint())[table]
-    if not places:
-        return empty
     drifted = drifted and table not in ("interval", "finding")
-    files = (
-        f"read_parquet({_listed(places)}, union_by_name = {drifted}, hive_partitioning = true, "
-        "hive_types = {'system': VARCHAR, 'date': DATE, 'dump': VARCHAR})"
-    )
-    if not drifted:
-        return files  # the columns of the first file are those of all: only it is opened to bind
-    return f"(SELECT * FROM {empty} UNION ALL BY NAME SELECT * FROM {files})"
+    parts = [empty] if drifted or not files else []
+    for is_merged, some in alike(files):
+        hive = "true, hive_types = {'system': VARCHAR, 'date': DATE, 'dump': VARCHAR}"
+        places = "false" if is_merged else hive
+        rows = (
+            f"read_parquet({_listed(store, some)}, union_by_name = {drifted}, "
+            f"hive_partitioning = {places})"
+        )
+        parts.append(_of_dumps(rows, some))
+    return _union(parts)
+
+
+def _said(store: Store, files: Sequence[TableFile]) -> str:
+    """A relation over what is said about dumps."""
+    parts = [
+        _of_dumps(json_rows([store.files.uri(file.name) for file in some], DUMP), some)
+        for _, some in alike(files)
+    ]
+    return _union(parts or [_empty(DUMP)])
+
+
+def _of_dumps(rows: str, files: Sequence[TableFile]) -> str:
+    """A relation with the rows of only those dumps that are named, if any are."""
+    names = ", ".join(text(dump) for file in files for dump in file.dumps)
+    return f"(SELECT * FROM {rows} WHERE dump IN ({names}))" if names else rows
+
+
+def _union(parts: Sequence[str]) -> str:
+    if len(parts) == 1:
+        return parts[0]
+    return f"({' UNION ALL BY NAME '.join(f'SELECT * FROM {part}' for part in parts)})"
 
 
 def json_rows(files: Sequence[str], columns: Columns) -> str:
@@ -166,11 +205,12 @@ def json_rows(files: Sequence[str], columns: Columns) -> str:
     if not files:
         return _empty(columns)
     types = ", ".join(f"{text(n)}: {text(kind)}" for n, (kind, _) in columns.items())
-    return f"read_json({_listed(files)}, columns = {{{types}}}, format = 'unstructured')"
+    listed = ", ".join(map(text, files))
+    return f"read_json([{listed}], columns = {{{types}}}, format = 'unstructured')"
 
 
-def _listed(files: Sequence[str]) -> str:
-    return f"[{', '.join(map(text, files))}]"
+def _listed(store: Store, files: Sequence[TableFile]) -> str:
+    return f"[{', '.join(text(store.files.uri(file.name)) for file in files)}]"
 
 
 def _rules(rules: Sequence[ClassRule]) -> str:

@@ -1,0 +1,162 @@
+"""Merges the landed dumps of a month, when it is over, into one folder with a file a table.
+
+    months/system=VMSYS1/2001-12.0001-<digest>/sytrsp.parquet ... dump.json
+    months/2001-12.0001-<digest>.merging     while the folders of dumps become that one
+
+A month of daily dumps is 3,000 files, of hourly ones 70,000: a question lists them, and object
+storage asks for a request each. The rows of a dump stand together, in the order of dumps by begin;
+`dump.json` has a line for each. A dump that lands late has a folder of its own until the next
+merge, whose folder has the next number.
+
+The commit is one file of the manifest with the lines of all these dumps. Before it the marker names
+the new folder and the old ones; whoever writes to the store next removes those of them that the
+manifest does not name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ...schemas.errors import CpmonError
+from ..files.disk import sync_folder, write_durably, writing
+from ..files.local import STAGING
+from .cleanup import MERGING, settle
+from .elsewhere import UPLOAD
+from .manifest import ABOUT, MONTHS, LandedDump, line
+from .month_table import UnreadableError, readable, write_table
+from .store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """The dumps of a system and month, by begin, which are in several folders."""
+
+    system: str
+    month: str
+    dumps: tuple[LandedDump, ...]
+
+    @property
+    def old(self) -> list[str]:
+        """The folders that they are in."""
+        return sorted({dump.folder for dump in self.dumps})
+
+    @property
+    def folder(self) -> str:
+        """The folder that they are merged into."""
+        number = 1 + max(dump.generation for dump in self.dumps)
+        named = "\0".join(dump.dump for dump in self.dumps)
+        digest = hashlib.blake2b(named.encode(), digest_size=8).hexdigest()
+        return f"{MONTHS}/system={quote(self.system, safe='')}/{self.month}.{number:04}-{digest}"
+
+    @property
+    def tables(self) -> list[str]:
+        """Those that some dump has."""
+        return sorted(frozenset().union(*(dump.tables for dump in self.dumps)))
+
+    def __str__(self) -> str:
+        return f"{self.system} {self.month}"
+
+
+@dataclass(slots=True)
+class Compacted:
+    """What was done: how many dumps of how many months; why others were not, by month."""
+
+    dumps: int = 0
+    months: int = 0
+    failures: dict[str, CpmonError] = field(default_factory=dict)
+
+
+def months(store: Store) -> list[Month]:
+    """What there is to merge: months that are over, a later one having begun for the system."""
+    by_month: defaultdict[tuple[str, str], list[LandedDump]] = defaultdict(list)
+    latest: dict[str, str] = {}
+    for dump in store.dumps():
+        by_month[dump.system, dump.month].append(dump)
+        latest[dump.system] = max(latest.get(dump.system, ""), dump.month)
+    return [
+        Month(system, month, tuple(dumps))
+        for (system, month), dumps in sorted(by_month.items())
+        if month < latest[system] and len({dump.folder for dump in dumps}) > 1
+    ]
+
+
+def size(store: Store, month: Month) -> int:
+    """Bytes of the files that are merged."""
+    return sum(file.size for folder in month.old for file in store.files.inside(folder).files)
+
+
+def compact(
+    store: Store, chosen: Sequence[Month], advance: Callable[[int], None] = lambda _done: None
+) -> Compacted:
+    """Merge months; one that cannot be merged stops no others.
+
+    Args:
+        advance: is called with the bytes that are done, as `size` counts them.
+
+    Raises:
+        StoreError: the disk refuses it; months that were done stay so.
+        BusyError: another process merges, in object storage.
+    """
+    compacted, done = Compacted(), 0
+    for month in chosen:
+        of_month = size(store, month)
+        try:
+            with store.scratch() as scratch:
+                for written in _write(store, month, scratch):
+                    advance(done + written)
+                if _commit(store, month, scratch):
+                    compacted.months += 1
+                    compacted.dumps += len(month.dumps)
+        except UnreadableError as error:
+            compacted.failures[str(month)] = error
+        done += of_month
+        advance(done)
+    return compacted
+
+
+def _write(store: Store, month: Month, scratch: Path) -> Iterator[int]:
+    """Write the files of a month to a folder of this machine; yields the bytes that are done."""
+    done = 0
+    sizes = {f.name: f.size for folder in month.old for f in store.files.inside(folder).files}
+    with writing(store.root):
+        write_durably(scratch / ABOUT, "".join(map(line, _abouts(store, month))))
+        for table in month.tables:
+            dumps = [dump for dump in month.dumps if table in dump.tables]
+            write_table(store.files, table, dumps, scratch / f"{table}.parquet")
+            done += sum(sizes.get(f"{folder}/{table}.parquet", 0) for folder in month.old)
+            yield done
+        sync_folder(scratch)
+
+
+def _abouts(store: Store, month: Month) -> Iterator[dict[str, Any]]:
+    """What is written about the dumps of a month, in their order, with their new folder."""
+    with readable(str(month)):
+        abouts = {about["dump"]: about for about in store.abouts(month.dumps)}
+    for dump in month.dumps:
+        yield {**abouts[dump.dump], "folder": month.folder}
+
+
+def _commit(store: Store, month: Month, scratch: Path) -> bool:
+    """Make what was written part of the store, in place of the folders before.
+
+    Returns:
+        False if a dump was merged or pruned meanwhile; then nothing changes.
+    """
+    name = month.folder.rpartition("/")[2]
+    marker = f"{MONTHS}/{name}{MERGING}" if store.files.is_local else f"{STAGING}/{name}{UPLOAD}"
+    with store.alone():
+        if any(store.manifest.find(dump.dump) != dump for dump in month.dumps):
+            return False
+        store.files.replace(marker, json.dumps({"folders": [month.folder, *month.old]}).encode())
+        files = sorted(scratch.iterdir())
+        store.files.publish({f"{month.folder}/{file.name}": file for file in files})
+        store.manifest.put(store.manifest.abouts(month.folder))
+        settle(store.files, marker, {dump.folder for dump in store.dumps()})
+    return True
