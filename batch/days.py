@@ -32,7 +32,7 @@ def dump_days(store: Store, dump: str, zone: ZoneInfo) -> DumpDays:
         return DumpDays()
     file = pa.BufferReader(store.files.read(f"{landed.folder}/interval.parquet"))
     own = [("dump", "=", dump)] if landed.is_merged else None
-    ends = pq.read_table(file, ["interval_end"], filters=own).column(0).drop_null()
+    ends = pq.read_table(file, columns=["interval_end"], filters=own).column(0).drop_null()
     limit = (datetime.now(UTC) + MAX_AHEAD).replace(tzinfo=None)
     ends = ends.filter(pc.less(ends, pa.scalar(limit, ends.type)))
     if not len(ends):

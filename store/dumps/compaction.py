@@ -81,10 +81,15 @@ def months(store: Store) -> list[Month]:
         by_month[dump.system, dump.month].append(dump)
         latest[dump.system] = max(latest.get(dump.system, ""), dump.month)
     return [
-        Month(system, month, tuple(dumps))
+        Month(system, month, tuple(sorted(dumps, key=_begin)))
         for (system, month), dumps in sorted(by_month.items())
         if month < latest[system] and len({dump.folder for dump in dumps}) > 1
     ]
+
+
+def _begin(dump: LandedDump) -> tuple[str, str]:
+    """What dumps are ordered by: the end of the first interval, to the microsecond."""
+    return dump.first_end or str(dump.begins), dump.dump
 
 
 def size(store: Store, month: Month) -> int:

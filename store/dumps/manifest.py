@@ -4,8 +4,10 @@
     manifest/system=VMSYS1/2001-12/3f1c9a....pruned.json the same, when its samples were removed
     manifest/system=VMSYS1/2001-12/32-<digest>.jsonl     32 dumps, one a line
 
-Of a dump that several lines are about the one counts that says that its samples were removed; else
-the one that places it in the folder of a month, in the newest one; else any, to everybody the same.
+Of a dump that several lines are about the one counts that places it in the folder of a month, in
+the newest one; of several then that which says that its samples were removed; else any, the same to
+everybody. A merge hands on what was removed before it, and what is removed from the folders before
+while it goes on is still in that of the month.
 
 A question to an old store begins with which dumps there are and what they hold: the manifest tells,
 and nobody needs to look into their folders. A file of it never changes. Many small ones are merged
@@ -396,7 +398,7 @@ def _size_class(name: str) -> int:
 
 def _distinct(texts: Iterable[str]) -> list[str]:
     """The lines of some files, one a dump: the one that counts."""
-    lines: dict[str, tuple[tuple[bool, int, str], str]] = {}
+    lines: dict[str, tuple[tuple[int, bool, str], str]] = {}
     for text in (text for file in texts for text in file.splitlines(keepends=True)):
         dump = _dump(_DECODER.decode(text))
         lines[dump.dump] = min(lines.get(dump.dump, (_rank(dump), text)), (_rank(dump), text))
@@ -410,9 +412,9 @@ def _by_name(files: Iterable[tuple[LandedDump, ...]]) -> dict[str, LandedDump]:
     return dumps
 
 
-def _rank(dump: LandedDump) -> tuple[bool, int, str]:
-    """Of the entries of a dump the least counts: pruned, then of the newest month, then any."""
-    return not dump.pruned, -dump.generation, dump.folder
+def _rank(dump: LandedDump) -> tuple[int, bool, str]:
+    """Of the entries of a dump the least counts: of the newest month, then pruned, then any."""
+    return -dump.generation, not dump.pruned, dump.folder
 
 
 def _dump(entry: _Entry) -> LandedDump:

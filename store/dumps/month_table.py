@@ -12,13 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...schemas.arrow import TEXT
 from ...schemas.errors import StoreError
 from ..files.files import Files
 from .manifest import LandedDump
 from .parquet import TableWriter
 
-PLACES = (pa.field("system", TEXT), pa.field("date", pa.date32()), pa.field("dump", TEXT))
+PLACES = tuple(
+    pa.field(name, kind)
+    for name, kind in (("system", pa.string()), ("date", pa.date32()), ("dump", pa.string()))
+)
 """What the path of a dump says of its rows: columns of the file of a month."""
 GROUP_BYTES = 32 * 1024 * 1024
 """Arrow bytes of a row group: twice those of landing, since the footer that each question reads
@@ -141,16 +143,16 @@ class _Month:
 
 def _by_dump(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
     """The rows of each dump, which stand together."""
-    names = rows.column("dump").cast(pa.string()).combine_chunks()
+    names = rows.column("dump").combine_chunks()
     runs, begin = pc.run_end_encode(names), 0
     for dump, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
         yield dump, rows.slice(begin, end - begin)
         begin = end
 
 
-def _repeated(value: str, rows: pa.Table) -> pa.DictionaryArray:
+def _repeated(value: str, rows: pa.Table) -> pa.StringArray:
     places = np.zeros(len(rows), np.int32)
-    return pa.DictionaryArray.from_arrays(places, pa.array([value]))
+    return pa.DictionaryArray.from_arrays(places, pa.array([value])).dictionary_decode()
 
 
 def _completed(rows: pa.Table, schema: pa.Schema) -> pa.Table:

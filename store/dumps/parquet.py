@@ -21,7 +21,7 @@ that writing goes on all the time and little is left at the end."""
 ROW_GROUP_ROWS = 256 * 1024
 
 CLIMBING = ("tod", "tod_us", "record_offset")
-FEW_VALUES = ("interval_end", "entry", "date")
+FEW_VALUES = ("interval_end", "entry", "system", "date", "dump")
 
 
 class TableWriter:

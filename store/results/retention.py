@@ -143,13 +143,8 @@ def prune(store: Store, prunable: Prune) -> None:
 
     Raises:
         StoreError: the disk refuses it, or a file is outside of the store, behind a link.
-        BusyError: dumps were merged since it was planned, or are being merged.
+        BusyError: dumps were merged since it was planned.
     """
-    with store.alone():  # a merge would read what goes
-        _prune(store, prunable)
-
-
-def _prune(store: Store, prunable: Prune) -> None:
     marks: dict[str, str] = {}
     named = {dump.folder for dump in store.dumps()}
     for folder, files in prunable.samples.items():
