@@ -10,7 +10,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ...schemas.atomic import LOCK, remove_abandoned_parts, remove_abandoned_scratch
@@ -18,7 +18,7 @@ from ...schemas.errors import StoreError
 from ..files.disk import make_private
 from ..files.files import Files
 from ..files.local import STAGING, LocalFiles
-from .manifest import ABOUT, MONTHS
+from .manifest import ABOUT, MONTHS, Manifest
 
 INTENT = ".intent"
 """Ends the name of a file in `staging` that says what is to be removed."""
@@ -92,22 +92,28 @@ def remove(files: Files, names: Iterable[str]) -> None:
     files.delete(removed)
 
 
-def settle(files: Files, marker: str, named: Collection[str]) -> None:
+def settle(files: Files, manifest: Manifest, marker: str) -> None:
     """Remove the folders that a marker names and the manifest does not, then the marker.
 
     Before its commit the manifest lacks what a killed process had begun to write; behind it, what
     that replaced.
 
     Args:
-        marker: a file with {"folders": [...]}. named: the folders that the manifest names.
+        marker: a file with {"folders": [...]}.
     """
     try:
         folders = [str(folder) for folder in json.loads(files.read(marker))["folders"]]
     except FileNotFoundError:
         return  # another process has just done it
+    named = {dump.folder for dump in manifest.dumps()}
     going = [folder for folder in folders if folder not in named]
     _check_folders(files, (f"{folder}/{ABOUT}" for folder in going))
     files.delete_folders(going)
+    for folder in named.intersection(folders):
+        if folder.startswith(
+            f"{MONTHS}/"
+        ):  # the files of the manifest that it replaces may be left
+            manifest.put(manifest.abouts(folder))
     files.delete([marker])
 
 

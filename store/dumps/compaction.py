@@ -163,5 +163,5 @@ def _commit(store: Store, month: Month, scratch: Path) -> bool:
         files = sorted(scratch.iterdir())
         store.files.publish({f"{month.folder}/{file.name}": file for file in files})
         store.manifest.put(store.manifest.abouts(month.folder))
-        settle(store.files, marker, {dump.folder for dump in store.dumps()})
+        settle(store.files, store.manifest, marker)
     return True

@@ -113,6 +113,6 @@ def clean(files: Files, manifest: Manifest, age_s: float = AGE_S) -> None:
         if file.name.endswith(INTENT):
             carry_out(files, file.name)
         elif file.name.endswith(UPLOAD) and time.time() - files.changed(file.name) > age_s:
-            settle(files, file.name, {dump.folder for dump in manifest.dumps()})
+            settle(files, manifest, file.name)
         elif file.name == LOCKED and time.time() - files.changed(file.name) > age_s:
             files.delete([file.name])

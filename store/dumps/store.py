@@ -136,7 +136,7 @@ class Store:
                     self._finish_landing(intent)
             for marker in self._merging():
                 with self.alone():
-                    settle(self.files, marker, {dump.folder for dump in self.dumps()})
+                    settle(self.files, self.manifest, marker)
 
     @property
     def is_merging(self) -> bool:

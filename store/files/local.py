@@ -119,13 +119,14 @@ class LocalFiles:
         with self.scratch() as trash, writing(self.root):
             above = set()
             for number, folder in enumerate(folders):
-                with suppress(FileNotFoundError):
+                above.add(self._path(folder).parent)
+                with suppress(FileNotFoundError):  # done before by a process that was killed
                     self._path(folder).rename(trash / str(number))
-                    above.add(self._path(folder).parent)
             for parent in sorted(above):
                 with suppress(OSError):  # it is not empty
                     parent.rmdir()
-                sync_folder(parent if parent.exists() else parent.parent)
+                with suppress(FileNotFoundError):
+                    sync_folder(parent if parent.exists() else parent.parent)
 
     def opened(self, name: str) -> str:
         """The path of a file."""

@@ -17,6 +17,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from cpmon.cli.main import run
 from cpmon.schemas.site import shipped
+from cpmon.store.dumps.manifest import ABOUT
 from cpmon.store.export.iceberg import CATALOG
 from tests.faults.conftest import dump_of
 from tests.pages import Line, draft
@@ -247,6 +248,9 @@ def _content(path: Path) -> Any:
     if path.suffix == ".parquet":
         rows = pq.ParquetFile(path).read().to_pydict()
         return repr({name: values for name, values in rows.items() if name not in TIMES})
+    if path.name == ABOUT:  # that of a month has a line for each dump
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [_without_times(json.loads(line)) for line in lines]
     if path.suffix == ".json":
         return _without_times(json.loads(path.read_text(encoding="utf-8")))
     if path.suffix == ".prom":

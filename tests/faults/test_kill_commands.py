@@ -26,7 +26,7 @@ commands that remove or rename more than once and can be had for little."""
 QUICK = ("ingest", "store prune", "schema import")
 EXPORT = "store export"
 """Libraries write for it whose steps are not seen from here: it is killed at moments as well."""
-THOROUGH = (*QUICK, "store upgrade")
+THOROUGH = (*QUICK, "store compact", "store upgrade")
 
 
 class Killing:
