@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..numeric import F64, I64, Bool, bell, skewed
-from ..scenario.users import UserGroup
+from ..scenario.users import Disturbance, UserGroup
 from .measurement import TOD_PER_S, Measurement
 
 _WAITS = (
@@ -34,19 +34,6 @@ class Change:
     on: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Runaway:
-    """Some users loop in the intervals `first` to `end`, that one not included.
-
-    `cpu_percent` is of a processor, for each user.
-    """
-
-    users: Bool
-    first: int
-    end: int
-    cpu_percent: float
-
-
 class Population:
     """Who is logged on when. A user who is to log on later is not logged on at first.
 
@@ -54,7 +41,8 @@ class Population:
         names: (users,) user ids, group after group.
         group: (users,) index of each one's group.
         groups: how many groups there are.
-        changes, runaways: in the order of time.
+        changes: in the order of time.
+        runaways: disturbances in which users loop, with (users,) who does.
     """
 
     def __init__(self, measurement: Measurement) -> None:
@@ -63,14 +51,13 @@ class Population:
         self.group = np.repeat(np.arange(len(groups)), [g.count for g in groups])
         self.groups = len(groups)
         self.changes: list[Change] = []
-        self.runaways: list[Runaway] = []
+        self.runaways: list[tuple[Disturbance, Bool]] = []
         for each in measurement.disturbances:
             users = matching(self.names, each.users)
             if each.kind in ("logon", "logoff"):
                 self.changes.append(Change(each.interval, users, each.kind == "logon"))
             elif each.kind == "runaway":
-                end = each.interval + each.intervals
-                self.runaways.append(Runaway(users, each.interval, end, each.cpu_percent))
+                self.runaways.append((each, users))
 
     def at(self, sample: int) -> Bool:
         """(users,) whether each is logged on at a sample."""
@@ -106,9 +93,9 @@ class Population:
     def looping(self, interval: int) -> F64:
         """(users,) percent of a processor that users in a loop take."""
         percent = np.zeros(len(self.names))
-        for each in self.runaways:
-            if each.first <= interval < each.end:
-                percent[each.users] = each.cpu_percent
+        for runaway, users in self.runaways:
+            if runaway.interval <= interval < runaway.interval + runaway.intervals:
+                percent[users] = runaway.cpu_percent
         return percent
 
 
