@@ -7,7 +7,7 @@ import filecmp
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -141,11 +141,6 @@ def _has_end_of_data(path: Path) -> bool:
     if size % FRAME or len(frame) != FRAME or not frame[:AREA].any() or frame[AREA:].any():
         return False
     return read_control(frame) == []
-
-
-def by_age(files: Mapping[Path, Candidate]) -> list[Candidate]:
-    """Files sorted oldest first, so that intervals arrive in their order."""
-    return sorted(files.values(), key=lambda file: (file.mtime_ns, file.path))
 
 
 def quarantine(path: Path, folder: Path, reason: str) -> Path:

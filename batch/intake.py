@@ -14,7 +14,7 @@ from ..schemas.errors import CpmonError, DumpError
 from ..store.dumps.store import Store
 from .days import dump_days
 from .hooks import run_hook
-from .inbox import Candidate, by_age, candidates, completeness, observe, quarantine
+from .inbox import Candidate, candidates, completeness, observe, quarantine
 from .log import Log, ascii_error, ascii_line, ascii_path
 from .plan import Plan
 from .result import BatchResult
@@ -67,7 +67,7 @@ class Intake:
             result.note("trouble", ascii_path(path), f"cannot be read: {reason}")
             self.log.error("unreadable", path=path, reason=reason)
         self.state.forget_missing(files, unreadable)
-        now, complete = time.time(), {}
+        now, complete = time.time(), list[Candidate]()
         for path, file in files.items():
             if self.state.is_settled(file):
                 continue
@@ -75,10 +75,11 @@ class Intake:
             verdict = completeness(file, previous, now)
             self.state.observations[str(path)] = observe(file, previous, now)
             if verdict.is_complete:
-                complete[path] = file
+                complete.append(file)
             else:
                 self._defer(file, str(verdict), result)
-        return by_age(complete)
+        # The oldest first, so that intervals arrive in their order.
+        return sorted(complete, key=lambda file: (file.mtime_ns, file.path))
 
     def _discover(self) -> tuple[dict[Path, Candidate], dict[Path, str]]:
         """All files of the inboxes, and what cannot be read with the reason."""
