@@ -245,3 +245,20 @@ def test_the_files_of_a_store_in_a_folder_can_be_copied_there(
     with connect(Store(place)) as connection:
         ((counted,),) = connection.sql("SELECT count(*) FROM monitor.sytprp").fetchall()
     assert counted > 0
+
+
+def test_dumps_of_a_month_are_merged_there(place: str, tmp_path: Path, cpmon: Cpmon):
+    for day in (0, 1, 2, 40):
+        (tmp_path / f"{day}.mon").write_bytes(hourly("ALPHA", 0, 24 * day).data)
+    assert cpmon("ingest", *sorted(tmp_path.glob("*.mon")), "--store", place).status == 0
+    query = "SELECT dump, count(*) AS rows, max(tod) AS last FROM monitor.sytprp GROUP BY ALL"
+    questions = [("query", f"{query} ORDER BY ALL"), ("query", "FROM meta.dump ORDER BY dump")]
+    questions.append(("report", "processors_by_time", "--since", "2001-12-19T00:00"))
+    words = ("--store", place, "--format", "json")
+    before = [cpmon(*question, *words).text for question in questions]
+    assert all(before)
+    assert "3 dumps of 1 months" in cpmon("store", "compact", "--store", place).out.decode()
+    store = Store(place)
+    assert len({name.split("/")[2] for name in store.files.names("records")}) == 1
+    assert not [*store.files.names("staging")]
+    assert [cpmon(*question, *words).text for question in questions] == before

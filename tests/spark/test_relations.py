@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from bench.copies import copy_dump
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
@@ -26,7 +27,9 @@ from cpmon.spark.frames import declared
 from cpmon.spark.landed import Span
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.catalogue import live_catalogue
+from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.views.views import name
+from tests.fleet import fleet
 from tests.reduce.catalogue import lab
 from tests.spark.damaged import SAMPLES, damaged_store
 
@@ -180,6 +183,26 @@ def test_a_span_of_a_system_has_its_rows_and_reads_its_files(
     assert days == {"2004-09-04", "2004-09-05", "2004-09-06"}
     assert fleet.table("meta.run").collect() == []
     fleet.close()
+
+
+def test_months_show_the_rows_of_their_dumps(spark: SparkSession, tmp_path: Path):
+    store = fleet(tmp_path)
+    first = store.dumps()[0]
+    copy_dump(store.root / first.folder, (timedelta(days=day) for day in (6, 60)))
+    store.manifest.rebuild()
+    span = Span(datetime(2003, 5, 7), datetime(2003, 5, 9), ("PRODA",))  # noqa: DTZ001
+    names = ("monitor.sytprp", "interval.useact", "monitor.mtrsys", "meta.interval", "meta.dump")
+
+    def shown(chosen: Span | None) -> dict[str, pa.Table]:
+        fleet = Fleet(spark, store, chosen)
+        return {relation: fleet.table(relation).toArrow() for relation in names}
+
+    before = [shown(None), shown(span)]
+    assert compact(store, months(store)).dumps == 6
+    for tables, chosen in zip(before, (None, span), strict=True):
+        for relation, rows in shown(chosen).items():
+            assert len(rows) > 0
+            assert differences(rows, tables[relation]) == [], relation
 
 
 def test_registered_views_answer_sql_of_spark(spark: SparkSession, damaged: Store):
