@@ -25,6 +25,7 @@ from cpmon.store.dumps.staging import Staging
 from cpmon.store.export import iceberg
 from cpmon.store.files import disk
 from cpmon.store.results.reduction_database import ReductionDatabase, Result
+from cpmon.store.results.retention import Prune, prune
 from cpmon.store.sandbox.sandbox import Limits
 from tests.batch.fleet import hourly
 from tests.remedies.conftest import dump_of
@@ -52,6 +53,52 @@ def test_a_damaged_index_of_a_month_is_made_again(tried: Attempt, tmp_path: Path
     tried.fails("report", "processors_by_time", "--store", store)
     tried.works("store", "rebuild", "--store", store)
     tried.works("report", "processors_by_time", "--store", store)
+
+
+def put(tried: Attempt, store: Path, *days: int) -> None:
+    for day in days:
+        one = hourly("ALPHA", 0, 24 * day)
+        (store.parent / one.name).write_bytes(one.data)
+        tried.works("ingest", store.parent / one.name, "--store", store)
+
+
+@tries("store/dumps/month_table.py", "a file of the store cannot be read")
+def test_a_dump_that_cannot_be_merged_is_landed_again(tried: Attempt, tmp_path: Path):
+    store = tmp_path / "perf"
+    put(tried, store, 0, 1, 40)
+    (file, *_) = sorted(store.glob("records/*/*/*/sytprp.parquet"))
+    file.write_bytes(b"no Parquet")
+    tried.fails("store", "compact", "--store", store)
+    shutil.rmtree(file.parent)
+    tried.works("store", "rebuild", "--store", store)
+    put(tried, store, 0)
+    tried.works("store", "compact", "--store", store)
+    assert len({dump.folder for dump in Store(store).dumps()}) == 2
+
+
+@tries(
+    "store/dumps/month_table.py",
+    "the files of a month have rows of dumps that the manifest does not name",
+)
+def test_a_month_is_merged_again_when_the_manifest_names_all(tried: Attempt, tmp_path: Path):
+    store = tmp_path / "perf"
+    put(tried, store, 0, 1, 40)
+    tried.works("store", "compact", "--store", store)
+    (entries,) = store.glob("manifest/*/2001-12/*.jsonl")
+    entries.write_text(entries.read_text(encoding="utf-8").splitlines(keepends=True)[0])
+    put(tried, store, 2)
+    tried.fails("store", "compact", "--store", store)
+    tried.works("store", "rebuild", "--store", store)
+    tried.works("store", "compact", "--store", store)
+    assert len({dump.folder for dump in Store(store).dumps()}) == 2
+
+
+@tries("store/results/retention.py", "dumps were merged meanwhile")
+def test_samples_of_dumps_that_were_merged_are_planned_again(tried: Attempt, tmp_path: Path):
+    store = tmp_path / "perf"
+    put(tried, store, 0)
+    tried.raises(lambda: prune(Store(store), Prune(samples={"records/gone": []})))
+    tried.works("store", "prune", "--raw", "90d", "--store", store)
 
 
 @tries("store/dumps/manifest.py", "a file of the manifest cannot be read")
