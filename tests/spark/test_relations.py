@@ -44,6 +44,20 @@ CLOSE = 1e-9
 """Of floats: sums of them depend on their order."""
 
 
+@pytest.fixture
+def interpreted(spark: SparkSession) -> Iterator[None]:
+    """Let Spark interpret its plans: to compile one takes longer than to run it on these stores."""
+    settings = {
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
+    for setting, value in settings.items():
+        spark.conf.set(setting, value)
+    yield
+    for setting in settings:
+        spark.conf.unset(setting)
+
+
 @pytest.fixture(scope="module")
 def damaged(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return damaged_store(tmp_path_factory.mktemp("damaged"))
@@ -150,6 +164,7 @@ def test_reductions_of_rows_by_hand_are_those_of_duckdb(spark: SparkSession):
         spark.catalog.dropTempView(made)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_landed_tables_and_deltas_are_those_of_duckdb(
     spark: SparkSession, damaged: Store, duck: duckdb.DuckDBPyConnection
 ):
