@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -119,7 +118,6 @@ def compact(store: Path) -> Status:
       cpmon store compact --store perf/
     """
     from ...reduce import reductions
-    from ...schemas.errors import StoreError
     from ...store import Store
     from ...store.catalogue.catalogue import make_ready
     from ...store.dumps.compaction import compact as merge_dumps
@@ -134,8 +132,7 @@ def compact(store: Path) -> Status:
     merged, due = merge(place, lineages(views), limits(store)), months(place)
     with bar(f"merging dumps of {store}", sum(size(place, month) for month in due)) as advance:
         done = merge_dumps(place, due, advance)
-    # A file that fails a month may fail the catalogue as well: then that month is named.
-    with suppress(StoreError) if done.failures else nullcontext():
+    if not done.failures:  # the file that failed a month may fail the catalogue as well
         make_ready(place, views)
     dumps = f"{done.dumps:,} dumps of {done.months:,} months"
     say(f"{store}: {merged:,} files of results merged, {dumps}")

@@ -172,8 +172,7 @@ def _is_one(definition: Report, span: Span) -> bool:
 
 def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -> Span:
     if run is not None:
-        remedy = "leave --system out: a run names its system"
-        measured, since, until = run_window(con, run, system, remedy)
+        measured, since, until = run_window(con, run, system)
         return Span(measured, run, since, until)
     if system is not None and is_kept(con, system):
         return Span(system)

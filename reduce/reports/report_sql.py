@@ -181,7 +181,7 @@ def _shown(column: ReportColumn, report: Report, end: str, *, rolled: bool) -> s
 
 
 def run_window(
-    con: duckdb.DuckDBPyConnection, run: str, system: str | None, remedy: str | None = None
+    con: duckdb.DuckDBPyConnection, run: str, system: str | None
 ) -> tuple[str, datetime | None, datetime | None]:
     """System, begin and end of a run, UTC without zone.
 
@@ -194,8 +194,12 @@ def run_window(
         raise unknown("run", run, windows)
     measured = windows[run][0]
     if system not in (None, measured):
-        problem = f"run {run} was not measured on that system"
-        raise CpmonError(problem, expected=measured, found=system, remedy=remedy)
+        raise CpmonError(
+            f"run {run} was not measured on that system",
+            expected=measured,
+            found=system,
+            remedy="leave --system out: a run names its system",
+        )
     return windows[run]
 
 

@@ -48,7 +48,7 @@ OBJECT = (REPORT, "{} has a line per object; over time it can follow one")
         pytest.param(
             "system_summary_by_time --run LAB --system OTHER",
             "system_summary_by_time --run LAB",
-            marks=tries(REPORT, "run {} was not measured on that system"),
+            marks=tries("reduce/reports/report_sql.py", "run {} was not measured on that system"),
         ),
         pytest.param(
             "procesors_by_time",
