@@ -15,7 +15,7 @@ from cpmon.reduce.validation.counting import count
 from cpmon.reduce.validation.outcome import Outcome
 from cpmon.store import Store
 from cpmon.store.catalogue.catalogue import live_catalogue
-from cpmon.store.views.sources import sources
+from cpmon.store.views.sources import landed_files, sources
 from cpmon.store.views.views import landed_rows
 from tests.cli.conftest import cpmon  # noqa: F401 - the fixture that runs a command line
 
@@ -56,7 +56,7 @@ def con(bench: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]
 @pytest.fixture
 def falsify(con: duckdb.DuckDBPyConnection, lab: Store) -> Falsify:
     """Makes a landed table say something else: SQL in which {rows} stands for what it says."""
-    known = {entry.name: entry.create for entry in sources(lab, lab.tables())}
+    known = {entry.name: entry.create for entry in sources(lab, landed_files(lab))}
 
     def change(table: str, sql: str) -> None:
         macro = landed_rows(table)
