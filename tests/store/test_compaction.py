@@ -47,11 +47,16 @@ SOME = (
     *("monitor.sytprp", "monitor.useact", "monitor.mtrsys", "monitor.mtrusr", "monitor.quarantine"),
     *("meta.interval", "meta.dump", "meta.finding"),
 )
+FEW = {
+    *("sytprp", "sytrsp", "useact", "mtrsys", "mtrprp", "mtrusr", "mtrecm"),
+    *("quarantine", "interval", "finding"),
+}
+"""Tables of most tests: a merge takes as long as it has tables."""
 Rows = dict[str, list[tuple[Any, ...]]]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two systems of three months, with damage, an interval that two dumps hold, other layouts."""
     folder = tmp_path_factory.mktemp("compaction")
     store = fleet(folder)
@@ -65,6 +70,21 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store.manifest.rebuild()
     older(store, store.dumps()[2].dump)
     return store.root
+
+
+@pytest.fixture(scope="module")
+def made(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a few tables."""
+    root = tmp_path_factory.mktemp("few") / "store"
+    store = Store(Path(shutil.copytree(whole, root)))
+    for dump in store.dumps():
+        (about,) = store.manifest.abouts(dump.folder)
+        for table in dump.tables - FEW:
+            (root / dump.folder / f"{table}.parquet").unlink()
+        tables = sorted(dump.tables & FEW)
+        (root / dump.folder / ABOUT).write_text(line({**about, "tables": tables}))
+    store.manifest.rebuild()
+    return root
 
 
 def older(store: Store, dump: str) -> None:
@@ -83,11 +103,6 @@ def older(store: Store, dump: str) -> None:
 @pytest.fixture
 def store(made: Path, tmp_path: Path) -> Store:
     return Store(Path(shutil.copytree(made, tmp_path / "store")))
-
-
-@pytest.fixture(scope="module")
-def before(made: Path) -> Rows:
-    return rows(Store(made))
 
 
 def copied(store: Store, name: str) -> Store:
@@ -124,7 +139,10 @@ def folders(store: Store, of: str) -> list[str]:
     return sorted(file.parent.name for file in (store.root / of).rglob(ABOUT))
 
 
-def test_every_relation_has_the_same_rows_from_few_files(store: Store, before: Rows):
+@pytest.mark.slow
+def test_every_relation_has_the_same_rows_from_few_files(whole: Path, tmp_path: Path):
+    store = Store(Path(shutil.copytree(whole, tmp_path / "store")))
+    before = rows(store)
     dumps = {dump.dump: dump.days for dump in store.dumps()}
     assert merged(store) == Compacted(dumps=13, months=4)
     assert rows(store) == before
@@ -205,6 +223,7 @@ STEPS: dict[str, tuple[type, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behind", [False, True], ids=["before", "behind"])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_merge_killed_at_a_step_shows_every_row_once(
