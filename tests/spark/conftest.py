@@ -24,10 +24,7 @@ spark.ui.enabled false
 spark.ui.showConsoleProgress false
 spark.sql.shuffle.partitions 2
 spark.sql.session.timeZone UTC
-spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1
-spark.executor.extraJavaOptions -XX:TieredStopAtLevel=1
 """
-"""Java compiles quickly rather than well: every query of these tests runs once."""
 LOGGING = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr

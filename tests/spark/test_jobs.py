@@ -87,8 +87,8 @@ def test_without_java_spark_does_not_start(tmp_path: Path):
     words = ["reduce", "events", "users_by_time", "--engine", "spark", "--store", store]
     done = cpmon(*words, PATH=str(tmp_path), JAVA_HOME="")
     assert done.returncode == Status.USAGE
-    assert "Spark does not start" in done.stderr
-    assert "see that java is on the PATH" in done.stderr
+    assert "Spark runs on Java" in done.stderr
+    assert "install Java, or name its folder" in done.stderr
 
 
 def test_a_task_that_fails_is_tried_again_unless_its_error_is_final(engine: Spark, tmp_path: Path):
