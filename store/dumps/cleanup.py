@@ -109,10 +109,9 @@ def settle(files: Files, manifest: Manifest, marker: str) -> None:
     going = [folder for folder in folders if folder not in named]
     _check_folders(files, (f"{folder}/{ABOUT}" for folder in going))
     files.delete_folders(going)
+    # Files of the manifest that the month replaced may be left as well.
     for folder in named.intersection(folders):
-        if folder.startswith(
-            f"{MONTHS}/"
-        ):  # the files of the manifest that it replaces may be left
+        if folder.startswith(f"{MONTHS}/"):
             manifest.put(manifest.abouts(folder))
     files.delete([marker])
 

@@ -320,14 +320,16 @@ class Manifest:
 
     def _write_merged(self, month: str, lines: Sequence[str]) -> str:
         """Write lines as one file of a month; returns its name."""
-        name = _merged_name(month, lines)
-        self._files.replace(name, "".join(sorted(lines)).encode())
+        name, text = _merged(month, lines)
+        self._files.replace(name, text.encode())
         return name
 
 
-def _merged_name(month: str, lines: Sequence[str]) -> str:
-    data = "".join(sorted(lines)).encode()
-    return f"{month}/{len(lines)}-{hashlib.blake2b(data, digest_size=16).hexdigest()}.jsonl"
+def _merged(month: str, lines: Sequence[str]) -> tuple[str, str]:
+    """Name and text of the file with some lines of a month."""
+    text = "".join(sorted(lines))
+    digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return f"{month}/{len(lines)}-{digest}.jsonl", text
 
 
 def days_of(dumps: Iterable[LandedDump]) -> list[date]:
@@ -350,9 +352,10 @@ def entry_name(about: Mapping[str, Any]) -> str:
 
 def entries(abouts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """A file of the manifest with what is written about a dump, or about those of a month."""
-    lines = sorted(map(line, abouts))
     name = entry_name(abouts[0])
-    return {name if len(lines) == 1 else _merged_name(_folder(name), lines): "".join(lines)}
+    if len(abouts) == 1:
+        return {name: line(abouts[0])}
+    return dict([_merged(_folder(name), [*map(line, abouts)])])
 
 
 def line(about: Mapping[str, Any]) -> str:
