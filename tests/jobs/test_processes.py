@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from pathlib import Path
 
@@ -50,14 +52,25 @@ def test_a_process_that_is_killed_once_costs_nothing(tmp_path: Path):
 
 def test_processes_end_with_whoever_no_longer_asks_for_them(tmp_path: Path):
     files = [tmp_path / name for name in ("a", "b")]
-    running = Processes(2).run(work.wait_long, [*map(str, files)])
-    with pytest.raises(KeyboardInterrupt):
-        _interrupt(running, files)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=_interrupt, args=(files, threading.get_ident()), daemon=True).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            dict(Processes(2).run(work.wait_long, [*map(str, files)]))
+    finally:
+        signal.signal(signal.SIGINT, before)
     pids = [int(file.read_text()) for file in files]
     deadline = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}/cmdline").exists() and _alive(pid) for pid in pids):
+    while any(map(_alive, pids)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def _interrupt(files: list[Path], thread: int) -> None:
+    """Send what Ctrl-C sends, and as the system does to the thread, when processes are at work."""
+    while not all(file.exists() and file.read_text() for file in files):
+        time.sleep(0.02)
+    signal.pthread_kill(thread, signal.SIGINT)
 
 
 def _alive(pid: int) -> bool:
@@ -65,20 +78,6 @@ def _alive(pid: int) -> bool:
         return " Z " not in Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
         return False
-
-
-def _interrupt(running: object, files: list[Path]) -> None:
-    """Raise KeyboardInterrupt, as Ctrl-C does, when the processes are at work."""
-    import _thread
-    import threading
-
-    def watch() -> None:
-        while not all(file.exists() and file.read_text() for file in files):
-            time.sleep(0.02)
-        _thread.interrupt_main()
-
-    threading.Thread(target=watch, daemon=True).start()
-    next(iter(running))  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(

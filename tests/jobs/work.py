@@ -49,4 +49,4 @@ def die_once(file: str) -> str:
 def wait_long(file: str) -> None:
     """Says by a file which process it runs in, and waits."""
     Path(file).write_text(str(os.getpid()))
-    time.sleep(60)
+    time.sleep(600)
