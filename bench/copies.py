@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpmon.store.dumps.manifest import ABOUT, interval_facts, line
+from cpmon.store.dumps.landed_dump import ABOUT, interval_facts, line
 from cpmon.store.dumps.parquet import settings
 
 TIMES = ("tod", "tod_us", "interval_end", "interval_end_us")

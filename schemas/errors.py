@@ -67,5 +67,9 @@ class StoreError(CpmonError):
     """A store is missing, damaged, or of another kind."""
 
 
+class UnreadableError(StoreError):
+    """A file of a store is damaged or missing; what needs no other can go on."""
+
+
 class BusyError(CpmonError):
     """Another process holds what this one needs; trying again later is the remedy."""

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from ..schemas.layout import Kind
 from ..schemas.registry import record_of, tables
 from ..store.dumps.grace_period import INSIDE
-from ..store.dumps.manifest import LandedDump, days_of
+from ..store.dumps.landed_dump import LandedDump, days_of
 from ..store.dumps.store import Store
 from ..store.dumps.table_files import TableFile, table_files
 from ..store.results.lineage import dependencies

@@ -13,7 +13,7 @@ from datetime import date
 from ...config.shifts import Shift
 from ...schemas.registry import site_folder
 from ...store import Store
-from ...store.dumps.manifest import LandedDump, days_of
+from ...store.dumps.landed_dump import LandedDump, days_of
 from ...store.results.kept_files import Day, Piece
 from ...store.results.lineage import Lineage, definition_version
 from ...store.results.reduced import (

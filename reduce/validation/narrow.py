@@ -15,7 +15,7 @@ import duckdb
 
 from ...store import Store, connect
 from ...store.catalogue.catalogue import live_catalogue
-from ...store.dumps.manifest import ABOUT, LandedDump
+from ...store.dumps.landed_dump import ABOUT, LandedDump
 from ...store.results.lineage import code_of
 from ...store.sandbox.sandbox import Limits, seal
 from ...store.views.sources import files_of, shown

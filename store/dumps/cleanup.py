@@ -18,7 +18,8 @@ from ...schemas.errors import StoreError
 from ..files.disk import make_private
 from ..files.files import Files
 from ..files.local import STAGING, LocalFiles
-from .manifest import ABOUT, MONTHS, Manifest
+from .landed_dump import ABOUT, MONTHS
+from .manifest import Manifest
 
 INTENT = ".intent"
 """Ends the name of a file in `staging` that says what is to be removed."""

@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ...schemas.errors import CpmonError
+from ...schemas.errors import CpmonError, UnreadableError
 from ..files.disk import sync_folder, write_durably, writing
 from ..files.local import STAGING
 from .cleanup import MERGING, settle
 from .elsewhere import UPLOAD
-from .manifest import ABOUT, MONTHS, LandedDump, line
-from .month_table import UnreadableError, readable, write_table
+from .landed_dump import ABOUT, MONTHS, LandedDump, line
+from .month_table import readable, write_table
 from .store import Store
 
 

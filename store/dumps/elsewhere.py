@@ -26,7 +26,8 @@ from ..files.cache import cache_folder
 from ..files.files import Files
 from ..files.local import STAGING
 from .cleanup import AGE_S, INTENT, carry_out, settle
-from .manifest import ABOUT, Manifest, dump_folder, entry_name, line
+from .landed_dump import ABOUT, dump_folder, line
+from .manifest import Manifest, entry_name
 from .staging import Staging
 
 LOCKED = f"{STAGING}/alone.lock"

@@ -16,107 +16,26 @@ into one by whoever lands a dump, so that the files of a month stay few however 
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import date
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
-import pyarrow.parquet as pq
 
-from ...schemas.errors import StoreError
+from ...schemas.errors import StoreError, UnreadableError
 from ..files.files import Files
-from .grace_period import INSIDE
+from .landed_dump import ABOUT, MONTHS, LandedDump, dumps_in, line
 
 FOLDER = "manifest"
-ABOUT = "dump.json"
-"""The file in the folder of a dump that says the same about it; the manifest is made from these."""
-MONTHS = "months"
-"""Folder of the dumps that were merged by month (`compaction`)."""
 PRUNED = ".pruned"
 FAN = 32
 """So many files of a month, each of about as many dumps as the others, are merged into one."""
 _RETRIES = 5
 """A merge of another process may remove a file between the listing of its folder and its read."""
-
-
-@dataclass(frozen=True, slots=True)
-class LandedDump:
-    """What a dump holds.
-
-    Attributes:
-        folder: of its tables, below the store; one of `MONTHS` has those of other dumps as well.
-        system, dump: its names.
-        begins: the first day that it can have a say in, UTC.
-        days: those that the intervals count to which it closes, as `grace_period` has it.
-        nominal: every interval says how long it should be, so no other dump is asked for it.
-        first_end, first_nominal: when its first interval ends, and whether that says its length.
-        tables: names of those that it has, of which nothing was removed.
-        layouts: fingerprint of the layouts that it was decoded with.
-        stored_size: bytes of the file that it came from; None for a pipe.
-        pruned: its samples were removed; what was reduced from them stands.
-    """
-
-    folder: str
-    system: str
-    dump: str
-    begins: date
-    days: tuple[date, ...]
-    nominal: bool
-    tables: frozenset[str]
-    layouts: str
-    stored_size: int | None
-    first_end: str | None = None
-    first_nominal: bool = True
-    pruned: bool = False
-
-    @property
-    def is_merged(self) -> bool:
-        """Whether it is in the folder of a month, with other dumps."""
-        return self.folder.startswith(f"{MONTHS}/")
-
-    @property
-    def month(self) -> str:
-        """The month of its first record, UTC, as 2001-12."""
-        return self.folder.split("/")[2].removeprefix("date=")[: len("2001-12")]
-
-    @property
-    def generation(self) -> int:
-        """How often the month was merged that it is in the folder of; 0 for a folder of its own."""
-        number = self.folder.split("/")[2].partition(".")[2].partition("-")[0]
-        return int(number) if self.is_merged else 0
-
-
-class _Entry(msgspec.Struct):
-    """What the store itself reads of a line; `meta.dump` shows the rest."""
-
-    dump: str
-    system: str
-    landed_on: date
-    days: tuple[date, ...]
-    nominal: bool
-    tables: msgspec.Raw
-    layouts: str
-    stored_size: int | None
-    first_end: str | None = None
-    first_nominal: bool = True
-    folder: str = ""
-    pruned_at: str | None = None
-
-    @property
-    def place(self) -> str:
-        """The folder of its tables; in object storage it is named, on a disk there is but one."""
-        return self.folder or dump_folder(self.system, self.landed_on, self.dump)
-
-
-_DECODER = msgspec.json.Decoder(_Entry)
 
 
 class Manifest:
@@ -218,16 +137,15 @@ class Manifest:
 
         Raises:
             FileNotFoundError: nothing is.
-            StoreError: it cannot be read.
+            UnreadableError: it is damaged.
         """
         name = f"{folder}/{ABOUT}"
         text = self._files.read(name)
         texts = text.splitlines() if folder.startswith(f"{MONTHS}/") else [text]
         try:
-            for each in texts:
-                _DECODER.decode(each)
+            dumps_in(text)
         except msgspec.MsgspecError as error:
-            raise StoreError(
+            raise UnreadableError(
                 "what is written about a dump cannot be read",
                 place=self._files.uri(name),
                 expected="a JSON object, as cpmon wrote it",
@@ -268,8 +186,7 @@ class Manifest:
             StoreError: it cannot be read.
         """
         try:
-            entries = _DECODER.decode_lines(self._files.read(name))
-            return tuple(map(_dump, entries))
+            return dumps_in(self._files.read(name))
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise StoreError(
                 "a file of the manifest cannot be read",
@@ -332,16 +249,6 @@ def _merged(month: str, lines: Sequence[str]) -> tuple[str, str]:
     return f"{month}/{len(lines)}-{digest}.jsonl", text
 
 
-def days_of(dumps: Iterable[LandedDump]) -> list[date]:
-    """All days on which their intervals end, in order."""
-    return sorted({day for dump in dumps for day in dump.days})
-
-
-def dump_folder(system: str, landed_on: date, dump: str) -> str:
-    """Where the tables of a dump are, below the store."""
-    return f"records/system={quote(system, safe='')}/date={landed_on}/dump={dump}"
-
-
 def entry_name(about: Mapping[str, Any]) -> str:
     """The file of the manifest that is written for a dump."""
     system = quote(about["system"], safe="")
@@ -356,34 +263,6 @@ def entries(abouts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     if len(abouts) == 1:
         return {name: line(abouts[0])}
     return dict([_merged(_folder(name), [*map(line, abouts)])])
-
-
-def line(about: Mapping[str, Any]) -> str:
-    """What is written about a dump, as a line of the manifest."""
-    return f"{json.dumps(about, default=str)}\n"
-
-
-def interval_facts(file: Path) -> dict[str, Any]:
-    """What the manifest says of the intervals of a dump, from their table.
-
-    Returns:
-        `days` that they count to, in order; `nominal`: whether each says its nominal length;
-        `first_end` and `first_nominal`: when the first one ends, and whether it does.
-    """
-    if not file.exists():
-        return {"days": [], "nominal": True, "first_end": None, "first_nominal": True}
-    table = pq.ParquetFile(file).read(["interval_end", "nominal_s"])
-    # Functions of pyarrow with a scalar import pandas, which takes a third of a second.
-    ends, lengths = (table.column(name).to_pylist() for name in table.column_names)
-    said = [(e, length is not None) for e, length in zip(ends, lengths, strict=True) if e]
-    days = sorted({(end - INSIDE).date() for end, _ in said})
-    first = min((end for end, _ in said), default=None)
-    return {
-        "days": [str(day) for day in days],
-        "nominal": None not in lengths,
-        "first_end": first and first.isoformat(),
-        "first_nominal": any(is_said for end, is_said in said if end == first),
-    }
 
 
 def _folder(name: str) -> str:
@@ -402,42 +281,14 @@ def _size_class(name: str) -> int:
 def _distinct(texts: Iterable[str]) -> list[str]:
     """The lines of some files, one a dump: the one that counts."""
     lines: dict[str, tuple[tuple[int, bool, str], str]] = {}
-    for text in (text for file in texts for text in file.splitlines(keepends=True)):
-        dump = _dump(_DECODER.decode(text))
-        lines[dump.dump] = min(lines.get(dump.dump, (_rank(dump), text)), (_rank(dump), text))
+    for text in "".join(texts).splitlines(keepends=True):
+        (dump,) = dumps_in(text)
+        lines[dump.dump] = min(lines.get(dump.dump, (dump.rank, text)), (dump.rank, text))
     return [text for _, text in lines.values()]
 
 
 def _by_name(files: Iterable[tuple[LandedDump, ...]]) -> dict[str, LandedDump]:
     dumps: dict[str, LandedDump] = {}
     for dump in (dump for file in files for dump in file):
-        dumps[dump.dump] = min(dump, dumps.get(dump.dump, dump), key=_rank)
+        dumps[dump.dump] = min(dump, dumps.get(dump.dump, dump), key=lambda each: each.rank)
     return dumps
-
-
-def _rank(dump: LandedDump) -> tuple[int, bool, str]:
-    """Of the entries of a dump the least counts: of the newest month, then pruned, then any."""
-    return -dump.generation, not dump.pruned, dump.folder
-
-
-def _dump(entry: _Entry) -> LandedDump:
-    return LandedDump(
-        entry.place,
-        entry.system,
-        entry.dump,
-        min((entry.landed_on, *entry.days)),
-        entry.days,
-        entry.nominal,
-        _names(bytes(entry.tables)),
-        entry.layouts,
-        entry.stored_size,
-        entry.first_end,
-        entry.first_nominal,
-        entry.pruned_at is not None,
-    )
-
-
-@functools.lru_cache(maxsize=1024)
-def _names(tables: bytes) -> frozenset[str]:
-    """The names in a JSON list: most dumps have the same tables."""
-    return frozenset(json.loads(tables))

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...schemas.errors import StoreError
+from ...schemas.errors import UnreadableError
 from ..files.files import Files
-from .manifest import LandedDump
+from .landed_dump import LandedDump
 from .parquet import TableWriter
 
 PLACES = tuple(
@@ -27,10 +27,6 @@ GROUP_BYTES = 32 * 1024 * 1024
 tells of a whole month."""
 TINY = 4_096
 """Dumps with fewer rows of a table share a row group."""
-
-
-class UnreadableError(StoreError):
-    """A file of a dump is damaged or missing."""
 
 
 def write_table(files: Files, table: str, dumps: Sequence[LandedDump], path: Path) -> None:

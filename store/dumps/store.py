@@ -32,7 +32,8 @@ from ..files.local import LocalFiles
 from ..files.location import open_files
 from . import elsewhere
 from .cleanup import LANDING, MERGING, clean, remove, replace_and_remove, settle
-from .manifest import ABOUT, MONTHS, LandedDump, Manifest, dump_folder, interval_facts, line
+from .landed_dump import ABOUT, MONTHS, LandedDump, dump_folder, interval_facts, line
+from .manifest import Manifest
 from .staging import Staging
 
 VERSION = 2

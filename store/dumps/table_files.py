@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .manifest import MONTHS, LandedDump, Manifest
+from .landed_dump import MONTHS, LandedDump
+from .manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ from ...schemas.errors import StoreError
 from ..files.disk import replace_durably, writing
 from ..files.local import LocalFiles
 from .cleanup import clean
-from .manifest import ABOUT, Manifest, interval_facts, line
+from .landed_dump import ABOUT, interval_facts, line
+from .manifest import Manifest
 from .parquet import TableWriter
 from .store import HALFWAY, MARKER, VERSION, store_version
 

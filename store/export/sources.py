@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...schemas.arrow import FINDING, schemas
-from ..dumps.manifest import LandedDump
+from ..dumps.landed_dump import LandedDump
 from ..dumps.store import Store
 from ..results.kept_files import files_of
 from ..results.reduced import INTERVAL as FINEST

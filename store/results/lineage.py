@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...schemas.registry import fingerprint
 from ..dumps.grace_period import day_condition
-from ..dumps.manifest import LandedDump, days_of
+from ..dumps.landed_dump import LandedDump, days_of
 from ..dumps.store import Store
 from ..runs.classes import classes_text
 from ..runs.companions import TABLES

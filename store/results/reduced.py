@@ -21,7 +21,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from ..dumps.manifest import LandedDump, days_of
+from ..dumps.landed_dump import LandedDump, days_of
 from ..dumps.store import Store
 from .kept_files import Day, KeptFile, Piece, files_of
 from .lineage import Lineage, day_versions, definition_version, joined, lineages, whole_version

@@ -23,7 +23,8 @@ from ...schemas.errors import BusyError, CpmonError
 from ...schemas.layout import Kind
 from ...schemas.lookup import unknown
 from ...schemas.registry import record_of, tables
-from ..dumps.manifest import ABOUT, LandedDump, entries, line
+from ..dumps.landed_dump import ABOUT, LandedDump, line
+from ..dumps.manifest import entries
 from ..dumps.store import Store
 from ..runs.runs import run_names
 from ..views.view import View

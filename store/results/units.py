@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from ..dumps.grace_period import GRACE, day_condition
-from ..dumps.manifest import LandedDump
+from ..dumps.landed_dump import LandedDump
 from ..views.views import text
 from .lineage import dependencies
 

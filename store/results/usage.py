@@ -9,8 +9,8 @@ from contextlib import suppress
 from datetime import date
 from typing import Any
 
-from ..dumps.manifest import MONTHS as DUMPS
-from ..dumps.manifest import days_of
+from ..dumps.landed_dump import MONTHS as DUMPS
+from ..dumps.landed_dump import days_of
 from ..dumps.store import Store
 from ..runs.runs import FOLDER as RUNS
 from ..views.template import FILE

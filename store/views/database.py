@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from ...schemas.errors import StoreError
-from ..dumps.manifest import ABOUT, MONTHS, LandedDump
+from ..dumps.landed_dump import ABOUT, MONTHS, LandedDump
 from ..dumps.store import Store
 from ..files.objects import ObjectFiles
 from .template import QUIET

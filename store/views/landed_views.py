@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from ...schemas.arrow import schemas
 from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
-from ..dumps.manifest import LandedDump
+from ..dumps.landed_dump import LandedDump
 from ..dumps.store import Store
 from .database import database
 from .entries import replacing

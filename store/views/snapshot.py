@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...schemas.atomic import replacing
-from ..dumps.manifest import ABOUT, LandedDump, line
+from ..dumps.landed_dump import ABOUT, LandedDump, line
 from ..dumps.store import Store
 from .database import database
 from .meta import DUMP, INTERVAL

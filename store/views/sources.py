@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...schemas.arrow import FINDING, schemas
 from ...schemas.registry import fingerprint
-from ..dumps.manifest import ABOUT, LandedDump
+from ..dumps.landed_dump import ABOUT, LandedDump
 from ..dumps.store import Store
 from ..dumps.table_files import TableFile, alike, anywhere, table_files
 from ..runs.classes import FILE, RULE, ClassRule, class_rules

@@ -17,7 +17,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from cpmon.cli.main import run
 from cpmon.schemas.site import shipped
-from cpmon.store.dumps.manifest import ABOUT
+from cpmon.store.dumps.landed_dump import ABOUT
 from cpmon.store.export.iceberg import CATALOG
 from tests.faults.conftest import dump_of
 from tests.pages import Line, draft

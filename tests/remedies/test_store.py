@@ -19,7 +19,8 @@ from pyiceberg.table import Table
 
 from cpmon.reduce import reductions
 from cpmon.store import Store
-from cpmon.store.dumps.manifest import LandedDump, Manifest
+from cpmon.store.dumps.landed_dump import LandedDump
+from cpmon.store.dumps.manifest import Manifest
 from cpmon.store.dumps.parquet import TableWriter
 from cpmon.store.dumps.staging import Staging
 from cpmon.store.export import iceberg

@@ -31,7 +31,8 @@ from cpmon.store.catalogue.narrowing import narrowed as of_span
 from cpmon.store.catalogue.span_samples import SpanSamples
 from cpmon.store.dumps import compaction, month_table
 from cpmon.store.dumps.compaction import Compacted, compact, months
-from cpmon.store.dumps.manifest import ABOUT, Manifest, line
+from cpmon.store.dumps.landed_dump import ABOUT, line
+from cpmon.store.dumps.manifest import Manifest
 from cpmon.store.files.local import LocalFiles
 from cpmon.store.results.retention import Retention, plan, prune
 from cpmon.store.results.usage import usage
@@ -266,13 +267,14 @@ def test_a_month_that_changed_meanwhile_is_left(store: Store, monkeypatch: pytes
     assert folders(store, "months") == expected
 
 
-def test_a_file_that_cannot_be_read_stops_no_other_month(store: Store):
+@pytest.mark.parametrize("name", ["sytprp.parquet", ABOUT])
+def test_a_file_that_cannot_be_read_stops_no_other_month(store: Store, name: str):
     expected = len(store.dumps())
     victim = next(dump for dump in store.dumps() if dump.month == "2003-06")
-    (store.root / victim.folder / "sytprp.parquet").write_bytes(b"PAR1 no Parquet")
+    (store.root / victim.folder / name).write_bytes(b"PAR1 no Parquet")
     done = merged(store)
     assert (done.months, list(done.failures)) == (3, ["PRODA 2003-06"])
-    assert "sytprp.parquet" in str(done.failures["PRODA 2003-06"])
+    assert name in str(done.failures["PRODA 2003-06"])
     assert len(store.dumps()) == expected and not store.is_merging
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
-from cpmon.store.dumps.manifest import LandedDump
+from cpmon.store.dumps.landed_dump import LandedDump
 from cpmon.store.results.lineage import day_versions, dependencies, is_anchored
 from tests.batch.fleet import NOMINAL_S, hourly
 
