@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -152,7 +153,7 @@ def _unjudged(parts: Sequence[Unjudged], zone: ZoneInfo, *, with_system: bool) -
     named = [
         f"{f'{part.system} ' if with_system else ''}{part.object} for {_minutes(part.minutes)}"
         f" up to {clock(part.last, zone)}"
-        for part in sorted(parts, key=lambda part: -part.minutes)[:MOST_NAMED]
+        for part in sorted(parts, key=_longest_first)[:MOST_NAMED]
     ]
     more = [f"{len(parts) - MOST_NAMED} more"] if len(parts) > MOST_NAMED else []
     return (
@@ -160,6 +161,10 @@ def _unjudged(parts: Sequence[Unjudged], zone: ZoneInfo, *, with_system: bool) -
         f"nothing is known; the rule asks for {_minutes(rule.for_minutes)}: "
         f"{'; '.join([*named, *more])}."
     )
+
+
+def _longest_first(part: Unjudged) -> tuple[float, str, str, datetime]:
+    return -part.minutes, part.system, part.object, part.last
 
 
 def _minutes(value: float) -> str:

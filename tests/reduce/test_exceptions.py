@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, time
 from typing import Any
@@ -352,6 +353,17 @@ def test_what_is_too_short_to_be_judged_at_the_end_of_the_data_is_named(
     assert (
         "the rule asks for 60 minutes: LAB CPU 0 for 20 minutes up to 2001-11-13 10:30:00." in text
     )
+
+
+def test_what_is_equally_short_is_named_in_the_order_of_objects(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    intervals(con, 11)
+    for cpu in (2, 0, 1):
+        shares(con, [None, *[0.1] * 5, *[0.95] * 5], cpu=cpu)
+    text = " ".join(render_exceptions(found(con, busy(for_minutes=60.0))).decode().split())
+    named = re.findall(r"CPU (\d) for 5 minutes", text)
+    assert named == ["0", "1", "2"]
 
 
 def test_what_borders_on_a_gap_may_have_lasted_longer(con: duckdb.DuckDBPyConnection) -> None:
