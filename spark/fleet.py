@@ -56,8 +56,9 @@ class Fleet:
         Args:
             store: as it is now; what lands later is not seen.
             span: times and systems asked about; all by default.
-            keep: let executors keep the deltas and reductions that are computed, in memory or on
-                their disks, for the next question that reads them.
+            keep: compute deltas and reductions when they are first read, and let executors keep
+                the rows, in memory or on their disks, for what else reads them. What an executor
+                keeps is lost with it: then questions fail until they are asked of another fleet.
 
         Raises:
             StoreError: the manifest cannot be read.
@@ -134,7 +135,7 @@ class Fleet:
         return [file.name for file in self._files.of(table)]
 
     def close(self) -> None:
-        """Drop the views, and let go of what executors hold."""
+        """Drop the views; executors let go of what they keep, at the latest when Java tidies up."""
         for view in self._created:
             self.spark.catalog.dropTempView(view)
         for frame in self._cached:
@@ -181,7 +182,9 @@ class Fleet:
         view = self._reductions.get(relation) or landed_view(relation)
         frame = self.spark.sql(spark_sql(view.select, self._whole))
         is_computed = relation in self._reductions or relation.startswith("interval.")
-        if relation == INTERVALS or (self._keep and is_computed):  # every delta joins intervals
+        if self._keep and (is_computed or relation == INTERVALS):
+            return frame.localCheckpoint()  # to plan all that lies below costs more than its rows
+        if relation == INTERVALS:  # every delta joins it
             frame = frame.persist()
             self._cached.append(frame)
         return frame

@@ -74,6 +74,14 @@ def duck(damaged: Store) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
+@pytest.fixture(scope="module")
+def kept(spark: SparkSession, damaged: Store) -> Iterator[Fleet]:
+    """All relations, of which executors keep those that others read."""
+    fleet = Fleet(spark, damaged, keep=True)
+    yield fleet
+    fleet.close()
+
+
 def expected(duck: duckdb.DuckDBPyConnection, relation: str, where: str = "true") -> pa.Table:
     quoted = ".".join(map(name, relation.split(".")))
     return duck.sql(f"SELECT * FROM {quoted} WHERE {where}").to_arrow_table()
@@ -122,17 +130,14 @@ def test_rows_that_differ_are_seen():
     assert differences(rows.slice(1), rows) != []
 
 
-def test_reductions_are_those_of_duckdb(
-    spark: SparkSession, damaged: Store, duck: duckdb.DuckDBPyConnection
-):
-    fleet = Fleet(spark, damaged, keep=True)
+@pytest.mark.usefixtures("interpreted")
+def test_reductions_are_those_of_duckdb(kept: Fleet, duck: duckdb.DuckDBPyConnection):
     differ = {}
     empty = []
     for view in reductions():
         rows = expected(duck, view.name)
-        differ[view.name] = differences(fleet.table(view.name).toArrow(), rows)
+        differ[view.name] = differences(kept.table(view.name).toArrow(), rows)
         empty += [] if len(rows) else [view.name]
-    fleet.close()  # the driver has a gigabyte for all tests
     assert {view: columns for view, columns in differ.items() if columns} == {}
     assert set(empty) == WITHOUT_ROWS
 
@@ -166,15 +171,14 @@ def test_reductions_of_rows_by_hand_are_those_of_duckdb(spark: SparkSession):
 
 @pytest.mark.usefixtures("interpreted")
 def test_landed_tables_and_deltas_are_those_of_duckdb(
-    spark: SparkSession, damaged: Store, duck: duckdb.DuckDBPyConnection
+    kept: Fleet, damaged: Store, duck: duckdb.DuckDBPyConnection
 ):
-    fleet, landed = Fleet(spark, damaged), damaged.tables()
+    landed = damaged.tables()
     differ = {
-        relation: differences(fleet.table(relation).toArrow(), expected(duck, relation))
-        for relation in fleet.relations
+        relation: differences(kept.table(relation).toArrow(), expected(duck, relation))
+        for relation in kept.relations
         if relation.startswith("meta.") or relation.partition(".")[2] in landed
     }
-    fleet.close()
     assert len(differ) > 120
     assert {relation: columns for relation, columns in differ.items() if columns} == {}
 
