@@ -175,7 +175,7 @@ COMMANDS = {
     "query": Command(
         asked, ("query", "SELECT 1 AS a", *STORE, "-o", f"{SITE}/runs.txt"), reads=True
     ),
-    "report": Command(asked, ("report", "--html", *STORE, "-o", f"{SITE}/pages"), reads=True),
+    "report": Command(old, ("report", "--html", *STORE, "-o", f"{SITE}/pages"), reads=True),
     "schema import": Command(
         page,
         ("schema", "import", f"{SITE}/page.html", "--into", f"{SITE}/own"),
@@ -246,8 +246,8 @@ def _content(path: Path) -> Any:
     if path.name.endswith(UNIQUE):
         return "a file"
     if path.suffix == ".parquet":
-        rows = pq.ParquetFile(path).read().to_pydict()
-        return repr({name: values for name, values in rows.items() if name not in TIMES})
+        rows = pq.ParquetFile(path).read()
+        return rows.drop_columns([name for name in rows.column_names if name in TIMES])
     if path.name == ABOUT:  # that of a month has a line for each dump
         lines = path.read_text(encoding="utf-8").splitlines()
         return [_without_times(json.loads(line)) for line in lines]
