@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ...schemas.layout import Kind, Layout
-from ...schemas.release import release_key
 from ..metrics.report_set import REPORTS
 from ..metrics.report_shape import Report
 from ..reductions.provenance import inferred_notes, is_inferred, own_tables_of, tables_of
-from .layout_notes import is_of, longer_records, named, records_of, thread_notes, unread_notes
+from .layout_notes import (
+    is_of,
+    longer_records,
+    named,
+    records_of,
+    thread_notes,
+    unread_notes,
+    written,
+)
 from .levels_of_cp import levels_of, unrecorded
 
 
@@ -56,10 +63,10 @@ def expected_reports(
 def _expected(
     report: Report, kinds: Collection[tuple[int, int]], release: str, longer: Collection[str]
 ) -> ExpectedReport:
-    records = _written(records_of(tables_of(report.reduction)), release)
+    records = written(records_of(tables_of(report.reduction)), release)
     present = {n: lay for n, lay in records.items() if (lay.domain, lay.record) in kinds}
     own = records_of(own_tables_of(report.reduction))
-    own_records = (_written(own, release) or own).values()
+    own_records = (written(own, release) or own).values()
     samples = [layout for layout in own_records if layout.kind is not Kind.EVENT]
     needed = samples if 2 * len(samples) >= len(own_records) else own_records
     if not any(layout.name in present for layout in needed):
@@ -73,15 +80,6 @@ def _expected(
     pages = [n for n, lay in present.items() if _wants_page(lay, release, longer)]
     notes = (*doubts, *blank)
     return ExpectedReport(report.name, report.title, outcome, notes, tuple(sorted(pages)))
-
-
-def _written(records: Mapping[str, Layout], release: str) -> dict[str, Layout]:
-    """The records that a release still writes."""
-    return {
-        name: layout
-        for name, layout in records.items()
-        if not (release and layout.until and release_key(release) > release_key(layout.until))
-    }
 
 
 def _wants_page(layout: Layout, release: str, longer: Iterable[str]) -> bool:

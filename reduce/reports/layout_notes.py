@@ -79,13 +79,22 @@ def records_of(landed: Iterable[str]) -> dict[str, Layout]:
     return {layout.name: layout for layout in ordered}
 
 
+def written(records: Mapping[str, Layout], release: str) -> dict[str, Layout]:
+    """The records that a release still writes."""
+    return {
+        name: layout
+        for name, layout in records.items()
+        if not (release and layout.until and release_key(release) > release_key(layout.until))
+    }
+
+
 def unread_notes(details: Iterable[str], release: str, records: Mapping[str, Layout]) -> list[str]:
     """Lines on bytes that are not read, and on layouts of another release.
 
     Args:
         details: of the findings RECORD_LONGER. release: the latest of the dumps.
     """
-    return [*_longer(details, records), *_later(release, records)]
+    return [*_longer(details, records), *_later(release, written(records, release))]
 
 
 def thread_notes(

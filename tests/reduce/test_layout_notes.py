@@ -12,7 +12,7 @@ from cpmon.reduce.metrics.registry import metric_of
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.reductions.provenance import inferred_records
 from cpmon.reduce.reductions.reductions import reduction
-from cpmon.reduce.reports.layout_notes import THREAD_TIMES
+from cpmon.reduce.reports.layout_notes import THREAD_TIMES, records_of, unread_notes
 from cpmon.schemas.registry import reload, tables, use
 from cpmon.schemas.site import shipped
 from cpmon.store import Store
@@ -57,6 +57,15 @@ def test_a_later_release_says_what_is_not_certain(release: str, threads: bool, t
     assert f"CP {release} is later than the layouts of" in said
     assert "USEACT (4.3)" in said
     assert ("runs multithreaded" in said) == threads
+
+
+@pytest.mark.parametrize(("release", "is_named"), [("6.2.0", True), ("6.4.0", False)])
+def test_records_that_a_release_no_longer_writes_are_not_called_earlier(
+    release: str, is_named: bool
+):
+    said = "".join(unread_notes([], release, records_of(["mtrxsg", "sytxsp"])))
+    assert ("MTRXSG (1.17)" in said) == is_named
+    assert ("SYTXSP (0.5)" in said) == is_named
 
 
 def test_inferred_fields_that_a_release_no_longer_has_do_not_count(tmp_path: Path):
