@@ -14,7 +14,7 @@ from ..dumps.store import Store
 from ..results.kept_files import KeptFile, is_one_of, relation
 from ..results.reduced import LEVELS, ByDay, Kept, docs_file
 from ..views.entries import Entry, replacing
-from ..views.views import LANDED, landed_rows, name, sql_type, text
+from ..views.views import landed_rows, name, sql_type, text
 
 if TYPE_CHECKING:
     from ..views.view import View
@@ -47,14 +47,14 @@ def reduction_entries(
     if not reduction.name.startswith("_"):
         live = name(rows.name)
         if rows is reduction:
-            live = f"{LANDED}.{name(f'live_{reduction.name}')}"
+            live = name(f"_live_{reduction.name}")
             computed = f"CREATE VIEW {live} AS {reduction.select}"
             yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", docs)
         kept = landed_rows(f"kept_{reduction.name}")
-        columns = ", ".join(name(column.name) for column in rows.columns)
+        columns = tuple(column.name for column in rows.columns)
         source = live if result is None else _rows(store, result, live)
-        macro = f"CREATE MACRO {kept} AS TABLE SELECT {columns} FROM {source}"
-        yield Entry("MACRO TABLE", kept.removesuffix("()"), macro)
+        macro = f"CREATE MACRO {kept} AS TABLE SELECT {', '.join(map(name, columns))} FROM {source}"
+        yield Entry("MACRO TABLE", kept.removesuffix("()"), macro, source=(live, columns))
         shown = "SELECT *" if rows is reduction else reduction.select.rpartition("\nFROM ")[0]
         create = f"CREATE VIEW {name(reduction.name)} AS {shown} FROM {kept}"
     yield Entry("VIEW", name(reduction.name), create, reduction.doc, docs)

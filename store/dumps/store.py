@@ -272,6 +272,9 @@ class Store:
 
     def _make(self) -> None:
         if not self._is_empty():
+            if _marker(self.files) is not None:  # another process has just made it
+                store_version(self.files)
+                return
             raise StoreError(
                 f"{self.files.location} is neither a store nor empty",
                 effect="nothing was landed",
