@@ -8,6 +8,7 @@ percentile of the intervals.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -42,7 +43,7 @@ NEARLY_ALL = 20
 _MEASURED = f"{ROWS} JOIN {SHIFT_ENDS} USING ({TIME})\n  WHERE seconds IS NOT NULL"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rollup:
     """How the rows of a reduction are rolled up.
 
@@ -55,7 +56,7 @@ class Rollup:
     keys: tuple[str, ...]
     shown: tuple[ReportColumn, ...]
 
-    @property
+    @functools.cached_property
     def definition(self) -> str:
         """Changes with the SQL of any of its levels."""
         levels = [self.select(level, "system", depth) for level in LEVELS for depth in (1, 2)]
@@ -146,6 +147,7 @@ class Rollup:
         return meanings
 
 
+@functools.cache
 def rollup_of(reduction: str) -> Rollup | None:
     """How a reduction is rolled up; None if no report says what its rows come to."""
     reports = [
