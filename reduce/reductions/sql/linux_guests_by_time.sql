@@ -68,20 +68,11 @@ network AS (
            AS network_errors
   FROM interval.aplsdt_net
   WHERE interval_end IS NOT NULL AND seconds IS NOT NULL
-),
-guest AS (
-  SELECT system, interval_end, userid FROM processors
-  UNION
-  SELECT system, interval_end, userid FROM queues
-  UNION
-  SELECT system, interval_end, userid FROM memory
-  UNION
-  SELECT system, interval_end, userid FROM network
 )
-SELECT g.system,
-       g.interval_end,
+SELECT system,
+       interval_end,
        -- User id of the guest.
-       g.userid,
+       userid,
        -- Elapsed seconds T, of the operating system block where there is one.
        -- NULL at a first sample.
        COALESCE(p.cpu_seconds, m.memory_seconds, n.network_seconds) AS seconds,
@@ -168,20 +159,7 @@ SELECT g.system,
        -- Elapsed seconds of the network block. NULL without deltas of the
        -- network block.
        n.network_seconds
-FROM guest AS g
-LEFT JOIN processors AS p
-  ON p.system = g.system
-  AND p.interval_end = g.interval_end
-  AND p.userid = g.userid
-LEFT JOIN queues AS q
-  ON q.system = g.system
-  AND q.interval_end = g.interval_end
-  AND q.userid = g.userid
-LEFT JOIN memory AS m
-  ON m.system = g.system
-  AND m.interval_end = g.interval_end
-  AND m.userid = g.userid
-LEFT JOIN network AS n
-  ON n.system = g.system
-  AND n.interval_end = g.interval_end
-  AND n.userid = g.userid;
+FROM processors AS p
+FULL JOIN queues AS q USING (system, interval_end, userid)
+FULL JOIN memory AS m USING (system, interval_end, userid)
+FULL JOIN network AS n USING (system, interval_end, userid);
