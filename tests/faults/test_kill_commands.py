@@ -20,7 +20,7 @@ from tests.faults.commands import COMMANDS, COMPOSED, ICEBERG, LIKE, SITE, snaps
 from tests.faults.conftest import Victim
 
 LATE = 1_000_000
-FEW, SOME, MANY = 3, 4, 16
+FEW, SOME, MANY = 3, 4, 12
 """Steps at which a command is killed: in the quick tests, in the slow ones, and there those of
 commands that remove or rename more than once and can be had for little."""
 QUICK = ("ingest", "store prune", "schema import")

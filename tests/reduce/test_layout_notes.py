@@ -8,18 +8,14 @@ import pytest
 
 from cpmon.ingest import Code, ingest
 from cpmon.reduce import reductions, report
-from cpmon.reduce.metrics.registry import metric_of
-from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.reductions.provenance import inferred_records
-from cpmon.reduce.reductions.reductions import reduction
-from cpmon.reduce.reports.layout_notes import THREAD_TIMES, records_of, unread_notes
+from cpmon.reduce.reports.layout_notes import records_of, unread_notes
 from cpmon.schemas.registry import reload, tables, use
 from cpmon.schemas.site import shipped
 from cpmon.store import Store
 from cpmon.store.catalogue.catalogue import readers_catalogue
 from tests.dumps import dump, fields, interval
 from tests.pages import draft, import_pages
-from tools.report_pages import fields_of
 
 KNOWN = tables()["useact"].length
 
@@ -78,16 +74,3 @@ def test_inferred_fields_that_a_release_no_longer_has_do_not_count(tmp_path: Pat
     finally:
         use(None)
         reload()
-
-
-def test_processor_times_are_what_comes_from_the_timers_of_processors_and_users():
-    timers = {("sytprp", name) for name in ("pfxutime", "pfxtmsys", "pfxtotwt", "pfxprbtm")}
-    timers |= {("useact", "vmdttime"), ("useact", "vmdvtime")}
-    from_timers = {
-        metric_of(report.reduction, column.name).numerator
-        for report in REPORTS.values()
-        for column in report.columns
-        if timers & set(fields_of(reduction(report.reduction)).get(column.name, ()))
-    }
-    known_by_page = {"cpu_mt1_tod", "cpu_prorated_tod"}
-    assert from_timers - known_by_page == THREAD_TIMES

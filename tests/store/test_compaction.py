@@ -422,24 +422,21 @@ def test_only_tiny_dumps_share_a_row_group(store: Store, monkeypatch: pytest.Mon
 def test_a_month_has_few_objects_a_system_and_day(tmp_path: Path):
     """Kept results of a month are some 170 more, so that it is fewer than 10 in all."""
     store = fleet(tmp_path)
-    systems = dict.fromkeys(dump.system for dump in store.dumps())
-    for system in systems:
-        dumps = [dump for dump in store.dumps() if dump.system == system]
-        own = {(dump.days[0] - dumps[0].days[0]).days for dump in dumps}
-        copy_dump(
-            store.root / dumps[0].folder,
-            (timedelta(days=day) for day in range(57) if day not in own),
-        )
+    dumps = [dump for dump in store.dumps() if dump.system == "PRODB"]
+    own = {(dump.days[0] - dumps[0].days[0]).days for dump in dumps}
+    copy_dump(
+        store.root / dumps[0].folder,
+        (timedelta(days=day) for day in range(57) if day not in own),
+    )
     store.manifest.rebuild()
-    merged(store)
-    for system in systems:
-        days = {day for dump in store.dumps() if dump.system == system for day in dump.days}
-        over = [day for day in days if day < date(2003, 7, 1)]
-        files = [
-            file
-            for top in ("months", "manifest")
-            for file in (store.root / top / f"system={system}").rglob("*.*")
-            if file.is_file() and "2003-07" not in str(file)
-        ]
-        assert len(over) == 56
-        assert len(files) <= 4 * len(over)
+    compact(store, [month for month in months(store) if month.system == "PRODB"])
+    days = {day for dump in store.dumps() if dump.system == "PRODB" for day in dump.days}
+    over = [day for day in days if day < date(2003, 7, 1)]
+    files = [
+        file
+        for top in ("months", "manifest")
+        for file in (store.root / top / "system=PRODB").rglob("*.*")
+        if file.is_file() and "2003-07" not in str(file)
+    ]
+    assert len(over) == 56
+    assert len(files) <= 4 * len(over)

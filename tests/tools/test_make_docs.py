@@ -9,8 +9,13 @@ import pytest
 
 from cpmon.cli.main import status_of
 from cpmon.ingest.findings import Code
+from cpmon.reduce.metrics.registry import metric_of
+from cpmon.reduce.metrics.report_set import REPORTS
+from cpmon.reduce.reductions.reductions import reduction
+from cpmon.reduce.reports.layout_notes import THREAD_TIMES
 from cpmon.schemas.arrow import schemas
 from tools import make_docs
+from tools.report_pages import fields_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -67,3 +72,17 @@ LONG = {"docs/reports.md"}
 def test_a_committed_page_is_current(page: str):
     committed = (ROOT / page).read_text(encoding="utf-8")
     assert committed == make_docs.PAGES[page](), "run make docs and review the diff"
+
+
+@pytest.mark.slow
+def test_processor_times_are_what_comes_from_the_timers_of_processors_and_users():
+    timers = {("sytprp", name) for name in ("pfxutime", "pfxtmsys", "pfxtotwt", "pfxprbtm")}
+    timers |= {("useact", "vmdttime"), ("useact", "vmdvtime")}
+    from_timers = {
+        metric_of(report.reduction, column.name).numerator
+        for report in REPORTS.values()
+        for column in report.columns
+        if timers & set(fields_of(reduction(report.reduction)).get(column.name, ()))
+    }
+    known_by_page = {"cpu_mt1_tod", "cpu_prorated_tod"}
+    assert from_timers - known_by_page == THREAD_TIMES
