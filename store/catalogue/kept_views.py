@@ -51,13 +51,19 @@ def reduction_entries(
             computed = f"CREATE VIEW {live} AS {reduction.select}"
             yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", docs)
         kept = landed_rows(f"kept_{reduction.name}")
-        columns = tuple(column.name for column in rows.columns)
+        columns = ", ".join(name(column.name) for column in rows.columns)
         source = live if result is None else _rows(store, result, live)
-        macro = f"CREATE MACRO {kept} AS TABLE SELECT {', '.join(map(name, columns))} FROM {source}"
-        yield Entry("MACRO TABLE", kept.removesuffix("()"), macro, source=(live, columns))
+        macro = f"CREATE MACRO {kept} AS TABLE SELECT {columns} FROM {source}"
+        yield Entry("MACRO TABLE", kept.removesuffix("()"), macro, source=(live, _unknown(rows)))
         shown = "SELECT *" if rows is reduction else reduction.select.rpartition("\nFROM ")[0]
         create = f"CREATE VIEW {name(reduction.name)} AS {shown} FROM {kept}"
     yield Entry("VIEW", name(reduction.name), create, reduction.doc, docs)
+
+
+def _unknown(rows: View) -> str:
+    """A row of a reduction in which nothing is known; that of its day asks for a time."""
+    typed = {"interval_end": "CAST(NULL AS TIMESTAMP)"}
+    return ", ".join(f"{typed.get(c.name, 'NULL')} AS {name(c.name)}" for c in rows.columns)
 
 
 def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]:

@@ -45,9 +45,9 @@ class Entry:
         columns: the comments on its columns.
         stand_in: for a macro, the statement that creates one with the same columns and no rows.
             Views are made while it stands there, since DuckDB looks at all files to make one.
-        source: for a macro, the view that it reads, without a schema, and the columns of that. A
-            temporary view stands for it while the macro is made: DuckDB would bind all that lies
-            below it, which takes up to a tenth of a second.
+        source: for a macro, the view that it reads, without a schema, and a row of its columns as
+            SQL. A temporary view stands for it while the macro is made: DuckDB would bind all that
+            lies below it, which takes up to a tenth of a second.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class Entry:
     title: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     stand_in: str = ""
-    source: tuple[str, tuple[str, ...]] = ("", ())
+    source: tuple[str, str] = ("", "")
 
     @functools.cached_property
     def digest(self) -> str:
@@ -80,11 +80,10 @@ class Entry:
     def statements(self) -> str:
         """What makes it where none of its name is."""
         made = f"{self.create.rstrip().rstrip(';')};{self.comments}"
-        source, columns = self.source
+        source, row = self.source
         if not source:
             return made
-        none = ", ".join(f"NULL AS {name(column)}" for column in columns)
-        return f"CREATE TEMP VIEW {source} AS SELECT {none};{made}DROP VIEW temp.{source};"
+        return f"CREATE TEMP VIEW {source} AS SELECT {row};{made}DROP VIEW temp.{source};"
 
 
 def view(documented: Documented) -> Entry:

@@ -63,6 +63,7 @@ def forget() -> None:
     relations._landed_view.cache_clear()
     catalogue._of_layouts.cache_clear()
     reductions.cache_clear()
+    rollups.rollup_of.cache_clear()
 
 
 def twice(patch: pytest.MonkeyPatch) -> None:
