@@ -262,7 +262,10 @@ def _fell(field: Field) -> str:
 def _delta(field: Field) -> str:
     macro = "countdown_delta" if field.role is Role.COUNTDOWN else "counter_delta"
     column, bits = name(field.name), 8 * field.length
-    return f"CASE WHEN _steady THEN {macro}({column}, {_before(field)}, {bits}) END AS {column}"
+    now = column
+    if field.type is Type.SIGNED:  # from the least to the greatest is more than its type holds
+        now = f"CAST({column} AS {'HUGEINT' if field.length == WIDEST else 'BIGINT'})"
+    return f"CASE WHEN _steady THEN {macro}({now}, {_before(field)}, {bits}) END AS {column}"
 
 
 def _row_docs(layout: Layout) -> dict[str, str]:

@@ -6,16 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from pathlib import Path
 
 import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpmon.ingest import ingest
 from cpmon.schemas.registry import layout
+from cpmon.store import Store, connect
 from cpmon.store.views.meta import INTERVAL
 from cpmon.store.views.relations import landed_view, macros
 from cpmon.store.views.views import sql_type
+from tests import dumps
 
 BEGIN = datetime(2001, 11, 13)  # noqa: DTZ001  (the store has UTC without zone)
 ENDS = 6
@@ -152,3 +156,22 @@ def test_the_counters_of_these_tests_are_as_wide_as_they_assume(column: str):
     assert field.is_cumulative
     assert 8 * field.length == COUNTERS[column]
     assert sql_type(INTERVAL.field("interval_end").type) == "TIMESTAMP"
+
+
+def test_a_signed_counter_goes_from_the_least_to_the_greatest_and_round(
+    store: Store, tmp_path: Path
+):
+    values = (-(2**31), 0, 2**31 - 1, -(2**31) + 4)
+    file = tmp_path / "a.mon"
+    start = dumps.fields("mtrsys", 0, systmid="VM")
+    sets = [
+        dumps.interval(
+            60 * n, *[start] * (n == 0), dumps.fields("useint", 60 * n, vmduser="U", hfdsvm=value)
+        )
+        for n, value in enumerate(values)
+    ]
+    file.write_bytes(dumps.dump(*sets))
+    ingest(file, store)
+    with connect(store) as con:
+        deltas = con.sql("SELECT hfdsvm FROM interval.useint ORDER BY interval_end").fetchall()
+    assert [delta for (delta,) in deltas] == [None, 2**31, 2**31 - 1, 5]
