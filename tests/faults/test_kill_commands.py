@@ -23,10 +23,10 @@ LATE = 1_000_000
 FEW, SOME, MANY = 3, 4, 12
 """Steps at which a command is killed: in the quick tests, in the slow ones, and there those of
 commands that remove or rename more than once and can be had for little."""
-QUICK = ("ingest", "store prune", "schema import")
+QUICK = ("ingest", "schema import")
 EXPORT = "store export"
 """Libraries write for it whose steps are not seen from here: it is killed at moments as well."""
-THOROUGH = (*QUICK, "store compact", "store upgrade")
+THOROUGH = (*QUICK, "store prune", "store compact", "store upgrade")
 
 
 class Killing:

@@ -57,6 +57,7 @@ def test_two_processes_write_the_same_bytes(place: Path, expected: dict[str, byt
     assert differing(place, expected) == set()
 
 
+@pytest.mark.slow
 def test_so_do_days_one_by_one_in_any_order_with_other_threads_and_memory(
     place: Path, expected: dict[str, bytes]
 ):
@@ -157,6 +158,7 @@ def is_group_alive(group: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_two_at_the_same_time_leave_no_wrong_or_half_piece(place: Path, expected: dict[str, bytes]):
     started = [command("reduce", *FEW, "--store", place, "--jobs", n) for n in ("1", "2")]
     for process in started:

@@ -38,6 +38,7 @@ def cut(file: Path) -> bytes:
     return whole
 
 
+@pytest.mark.slow
 @tries(COMPUTING, "a file of the store cannot be read")
 def test_a_damaged_dump_of_a_store_lands_again(tried: Attempt, store: Path, mon: Path):
     (file,) = store.glob("records/*/*/*/useact.parquet")
@@ -50,6 +51,7 @@ def test_a_damaged_dump_of_a_store_lands_again(tried: Attempt, store: Path, mon:
     tried.works("reduce", "users_by_time", "--store", store)
 
 
+@pytest.mark.slow
 @tries(COMPUTING, "the settings of the day before are not kept")
 def test_settings_go_on_when_the_day_before_is_reduced(tried: Attempt, tmp_path: Path):
     store = fleet(tmp_path, intervals=2)

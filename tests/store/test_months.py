@@ -104,6 +104,7 @@ def test_months_that_are_over_are_files_and_hold_the_same_rows(store: Store):
     assert merged(store) == 0
 
 
+@pytest.mark.slow
 def test_a_day_that_is_computed_again_takes_the_place_of_its_rows(store: Store, tmp_path: Path):
     merged(store)
     before = shown(store)
@@ -120,6 +121,7 @@ def test_a_day_that_is_computed_again_takes_the_place_of_its_rows(store: Store, 
     assert shown(store) == shown(plain)
 
 
+@pytest.mark.slow
 def test_shifts_of_other_hours_are_rolled_up_again_from_a_month(store: Store, tmp_path: Path):
     merged(store)
     other = Settings(shifts=daily("evening", "00:00", "01:00"))
@@ -187,7 +189,7 @@ def test_a_damaged_index_is_named(store: Store):
     assert str(index) in str(raised.value)
 
 
-@pytest.mark.parametrize("text", ["[", None])
+@pytest.mark.parametrize("text", ["[", pytest.param(None, marks=pytest.mark.slow)])
 def test_an_index_that_is_lost_is_made_from_its_files(store: Store, text: str | None):
     before = shown(store)
     prune(store, plan(store, VIEWS, Retention({}, raw=10), date(2002, 2, 1)))
