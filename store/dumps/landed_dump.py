@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from .grace_period import INSIDE
 
 ABOUT = "dump.json"
-"""The file in the folder of a dump that says the same about it; the manifest is made from these."""
+"""The file with this line in the folder of a dump; the manifest is made from these."""
 MONTHS = "months"
 """Folder of the dumps that were merged by month (`compaction`)."""
 

@@ -144,7 +144,8 @@ class Manifest:
         texts = text.splitlines() if folder.startswith(f"{MONTHS}/") else [text]
         try:
             dumps_in(text)
-        except msgspec.MsgspecError as error:
+            return [json.loads(each) for each in texts]
+        except (msgspec.MsgspecError, ValueError) as error:
             raise UnreadableError(
                 "what is written about a dump cannot be read",
                 place=self._files.uri(name),
@@ -153,7 +154,6 @@ class Manifest:
                 effect="nothing was changed",
                 remedy="restore it from a backup, or remove its folder and land the dump again",
             ) from None
-        return [json.loads(each) for each in texts]
 
     def _dumps(self) -> dict[str, LandedDump]:
         """The dumps by name."""

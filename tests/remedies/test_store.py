@@ -121,8 +121,9 @@ def test_a_dump_that_says_nothing_is_removed_and_landed_again(
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)
     (about,) = store.glob("records/*/*/*/dump.json")
-    about.write_text("", encoding="utf-8")
-    tried.fails("store", "rebuild", "--store", store)
+    for wrong in ("", about.read_text(encoding="utf-8") * 2):
+        about.write_text(wrong, encoding="utf-8")
+        tried.fails("store", "rebuild", "--store", store)
     shutil.rmtree(about.parent)
     tried.works("store", "rebuild", "--store", store)
     tried.works("ingest", mon, "--store", store)
