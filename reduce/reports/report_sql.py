@@ -156,7 +156,8 @@ def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
     match column.kind:
         case Kind.RATIO:
             # Records of an older release may lack the counter: their time is not its time.
-            measured = f"sum({under}) FILTER (WHERE {over} IS NOT NULL)"
+            # Of many columns DuckDB sums a CASE in less than half the time of a FILTER.
+            measured = f"sum(CASE WHEN {over} IS NOT NULL THEN {under} END)"
             divisor = f"sum({time_of(over, under)})" if rolled else measured
             return f"sum({amount}) * {factor!r} / nullif({divisor}, 0)"
         case Kind.TOTAL:
