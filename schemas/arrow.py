@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from .field import REST, Field, Type
 from .layout import Layout
+from .registry import fingerprint, tables
 from .registry import layout as find
-from .registry import layouts
 
 SHORT = 2
 """Bytes of the widest unsigned numbers that land in 32 bits."""
@@ -103,7 +103,12 @@ def outer_keys(layout: Layout) -> tuple[Field, ...]:
 
 def schemas() -> dict[str, pa.Schema]:
     """Table name -> schema, of every table that a dump can land in."""
-    by_table = {t.name: arrow_schema(t) for layout in layouts() for t in layout.tables()}
+    return _schemas(fingerprint())
+
+
+@functools.lru_cache(maxsize=2)
+def _schemas(_fingerprint: str) -> dict[str, pa.Schema]:
+    by_table = {name: arrow_schema(layout) for name, layout in tables().items()}
     return {**by_table, "record_raw": RAW, "quarantine": QUARANTINE}
 
 
