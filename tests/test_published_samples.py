@@ -9,7 +9,8 @@ import pytest
 
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
-from cpmon.reduce import ComparisonTable, compare, load_spec, reductions, render_comparison
+from cpmon.reduce import reductions
+from cpmon.reduce.compare import ComparisonTable, compare, load_spec, render_comparison
 from cpmon.store import Store, connect
 
 PUBLISHED = Path(__file__).parent / "published"

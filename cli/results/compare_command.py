@@ -14,7 +14,7 @@ from ..site_settings import opened
 
 def _tables() -> Iterator[str]:
     """The shipped tables, a line each."""
-    from ...reduce import load_spec, spec_names
+    from ...reduce.compare import load_spec, spec_names
 
     return (f"{name}  {load_spec(name).title}" for name in spec_names())
 
@@ -57,7 +57,7 @@ def command(
       cpmon compare timer_t1 --store perf/ --html -o pages/
     """
     if table is None and not runs:
-        from ...reduce import spec_names
+        from ...reduce.compare import spec_names
 
         raise click.UsageError(
             f"which table? One of {', '.join(spec_names())}, or a TOML file; "
@@ -84,7 +84,7 @@ def _compared(
     table: str | None, store: Path, base: str | None, runs: tuple[str, ...], form: str
 ) -> bytes:
     """The comparison, rendered; a page has a chart of the runs as well."""
-    from ...reduce import compare, compare_runs, load_spec, render_comparison
+    from ...reduce.compare import compare, compare_runs, load_spec, render_comparison
     from ...reduce.page.drawing import runs_figure
 
     spec = load_spec(table) if table is not None else None

@@ -77,7 +77,8 @@ def _reduce(store: Path) -> None:
 
 def _tables(store: Path, output: Path) -> list[Path]:
     """Print every table; write it, a report and a page in all forms that a reader may want."""
-    from ...reduce import compare, reductions, render_comparison, render_report, report, spec_names
+    from ...reduce import reductions, render_report, report
+    from ...reduce.compare import compare, render_comparison, spec_names
     from ...reduce.page.drawing import runs_figure
     from ...reduce.page.page import write_pages
     from ...store import Store, connect

@@ -1,1 +1,20 @@
 """Comparison tables, and runs compared with each other."""
+
+from .comparison_table import Cell, ComparisonTable, compare
+from .rendering import render_comparison
+from .run_comparison import RunComparison, compare_runs
+from .spec import Spec
+from .spec_file import load_spec, parse_spec, spec_names
+
+__all__ = [
+    "Cell",
+    "ComparisonTable",
+    "RunComparison",
+    "Spec",
+    "compare",
+    "compare_runs",
+    "load_spec",
+    "parse_spec",
+    "render_comparison",
+    "spec_names",
+]

@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from cpmon.config.values import Names
-from cpmon.reduce import (
+from cpmon.reduce.compare import (
     ComparisonTable,
     RunComparison,
     compare,

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from cpmon.reduce import compare, load_spec, spec_names
+from cpmon.reduce.compare import compare, load_spec, spec_names
 from tests.reduce.catalogue import empty_catalogue, minute
 
 Key = tuple[str, str, str]

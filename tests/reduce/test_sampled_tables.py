@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from cpmon.reduce import ComparisonTable, compare, parse_spec, render_comparison
+from cpmon.reduce.compare import ComparisonTable, compare, parse_spec, render_comparison
 from cpmon.reduce.compare.spec_file import KINDS
 from cpmon.reduce.compare.statement import Wording
 from cpmon.reduce.render.printing import Style
