@@ -151,8 +151,7 @@ def _select(connection: duckdb.DuckDBPyConnection, store: Store, table: str, bou
     ((start,),) = connection.execute(_START, {"since": since}).fetchall()
     rows = connection.execute(_DUMPS, {"start": start, "until": until}).fetchall()
     dumps = {dump for (dump,) in rows}
-    landed = store.manifest.tables().get(table, ())
-    files = parquet_rows(store, table, (dump for dump in landed if dump.dump in dumps))
+    files = parquet_rows(store, table, (dump for dump in store.dumps() if dump.dump in dumps))
     within = f"{TIME} BETWEEN TIMESTAMP {text(str(start))} AND TIMESTAMP {text(str(until))}"
     samples = landed_view(f"monitor.{table}").select.replace(landed_rows(table), files)
     deltas = landed_view(f"interval.{table}").select

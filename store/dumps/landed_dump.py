@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,7 @@ MONTHS = "months"
 """Folder of the dumps that were merged by month (`compaction`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class LandedDump:
+class LandedDump(msgspec.Struct, frozen=True):
     """What a dump holds.
 
     Attributes:
@@ -125,7 +123,12 @@ def days_of(dumps: Iterable[LandedDump]) -> list[date]:
 
 def dump_folder(system: str, landed_on: date, dump: str) -> str:
     """Where the tables of a dump are, below the store."""
-    return f"records/system={quote(system, safe='')}/date={landed_on}/dump={dump}"
+    return f"records/system={_quoted(system)}/date={landed_on}/dump={dump}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _quoted(system: str) -> str:
+    return quote(system, safe="")
 
 
 def interval_facts(file: Path) -> dict[str, Any]:

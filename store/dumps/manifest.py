@@ -46,17 +46,37 @@ class Manifest:
         self._files = files
         self._read: dict[str, tuple[LandedDump, ...]] = {}
         self._by_name: dict[str, LandedDump] = {}
+        self._in_order: tuple[LandedDump, ...] = ()
         self._merged: dict[str, set[str]] = {}
 
-    def dumps(self) -> list[LandedDump]:
+    def dumps(self) -> Sequence[LandedDump]:
         """All dumps, by system, begin and name.
 
         Raises:
             StoreError: a file of the manifest cannot be read.
         """
-        return sorted(
-            self._dumps().values(), key=lambda dump: (dump.system, dump.begins, dump.dump)
-        )
+        self._dumps()
+        return self._in_order
+
+    def dumps_with(self, table: str) -> list[LandedDump]:
+        """The dumps that have a table, in the same order.
+
+        Raises:
+            StoreError: a file of the manifest cannot be read.
+        """
+        return [dump for dump in self.dumps() if table in dump.tables]
+
+    def tables(self) -> dict[str, set[bool]]:
+        """Each table that has landed -> whether its dumps are merged; both, if some are.
+
+        Raises:
+            StoreError: a file of the manifest cannot be read.
+        """
+        by_table: dict[str, set[bool]] = {}
+        for tables, is_merged in {(dump.tables, dump.is_merged) for dump in self.dumps()}:
+            for table in tables:
+                by_table.setdefault(table, set()).add(is_merged)
+        return by_table
 
     def find(self, name: str) -> LandedDump | None:
         """The dump of a name, if it has landed."""
@@ -65,14 +85,6 @@ class Manifest:
     def has_size(self, stored_size: int) -> bool:
         """Whether some landed file had that many bytes; if not, another one is surely new."""
         return any(dump.stored_size == stored_size for dump in self._dumps().values())
-
-    def tables(self) -> dict[str, list[LandedDump]]:
-        """Each table that has landed -> the dumps that have it."""
-        by_table: dict[str, list[LandedDump]] = {}
-        for dump in self.dumps():
-            for table in dump.tables:
-                by_table.setdefault(table, []).append(dump)
-        return by_table
 
     def merged_in(self, folder: str) -> Collection[str]:
         """The dumps in the folder of a month, as of when the manifest was last looked at."""
@@ -164,6 +176,9 @@ class Manifest:
             with suppress(FileNotFoundError):
                 self._read = {n: self._read.get(n) or self._dumps_in(n) for n in names}
                 self._by_name = _by_name(self._read.values())
+                self._in_order = tuple(
+                    sorted(self._by_name.values(), key=lambda d: (d.system, d.begins, d.dump))
+                )
                 self._merged = {}
                 for dump in self._by_name.values():
                     if dump.is_merged:
@@ -290,5 +305,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 def _by_name(files: Iterable[tuple[LandedDump, ...]]) -> dict[str, LandedDump]:
     dumps: dict[str, LandedDump] = {}
     for dump in (dump for file in files for dump in file):
-        dumps[dump.dump] = min(dump, dumps.get(dump.dump, dump), key=lambda each: each.rank)
+        other = dumps.setdefault(dump.dump, dump)
+        if other is not dump:
+            dumps[dump.dump] = min(dump, other, key=lambda each: each.rank)
     return dumps

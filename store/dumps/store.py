@@ -19,7 +19,7 @@ import fcntl
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date
 from pathlib import Path
@@ -113,7 +113,7 @@ class Store:
             names = {dump.dump for dump in group}
             yield from (about for about in self.manifest.abouts(folder) if about["dump"] in names)
 
-    def dumps(self) -> list[LandedDump]:
+    def dumps(self) -> Sequence[LandedDump]:
         """All landed dumps, by system, begin and name."""
         return self.manifest.dumps()
 

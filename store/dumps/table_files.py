@@ -41,11 +41,14 @@ def table_files(manifest: Manifest, file: str, dumps: Iterable[LandedDump]) -> l
     return files
 
 
-def anywhere(file: str, dumps: Iterable[LandedDump]) -> list[TableFile]:
-    """Patterns of the files of some name that all dumps have. Each matches at least one of them."""
+def anywhere(file: str, kinds: Iterable[bool]) -> list[TableFile]:
+    """Patterns of the files of some name that all dumps have. Each matches at least one of them.
+
+    Args:
+        kinds: whether the dumps that have it are merged.
+    """
     patterns = {False: f"records/*/*/*/{file}", True: f"{MONTHS}/*/*/{file}"}
-    kinds = sorted({dump.is_merged for dump in dumps})
-    return [TableFile(patterns[is_merged], is_merged) for is_merged in kinds]
+    return [TableFile(patterns[is_merged], is_merged) for is_merged in sorted(kinds)]
 
 
 def alike(files: Sequence[TableFile]) -> Iterator[tuple[bool, list[TableFile]]]:

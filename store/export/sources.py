@@ -70,12 +70,14 @@ def sources(store: Store, views: Sequence[View]) -> Iterator[Source]:
         Column("date", pa.date32(), _DAY),
         Column("dump", pa.string(), PLACE["dump"]),
     )
-    for table, dumps in sorted(store.manifest.tables().items()):
+    for table in sorted(store.tables()):
         if table in known:
             columns = tuple(Column(f.name, f.type, describe(f)) for f in known[table])
             files = {
                 f"{dump.folder}/{table}.parquet": _place(dump)
-                for dump in sorted(dumps, key=lambda dump: dump.is_merged)
+                for dump in sorted(
+                    store.manifest.dumps_with(table), key=lambda dump: dump.is_merged
+                )
             }
             yield Source(LANDED, table, columns, places, files)
     docs = {view.name: {column.name: column.doc for column in view.columns} for view in views}

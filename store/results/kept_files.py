@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+import msgspec
+
 from ..dumps.grace_period import DAY
 from ..dumps.store import Store
 from ..views.views import text
@@ -14,8 +16,7 @@ Day = tuple[str, date]
 """A system and a day, UTC."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """The rows of a day of a reduction at one level.
 
     Attributes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -58,7 +59,7 @@ class _Patterns:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._landed: dict[str, list[LandedDump]] = {}
+        self._dumps: Sequence[LandedDump] = ()
         self._looked_at = -FRESH_S
 
     def matching(self, pattern: str) -> list[str]:
@@ -67,16 +68,19 @@ class _Patterns:
         if folder in _FOLDERS:
             of_months = folder == _FOLDERS[1]
             # A question names dumps first: it is to find the same state of months.
-            dumps = self._tables(may_be_old=of_months).get(file.removesuffix(".parquet"), [])
-            folders = {dump.folder for dump in dumps if dump.is_merged is of_months}
+            table = file.removesuffix(".parquet")
+            folders = {
+                dump.folder
+                for dump in self._landed(may_be_old=of_months)
+                if dump.is_merged is of_months and (file == ABOUT or table in dump.tables)
+            }
             return sorted(f"{folder}/{file}" for folder in folders)
         names = (each.name for each in self._store.files.inside(folder).files)
         return [name for name in names if fnmatchcase(name, pattern)]
 
-    def _tables(self, *, may_be_old: bool) -> dict[str, list[LandedDump]]:
-        """The dumps by table. A catalogue asks for all tables, one after the other."""
-        if not self._landed or (not may_be_old and time.monotonic() - self._looked_at > FRESH_S):
-            manifest = self._store.manifest
-            self._landed = {ABOUT: manifest.dumps(), **manifest.tables()}
+    def _landed(self, *, may_be_old: bool) -> Sequence[LandedDump]:
+        """The dumps. A catalogue asks for all tables, one after the other."""
+        if not self._dumps or (not may_be_old and time.monotonic() - self._looked_at > FRESH_S):
+            self._dumps = self._store.dumps()
             self._looked_at = time.monotonic()
-        return self._landed
+        return self._dumps

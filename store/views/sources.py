@@ -36,8 +36,8 @@ def landed_files(store: Store) -> dict[str, Sequence[TableFile]]:
     They find what lands later as well. While dumps are merged they would find some twice: then the
     files are named as the manifest has them.
     """
-    by_table = {ABOUT: store.dumps(), **store.manifest.tables()}
-    return {table: _all_files(store, table, dumps) for table, dumps in by_table.items() if dumps}
+    kinds = {ABOUT: {dump.is_merged for dump in store.dumps()}, **store.manifest.tables()}
+    return {table: _all_files(store, table, some) for table, some in kinds.items() if some}
 
 
 def sources(
@@ -92,17 +92,15 @@ def shown(store: Store, files: Landed) -> Iterator[str]:
 
 def shown_by_all(store: Store, tables: Iterable[str]) -> Iterator[str]:
     """The statements that make the macros of some tables show all rows of the store."""
-    by_table = store.manifest.tables()
-    landed = {table: by_table.get(table, []) for table in tables}
-    yield from shown(
-        store,
-        {
-            table: files_of(store, table, dumps)
-            if len(dumps) <= MOST_NAMED
-            else _all_files(store, table, dumps)
-            for table, dumps in landed.items()
-        },
-    )
+    kinds = store.manifest.tables()
+    files = {}
+    for table in tables:
+        dumps = store.manifest.dumps_with(table)
+        is_few = len(dumps) <= MOST_NAMED
+        files[table] = (
+            files_of(store, table, dumps) if is_few else _all_files(store, table, kinds[table])
+        )
+    yield from shown(store, files)
 
 
 def files_of(store: Store, table: str, dumps: Iterable[LandedDump]) -> list[TableFile]:
@@ -110,9 +108,11 @@ def files_of(store: Store, table: str, dumps: Iterable[LandedDump]) -> list[Tabl
     return table_files(store.manifest, _name(table), dumps)
 
 
-def _all_files(store: Store, table: str, dumps: Sequence[LandedDump]) -> list[TableFile]:
+def _all_files(store: Store, table: str, kinds: Iterable[bool]) -> list[TableFile]:
     """The files of all dumps that have a table, by patterns if these find none twice."""
-    return files_of(store, table, dumps) if store.is_merging else anywhere(_name(table), dumps)
+    if store.is_merging:
+        return files_of(store, table, store.dumps())
+    return anywhere(_name(table), kinds)
 
 
 def _name(table: str) -> str:

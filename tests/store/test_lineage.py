@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect

@@ -7,7 +7,6 @@ import logging
 import shutil
 import socket
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +15,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 from pyiceberg.types import StringType
