@@ -148,9 +148,12 @@ def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
     if not (top.folders or top.files):
         return {}
     whole = {file.name for file in top.files}
+    names = {*top.folders, *(name.rpartition("-")[0] for name in whole)}
     dumps, results = store.dumps(), {}
     versions = versions_of(store, dumps)
     for lineage in (each for each in lineages(views) if each.public):
+        if f"{FOLDER}/{lineage.name}" not in names and not versions.pruned:
+            continue
         if lineage.by_time:
             state = by_day(store, lineage, versions)
             if state.pieces or state.pruned:
