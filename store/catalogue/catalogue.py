@@ -109,7 +109,12 @@ def readers_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyCon
     Raises:
         StoreError: the catalogue cannot be built.
     """
-    return _build(store, _plan(store, views))
+    plan, copy = _plan(store, views), _loaded(store, store.root / FILE)
+    if copy is not None:
+        if catalogue_version(copy) == plan.version:
+            return copy
+        copy.close()
+    return _build(store, plan)
 
 
 def rebuild(store: Store, views: Sequence[View]) -> int:
