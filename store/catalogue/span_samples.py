@@ -6,14 +6,17 @@ exceptions of four hours took 7.3 s of processor time in a store of 1,000 dumps,
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from datetime import datetime
+import itertools
+from collections.abc import Collection, Iterator
+from datetime import datetime, timedelta
 
 import duckdb
 
 from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
+from ..dumps.landed_dump import LandedDump
 from ..dumps.store import Store
+from ..results.lineage import dependencies
 from ..views.sources import Landed, files_of, shown, shown_by_all
 
 _DUMPS = """
@@ -31,9 +34,9 @@ WHERE coalesce(system = $1, true)
 
 
 class SpanSamples:
-    """What a connection shows of tables of samples, while its owner asks about spans.
+    """What a connection shows of records, while its owner asks about spans.
 
-    All else is seen as before: configuration, events, intervals, findings and kept results.
+    Intervals, findings and kept results are seen as before.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, store: Store) -> None:
@@ -56,22 +59,22 @@ class SpanSamples:
     def near(
         self, system: str | None, since: datetime, until: datetime, table_names: Collection[str]
     ) -> None:
-        """Show the samples of a span and those of the interval before it, at least.
+        """Show the samples of a span and of the interval before it, and what was so then, at least.
 
         Args:
             system: None for all.
-            since, until: of the span, UTC without zone. wanted: tables; those that are no samples
-                are left as they are.
+            since, until: of the span, UTC without zone.
+            table_names: of records; other names are left out.
         """
         layouts = tables()
-        samples = {
-            t for t in table_names if t in layouts and record_of(layouts[t]).kind is Kind.SAMPLE
-        }
-        self.all(self._narrow - samples)
-        dumps, landed = self._dumps(system, since, until), self._store.manifest.tables()
-        near = {t: [d for d in landed.get(t, ()) if d.dump in dumps] for t in samples}
-        self._show({t: files_of(self._store, t, near[t]) for t in samples})
-        self._narrow |= samples
+        records = {t for t in table_names if t in layouts}
+        self.all(self._narrow - records)
+        names = self._dumps(system, since, until)
+        near = [dump for dump in self._store.dumps() if dump.dump in names]
+        before = [*self._settled(system, since, until)]
+        is_sample = {t: record_of(layouts[t]).kind is Kind.SAMPLE for t in records}
+        self._show({t: files_of(self._store, t, near if is_sample[t] else before) for t in records})
+        self._narrow |= records
 
     def all(self, some: Collection[str] | None = None) -> None:
         """Show all samples again, of some tables or of all."""
@@ -79,6 +82,15 @@ class SpanSamples:
         for create in shown_by_all(self._store, sorted(chosen)):
             self._connection.execute(create)
         self._narrow = self._narrow - chosen
+
+    def _settled(
+        self, system: str | None, since: datetime, until: datetime
+    ) -> Iterator[LandedDump]:
+        """The dumps with the configuration and the events of a span, of the interval before too."""
+        for name, of_system in itertools.groupby(self._store.dumps(), key=lambda dump: dump.system):
+            if system in (None, name):
+                first = (since - timedelta(days=1)).date()
+                yield from dependencies([*of_system], first, until.date())
 
     def _show(self, files: Landed) -> None:
         for create in shown(self._store, files):
