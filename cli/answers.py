@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
+    from ..store import Store
 
 FIRST_ROWS = 1000
 """Rows of the first part: those that the widths of a text table are taken from."""
@@ -22,7 +23,7 @@ def ask(
     connection: duckdb.DuckDBPyConnection,
     sql: str,
     values: Mapping[str, Any] | None = None,
-    store: Path | None = None,
+    store: Store | None = None,
 ) -> Iterator[pa.Table]:
     """The answer of one query, in parts, as DuckDB computes them; one part at least.
 
@@ -37,7 +38,6 @@ def ask(
     import duckdb
 
     from ..schemas.errors import CpmonError
-    from ..store import Store
     from ..store.catalogue.narrowing import narrowed
     from ..store.sandbox.guard import guarded
     from ..store.sandbox.sandbox import run
@@ -50,7 +50,7 @@ def ask(
     restore_interrupts()
     try:
         if store is not None:
-            statement = narrowed(connection, Store(store), statement)
+            statement = narrowed(connection, store, statement)
         reader = run(
             connection,
             lambda: connection.sql(statement, params=parameters).to_arrow_reader(FIRST_ROWS),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from ..config import Settings
+    from ..store import Store
     from ..store.catalogue.span_samples import SpanSamples
     from ..store.sandbox.sandbox import Limits
 
@@ -21,6 +22,7 @@ CONFIG = "cpmon.config"
 READ = "cpmon.settings"
 FLAGS = "cpmon.flags"
 EXPOSED = "cpmon.exposed"
+STORES = "cpmon.stores"
 
 
 def settings(store: Path | None = None) -> Settings:
@@ -43,6 +45,20 @@ def settings(store: Path | None = None) -> Settings:
     return cache[store]
 
 
+def store_at(folder: Path) -> Store:
+    """The store in a folder, one a command: of 10,000 dumps to read the manifest takes 90 ms.
+
+    Raises:
+        CpmonError: there is no store.
+    """
+    from ..store import Store
+
+    stores: dict[Path, Store] = click.get_current_context().meta.setdefault(STORES, {})
+    if folder not in stores:
+        stores[folder] = Store(folder)
+    return stores[folder]
+
+
 @contextmanager
 def opened_for_spans(
     store: Path,
@@ -55,12 +71,11 @@ def opened_for_spans(
         CpmonError: as `opened`.
     """
     from ..reduce.reductions.reductions import reductions
-    from ..store import Store
     from ..store.catalogue.in_memory import in_memory
     from ..store.catalogue.span_samples import SpanSamples
     from ..store.views.snapshot import MANY
 
-    place = Store(store)
+    place = store_at(store)
     if len(place.dumps()) < MANY:
         with opened(store) as connection:
             yield connection, None
@@ -77,10 +92,10 @@ def opened(store: Path) -> duckdb.DuckDBPyConnection:
         CpmonError: there is no store, its catalogue cannot be built, or the settings are wrong.
     """
     from ..reduce.reductions.reductions import reductions
-    from ..store import Store, connect
+    from ..store import connect
 
     warn_of_exposure(store)
-    return connect(Store(store), reductions(), limits(store))
+    return connect(store_at(store), reductions(), limits(store))
 
 
 def warn_of_exposure(store: Path) -> str:

@@ -20,7 +20,7 @@ from ..options import (
     store_option,
 )
 from ..output import deliver, read_input
-from ..site_settings import opened, warn_of_exposure
+from ..site_settings import opened, store_at, warn_of_exposure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,7 +95,7 @@ def command(
         deliver(render_parts(_ask_spark(sql, values, store, master), form), output, form)
         return
     with opened(store) as connection:
-        deliver(render_parts(ask(connection, sql, values, store), form), output, form)
+        deliver(render_parts(ask(connection, sql, values, store_at(store)), form), output, form)
 
 
 def _ask_spark(
@@ -105,10 +105,9 @@ def _ask_spark(
     from ...spark.fleet import Fleet
     from ...spark.guard import guarded
     from ...spark.session import session
-    from ...store import Store
 
     warn_of_exposure(store)
-    place = Store(store)
+    place = store_at(store)
     guarded(sql, lambda _, name: name, values)  # Spark takes seconds to start
     with session(master) as spark:
         yield Fleet(spark, place).answer(sql, values)

@@ -9,7 +9,7 @@ import click
 
 from ..options import output_options, rules_option, selection_options, store_option
 from ..output import deliver, write_file
-from ..site_settings import limits, opened, settings
+from ..site_settings import limits, opened, settings, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,13 +62,12 @@ def command(
     from ...reduce.validation import find_rule, load_rules, offending, validate
     from ...reduce.validation.narrow import narrowed
     from ...reduce.validation.rendering import render_rules
-    from ...store import Store
     from ..main import Status
 
     _check(rows, sql, html, output)
     with opened(store) as connection:
         scope = scope_of(connection, **selection)
-    with narrowed(Store(store), scope, limits(store)) as (connection, landed):
+    with narrowed(store_at(store), scope, limits(store)) as (connection, landed):
         rules_in_force: Sequence[Rule] = load_rules(landed, settings(), rules)
         rules_in_force = [find_rule(rules_in_force, name) for name in only] or rules_in_force
         if listing:

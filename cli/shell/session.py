@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+    from ...store import Store
+
 
 @dataclass(slots=True)
 class Session:
@@ -29,6 +31,7 @@ class Session:
     """
 
     connection: duckdb.DuckDBPyConnection
+    store: Store
     mode: str = "table"
     output: Path | None = None
     timer: bool = False
@@ -47,7 +50,7 @@ class Session:
 
         def counted() -> Iterator[pa.Table]:
             nonlocal rows
-            for part in ask(self.connection, sql, values):
+            for part in ask(self.connection, sql, values, self.store):
                 rows += len(part)
                 yield part
 

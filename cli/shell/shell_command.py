@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..options import limit_options, output_options, store_option
-from ..site_settings import opened
+from ..site_settings import opened, store_at
 
 
 @click.command("shell")
@@ -33,7 +33,7 @@ def command(store: Path, form: str, output: Path | None) -> None:
     from .session import Session
 
     with opened(store) as connection:
-        session = Session(connection, mode=form)
+        session = Session(connection, store_at(store), mode=form)
         if output is not None and str(output) != "-":
             session.send_to(output)
         if sys.stdin.isatty():

@@ -10,7 +10,7 @@ import click
 
 from ..options import MOMENT, Name, output_options, pairs, span_options, store_option
 from ..output import deliver
-from ..site_settings import opened
+from ..site_settings import opened, store_at
 
 LISTING = """
 SELECT run_id, system, since, until, base_run_id, cp_level, users, processors,
@@ -52,9 +52,9 @@ def command(
     """
     from ...reduce.render.render import render
     from ...schemas.lookup import unknown
-    from ...store import Run, Store, save_run
+    from ...store import Run, save_run
 
-    place = Store(store)
+    place = store_at(store)
     if define:
         if not (system and since and until):
             raise click.UsageError("--define needs --system, --since and --until")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Callable
@@ -47,6 +48,27 @@ def test_a_statement_ends_at_a_semicolon_that_is_one(text: str, statements: list
 
 def test_comments_are_no_statement():
     assert is_blank(" -- a\n/* b; */ ") and not is_blank("-- a\n1")
+
+
+@pytest.mark.parametrize("command", ["query", "shell"])
+def test_a_question_about_a_span_opens_no_other_dump(
+    command: str, cpmon: Cpmon, perf: Path, tmp_path: Path
+):
+    store = shutil.copytree(perf, tmp_path / "perf")
+    sql = "select dump, max(interval_end)::varchar as last from meta.interval group by dump"
+    first, later = sorted(
+        cpmon("query", sql, "--store", store, "--format", "json").rows, key=lambda row: row["last"]
+    )
+    sql = (
+        "select count(*) as n from interval.sytprp where interval_end between "
+        f"timestamp '2000-01-01' and timestamp '{first['last']}'"
+    )
+    expected = cpmon("query", sql, "--store", store).text
+    (folder,) = store.glob(f"records/*/*/dump={later['dump']}")
+    (folder / "sytprp.parquet").write_bytes(b"damaged")
+    asked = ("query", sql) if command == "query" else ("shell",)
+    answer = cpmon(*asked, "--store", store, stdin=f"{sql};".encode())
+    assert (answer.status, answer.text) == (Status.DONE, expected), answer.err
 
 
 def test_a_script_does_what_its_lines_say(script: Script):
