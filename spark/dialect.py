@@ -81,13 +81,13 @@ def _expanded(node: exp.Expr) -> exp.Expr:
 @functools.cache
 def _macros() -> dict[str, tuple[list[str], exp.Expr]]:
     """Name of a macro -> its parameters and what it stands for."""
-    found = {}
+    by_name = {}
     for statement in sqlglot.parse(macros(), dialect="duckdb"):
         if isinstance(statement, exp.Create):
             function = statement.this
             parameters = [parameter.name for parameter in function.expressions]
-            found[function.this.name.lower()] = parameters, statement.expression
-    return found
+            by_name[function.this.name.lower()] = parameters, statement.expression
+    return by_name
 
 
 def _rename(table: exp.Table, names: Names) -> None:

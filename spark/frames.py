@@ -108,8 +108,8 @@ class Frames:
         return reader.parquet(*map(self._store.files.uri, files))
 
 
-def _union(one: DataFrame, other: DataFrame) -> DataFrame:
-    return one.unionByName(other)
+def _union(first: DataFrame, other: DataFrame) -> DataFrame:
+    return first.unionByName(other)
 
 
 def declared(schema: pa.Schema) -> str:

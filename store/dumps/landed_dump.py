@@ -143,14 +143,14 @@ def interval_facts(file: Path) -> dict[str, Any]:
     table = pq.ParquetFile(file).read(["interval_end", "nominal_s"])
     # Functions of pyarrow with a scalar import pandas, which takes a third of a second.
     ends, lengths = (table.column(name).to_pylist() for name in table.column_names)
-    said = [(e, length is not None) for e, length in zip(ends, lengths, strict=True) if e]
-    days = sorted({(end - INSIDE).date() for end, _ in said})
-    first = min((end for end, _ in said), default=None)
+    intervals = [(e, length is not None) for e, length in zip(ends, lengths, strict=True) if e]
+    days = sorted({(end - INSIDE).date() for end, _ in intervals})
+    first = min((end for end, _ in intervals), default=None)
     return {
         "days": [str(day) for day in days],
         "nominal": None not in lengths,
         "first_end": first and first.isoformat(),
-        "first_nominal": any(is_said for end, is_said in said if end == first),
+        "first_nominal": any(is_said for end, is_said in intervals if end == first),
     }
 
 

@@ -78,30 +78,30 @@ def export(store: Store, views: Sequence[View], folder: Path) -> Iterator[Export
                 yield Exported(".".join(name), 0, removed=len(files))
 
 
-def _export_table(catalog: SqlCatalog, source: Source, wanted: Mapping[str, Place]) -> Exported:
-    """`wanted`: the files, each with what its path says."""
+def _export_table(catalog: SqlCatalog, source: Source, files: Mapping[str, Place]) -> Exported:
+    """`files`: what the path of each says."""
     table = _table(catalog, source)
     registered = {file.file_path: file for file in _files(table)}
-    gone = [file for uri, file in registered.items() if uri not in wanted]
-    new = [uri for uri in wanted if uri not in registered]
-    done = Exported(str(source), len(wanted), len(new), len(gone))
-    lengths = sorted({len(wanted[uri]) for uri in new})  # months first: they replace what is gone
+    gone = [file for uri, file in registered.items() if uri not in files]
+    new = [uri for uri in files if uri not in registered]
+    done = Exported(str(source), len(files), len(new), len(gone))
+    lengths = sorted({len(files[uri]) for uri in new})  # months first: they replace what is gone
     for length in lengths or ([len(table.spec().fields)] if gone else []):
         _partition_by(table, source.places[:length])
-        alike = [uri for uri in new if len(wanted[uri]) == length]
+        alike = [uri for uri in new if len(files[uri]) == length]
         for first in range(0, max(len(alike), 1), BATCH):
             batch = alike[first : first + BATCH]
-            _commit(table, [_data_file(table, uri, wanted[uri]) for uri in batch], gone)
+            _commit(table, [_data_file(table, uri, files[uri]) for uri in batch], gone)
             gone = []
     return done
 
 
 def _partition_by(table: Table, places: Sequence[Column]) -> None:
     """Let files that are added from now on say of their rows what some columns hold."""
-    names, wanted = {field.name for field in table.spec().fields}, {c.name for c in places}
-    if names != wanted:
+    names, columns = {field.name for field in table.spec().fields}, {c.name for c in places}
+    if names != columns:
         with table.update_spec() as update:
-            for name in sorted(names - wanted):
+            for name in sorted(names - columns):
                 update.remove_field(name)
             for name in (c.name for c in places if c.name not in names):
                 update.add_identity(name)
@@ -241,11 +241,13 @@ def _bounds(
     for name in (name for name in BOUNDED if name in names and name in ids):
         place = names.index(name)
         groups = (about.row_group(g).column(place) for g in range(about.num_row_groups))
-        found = [c.statistics for c in groups if c.num_values]
-        known = [s for s in found if s is not None and s.has_min_max]
-        if known and all(s is not None and (s.has_min_max or not s.num_values) for s in found):
-            lower[ids[name]] = min(s.min_raw for s in known).to_bytes(8, "little", signed=True)
-            upper[ids[name]] = max(s.max_raw for s in known).to_bytes(8, "little", signed=True)
+        statistics = [c.statistics for c in groups if c.num_values]
+        bounded = [s for s in statistics if s is not None and s.has_min_max]
+        if bounded and all(
+            s is not None and (s.has_min_max or not s.num_values) for s in statistics
+        ):
+            lower[ids[name]] = min(s.min_raw for s in bounded).to_bytes(8, "little", signed=True)
+            upper[ids[name]] = max(s.max_raw for s in bounded).to_bytes(8, "little", signed=True)
     return lower, upper
 
 

@@ -64,15 +64,15 @@ class Source:
 
 def sources(store: Store, views: Sequence[View]) -> Iterator[Source]:
     """All tables of a store that have a file, and what is kept of reductions."""
-    known = {**schemas(), "interval": INTERVAL, "finding": FINDING}
+    layouts = {**schemas(), "interval": INTERVAL, "finding": FINDING}
     places = (
         Column("system", pa.string(), PLACE["system"]),
         Column("date", pa.date32(), _DAY),
         Column("dump", pa.string(), PLACE["dump"]),
     )
     for table in sorted(store.tables()):
-        if table in known:
-            columns = tuple(Column(f.name, f.type, describe(f)) for f in known[table])
+        if table in layouts:
+            columns = tuple(Column(f.name, f.type, describe(f)) for f in layouts[table])
             files = {
                 f"{dump.folder}/{table}.parquet": _place(dump)
                 for dump in sorted(

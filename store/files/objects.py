@@ -92,15 +92,15 @@ class ObjectFiles:
         """What is directly in a folder: one request for each thousand of it."""
         with self._asking(folder):
             listed = _obstore().list_with_delimiter(self._store, folder or None)
-        files = [File(found["path"], found["size"]) for found in listed["objects"]]
+        files = [File(entry["path"], entry["size"]) for entry in listed["objects"]]
         files.sort(key=lambda file: file.name)
         return Inside(sorted(listed["common_prefixes"]), files)
 
     def below(self, folder: str = "") -> Iterator[File]:
         """All files of a folder and of its folders: one request for each thousand."""
         with self._asking(folder):
-            for found in _obstore().list(self._store, folder or None):
-                yield from (File(each["path"], each["size"]) for each in found)
+            for page in _obstore().list(self._store, folder or None):
+                yield from (File(entry["path"], entry["size"]) for entry in page)
 
     def names(self, folder: str = "") -> Iterator[str]:
         """The names of all files of a folder and of its folders."""
@@ -110,10 +110,10 @@ class ObjectFiles:
         """When an object was written; 0 where there is none."""
         try:
             with self._asking(name, may_be_missing=True):
-                found = _obstore().head(self._store, name)
+                head = _obstore().head(self._store, name)
         except FileNotFoundError:
             return 0
-        return float(found["last_modified"].timestamp())
+        return float(head["last_modified"].timestamp())
 
     def size(self, name: str) -> int:
         """Bytes of an object.

@@ -39,8 +39,8 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
     for file in sizes:
         of_dumps[file.rpartition("/")[0]].append(file)
     row, rows = functools.partial(_row, sizes), []
-    for system in dict.fromkeys(one.system for one in dumps):
-        of_system = [one for one in dumps if one.system == system]
+    for system in dict.fromkeys(dump.system for dump in dumps):
+        of_system = [dump for dump in dumps if dump.system == system]
         folders = dict.fromkeys(dump.folder for dump in of_system)
         files = [file for folder in folders for file in of_dumps[folder]]
         pruned = sum(dump.pruned for dump in of_system)
@@ -78,13 +78,13 @@ def _row(
     files: Sequence[str],
     note: str = "",
 ) -> dict[str, Any]:
-    known = sorted(days)
+    in_order = sorted(days)
     return {
         "what": what,
         "system": system,
-        "first_day": known[0] if known else None,
-        "last_day": known[-1] if known else None,
-        "days": len(known) if known else None,
+        "first_day": in_order[0] if in_order else None,
+        "last_day": in_order[-1] if in_order else None,
+        "days": len(in_order) if in_order else None,
         "files": len(files),
         "bytes": sum(sizes.get(file, 0) for file in files),
         "note": note,

@@ -60,8 +60,8 @@ def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) ->
     spill = spill_folder()
     if spill is not None:
         connection.execute(f"SET temp_directory = {text(str(spill))}")
-    here = [*map(str, (store.root.absolute() / name for name in _READ))]
-    places = here if store.files.is_local else [*here, *map(store.files.uri, _READ)]
+    local = [*map(str, (store.root.absolute() / name for name in _READ))]
+    places = local if store.files.is_local else [*local, *map(store.files.uri, _READ)]
     folders = ", ".join(text(f"{place}/") for place in places)
     connection.execute(f"SET allowed_directories = [{folders}]")
     connection.execute("SET enable_external_access = false")

@@ -123,11 +123,11 @@ def meta_views() -> list[Documented]:
 
 def run_columns() -> Columns:
     """The columns that a run's file is read as: what was said about it, and its companions."""
-    found = RUN | STEADY
-    for kind, columns in TABLES.items():
-        inside = ", ".join(f"{name(n)} {t}" for n, (t, _) in columns.items() if n != "run_id")
-        found[kind] = (f"STRUCT({inside})[]", f"Companion figures: {kind}.")
-    return found
+    columns = RUN | STEADY
+    for kind, fields in TABLES.items():
+        inside = ", ".join(f"{name(n)} {t}" for n, (t, _) in fields.items() if n != "run_id")
+        columns[kind] = (f"STRUCT({inside})[]", f"Companion figures: {kind}.")
+    return columns
 
 
 def _interval(source: str) -> str:
