@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from cpmon.cli.main import Status
 from cpmon.generate import load_scenario, write_run
+from cpmon.reduce.reductions.provenance import tables_of
+from cpmon.reduce.rules.rule import load_rules
 from cpmon.store import Store, connect
 
 from .copies import copy_dump
@@ -18,8 +21,11 @@ from .process import command
 from .result import Bar, Row, Section
 
 SCENARIO, RUN = "small-lab", "LAB"
-HOURS = 24
-"""Of the youngest store: an hour a dump."""
+DAY, YEARS = timedelta(days=1), timedelta(days=3 * 365)
+"""What the dumps of the young and of the old store cover."""
+DUMPS = 10_000
+PACE = YEARS / DUMPS
+"""From one dump to the next."""
 MOST = 1.3
 """So many times what it costs there a question may cost."""
 WHOLE = "store info"
@@ -32,12 +38,12 @@ def measure(folder: Path, dumps: int, repetitions: int) -> list[Section]:
     """One section: processor time of commands over one day, in stores of a day and of many dumps.
 
     Args:
-        dumps: an hour each, of the old store.
+        dumps: of the old store; as many a day as `DUMPS` in three years are.
     """
     place = folder / "ageing"
     shutil.rmtree(place, ignore_errors=True)
     dump = write_run(load_scenario(SCENARIO), RUN, place, intervals=2).dump
-    young, old = (_store(place / f"{count}", dump, count) for count in (HOURS, dumps))
+    young, old = (_store(place / f"{count}", dump, count) for count in (DAY // PACE, dumps))
     costs = {
         name: [min(_cpu(words, store) for _ in range(repetitions)) for store in (young, old)]
         for name, words in _questions(young).items()
@@ -51,9 +57,10 @@ def measure(folder: Path, dumps: int, repetitions: int) -> list[Section]:
     ]
     shutil.rmtree(place)
     given = (
-        f"`{SCENARIO}`, an hour a dump, landed once and copied; processor time of commands, the "
-        f"least of {repetitions}; reports and exceptions of kept results; `{WHOLE}` adds up the "
-        "sizes of all files, and has no bar"
+        f"`{SCENARIO}`, landed once, and copied {DAY // PACE} times a day: the old store is of "
+        f"{dumps * PACE // DAY:,} days; processor time of commands, the least of {repetitions}; "
+        f"reports and exceptions of kept results; `{WHOLE}` adds up the sizes of all files, and "
+        "has no bar"
     )
     return [Section("A store that ages", given, tuple(rows), tuple(bars))]
 
@@ -62,19 +69,25 @@ def _store(place: Path, dump: Path, count: int) -> Path:
     """A reduced store with so many dumps."""
     command("ingest", str(dump), "--store", str(place))
     (folder,) = place.glob("records/*/*/*")
-    copy_dump(folder, (timedelta(hours=hour) for hour in range(1, count)))
+    copy_dump(folder, (number * PACE for number in range(1, count)), _read())
     Store(place).manifest.rebuild()
-    command("reduce", *REDUCTIONS, "--store", str(place))
+    command("reduce", *REDUCTIONS, "--jobs", str(os.cpu_count()), "--store", str(place))
     return place
+
+
+def _read() -> frozenset[str]:
+    """The tables that the questions, the reductions and all rules read."""
+    own = (tables_of(name) for name in REDUCTIONS)
+    return frozenset({"interval", "useact"}).union(*own, *(rule.tables for rule in load_rules()))
 
 
 def _reduce_next(store: Path, repetitions: int) -> float:
     """Processor time to reduce the day of another dump, the least of some."""
     dumps = Store(store).dumps()
-    first, hours = store / dumps[0].folder, len(dumps)
+    first = store / dumps[0].folder
     costs = []
-    for hour in range(hours, hours + repetitions):
-        copy_dump(first, [timedelta(hours=hour)])
+    for number in range(len(dumps), len(dumps) + repetitions):
+        copy_dump(first, [number * PACE], _read())
         Store(store).manifest.rebuild()
         costs.append(_cpu(("reduce", *REDUCTIONS), store))
     return min(costs)

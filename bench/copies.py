@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Container, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -19,26 +21,38 @@ TIMES = ("tod", "tod_us", "interval_end", "interval_end_us")
 MICROSECOND = timedelta(microseconds=1)
 
 
-def copy_dump(folder: Path, delays: Iterable[timedelta]) -> None:
+def copy_dump(
+    folder: Path, delays: Iterable[timedelta], moved: Container[str] | None = None
+) -> None:
     """Copy a landed dump so often, each as late as a delay says, without a look at its records.
 
     The manifest of the store does not know the copies: it is to be made again.
 
     Args:
         folder: of the dump, below `records/system=.../date=.../`.
+        moved: tables that are written anew, all by default; the others are linked, and keep their
+            times: nobody may ask for them.
     """
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    files = {file.name: pq.ParquetFile(file) for file in folder.glob("*.parquet")}
-    tables = {name: (file.read(), _most_rows(file)) for name, file in files.items()}
+    tables, links = {}, []
+    for path in folder.glob("*.parquet"):
+        if moved is None or path.stem in moved:
+            file = pq.ParquetFile(path)
+            tables[path.name] = file.read(), _most_rows(file)
+        else:
+            links.append(path)
     system = folder.parent.parent
     first, last = (datetime.fromisoformat(about[key]) for key in ("first_tod", "last_tod"))
-    for delay in delays:
+
+    def copy(delay: timedelta) -> None:
         name = hashlib.blake2b(f"{about['dump']}{delay}".encode(), digest_size=16).hexdigest()
         target = system / f"date={(first + delay).date()}" / f"dump={name}"
         target.mkdir(parents=True)
         for file, (table, rows) in tables.items():
             later = _later(table, delay)
             pq.write_table(later, target / file, row_group_size=rows, **settings(later.schema))
+        for path in links:
+            os.link(path, target / path.name)
         changes = {
             "dump": name,
             "first_tod": (first + delay).isoformat(),
@@ -47,6 +61,10 @@ def copy_dump(folder: Path, delays: Iterable[timedelta]) -> None:
             **interval_facts(target / "interval.parquet"),
         }
         (target / ABOUT).write_text(line({**about, **changes}))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for _ in pool.map(copy, delays):
+            pass
 
 
 def _most_rows(file: pq.ParquetFile) -> int:
