@@ -69,7 +69,7 @@ def _validating(dumps: Dumps, quick: bool) -> list[Section]:
 
 
 def _ageing(dumps: Dumps, quick: bool) -> list[Section]:
-    return ageing.measure(dumps.folder, 120 if quick else ageing.DUMPS, 1 if quick else 3)
+    return ageing.measure(dumps.folder, 120 if quick else ageing.DUMPS, 1 if quick else 5)
 
 
 def _spark(dumps: Dumps, quick: bool) -> list[Section]:

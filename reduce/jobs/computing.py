@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +27,7 @@ from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition
 from .unit_job import Chain, Done, RollupJob, Site, UnitJob
 
+_opened: dict[str, Store] = {}
 SETTINGS, KEPT_SETTINGS = "system_config", "_kept_setting"
 """What is kept of settings, and where the next days look for those that still hold."""
 
@@ -49,7 +49,7 @@ def compute(chain: Chain) -> dict[str, Done]:
     site = chain[0].site
     if site.layouts != site_folder():  # in another process
         use(site.layouts)
-    store = _opened(site.store)
+    store = _opened.get(site.store) or remember(Store(site.store))
     _check_definitions(store, site)
     with writing(store.root), store.scratch() as scratch:
         computation = _Computation(store, site, scratch)
@@ -62,10 +62,11 @@ def compute(chain: Chain) -> dict[str, Done]:
     return computation.done
 
 
-@functools.lru_cache(maxsize=1)
-def _opened(location: str) -> Store:
-    """The store; what is known of its dumps stays so for the next unit."""
-    return Store(location)
+def remember(store: Store) -> Store:
+    """Take a store for all jobs in it: what it knows of its dumps need not be read again."""
+    _opened.clear()
+    _opened[store.location] = store
+    return store
 
 
 class _Computation:

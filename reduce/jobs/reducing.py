@@ -23,7 +23,7 @@ from ...store.runs.classes import take_classes
 from ...store.sandbox.sandbox import Limits
 from ...store.views.snapshot import snapshot
 from ..reductions.reductions import reduction, reductions
-from .computing import compute, readable
+from .computing import compute, readable, remember
 from .planning import Plan, Whole
 from .selection import Selection
 from .unit_job import Chain, Done
@@ -103,6 +103,7 @@ def reduce_selected(
     chosen = [by_name[view.name] for view in chosen_views]
     limits = Limits(settings.memory_limit, settings.threads)
     store.clean()
+    remember(store)
     with writing(store.root):
         plan = Plan(store, chosen, settings.shifts.values(), share(limits, engine.jobs), selection)
         plan.describe()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -131,10 +132,10 @@ def day_versions(dumps: Sequence[LandedDump]) -> dict[date, str]:
     if not is_anchored(dumps):
         of_all = _digest([dump.dump for dump in dumps])
         return dict.fromkeys(days_of(dumps), of_all)
-    versions, digest, rest = {}, hashlib.blake2b(digest_size=8), list(dumps)
+    versions, digest, rest = {}, hashlib.blake2b(digest_size=8), deque(dumps)
     for day in days_of(dumps):
         while rest and rest[0].begins <= day:
-            digest.update(f"{rest.pop(0).dump}\0".encode())
+            digest.update(f"{rest.popleft().dump}\0".encode())
         versions[day] = digest.hexdigest()
     return versions
 
