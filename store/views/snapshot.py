@@ -8,9 +8,8 @@ when a catalogue is opened; it may be deleted at any time.
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -28,9 +27,8 @@ from .views import PLACE
 FOLDER = "snapshot"
 MANY = 100
 """With fewer dumps their own files are read: that takes 0.06 s at most."""
-_VERSION, _DUMPS = b"cpmon.version", b"cpmon.dumps"
-"""Keys of a file: a digest of its columns and of the dumps that it has, and their names; some dumps
-have no rows. Of 10,000 dumps the digest takes 3 ms, to read their names 20."""
+_VERSION, _DEFINITION = b"cpmon.version", b"cpmon.columns"
+"""Keys of a file: digests of its columns and of the dumps that it has, and of its columns alone."""
 _COLUMNS = {"interval": str(INTERVAL), ABOUT: str(DUMP)}
 
 
@@ -42,15 +40,19 @@ def snapshot(store: Store) -> dict[str, Path]:
     by_name = {dump.dump: dump for dump in dumps}
     folder = store.root.absolute() / FOLDER
     files = {table: folder / f"{table.removesuffix('.json')}.parquet" for table in _COLUMNS}
-    versions = {table: _version(columns, by_name) for table, columns in _COLUMNS.items()}
-    stale = [table for table in files if _about(files[table]).get(_VERSION) != versions[table]]
+    names = sorted(by_name)
+    versions = {table: _digest(columns, *names) for table, columns in _COLUMNS.items()}
+    stale = [table for table in files if _version(files[table]) != versions[table]]
     try:
         if stale:
             folder.mkdir(exist_ok=True)
             with database(store) as connection:
                 for table in stale:
                     rows = _rows(connection, store, table, files[table], by_name)
-                    _write(files[table], rows, versions[table], by_name)
+                    about = {_VERSION: versions[table], _DEFINITION: _digest(_COLUMNS[table])}
+                    with replacing(files[table]) as part:
+                        described = rows.replace_schema_metadata(about)
+                        pq.write_table(described, part, compression="zstd")
     except OSError:  # a disk that cannot be written serves readers all the same
         return {}
     return files
@@ -68,13 +70,12 @@ def _rows(
     Args:
         dumps: all, by name.
     """
-    covered = _covered(_about(file), _COLUMNS[table])
+    old = _read(file, _COLUMNS[table])
+    covered = set() if old is None else set(old.column("dump").to_pylist())
     new = [dumps[dump] for dump in sorted(dumps.keys() - covered)]
     rows = (_intervals if table == "interval" else _dumps)(connection, store, new)
-    if not covered:
+    if old is None:
         return rows
-    with pq.ParquetFile(file) as before:
-        old = before.read()
     if gone := covered - dumps.keys():
         connection.register("old", old)
         connection.register("gone", pa.table({"dump": sorted(gone)}))
@@ -82,33 +83,26 @@ def _rows(
     return pa.concat_tables([old.cast(rows.schema), rows])
 
 
-def _write(file: Path, rows: pa.Table, version: bytes, dumps: Iterable[str]) -> None:
-    about = {_VERSION: version, _DUMPS: json.dumps(sorted(dumps)).encode()}
-    with replacing(file) as part:
-        pq.write_table(rows.replace_schema_metadata(about), part, compression="zstd")
-
-
-def _about(file: Path) -> Mapping[bytes, bytes]:
-    """What a file says of itself; nothing where it is missing or damaged."""
+def _version(file: Path) -> bytes | None:
+    """What changes with the columns and the dumps of a file; None if it is missing or damaged."""
     try:
-        return pq.read_schema(file).metadata or {}
+        return (pq.read_schema(file).metadata or {}).get(_VERSION)
     except (OSError, pa.ArrowException):
-        return {}
+        return None
 
 
-def _covered(about: Mapping[bytes, bytes], columns: str) -> set[str]:
-    """Which dumps a file has that says so of itself; none where it has other columns."""
+def _read(file: Path, columns: str) -> pa.Table | None:
+    """The rows of a file; None if it is missing, damaged or has other columns."""
     try:
-        names = set(map(str, json.loads(about[_DUMPS])))
-    except (KeyError, TypeError, ValueError):
-        return set()
-    return names if about.get(_VERSION) == _version(columns, names) else set()
+        with pq.ParquetFile(file) as before:
+            about = before.schema_arrow.metadata or {}
+            return before.read() if about.get(_DEFINITION) == _digest(columns) else None
+    except (OSError, pa.ArrowException):
+        return None
 
 
-def _version(columns: str, dumps: Iterable[str]) -> bytes:
-    """Changes with the columns of a file, and with the dumps that it has."""
-    parts = "\0".join([columns, *sorted(dumps)])
-    return hashlib.blake2b(parts.encode(), digest_size=8).hexdigest().encode()
+def _digest(*parts: str) -> bytes:
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest().encode()
 
 
 def _intervals(
