@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
 from ..dumps.store import Store
@@ -18,7 +19,7 @@ from ..views.views import text
 from .kept_files import Piece, files_of, relation
 from .lineage import Lineage
 from .months import MonthFile, index_of, index_text, read_index
-from .reduced import ByDay, by_day, versions_of
+from .reduced import ByDay, by_day, day_pieces, versions_of
 from .reduction_database import QueryWriter
 
 Place = tuple[str, str]
@@ -44,9 +45,16 @@ def merge(store: Store, chosen: Iterable[Lineage], limits: Limits | None = None)
 
 
 def _merge_months(store: Store, chosen: Iterable[Lineage], limits: Limits | None) -> int:
-    versions = versions_of(store, store.dumps())
+    dumps = store.dumps()
+    latest: dict[str, date] = {}
+    for dump in dumps:
+        latest[dump.system] = max([latest.get(dump.system, date.min), *dump.days])
     by_time = [lineage for lineage in chosen if lineage.by_time and lineage.public]
-    pieces = _over(by_day(store, lineage, versions) for lineage in by_time)
+    loose = (piece for lineage in by_time for piece in day_pieces(store, lineage.name))
+    if not any(_is_over(piece, latest) for piece in loose):
+        return 0
+    versions = versions_of(store, dumps)
+    pieces = _over((by_day(store, lineage, versions) for lineage in by_time), latest)
     months = {name: several for name, of in pieces.items() if (several := _several(of))}
     if not months:
         return 0
@@ -57,14 +65,20 @@ def _merge_months(store: Store, chosen: Iterable[Lineage], limits: Limits | None
         return sum(_merge(store, name, of, writer, scratch) for name, of in months.items())
 
 
-def _over(states: Iterable[ByDay]) -> dict[str, dict[Place, list[Piece]]]:
+def _is_over(piece: Piece, latest: Mapping[str, date]) -> bool:
+    """Whether the month of a piece is over. `latest`: system -> its last day."""
+    return piece.day < latest.get(piece.system, date.min).replace(day=1)
+
+
+def _over(
+    states: Iterable[ByDay], latest: Mapping[str, date]
+) -> dict[str, dict[Place, list[Piece]]]:
     """The pieces of months that are over, by the name of their index."""
     months: defaultdict[str, dict[Place, list[Piece]]] = defaultdict(dict)
     for state in states:
-        latest = {system: f"{day:%Y-%m}" for system, day in sorted(state.expected)}
-        for (system, day), levels in sorted(state.pieces.items()):
-            if f"{day:%Y-%m}" < latest.get(system, ""):
-                for level, piece in levels.items():
+        for _, levels in sorted(state.pieces.items()):
+            for level, piece in levels.items():
+                if _is_over(piece, latest):
                     of_month = months[index_of(piece.file)]
                     of_month.setdefault((state.name, level), []).append(piece)
     return months
