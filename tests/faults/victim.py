@@ -10,6 +10,7 @@ counted, of those that change what others see of the disk; without one that late
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import os
@@ -27,11 +28,24 @@ from cpmon.cli import site_settings
 from cpmon.cli.main import Status, run
 from cpmon.cli.store import ingest_command
 from cpmon.ingest import landing
+from cpmon.reduce import reductions
 from cpmon.schemas.arrow import schemas
 from cpmon.schemas.registry import by_record, fingerprint
 from cpmon.store import Store, connect
 
-WARM = (ingest_command, site_settings, landing, by_record(), schemas(), fingerprint())
+MODULES = (
+    "altair",
+    "cpmon.batch.run",
+    "cpmon.reduce.jobs.reducing",
+    "cpmon.reduce.page",
+    "cpmon.reduce.reports.report",
+    "cpmon.store.dumps.upgrade",
+)
+WARM = (
+    *(ingest_command, site_settings, landing, by_record(), schemas(), fingerprint()),
+    *map(importlib.import_module, MODULES),
+    reductions(),
+)
 """What a child would have to import and read first; none of it starts a thread."""
 pa.array([0])  # imports pandas
 
