@@ -25,7 +25,7 @@ from ..reduce.rules.scope import scope_of
 from ..schemas.errors import BusyError, CpmonError, StoreError
 from ..store import Store
 from ..store.catalogue.in_memory import in_memory
-from ..store.catalogue.span_samples import SpanSamples
+from ..store.catalogue.span_records import SpanRecords
 from ..store.results.lineage import lineages
 from ..store.results.retention import plan as prune_plan
 from ..store.results.retention import prune, retention
@@ -190,10 +190,10 @@ class BatchRunner:
         """Find exceptions in the changed days of each system."""
         events: list[tuple[int, Event]] = []
         rules = load_rules(self.settings)
-        with SpanSamples(con, self.store) as samples:
+        with SpanRecords(con, self.store) as records:
             for system, days in sorted(changed.items()):
                 scope = scope_of(con, None, system, *self._bounds(system, days))
-                matches = exceptions_of(con, rules, scope, self.settings, samples=samples)
+                matches = exceptions_of(con, rules, scope, self.settings, records=records)
                 events += self._count_exceptions(matches.table, system, result)
         events.sort(key=lambda entry: -entry[0])
         result.worst = [event for _, event in events[:MAX_WORST]]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..config import Settings
     from ..store import Store
-    from ..store.catalogue.span_samples import SpanSamples
+    from ..store.catalogue.span_records import SpanRecords
     from ..store.sandbox.sandbox import Limits
 
 CONFIG = "cpmon.config"
@@ -62,7 +62,7 @@ def store_at(folder: Path) -> Store:
 @contextmanager
 def opened_for_spans(
     store: Path,
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, SpanSamples | None]]:
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, SpanRecords | None]]:
     """The same, for questions about a span; of an old store they can open that span alone.
 
     Of `MANY` dumps, to open one is dearer than to copy the catalogue into memory, 0.3 s.
@@ -72,7 +72,7 @@ def opened_for_spans(
     """
     from ..reduce.reductions.reductions import reductions
     from ..store.catalogue.in_memory import in_memory
-    from ..store.catalogue.span_samples import SpanSamples
+    from ..store.catalogue.span_records import SpanRecords
     from ..store.views.snapshot import MANY
 
     place = store_at(store)
@@ -82,7 +82,7 @@ def opened_for_spans(
         return
     warn_of_exposure(store)
     with in_memory(place, reductions(), limits(store)) as connection:
-        yield connection, SpanSamples(connection, place)
+        yield connection, SpanRecords(connection, place)
 
 
 def opened(store: Path) -> duckdb.DuckDBPyConnection:

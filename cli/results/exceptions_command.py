@@ -75,14 +75,14 @@ def command(
             form,
         )
         return Status.DONE
-    with opened_for_spans(store) as (connection, samples):
+    with opened_for_spans(store) as (connection, records):
         matches = exceptions(
             connection,
             rules_in_force,
             **selection,
             severity=Severity(severity),
             settings=settings,
-            samples=samples,
+            records=records,
         )
     deliver(render_exceptions(matches, form, printed), output, form)
     if form not in ("table", "text"):

@@ -23,13 +23,13 @@ from ...config.shifts import Shift
 from ...config.values import Text
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
-from ...store.catalogue.span_samples import SpanSamples
+from ...store.catalogue.span_records import SpanRecords
 from ...store.sandbox.guard import guarded
 from ...store.sandbox.sandbox import run
 from ..metrics.report_shape import TIME
 from ..reports.report_sql import shift_condition
 from .rule import Rule, Severity, load_rules
-from .rule_samples import LookBack, first_look, in_turn
+from .rule_records import LookBack, first_look, in_turn
 from .rule_sql import SQL_NEEDS, episodes_sql, values_sql
 from .scope import Coverage, Scope, coverage, scope_of
 
@@ -139,7 +139,7 @@ def exceptions(  # noqa: PLR0913 - most are options of the command
     until: datetime | None = None,
     severity: Severity = Severity.INFO,
     settings: Settings | None = None,
-    samples: SpanSamples | None = None,
+    records: SpanRecords | None = None,
 ) -> Exceptions:
     """The exceptions of a store.
 
@@ -152,7 +152,7 @@ def exceptions(  # noqa: PLR0913 - most are options of the command
             times without zone are UTC.
         severity: rules below it are not looked at.
         settings: has the shifts that rules name.
-        samples: of `con`, as `exceptions_of` has it.
+        records: of `con`, as `exceptions_of` has it.
 
     Raises:
         CpmonError: an unknown name, SQL of a rule that fails, or no interval in the scope.
@@ -161,7 +161,7 @@ def exceptions(  # noqa: PLR0913 - most are options of the command
     loaded = load_rules(limits) if rules is None else rules
     selected = tuple(rule for rule in loaded if rule.severity.rank >= severity.rank)
     scope = scope_of(con, run, system, since, until)
-    return exceptions_of(con, selected, scope, limits, run=run, samples=samples)
+    return exceptions_of(con, selected, scope, limits, run=run, records=records)
 
 
 def exceptions_of(
@@ -171,13 +171,13 @@ def exceptions_of(
     settings: Settings,
     *,
     run: str | None = None,
-    samples: SpanSamples | None = None,
+    records: SpanRecords | None = None,
 ) -> Exceptions:
     """The exceptions of a scope.
 
     Args:
         run: the run that named the scope.
-        samples: of `con`, where they may be narrowed for rules that look at no others; they are
+        records: of `con`, where they may be narrowed for rules that look at no others; they are
             left so.
 
     Raises:
@@ -186,7 +186,7 @@ def exceptions_of(
     covered = coverage(con, scope, run)
     shifts = {rule.id: _shift(rule, settings) for rule in rules}
     by_rule: dict[str, _Search] = {}
-    for rule, look_back in in_turn(rules, scope, samples):
+    for rule, look_back in in_turn(rules, scope, records):
         by_rule[rule.id] = _episodes(con, rule, scope, shifts[rule.id], look_back)
     searches = [by_rule[rule.id] for rule in rules]
     systems = _systems(con, scope)

@@ -29,7 +29,7 @@ from cpmon.schemas.arrow import schemas
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.in_memory import in_memory
 from cpmon.store.catalogue.narrowing import narrowed as of_span
-from cpmon.store.catalogue.span_samples import SpanSamples
+from cpmon.store.catalogue.span_records import SpanRecords
 from cpmon.store.dumps import compaction, month_table
 from cpmon.store.dumps.compaction import Compacted, compact, months
 from cpmon.store.dumps.landed_dump import ABOUT, line
@@ -180,8 +180,8 @@ def test_questions_about_some_dumps_of_a_month_see_these_only(store: Store):
             query = of_span(connection, store, sql.format(since, until))
             assert "IN (" in query or not any(dump.is_merged for dump in store.dumps())
             found.append(connection.sql(query).fetchall())
-        with in_memory(store) as connection, SpanSamples(connection, store) as samples:
-            samples.near("PRODB", since, until, ["sytprp"])
+        with in_memory(store) as connection, SpanRecords(connection, store) as records:
+            records.near("PRODB", since, until, ["sytprp"])
             found.append(connection.sql(count.format("monitor.sytprp")).fetchall())
         return found
 

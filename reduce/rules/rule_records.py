@@ -1,4 +1,4 @@
-"""Which samples the rules of exceptions look at: most need those of their scope and some before.
+"""Which records the rules of exceptions look at: most need those of their scope and some before.
 
 A reduction by time is the same whatever lies beyond its span and the interval before, and so is
 what the shipped rules ask. The SQL of a site may look back as far as it likes.
@@ -10,42 +10,42 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from ...store.catalogue.span_samples import SpanSamples
+from ...store.catalogue.span_records import SpanRecords
 from ...store.results.lineage import Lineage, code_of, lineages
 from ..reductions.reductions import reductions
 from .rule import SHIPPED, Rule
 from .scope import Scope
 
 LookBack = Callable[[datetime], None]
-"""Shows the samples from an earlier time on, too."""
+"""Shows the records from an earlier time on, too."""
 
 
 def in_turn(
-    rules: Sequence[Rule], scope: Scope, samples: SpanSamples | None
+    rules: Sequence[Rule], scope: Scope, records: SpanRecords | None
 ) -> Iterator[tuple[Rule, LookBack]]:
-    """All rules, those that may look at all samples first; each may be asked when it comes.
+    """All rules, those that may look at all records first; each may be asked when it comes.
 
     Args:
-        samples: are narrowed to the scope, and to what the rules look at before it, before the
+        records: are narrowed to the scope, and to what the rules look at before it, before the
             others come; they stay so.
     """
-    if samples is None or scope.since is None or scope.until is None:
+    if records is None or scope.since is None or scope.until is None:
         yield from ((rule, lambda _: None) for rule in rules)
         return
     by_name = {lineage.name: lineage for lineage in lineages(reductions())}
     near = [rule for rule in rules if _is_near(rule, by_name)]
     if len(near) < len(rules):
-        samples.all()
+        records.all()
         yield from ((rule, lambda _: None) for rule in rules if rule not in near)
     system, until, read = scope.system, scope.until, _tables(near, by_name)
     shown = min((start for rule in near if (start := first_look(rule, scope))), default=scope.since)
-    samples.near(system, shown, until, read)
+    records.near(system, shown, until, read)
 
     def look_back(start: datetime) -> None:
         nonlocal shown
         if start < shown:
             shown = start
-            samples.near(system, shown, until, read)
+            records.near(system, shown, until, read)
 
     yield from ((rule, look_back) for rule in near)
 
@@ -58,7 +58,7 @@ def first_look(rule: Rule, scope: Scope) -> datetime | None:
 
 
 def _is_near(rule: Rule, by_name: dict[str, Lineage]) -> bool:
-    """Whether its values in a scope rest on samples of the scope and of the interval before."""
+    """Whether its values in a scope rest on records of the scope and of the interval before."""
     if rule.sql:
         return "sql" in rule.sources and rule.sources["sql"].file == SHIPPED
     return rule.reduction in by_name and by_name[rule.reduction].by_time

@@ -1,4 +1,4 @@
-"""Exceptions of a span by its own samples: the same as by all of the store."""
+"""Exceptions of a span by its own records: the same as by all of the store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cpmon.reduce.rules.scope import Scope
 from cpmon.schemas import CpmonError
 from cpmon.store import Store
 from cpmon.store.catalogue.in_memory import in_memory
-from cpmon.store.catalogue.span_samples import SpanSamples
+from cpmon.store.catalogue.span_records import SpanRecords
 from tests.batch.fleet import BEGIN, DAMAGES, hourly
 
 FIRST = BEGIN.date()
@@ -77,8 +77,8 @@ def test_they_are_the_same(
 ):
     rules, asked = load_rules(RULES), scope(system, day)
     whole = exceptions_of(con, rules, asked, Settings())
-    with SpanSamples(con, store) as samples:
-        near = exceptions_of(con, rules, asked, Settings(), samples=samples)
+    with SpanRecords(con, store) as records:
+        near = exceptions_of(con, rules, asked, Settings(), records=records)
     assert near == whole
     assert {met, "all-rows"} <= set(near.table.column("rule").to_pylist())
 
@@ -92,14 +92,14 @@ def test_only_rules_that_need_no_more_are_asked_by_the_samples_of_the_span(
     store: Store, con: duckdb.DuckDBPyConnection
 ):
     whole = rows(con)
-    with SpanSamples(con, store) as samples:
+    with SpanRecords(con, store) as records:
         for system in SYSTEMS:  # the second is asked when the first has narrowed them
             found = exceptions_of(
                 con,
                 load_rules(RULES),
                 scope(system, DAYS[2]),
                 Settings(),
-                samples=samples,
+                records=records,
             )
             assert rows(con) < whole / 2
             by_rule = {row["rule"]: row["value"] for row in found.table.to_pylist()}
@@ -112,10 +112,10 @@ def test_a_rule_that_fails_leaves_no_narrow_samples_behind(
 ):
     whole = rows(con)
     broken = load_rules(Settings(exceptions={"user-looping": {"sql": "SELECT 1 AS one"}}))
-    with pytest.raises(CpmonError, match="user-looping"), SpanSamples(con, store) as samples:  # noqa: PT012
-        samples.near("ALPHA", *span(DAYS[1]), {"sytprp", "mtrsys"})
+    with pytest.raises(CpmonError, match="user-looping"), SpanRecords(con, store) as records:  # noqa: PT012
+        records.near("ALPHA", *span(DAYS[1]), {"sytprp", "mtrsys"})
         assert rows(con) < whole
-        exceptions_of(con, broken, scope("ALPHA", DAYS[1]), Settings(), samples=samples)
+        exceptions_of(con, broken, scope("ALPHA", DAYS[1]), Settings(), records=records)
     assert rows(con) == whole
 
 
