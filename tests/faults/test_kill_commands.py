@@ -20,9 +20,9 @@ from tests.faults.commands import COMMANDS, COMPOSED, ICEBERG, LIKE, SITE, snaps
 from tests.faults.conftest import Victim
 
 LATE = 1_000_000
-FEW, SOME, MANY = 3, 4, 12
-"""Steps at which a command is killed: in the quick tests, in the slow ones, and there those of
-commands that remove or rename more than once and can be had for little."""
+SOME, MANY = 3, 8
+"""Steps at which a command is killed, and one that removes or renames more than once and can be had
+for little. Those of `ingest` are all tried by test_kill_steps."""
 QUICK = ("ingest", "schema import")
 EXPORT = "store export"
 """Libraries write for it whose steps are not seen from here: it is killed at moments as well."""
@@ -80,7 +80,7 @@ def check(name: str, folder: Path, victim: Victim, most: int) -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_killed_command_is_completed_by_the_next(name: str, tmp_path: Path, victim: Victim):
-    check(name, tmp_path, victim, FEW)
+    check(name, tmp_path, victim, SOME)
 
 
 @pytest.mark.slow
