@@ -12,7 +12,7 @@ from ...schemas.formats import FORMATS
 from .dot_commands import COMMANDS
 
 if TYPE_CHECKING:
-    import duckdb
+    from .session import Session
 
 DELIMITERS = " \t\n()[]{},;=<>+-*/%|&!?'\"`"
 """What ends a word; a dot does not: monitor.sytrsp is one."""
@@ -21,8 +21,8 @@ DELIMITERS = " \t\n()[]{},;=<>+-*/%|&!?'\"`"
 class Completer:
     """Completes words by what a catalogue holds, which is read at the first word."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def candidates(self, before: str, word: str) -> list[str]:
         """What a word can become.
@@ -73,7 +73,7 @@ class Completer:
 
     @functools.cached_property
     def _fields(self) -> list[str]:
-        rows = self._connection.sql(
+        rows = self._session.connection.sql(
             "SELECT DISTINCT unnest([name, table_name || '.' || name])"
             " FROM meta.dictionary WHERE name IS NOT NULL"
         ).fetchall()
@@ -81,7 +81,7 @@ class Completer:
 
     def _ask(self, file: str) -> list[Any]:
         sql = (files(__package__) / file).read_text(encoding="utf-8")
-        return self._connection.sql(sql).fetchall()
+        return self._session.connection.sql(sql).fetchall()
 
     def _schemas(self) -> set[str]:
         return {f"{schema}." for schema, _ in self._known}

@@ -109,7 +109,7 @@ def _line_editing(
     except ImportError:  # a Python without it: lines can be typed all the same
         yield lambda _line: None
         return
-    completer = Completer(session.connection)
+    completer = Completer(session)
     candidates: list[str] = []
 
     def complete(word: str, number: int) -> str | None:

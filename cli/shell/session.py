@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...schemas.formats import BINARY
+from ...store.catalogue.catalogue import state_of
 from ..answers import ask
 from ..output import deliver, write_file
 
@@ -26,17 +27,39 @@ class Session:
     """State between two lines.
 
     Attributes:
+        open: opens a connection. store: that it is to.
         mode: format of answers. output: file that they go to; None for standard output.
         timer: whether to say how long each answer took. over: whether to leave.
     """
 
-    connection: duckdb.DuckDBPyConnection
+    open: Callable[[], duckdb.DuckDBPyConnection]
     store: Store
     mode: str = "table"
     output: Path | None = None
     timer: bool = False
     over: bool = False
+    _connection: duckdb.DuckDBPyConnection | None = None
+    _state: object = None
     _written: bytes = b""
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """A connection that shows the store as it is: opened again where that has changed.
+
+        Raises:
+            CpmonError: the store cannot be opened.
+        """
+        state = state_of(self.store)
+        if self._connection is None or state != self._state:
+            self.close()
+            self._connection, self._state = self.open(), state
+        return self._connection
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def ask(self, sql: str, values: Mapping[str, Any] | None = None) -> None:
         """Answer a query.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -32,8 +33,7 @@ def command(store: Path, form: str, output: Path | None) -> None:
     from .prompt import run_prompt, run_script
     from .session import Session
 
-    with opened(store) as connection:
-        session = Session(connection, store_at(store), mode=form)
+    with closing(Session(lambda: opened(store), store_at(store), mode=form)) as session:
         if output is not None and str(output) != "-":
             session.send_to(output)
         if sys.stdin.isatty():

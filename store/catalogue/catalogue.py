@@ -77,6 +77,15 @@ def connect(
     return _sealed(connection, store, limits)
 
 
+def state_of(store: Store) -> object:
+    """What differs once a connection that was opened before may show other rows than there are.
+
+    Dumps have landed or were merged, or somebody has made another catalogue, as `reduce` does.
+    """
+    file = store.root / FILE
+    return store.dumps(), store.is_merging, file.stat().st_mtime_ns if file.exists() else 0
+
+
 def make_ready(store: Store, views: Sequence[View]) -> None:
     """Make the catalogue of a store, unless it is up to date, so that the next reader finds it.
 

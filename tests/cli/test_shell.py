@@ -15,6 +15,8 @@ from cpmon.cli.main import Status
 from cpmon.cli.shell.prompt import is_blank, split
 from tests.cli.answer import Answer, Cpmon
 from tests.cli.terminal import Terminal
+from tests.faults import commands
+from tests.faults.commands import DAY, landed
 
 Script = Callable[..., Answer]
 ENDLESS = "select sum(a.range * b.range) from range(10000000) a, range(1000000) b;"
@@ -215,4 +217,33 @@ def test_at_a_terminal_words_are_completed_and_ctrl_c_stays(perf: Path, tmp_path
         terminal.type("\x1b[A\n")  # arrow up: the last line of the session before
         terminal.wait_for("still\n43\n")
         terminal.type(".quit\n")
+        assert terminal.end() == Status.DONE
+
+
+@pytest.mark.slow
+def test_an_open_session_shows_what_lands_is_reduced_and_is_merged(tmp_path: Path):
+    reduce = ("reduce", "users_by_time", "--store", landed(tmp_path, 0))
+    commands.cpmon(*reduce)
+    words = [sys.executable, "-m", "cpmon", "shell", "--format", "csv", *map(str, reduce[-2:])]
+    asked = 0
+
+    def wait_for_rows(sample: int, computed: int) -> None:
+        nonlocal asked
+        for relation, rows in (("monitor.useact", sample), ("users_by_time", computed)):
+            asked += 1
+            terminal.type(f"select {asked} as nr, count(*) as n from {relation};\n")
+            terminal.wait_for(f"nr,n\n{asked},{rows}\n")
+
+    with Terminal(words, {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}) as terminal:
+        wait_for_rows(8, 8)
+        landed(tmp_path, 1)
+        wait_for_rows(16, 16)
+        commands.cpmon(*reduce)
+        wait_for_rows(16, 16)
+        landed(tmp_path, 40 * DAY)
+        commands.cpmon(*reduce)
+        commands.cpmon("store", "compact", *reduce[-2:])
+        assert not [*tmp_path.glob("store/records/*/date=2001-12*")]
+        wait_for_rows(24, 24)
+        terminal.type("\x04")
         assert terminal.end() == Status.DONE
