@@ -49,10 +49,7 @@ def snapshot(store: Store) -> dict[str, Path]:
             with database(store) as connection:
                 for table in stale:
                     rows = _rows(connection, store, table, files[table], by_name)
-                    about = {_VERSION: versions[table], _DEFINITION: _digest(_COLUMNS[table])}
-                    with replacing(files[table]) as part:
-                        described = rows.replace_schema_metadata(about)
-                        pq.write_table(described, part, compression="zstd")
+                    _write(files[table], rows, versions[table], _COLUMNS[table])
     except OSError:  # a disk that cannot be written serves readers all the same
         return {}
     return files
@@ -81,6 +78,12 @@ def _rows(
         connection.register("gone", pa.table({"dump": sorted(gone)}))
         old = connection.sql("SELECT * FROM old ANTI JOIN gone USING (dump)").to_arrow_table()
     return pa.concat_tables([old.cast(rows.schema), rows])
+
+
+def _write(file: Path, rows: pa.Table, version: bytes, columns: str) -> None:
+    about = {_VERSION: version, _DEFINITION: _digest(columns)}
+    with replacing(file) as part:
+        pq.write_table(rows.replace_schema_metadata(about), part, compression="zstd")
 
 
 def _version(file: Path) -> bytes | None:
