@@ -9,18 +9,15 @@ from typing import TypeVar, cast
 
 Item = TypeVar("Item")
 
-AHEAD = 2
-"""Items that are computed while an earlier one is in use."""
 
-
-def prefetch(items: Iterable[Item]) -> Iterator[Item]:
-    """Yields the items, computing up to `AHEAD` of them before they are asked for.
+def prefetch(items: Iterable[Item], ahead: int = 1) -> Iterator[Item]:
+    """Yields the items, computing up to `ahead` of them before they are asked for.
 
     An error of the generator is raised here. When the consumer stops early, so does the thread.
     """
     iterator, end = iter(items), object()
     executor = ThreadPoolExecutor(1, "prefetch")
-    pending = deque(executor.submit(next, iterator, end) for _ in range(AHEAD))
+    pending = deque(executor.submit(next, iterator, end) for _ in range(ahead))
     try:
         while (item := pending.popleft().result()) is not end:
             pending.append(executor.submit(next, iterator, end))
