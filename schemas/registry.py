@@ -11,6 +11,9 @@ import json
 import os
 from pathlib import Path
 
+import msgspec
+
+from .derived import derived, files_version
 from .errors import LayoutError
 from .layout import Layout
 from .loader import Sources, read
@@ -36,7 +39,7 @@ def use(folder: Path | None) -> None:
 
 def reload() -> None:
     """Read the layouts anew when they are next asked for: their files have changed."""
-    for function in (layouts, tables, by_record, records, record_names, fingerprint, _sources):
+    for function in (_loaded, tables, by_record, records, record_names, _sources):
         function.cache_clear()
 
 
@@ -46,10 +49,9 @@ def site_folder() -> Path | None:
     return Path(named) if named else _beside
 
 
-@functools.cache
 def layouts() -> tuple[Layout, ...]:
     """Every record with a layout, by domain and record number."""
-    return tuple(build_all(_sources(), site_folder()))
+    return _loaded().layouts
 
 
 @functools.cache
@@ -96,11 +98,28 @@ def record_names() -> dict[tuple[int, int], str]:
     return {(int(r["domain"]), int(r["record"])): r["dsect"] for r in records()}
 
 
-@functools.cache
 def fingerprint() -> str:
     """Changes when any layout does: what a catalogue and a landed dump were made with."""
+    return _loaded().fingerprint
+
+
+class _Loaded(msgspec.Struct, frozen=True):
+    fingerprint: str
+    layouts: tuple[Layout, ...]
+
+
+@functools.cache
+def _loaded() -> _Loaded:
+    folder = site_folder()
+    if folder and not folder.is_dir():
+        return _load()
+    return derived("layouts", _Loaded, _load, files_version(folder) if folder else "")
+
+
+def _load() -> _Loaded:
     text = json.dumps(vars(_sources()), sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    return _Loaded(digest, tuple(build_all(_sources(), site_folder())))
 
 
 @functools.cache

@@ -16,6 +16,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from ...schemas import CpmonError
+from ...schemas.derived import derived
 from ...schemas.lookup import fold, unknown
 from ..metrics.rollups import rollup_of
 from ..metrics.select_list import ParsedView, SelectItem, common_table, select_items, sources
@@ -53,6 +54,7 @@ class Reduction:
 
     `sql` creates the view in the current schema; `select` is its query alone, whose output names
     are those of `columns`. `reads` are the relations it names: `interval.sytprp`, `_interval`.
+    `rollup` is the SQL of its roll-ups; empty if it has none.
     """
 
     name: str
@@ -61,17 +63,12 @@ class Reduction:
     sql: str
     select: str
     reads: tuple[str, ...]
+    rollup: str
 
     @property
     def is_private(self) -> bool:
         """Whether only other reductions should read it."""
         return self.name.startswith("_")
-
-    @property
-    def rollup(self) -> str:
-        """The SQL of its roll-ups; empty if it has none."""
-        rollup = rollup_of(self.name)
-        return rollup.definition if rollup else ""
 
     def column(self, name: str) -> ReducedColumn:
         """The column of that name.
@@ -88,6 +85,10 @@ class Reduction:
 @functools.cache
 def reductions() -> tuple[Reduction, ...]:
     """Every shipped reduction with what its metrics make of it, each behind those it reads."""
+    return derived("reductions", tuple[Reduction, ...], _shipped)
+
+
+def _shipped() -> tuple[Reduction, ...]:
     folder = files(__package__) / "sql"
     parsed = (parse(file) for file in folder.iterdir() if file.name.endswith(".sql"))
     return ordered([*with_metrics(parsed), settings_view()])
@@ -157,7 +158,9 @@ def _documented(view: ParsedView, below: Mapping[str, Reduction]) -> Reduction:
                 found=item.name,
             )
         columns.append(ReducedColumn(item.name, doc))
-    return Reduction(view.name, view.doc, tuple(columns), view.sql, view.select, view.reads)
+    rollup = rollup_of(view.name)
+    sums = rollup.definition if rollup else ""
+    return Reduction(view.name, view.doc, tuple(columns), view.sql, view.select, view.reads, sums)
 
 
 def _inherited(item: SelectItem, select: str, below: Mapping[str, Reduction]) -> str | None:

@@ -21,8 +21,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from ...schemas.derived import cache_folder
 from ...schemas.errors import BusyError
-from ..files.cache import cache_folder
 from ..files.files import Files
 from ..files.local import STAGING
 from .cleanup import AGE_S, INTENT, carry_out, settle

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...schemas.derived import derived
 from ...schemas.registry import fingerprint
 from ..dumps.grace_period import day_condition
 from ..dumps.landed_dump import LandedDump, days_of
@@ -31,7 +32,7 @@ _LINE_BY_LINE = re.compile(r"select (?:(?!\b(?:from|over|distinct)\b).)+\nfrom (
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """The SQL that a reduction depends on, itself included.
+    """What a reduction depends on, itself included.
 
     Attributes:
         by_time: each of its days depends on the dumps that begin up to that day, and on no run.
@@ -40,9 +41,10 @@ class Lineage:
         kept: the reduction whose rows are kept: itself, or a private one by time that it shows
             line by line, so that rates computed from them need no room.
         names: of all reductions that it reads, and its own; in the order of the views.
-        sql: their texts.
         reads: the relations of other schemas that these read: {"interval.useact", ...}.
-        rollup: the SQL of its roll-ups; empty if it has none.
+        version: a digest of all SQL that computes its results: its own, that of all reductions
+            below it, of the views over landed tables that they read (so of deltas), of the macros
+            in them, of the day that an interval counts to, and of its roll-ups.
     """
 
     name: str
@@ -51,30 +53,18 @@ class Lineage:
     public: bool
     kept: str
     names: tuple[str, ...]
-    sql: tuple[str, ...]
     reads: frozenset[str]
-    rollup: str
+    version: str
 
 
 def lineages(views: Sequence[View]) -> list[Lineage]:
     """The lineage of each reduction."""
-    return list(_lineages(tuple(_ViewSql.of(view) for view in views)))
+    return list(_lineages(tuple(_ViewSql.of(view) for view in views), fingerprint()))
 
 
 def definition_version(store: Store, lineage: Lineage) -> str:
-    """The version of a reduction: a digest of all SQL that computes its results.
-
-    That is its own, of all reductions below it, of the views over landed tables that they read
-    (so that of deltas), of the macros in them, of the day that an interval counts to, and of its
-    roll-ups. The layouts of the rows and the classes of users, where it reads them, count as well.
-    """
-    parts = [
-        fingerprint(),
-        day_condition(date.min + timedelta(days=1)),
-        lineage.rollup,
-        *lineage.sql,
-    ]
-    parts += definitions(lineage.reads)
+    """The version of a reduction in a store: of its SQL, the layouts, and the classes it reads."""
+    parts = [fingerprint(), lineage.version]
     if "meta.user_class" in lineage.reads:
         parts.append(classes_text(store))
     return _digest(parts)
@@ -162,7 +152,12 @@ class _ViewSql(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def _lineages(views: tuple[_ViewSql, ...]) -> tuple[Lineage, ...]:
+def _lineages(views: tuple[_ViewSql, ...], layouts: str) -> tuple[Lineage, ...]:
+    of_views = _digest([f"{view.name}\0{view.select}\0{view.rollup}" for view in views])
+    return derived("lineages", tuple[Lineage, ...], lambda: _traced(views), layouts, of_views)
+
+
+def _traced(views: tuple[_ViewSql, ...]) -> tuple[Lineage, ...]:
     by_name = {view.name: view for view in views}
     below: dict[str, frozenset[str]] = {}
     for view in views:  # each behind those that it reads
@@ -176,6 +171,7 @@ def _lineages(views: tuple[_ViewSql, ...]) -> tuple[Lineage, ...]:
         by_time = view.columns >= BY_TIME and not of_runs
         below_it = _LINE_BY_LINE.fullmatch(code_of(view.select).strip())
         is_kept = by_time and below_it and by_name[below_it[1]].columns >= BY_TIME
+        sql = [view.rollup, *(by_name[name].select for name in names), *definitions(reads)]
         traced.append(
             Lineage(
                 view.name,
@@ -184,9 +180,8 @@ def _lineages(views: tuple[_ViewSql, ...]) -> tuple[Lineage, ...]:
                 not view.name.startswith("_"),
                 below_it[1] if is_kept and below_it else view.name,
                 names,
-                tuple(by_name[name].select for name in names),
                 reads,
-                view.rollup,
+                _digest([day_condition(date.min + timedelta(days=1)), *sql]),
             )
         )
     return tuple(traced)

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from ...schemas.atomic import remove_abandoned_scratch, scratch_folder
-from ..files.cache import cache_folder
+from ...schemas.derived import cache_folder
 from .views import text
 
 FILE = "catalog.duckdb"

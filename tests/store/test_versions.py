@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from cpmon.reduce.metrics.report_shape import Kind
 from cpmon.store import Store, connect
 from cpmon.store.catalogue import catalogue
 from cpmon.store.dumps import grace_period
+from cpmon.store.results import lineage
 from cpmon.store.results.reduced import kept
 from cpmon.store.views import relations, views
 from tests.dumps import dump, fields, interval
@@ -27,6 +29,12 @@ NAME = "processors_by_time"
 TOD_MINUTE = 60 * 4_096_000_000
 
 Change = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows from code that a test changes in memory is no business of other tests."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -59,7 +67,10 @@ def shown(store: Store) -> tuple[list[float], list[float]]:
 
 
 def forget() -> None:
-    """What this process remembers of definitions, as another version of cpmon would not."""
+    """What this process and the cache know of definitions, as another version would not."""
+    for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.msgpack"):
+        file.unlink()
+    lineage._lineages.cache_clear()
     relations._landed_view.cache_clear()
     catalogue._of_layouts.cache_clear()
     reductions.cache_clear()
