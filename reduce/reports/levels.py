@@ -42,9 +42,7 @@ def source_of(
     fine = Source(definition.reduction)
     if definition.lines is Lines.ROW or rollup_of(definition.reduction) is None:
         return fine, ()
-    if not (
-        _has_view(con, "rollup", definition.reduction) and _lacks_intervals(con, definition, span)
-    ):
+    if not _lacks_intervals(con, definition, span):
         return fine, ()
     where, values = replace(span, shift=None, objects=()).where()
     rows = con.execute(
@@ -80,7 +78,7 @@ def source_of(
 def is_kept(con: duckdb.DuckDBPyConnection, system: str) -> bool:
     """Whether something is kept of a system; it tells that it is there without a look at dumps."""
     rows = "SELECT 1 FROM meta.reduced WHERE system = ? LIMIT 1"
-    return _has_view(con, "meta", "reduced") and bool(con.execute(rows, [system]).fetchall())
+    return bool(con.execute(rows, [system]).fetchall())
 
 
 def _lacks_intervals(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> bool:
@@ -89,11 +87,6 @@ def _lacks_intervals(con: duckdb.DuckDBPyConnection, definition: Report, span: S
     last = (span.until - INSIDE).date() if span.until else date.max
     names = {"reduction": definition.reduction, "system": span.system}
     return bool(con.execute(_COARSE, {**names, "first": first, "last": last}).fetchall())
-
-
-def _has_view(con: duckdb.DuckDBPyConnection, schema: str, view: str) -> bool:
-    sql = "SELECT 1 FROM duckdb_views() WHERE schema_name = ? AND view_name = ?"
-    return bool(con.execute(sql, [schema, view]).fetchall())
 
 
 def _check_shift(

@@ -36,7 +36,7 @@ TOD_SECOND = 4_096_000_000
 READ = {name for reduction in reductions() for name in reduction.reads if "." in name}
 META = tuple(
     sorted(
-        {f"meta.{name}" for name in ("interval", "run", "dump", "finding", *TABLES)}
+        {f"meta.{name}" for name in ("interval", "run", "dump", "finding", "reduced", *TABLES)}
         | {name for name in READ if name.startswith("meta.")}
     )
 )
