@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from cpmon.generate.encode.container import EVENT_FLAG, MOST_ENTRIES, Entry, Segment, control_record
 from cpmon.generate.encode.encoding import Encoding
 from cpmon.generate.scenario.repetitions import Repetitions
 from cpmon.schemas import layout
@@ -206,7 +205,7 @@ def test_a_scenario_that_is_mended_is_written(
         tried.works(*words)
 
 
-@tries("generate/encode/container.py", "the monitor segment is too small for {}")
+@tries("generate/encode/container.py", "the monitor segment is too small for a sample")
 def test_the_monitor_segment_is_made_larger(tried: Attempt, tmp_path: Path):
     file = tmp_path / "small.toml"
     words = ("generate", file, "--intervals", 1, "-o", tmp_path / "dumps")
@@ -215,17 +214,6 @@ def test_the_monitor_segment_is_made_larger(tried: Attempt, tmp_path: Path):
         segment = ("[machine]", f"[monitor]\nsegment_mib = {mib}\n\n[machine]")
         file.write_text(wrong(*many, ("user = 2000", "user = 5"), segment), encoding="utf-8")
         (tried.fails if mib == 1 else tried.works)(*words)
-
-
-@tries(
-    "generate/encode/container.py",
-    "an interval has more sets of data than a control record can describe",
-)
-def test_fewer_sets_of_data_fit_into_a_control_record(tried: Attempt):
-    """No scenario leads there: an interval has one set of events and one of samples."""
-    segment, entry = Segment(1 << 20), Entry(EVENT_FLAG, frozenset({4}), 0x1000, 0x1017)
-    tried.raises(lambda: control_record(segment, 1, [entry] * (MOST_ENTRIES + 1)))
-    tried.returns(lambda: control_record(segment, 1, [entry] * MOST_ENTRIES))
 
 
 NAMES = [

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from cpmon.generate.encode.container import (
     END_OF_DATA,
     SAMPLE_FLAG,
-    Entry,
-    Segment,
+    SEGMENT,
+    Ring,
     control_record,
+    entry,
     event_block,
 )
 from cpmon.generate.encode.frames import FRAME, HEADER, Block, sample_frames
@@ -32,10 +33,8 @@ def block(count: int, length: int, first: int) -> Block:
 
 def file_of(blocks: list[Block], end_tod: int) -> bytes:
     frames = sample_frames(blocks, end_tod)
-    segment = Segment(64 << 20)
-    start = segment.take(frames.size)
-    entry = Entry(SAMPLE_FLAG, frozenset({1, 4}), start, start + frames.size - 1)
-    return control_record(segment, 1, [entry]) + frames.tobytes() + END_OF_DATA
+    announced = entry(SAMPLE_FLAG, {1, 4}, SEGMENT + FRAME, frames.size)
+    return control_record(1, [announced]) + frames.tobytes() + END_OF_DATA
 
 
 runs = st.lists(st.tuples(st.integers(0, 60), st.integers(20, 4076)), max_size=6)
@@ -68,8 +67,7 @@ def test_a_sample_without_records_is_one_frame_with_its_end():
 
 
 def test_masks_of_an_entry_name_domains_from_the_left():
-    entry = Entry(SAMPLE_FLAG, frozenset({0, 6, 8, 10}), 0x1000, 0x1FFF)
-    assert entry.encode()[:4] == bytes([0xE2, 0x82, 0xA0, 0])
+    assert entry(SAMPLE_FLAG, {0, 6, 8, 10}, 0x1000, FRAME).hex() == "e282a0000000100000001fff"
 
 
 def test_event_data_is_filled_up_to_whole_frames():
@@ -78,16 +76,16 @@ def test_event_data_is_filled_up_to_whole_frames():
     assert len(event_block(b"x" * (FRAME + 1))) == 2 * FRAME
 
 
-def test_a_set_that_does_not_fit_the_rest_of_the_segment_begins_at_its_front():
-    segment = Segment(1 << 20)
-    first, second, third = (segment.take(400 * 1024) for _ in range(3))
+def test_a_set_that_does_not_fit_the_rest_of_its_ring_begins_at_its_front():
+    ring = Ring(SEGMENT, 1 << 20)
+    first, second, third = (ring.take(400 * 1024) for _ in range(3))
     assert second == first + 400 * 1024
     assert third == first
 
 
 def test_a_set_larger_than_the_segment_is_an_error_that_says_what_would_do():
     with pytest.raises(CpmonError) as error:
-        Segment(1 << 20).take(2 << 20)
+        Ring(SEGMENT + 2 * FRAME, (1 << 20) - 2 * FRAME).take(2 << 20)
     assert error.value.expected == "at least 3"
     assert error.value.place == "monitor.segment_mib"
 

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from cpmon.generate.encode.container import (
     END_OF_DATA,
     EVENT_FLAG,
-    MOST_ENTRIES,
     SAMPLE_FLAG,
-    Entry,
-    Segment,
+    Ring,
     captured,
     control_record,
+    entry,
     event_block,
 )
 from cpmon.generate.encode.encoder import ebcdic, encode_events
@@ -26,7 +25,7 @@ from cpmon.generate.encode.frames import FRAME, Block, event_frames, sample_fram
 from cpmon.generate.records.events import EventBatch
 from cpmon.ingest import ingest
 from cpmon.ingest.findings import Code
-from cpmon.schemas import CpmonError, layout
+from cpmon.schemas import layout
 from cpmon.store import Store
 from tests.dumps import tod
 from tests.generate.plain_reader import Record, records
@@ -44,17 +43,14 @@ def encoded(batches: list[EventBatch]) -> list[Block]:
 
 def chunks(batches: list[EventBatch], end: int) -> list[bytes]:
     """A dump of one interval with events, as `captured` wants it."""
-    segment = Segment(8 << 20, event_size=4 << 20)
     blocks = encoded(batches)
     data, frames = event_frames(blocks), sample_frames([], end)
     entries, pieces = [], []
     if len(data):
-        start = segment.take_events(len(data))
-        entries.append(Entry(EVENT_FLAG, set_domains(blocks), start, start + len(data) - 1))
+        entries.append(entry(EVENT_FLAG, set_domains(blocks), 1 << 24, len(data)))
         pieces.append(event_block(data))
-    start = segment.take(frames.size)
-    entries.append(Entry(SAMPLE_FLAG, frozenset({1}), start, start + frames.size - 1))
-    return [control_record(segment, 1, entries), *pieces, frames.tobytes(), END_OF_DATA]
+    entries.append(entry(SAMPLE_FLAG, {1}, 2 << 24, frames.size))
+    return [control_record(1, entries), *pieces, frames.tobytes(), END_OF_DATA]
 
 
 def events(batches: list[EventBatch]) -> list[Record]:
@@ -121,29 +117,16 @@ def test_totals_at_logoff_are_written_as_they_are():
     assert found.u8(layout("uselof").field("vmdttime").offset) == 12345
 
 
-def test_event_sets_go_around_in_a_ring_of_their_own():
-    segment = Segment(1 << 20, event_size=4 * FRAME)
-    starts = [segment.take_events(length) for length in (FRAME + 24, FRAME, 2 * FRAME)]
-    ring = segment.base + FRAME
-    assert starts == [ring, ring + 2 * FRAME, ring]
-    assert segment.take(FRAME) == ring + 4 * FRAME
-    with pytest.raises(CpmonError, match="too small for the events of an interval"):
-        segment.take_events(4 * FRAME + 1)
+def test_event_sets_go_around_in_a_ring():
+    ring = Ring(0x1000, 4 * FRAME)
+    starts = [ring.take(length) for length in (FRAME + 24, FRAME, 2 * FRAME)]
+    assert starts == [0x1000, 0x1000 + 2 * FRAME, 0x1000]
 
 
 def test_event_data_goes_on_in_the_frame_that_the_last_ended_in():
-    segment = Segment(1 << 20, event_size=4 * FRAME)
-    starts = [segment.take_events(length) for length in (100, 3976 - 1, 24, FRAME, 60)]
-    ring = segment.base + FRAME
-    assert starts == [ring, ring + 100, ring + FRAME, ring + 2 * FRAME, ring + 3 * FRAME]
-
-
-def test_a_control_record_has_338_entries_at_most():
-    segment, entry = Segment(1 << 20), Entry(EVENT_FLAG, frozenset({4}), 0x1000, 0x1017)
-    assert MOST_ENTRIES == 338
-    assert len(control_record(segment, 1, [entry] * 338)) == FRAME
-    with pytest.raises(CpmonError, match="more sets of data"):
-        control_record(segment, 1, [entry] * 339)
+    ring = Ring(0, 4 * FRAME)
+    starts = [ring.take(length) for length in (100, 3976 - 1, 24, FRAME, 60)]
+    assert starts == [0, 100, FRAME, 2 * FRAME, 3 * FRAME]
 
 
 @pytest.mark.parametrize("container", ["monwrite", "monreader"])
