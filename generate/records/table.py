@@ -26,7 +26,7 @@ from ...schemas import Field, Group, Kind, Layout, LayoutError, layout, layouts,
 from ...schemas.lookup import unknown
 from ..activity.sample import Sample
 from ..numeric import Bool
-from .names import FUNCTIONS, OF_MODEL, OF_SAMPLE
+from .names import ACTIVITY, FUNCTIONS, OF_MODEL, OF_SAMPLE
 from .site import modelled, own_records, standing_for, unmodelled
 
 Values = Mapping[str, Any]
@@ -107,19 +107,17 @@ class Scope(dict[str, Any]):
     """The names of one record in one sample, each computed at its first use."""
 
     def __init__(self, let: Mapping[str, Expression], sample: Sample, **given: Any) -> None:
-        if not sample.names:
-            lasting = {name: figure(sample.model) for name, figure in OF_MODEL.items()}
-            sample.names.update(FUNCTIONS, model=sample.model, **lasting)
-        # Not among its own names: a circle would keep it until the garbage collector runs.
-        super().__init__(sample.names, sample=sample, **given)
+        super().__init__(sample.names, model=sample.model, sample=sample, **given)
         self._let = let
 
     def __missing__(self, name: str) -> Any:
         if name in self._let:
             value = self._let[name].value(self)
-        elif name in OF_SAMPLE:
+        elif name in _FIGURES:
             # The same for all records of a sample.
-            value = self["sample"].names[name] = OF_SAMPLE[name](self["sample"])
+            sample: Sample = self["sample"]
+            names = {**ACTIVITY, "model": sample.model, "sample": sample}
+            value = sample.names[name] = _FIGURES[name].value(names)
         else:
             raise KeyError(name)
         self[name] = value
@@ -127,6 +125,10 @@ class Scope(dict[str, Any]):
 
 
 _GLOBALS = dict(FUNCTIONS)
+_FIGURES = {
+    name: Expression.compiled(text, f"names.toml: {name}")
+    for name, text in {**OF_MODEL, **OF_SAMPLE}.items()
+}
 
 
 class Record:
@@ -228,8 +230,8 @@ class Record:
             place = f"{self._place}.{key}"
             expressions[key] = each = Expression.compiled(text, place)
             for name in each.names - self._given - {*getattr(self, "_let", texts)}:
-                if not any(name in names for names in (OF_MODEL, OF_SAMPLE, FUNCTIONS)):
-                    raise unknown("name", name, {**OF_SAMPLE, **OF_MODEL}, place=place)
+                if name not in _FIGURES and name not in FUNCTIONS:
+                    raise unknown("name", name, _FIGURES, place=place)
         return expressions
 
     def _function(self, let: Mapping[str, str], texts: Mapping[str, str]) -> Function:
@@ -242,11 +244,13 @@ class Record:
         names = self._names(Expression.compiled(f"{{{pairs}}}", self._place))
         below = {name: each.names & let.keys() for name, each in self._let.items()}
         order = [name for name in TopologicalSorter(below).static_order() if name in names]
-        lines = [f"{name} = scope[{name!r}]" for name in sorted(names - let.keys())]
+        lines = [
+            f"{name} = scope[{name!r}]" for name in sorted(names - let.keys() - FUNCTIONS.keys())
+        ]
         lines += [f"{name} = {let[name]}" for name in order]
         body = "\n    ".join([*lines, f"return {{{pairs}}}"])
         defined: dict[str, Function] = {}
-        exec(compile(f"def values(scope):\n    {body}", self._place, "exec"), {}, defined)
+        exec(compile(f"def values(scope):\n    {body}", self._place, "exec"), _GLOBALS, defined)
         return defined["values"]
 
     def _names(self, expression: Expression) -> Names:
