@@ -30,6 +30,7 @@ from .scenario.repetitions import (
     run_key,
 )
 from .scenario.scenario import Run, RunKeys, Scenario, ScenarioKeys
+from .scenario.values import below
 
 Part = TypeVar("Part", Machine, Storage)
 
@@ -88,7 +89,13 @@ def parse_scenario(text: str, file: str) -> Scenario:
 
 
 def _checked(document: Document) -> Scenario:
-    scenario = _read(document)
+    """The scenario in a file, after all checks."""
+    table = document.read(ScenarioTable)
+    scenario = Scenario(
+        **_values(table, ScenarioKeys),
+        runs=tuple(_run(run_id, run, table, document) for run_id, run in table.run.items()),
+        repetitions=_repetitions(table, document),
+    )
     if scenario.repetitions is not None:
         check_figures(scenario.repetitions)
     check_volumes(scenario, document.place)
@@ -96,16 +103,6 @@ def _checked(document: Document) -> Scenario:
     for run in scenario.runs:
         check_feasibility(scenario, run, document.place)
     return scenario
-
-
-def _read(document: Document) -> Scenario:
-    """The scenario in a file, each value checked by itself."""
-    table = document.read(ScenarioTable)
-    return Scenario(
-        **_values(table, ScenarioKeys),
-        runs=tuple(_run(run_id, run, table, document) for run_id, run in table.run.items()),
-        repetitions=_repetitions(table, document),
-    )
 
 
 def _run(run_id: str, run: RunTable, scenario: ScenarioTable, document: Document) -> Run:
@@ -131,18 +128,17 @@ def _inherited(
 
 def _repetitions(table: ScenarioTable, document: Document) -> Repetitions | None:
     """The repeated samples of a scenario, or None if it has none."""
-    samples = tuple(
-        Samples(**asdict(run.samples), run_id=run_id, place=document.place)
+    runs = {
+        run_id: Samples(**asdict(run.samples), run_id=run_id, place=below(document.place, key))
         for run_id, run in table.run.items()
         if run.samples is not None
-    )
+        for key in [f"{run_key(run_id)}.samples"]
+    }
     differences = tuple(
-        Difference(**asdict(difference), key=f"differences[{number}]", place=document.place)
-        for number, difference in enumerate(table.differences)
+        Difference(**asdict(each), place=below(document.place, f"differences[{number}]"))
+        for number, each in enumerate(table.differences)
     )
-    if not samples and not differences:
-        return None
-    return Repetitions(document.place, samples, differences)
+    return Repetitions(runs, differences) if runs or differences else None
 
 
 def _values(table: Any, kind: type[RunKeys | ScenarioKeys]) -> dict[str, Any]:

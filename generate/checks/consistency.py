@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from ...config import Place
 from ...config.positions import dotted
 from ...schemas.errors import CpmonError
@@ -14,6 +12,7 @@ from ..damage.stream import DamageError
 from ..model.population import matching, user_ids
 from ..scenario.scenario import Run, Scenario
 from ..scenario.users import Disturbance
+from ..scenario.values import below
 
 MULTITHREADING_SINCE = "6.3.0"
 """The first level that runs several threads on a core, and that parks processors."""
@@ -76,8 +75,7 @@ def _check_run(scenario: Scenario, run: Run, place: Place) -> None:
         (f"{run.key}.disturbances", run.disturbances),
     ):
         for number, disturbance in enumerate(disturbances):
-            at = partial(_place_below, place, f"{key}[{number}]")
-            _check_disturbance(scenario, run, disturbance, at)
+            _check_disturbance(scenario, run, disturbance, below(place, f"{key}[{number}]"))
 
 
 def _check_level(run: Run, place: str, what: str, since: str, until: str = "") -> None:
@@ -91,10 +89,6 @@ def _check_level(run: Run, place: str, what: str, since: str, until: str = "") -
         found=run.cp_level,
         remedy=f"{'raise' if since else 'lower'} cp_level, or leave {what} out",
     )
-
-
-def _place_below(place: Place, above: str, key: str) -> str:
-    return place(f"{above}.{key}" if key else above)
 
 
 def _check_disturbance(scenario: Scenario, run: Run, each: Disturbance, place: Place) -> None:

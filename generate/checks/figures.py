@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 from ...schemas.errors import CpmonError
@@ -16,8 +17,8 @@ def check_figures(repetitions: Repetitions) -> None:
     Raises:
         CpmonError: with the key whose value is impossible, and what is possible.
     """
-    runs = {run.run_id: run for run in repetitions.runs}
-    for run in repetitions.runs:
+    runs = repetitions.runs
+    for run in runs.values():
         for measure in run.measures:
             printed = run.statistic(measure)
             _check_least(printed, 1 if measure in RATES else 0)
@@ -56,7 +57,7 @@ def _check_duration(run: Samples) -> None:
     if not seconds:
         raise CpmonError(
             f"the samples of run {run.run_id} have no length",
-            place=run.place(run.key),
+            place=run.place(""),
             expected="duration_s, write_kb_per_s or read_kb_per_s",
             remedy="add duration_s = ... there",
         )
@@ -65,36 +66,35 @@ def _check_duration(run: Samples) -> None:
     if used > room:
         raise CpmonError(
             f"run {run.run_id}: a sample uses more processor time than it lasts",
-            place=run.place(f"{run.key}.virtual_cpu_cs"),
+            place=run.place("virtual_cpu_cs"),
             expected=f"at most {room:,.1f} together with cp_cpu_cs, in {seconds:,.1f} s",
             found=f"{used:,.1f}",
             remedy="lower it, or give the guest more virtual_processors",
         )
 
 
-def _check_runs(difference: Difference, runs: dict[str, Samples], names: set[str]) -> None:
+def _check_runs(difference: Difference, runs: Mapping[str, Samples], names: set[str]) -> None:
     """The runs of a difference exist, and its name is free."""
     for end, run_id in zip(("of", "less"), difference.ends, strict=True):
         if run_id not in runs:
-            key = f"{difference.key}.{end}"
-            raise unknown("run with samples", run_id, runs, place=difference.place(key))
+            raise unknown("run with samples", run_id, runs, place=difference.place(end))
     if difference.of == difference.less or difference.name in names:
         raise CpmonError(
             f"difference {difference.name} needs two runs and a name of its own",
-            place=difference.place(difference.key),
+            place=difference.place(""),
             found=f"{difference.of} less {difference.less}",
         )
     count, other = (runs[run_id].count for run_id in difference.ends)
     if count != other:
         raise CpmonError(
             f"difference {difference.name} pairs samples, and its runs have not as many",
-            place=difference.place(difference.key),
+            place=difference.place(""),
             expected=f"{count} samples of {difference.less} as well",
             found=f"{other}",
         )
 
 
-def _check_difference(difference: Difference, runs: dict[str, Samples]) -> None:
+def _check_difference(difference: Difference, runs: Mapping[str, Samples]) -> None:
     """Means subtract exactly; a deviation is no less and no more than the two deviations allow."""
     of, less = (runs[run_id] for run_id in difference.ends)
     for measure in difference.measures:
@@ -102,7 +102,7 @@ def _check_difference(difference: Difference, runs: dict[str, Samples]) -> None:
             if not run.has(measure):
                 raise CpmonError(
                     f"difference {difference.name} needs {measure} of run {run.run_id}",
-                    place=difference.place(f"{difference.key}.{measure}"),
+                    place=difference.place(measure),
                     remedy=f"add {measure} to [run.{run.run_id}.samples]",
                 )
         printed = difference.statistic(measure, of.count)
@@ -146,7 +146,7 @@ def _check_rates(difference: Difference, others: set[str]) -> None:
     if shared:
         raise CpmonError(
             f"difference {difference.name}: read_kb_per_s of a run is in two differences",
-            place=difference.place(f"{difference.key}.read_kb_per_s"),
+            place=difference.place("read_kb_per_s"),
             found=", ".join(sorted(shared)),
             remedy="leave one of them out",
         )
@@ -159,7 +159,7 @@ def _check_sums(repetitions: Repetitions, difference: Difference) -> None:
         if repetitions.sums(run_ids, measure) is None:
             raise CpmonError(
                 f"no samples print {measure} of {', '.join(run_ids)} and of their differences",
-                place=difference.place(f"{difference.key}.{measure}"),
+                place=difference.place(measure),
                 expected="means and deviations that whole numbers can have together",
                 found=getattr(difference, measure),
                 remedy="correct the figures, or leave out the difference",

@@ -43,9 +43,9 @@ def repetition_files(
     Raises:
         CpmonError: no samples print the figures of the scenario.
     """
-    if run_id not in repetitions.run_ids:
+    run = repetitions.runs.get(run_id)
+    if run is None:
         return
-    run = repetitions.run(run_id)
     series = {m: samples_of(repetitions, run_id, m, seed) for m in run.measures}
     lengths = durations(repetitions, run_id, seed)
     moments = _moments(run, series, lengths, start, random_stream(seed, "session", run_id))

@@ -34,7 +34,7 @@ def samples_of(repetitions: Repetitions, run_id: str, measure: str, seed: int) -
 @lru_cache(maxsize=256)
 def durations(repetitions: Repetitions, run_id: str, seed: int) -> tuple[int, ...]:
     """Length of each sample of a run, whole seconds."""
-    run = repetitions.run(run_id)
+    run = repetitions.runs[run_id]
     if run.duration_s is not None:
         return (run.duration_s,) * run.count
     busy = np.zeros(run.count)
@@ -55,7 +55,7 @@ def _solve(repetitions: Repetitions, run_ids: tuple[str, ...], measure: str, see
         rng = random_stream(seed, "samples", measure, *run_ids, str(attempt))
         solved: dict[str, I64] = {}
         for run_id in run_ids:
-            run = repetitions.run(run_id)
+            run = repetitions.runs[run_id]
             nearness = _nearness(repetitions, run, measure, sums[run_id], solved)
             most = _most(repetitions, run, measure, seed)
             least = np.full(len(most), int(measure in RATES), dtype=np.int64)
@@ -106,7 +106,7 @@ def _pair(
 ) -> bool:
     """Give the runs of a difference of rates the samples whose rates come out right."""
     for difference in differences:
-        of, less = (repetitions.run(run_id) for run_id in difference.ends)
+        of, less = (repetitions.runs[run_id] for run_id in difference.ends)
         printed = difference.statistic("read_kb_per_s", of.count)
         goal = PairedRates(of.kb("read_kb_per_s"), less.kb("read_kb_per_s"), *_ranges(printed))
         pair = pair_rates(goal, solved[of.run_id], solved[less.run_id], rng)
@@ -127,11 +127,11 @@ def _ranges(printed: Statistic) -> tuple[tuple[float, float], tuple[float, float
 def _not_solved(
     repetitions: Repetitions, run_ids: tuple[str, ...], measure: str, differences: list[Difference]
 ) -> CpmonError:
-    figures = {run_id: getattr(repetitions.run(run_id), measure) for run_id in run_ids}
+    figures = {run_id: getattr(repetitions.runs[run_id], measure) for run_id in run_ids}
     figures |= {difference.name: getattr(difference, measure) for difference in differences}
     return CpmonError(
         f"no samples were found that print {measure} of {', '.join(figures)}",
-        place=repetitions.run(run_ids[0]).statistic(measure).place,
+        place=repetitions.runs[run_ids[0]].statistic(measure).place,
         expected="figures that can be true together of whole numbers that are not negative"
         + (", in samples that last long enough" if measure == "virtual_cpu_cs" else ""),
         found=", ".join(f"{name} {each}" for name, each in figures.items()),

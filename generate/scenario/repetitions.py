@@ -10,8 +10,6 @@ from msgspec import Meta
 
 from ...config import Place, Table
 from ...config.positions import dotted
-from ...schemas.errors import CpmonError
-from ...schemas.lookup import nearest
 from .statistic import Figures, Statistic
 from .values import NonNegativeInt, ProcessorCount
 
@@ -88,19 +86,14 @@ class SampleKeys(Measured, frozen=True, kw_only=True):
 
 
 class Samples(SampleKeys, frozen=True, kw_only=True):
-    """The samples of one run; `place` tells where a key of the scenario stands."""
+    """The samples of one run; `place` is where a key of their table stands."""
 
     run_id: str
     place: Place
 
-    @property
-    def key(self) -> str:
-        """The key of their table."""
-        return f"{run_key(self.run_id)}.samples"
-
     def statistic(self, measure: str) -> Statistic:
         """The printed statistic of a measure that the run has."""
-        at, figures = self.place(f"{self.key}.{measure}"), getattr(self, measure)
+        at, figures = self.place(measure), getattr(self, measure)
         if measure in SCORES:
             return Statistic.parse(figures, self.periods, at, 0)
         return Statistic.parse(figures, self.count, at)
@@ -127,9 +120,8 @@ class DifferenceKeys(Measured, frozen=True, kw_only=True):
 
 
 class Difference(DifferenceKeys, frozen=True, kw_only=True):
-    """A difference of two runs; `key` is that of its table, as `differences[0]`, in `place`."""
+    """A difference of two runs; `place` is where a key of its table stands."""
 
-    key: str
     place: Place
 
     @property
@@ -139,42 +131,15 @@ class Difference(DifferenceKeys, frozen=True, kw_only=True):
 
     def statistic(self, measure: str, count: int) -> Statistic:
         """The printed statistic of a measure that the difference has."""
-        return Statistic.parse(getattr(self, measure), count, self.place(f"{self.key}.{measure}"))
+        return Statistic.parse(getattr(self, measure), count, self.place(measure))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Repetitions:
-    """The samples of all runs that have any, and the differences between them.
+    """The samples of all runs that have any, by run, and the differences between them."""
 
-    `place` tells where a key of the scenario stands.
-    """
-
-    place: Place
-    runs: tuple[Samples, ...]
-    differences: tuple[Difference, ...] = ()
-
-    @property
-    def run_ids(self) -> tuple[str, ...]:
-        """The runs that have samples."""
-        return tuple(run.run_id for run in self.runs)
-
-    def run(self, run_id: str) -> Samples:
-        """The samples of a run.
-
-        Raises:
-            CpmonError: it has none.
-        """
-        for run in self.runs:
-            if run.run_id == run_id:
-                return run
-        near = nearest(run_id, self.run_ids)
-        raise CpmonError(
-            f"run {run_id} has no samples",
-            place=self.place("run"),
-            expected=", ".join(self.run_ids),
-            found=run_id,
-            remedy=f"did you mean {near}?" if near else f"add [run.{run_id}.samples]",
-        )
+    runs: Mapping[str, Samples]
+    differences: tuple[Difference, ...]
 
     def connected(self, run_id: str, measure: str) -> tuple[str, ...]:
         """The runs, in the order of the file, that differences of a measure connect with a run."""
@@ -183,7 +148,7 @@ class Repetitions:
             for difference in self.differences:
                 if difference.has(measure) and connected & set(difference.ends):
                     connected |= set(difference.ends)
-        return tuple(each for each in self.run_ids if each in connected)
+        return tuple(each for each in self.runs if each in connected)
 
     def sums(self, run_ids: tuple[str, ...], measure: str) -> dict[str, int] | None:
         """Sums of the samples of runs that print as they do, differences included.
@@ -195,7 +160,7 @@ class Repetitions:
         Returns:
             None if no sums go together.
         """
-        series = {run_id: self.run(run_id).statistic(measure) for run_id in run_ids}
+        series = {run_id: self.runs[run_id].statistic(measure) for run_id in run_ids}
         count = next(iter(series.values())).count
         differences = [
             (difference, difference.statistic(measure, count))

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from msgspec import Meta
 
+from ...config import Place
 from ...config.values import Text
 
 NonNegative = Annotated[float, Meta(ge=0)]
@@ -42,3 +43,8 @@ class Ebcdic(Text):
 
 class SystemText(Ebcdic, longest=8):
     """Name of a system or partition."""
+
+
+def below(place: Place, above: str) -> Place:
+    """Where the keys of the table at a key stand; the key "" is that of the table."""
+    return lambda key: place(f"{above}.{key}" if key else above)

@@ -291,29 +291,6 @@ def test_figures_that_no_samples_have_are_left_out(tried: Attempt):
     tried.returns(lambda: written(lambda top: top["differences"][2].pop("read_kb_per_s")))
 
 
-NO_SAMPLES = ("generate/scenario/repetitions.py", "run {} has no samples")
-
-
-@tries(*NO_SAMPLES, "did you mean {}?")
-def test_the_samples_that_are_suggested_are_there(tried: Attempt):
-    measurement = minidisk(nothing)
-    assert measurement is not None
-    assert tried.raises(lambda: measurement.run("M13")).remedy == "did you mean M12?"
-    tried.returns(lambda: measurement.run("M12"))
-
-
-@tries(*NO_SAMPLES, "add [run.{}.samples]")
-def test_a_run_gets_samples_of_its_own(tried: Attempt):
-    """No command leads there: the files of a run without samples are not asked for."""
-    run = {"duration_s": 10, "virtual_cpu_cs": 300, "cp_cpu_cs": 10}
-    measurement = read_repetitions({"A": run}, [], "mine.toml")
-    assert measurement is not None
-    assert tried.raises(lambda: measurement.run("OTHER")).remedy == "add [run.OTHER.samples]"
-    more = read_repetitions({"A": run, "OTHER": run}, [], "mine.toml")
-    assert more is not None
-    tried.returns(lambda: more.run("OTHER"))
-
-
 ENCODING = "generate/encode/encoding.py"
 
 
