@@ -11,7 +11,7 @@ from ..numeric import I64, floor_int, random_stream
 from ..scenario.repetitions import CLOCK_CS, RATES, SCORES, Difference, Repetitions, Samples
 from ..scenario.statistic import Statistic, printed_places
 from .rates import PairedRates, pair_rates
-from .series import Nearness, find_series
+from .series import Nearness, Search
 
 _ATTEMPTS, _PAIRINGS = 60, 8
 _MOST = 1 << 40
@@ -59,7 +59,7 @@ def _solve(repetitions: Repetitions, run_ids: tuple[str, ...], measure: str, see
             nearness = _nearness(repetitions, run, measure, sums[run_id], solved)
             most = _most(repetitions, run, measure, seed)
             least = np.full(len(most), int(measure in RATES), dtype=np.int64)
-            series = find_series(sums[run_id], nearness, least, most, rng)
+            series = Search(sums[run_id], nearness, least, most, rng).run()
             if series is None:
                 break
             solved[run_id] = series
