@@ -15,8 +15,6 @@ from ..model.system import Model
 from ..numeric import F64, I64, around_one, capped, floor_int, partition
 from .sample import Sample, per_sample
 
-SCHEDULER_LOCK, TIMER_LOCK = "SRMSLOCK", "HCPTRQLK"
-
 _LOCKS = np.genfromtxt(
     (files(__package__) / "locks.csv").read_text(encoding="utf-8").splitlines(),
     delimiter=",",
@@ -24,11 +22,10 @@ _LOCKS = np.genfromtxt(
     dtype=None,
     encoding="utf-8",
 )
-"""CP's formal spin locks in the order of MRSYTLCK (5.3.0): share of the spins, length of one."""
+"""CP's formal spin locks in the order of MRSYTLCK (5.3.0): share of the spins, length of one, and
+which part of its spins is for shared use: only the scheduler's lock can be shared."""
 
-LOCK_NAMES = tuple(_LOCKS["name"].tolist())
-_SHARED_SHARES = np.where([name == SCHEDULER_LOCK for name in LOCK_NAMES], 0.3, 0.0)
-"""Share of the spins that are for shared use: only the scheduler's lock can be shared."""
+LOCK_NAMES = _LOCKS["name"]
 
 _OVERHEAD = 0.006
 """Share of a shared processor's dispatch time that the machine needs to give and to take it."""
@@ -51,29 +48,20 @@ def processor_activity(sample: Sample) -> Activity:
     return sample.model.activity.at(sample.interval, sample.times.cp)
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
-    """Counts of one interval by processor and entry of the record that lists them.
-
-    Attributes:
-        diagnoses: (processors, entries of PRCDIA). instructions: (processors, entries of PRCINS).
-    """
-
-    diagnoses: I64
-    instructions: I64
-
-
 @per_sample
-def service_counts(sample: Sample) -> Services:
-    """What guests asked CP for; sums over the entries are those of CP's activity."""
+def service_counts(sample: Sample) -> tuple[I64, I64]:
+    """What guests asked CP for; sums over the entries are those of CP's activity.
+
+    Returns:
+        (processors, entries of PRCDIA) and (processors, entries of PRCINS).
+    """
     activity, mixes = processor_activity(sample), sample.model.mixes
     demand, k = sample.model.demand, sample.interval
     work = demand.users[k] * demand.load[k]
     rng = sample.model.measurement.rng(f"services in interval {k}")
     diagnoses = _by_entry(rng, work @ mixes.diagnoses, activity.diagnoses)
     diagnoses[:, entry_of("prcdia", "44")] += activity.diagnose_44
-    instructions = _by_entry(rng, work @ mixes.instructions, activity.simulations)
-    return Services(diagnoses, instructions)
+    return diagnoses, _by_entry(rng, work @ mixes.instructions, activity.simulations)
 
 
 def _by_entry(rng: np.random.Generator, weights: F64, totals: I64) -> I64:
@@ -97,21 +85,13 @@ class Locks:
     shared: I64
     shared_time: I64
 
-    def spins_of(self, name: str) -> int:
-        """Spins on one lock."""
-        return int((self.exclusive + self.shared)[LOCK_NAMES.index(name)])
-
-    def time_of(self, name: str) -> int:
-        """Time spent in them."""
-        return int((self.exclusive_time + self.shared_time)[LOCK_NAMES.index(name)])
-
 
 @per_sample
 def lock_spins(sample: Sample) -> Locks:
     """The spins of all processors, by lock; sums and times are exactly theirs."""
     times = sample.times
     spins = partition(int(times.spins.sum()), _LOCKS["share"])
-    shared = floor_int(spins * _SHARED_SHARES)
+    shared = floor_int(spins * _LOCKS["shared"])
     kinds = np.stack([spins - shared, shared])
     weights: F64 = kinds * _LOCKS["length"]
     spent = partition(int(times.spin_time.sum()), weights.reshape(-1)).reshape(kinds.shape)

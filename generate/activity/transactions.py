@@ -60,11 +60,7 @@ def ended_transactions(sample: Sample) -> EndedTransactions:
             for g in users.groups
         ]
     )
-    counts = np.zeros(len(kind), dtype=np.int64)
-    if not work.count[k]:
-        none = np.zeros(_CLASSES, dtype=np.int64)
-        return EndedTransactions(counts, kind, none, none, none, none)
-    weights = _ending_weights(sample)
+    counts, weights = np.zeros(len(kind), dtype=np.int64), _ending_weights(sample)
     if weights.any():
         counts = partition(int(work.count[k]), weights)
     by_class = np.bincount(kind, weights=counts, minlength=_CLASSES).astype(np.int64)

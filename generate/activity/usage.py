@@ -139,23 +139,17 @@ def _listed(sample: Sample, rng: np.random.Generator) -> tuple[Bool, Bool]:
     return places < in_dispatch, (places >= in_dispatch) & (places < in_both)
 
 
-@dataclass(frozen=True, slots=True)
-class VirtualIos:
-    """Virtual I/Os of one interval to everything but disks, (users,) each."""
-
-    console: I64
-    unit_record: I64
-    network: I64
-
-
 @per_sample
-def virtual_ios(sample: Sample) -> VirtualIos:
-    """What the users did, by the rates of their groups; rare I/Os happen now and then."""
+def virtual_ios(sample: Sample) -> I64:
+    """(3, users) virtual I/Os of one interval to consoles, unit record devices and networks.
+
+    They follow the rates of the users' groups; rare I/Os happen now and then.
+    """
     users, k = sample.model.users, sample.interval
     rng = sample.model.measurement.rng(f"virtual I/Os in interval {k}")
     load = sample.model.demand.load[k] * sample.seconds
     expected = users.ios * load[users.group] * sample.active
-    return VirtualIos(*floor_int(expected + rng.random(expected.shape)))
+    return floor_int(expected + rng.random(expected.shape))
 
 
 @per_sample
