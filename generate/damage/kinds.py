@@ -133,33 +133,32 @@ def swap_frames(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
 @kind("length-short", count=8, counts="bytes")
 def length_short(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
     """A record claims COUNT bytes only, by default fewer than its header has."""
-    yield from _with_length(stream, spot, lambda _length: spot.count)
+    yield from _changed(stream, spot, _LENGTH, lambda _length: spot.count)
 
 
 @kind("length-long", count=4, counts="bytes")
 def length_long(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
     """A record claims COUNT bytes more than it has, so that it swallows what follows."""
-    yield from _with_length(stream, spot, lambda length: length + spot.count)
+    yield from _changed(stream, spot, _LENGTH, lambda length: length + spot.count)
 
 
 @kind("length-past-frame")
 def length_past_frame(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
     """A record claims more bytes than its frame has left."""
-    yield from _with_length(stream, spot, lambda _length: FRAME + HEADER.size)
+    yield from _changed(stream, spot, _LENGTH, lambda _length: FRAME + HEADER.size)
 
 
 @kind("wrong-domain")
 def wrong_domain(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
     """A record claims a domain that there is not."""
-    number = struct.pack("B", int(spot.rng.integers(12, 256)))
-    yield from _edited(stream, spot, 4, number)
+    yield from _changed(stream, spot, _DOMAIN, lambda _domain: int(spot.rng.integers(12, 256)))
 
 
 @kind("unknown-record")
 def unknown_record(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
     """A record claims a number that its domain does not have."""
-    number = struct.pack(">H", int(spot.rng.integers(1000, 0x10000)))
-    yield from _edited(stream, spot, 6, number)
+    number = int(spot.rng.integers(1000, 0x10000))
+    yield from _changed(stream, spot, _RECORD, lambda _number: number)
 
 
 @kind("tod-back", count=3600, counts="seconds")
@@ -200,18 +199,14 @@ def end_missing(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
         held += piece
         yield held[:-FRAME]
         held = held[-FRAME:]
-    if len(held) != FRAME or not _has_no_entry(np.frombuffer(held, np.uint8)):
+    # A control record without an entry; zeros may stand in data as well.
+    is_end = len(held) == FRAME and not any(held[CONTROL_AREA : CONTROL_AREA + ENTRY.size])
+    if not is_end or hold_records(np.frombuffer(held, np.uint8)[None, :])[0]:
         raise DamageError(
             "the dump has no end-of-data record, so none can be left out",
             effect="no dump was written",
             remedy="leave end-missing out, or put it in front of the other damages",
         )
-
-
-def _has_no_entry(frame: U8) -> bool:
-    """Whether a frame is a control record without an entry: zeros may stand in data as well."""
-    entry = frame[CONTROL_AREA : CONTROL_AREA + ENTRY.size]
-    return not entry.any() and not hold_records(frame[None, :])[0]
 
 
 @kind("to-ascii", placed=False)
@@ -264,18 +259,18 @@ KINDS[CUT_COMPRESSED] = Kind(
 )
 
 
-def _edited(stream: DumpStream, spot: Spot, offset: int, value: bytes) -> Iterator[bytes]:
-    """The dump up to a record, with other bytes at an offset of it."""
-    frame, at = yield from stream.until_record(spot.place)
-    frame[at + offset : at + offset + len(value)] = value
-    yield bytes(frame)
+_LENGTH, _DOMAIN, _RECORD = range(0, 2), range(4, 5), range(6, 8)
+"""Bytes of numbers in the header of a record."""
 
 
-def _with_length(stream: DumpStream, spot: Spot, new: Callable[[int], int]) -> Iterator[bytes]:
-    """The dump up to a record, with another length in its header, given that which it has."""
+def _changed(
+    stream: DumpStream, spot: Spot, field: range, new: Callable[[int], int]
+) -> Iterator[bytes]:
+    """The dump up to a record, with another number in its header, computed from its own."""
     frame, at = yield from stream.until_record(spot.place)
-    (length,) = struct.unpack_from(">H", frame, at)
-    struct.pack_into(">H", frame, at, min(new(length), 0xFFFF))
+    number = slice(at + field.start, at + field.stop)
+    most = (1 << 8 * len(field)) - 1
+    frame[number] = min(new(int.from_bytes(frame[number])), most).to_bytes(len(field))
     yield bytes(frame)
 
 

@@ -135,9 +135,10 @@ class DumpStream:
             yield self._take(passing * FRAME)
             if len(hits):
                 return
+        end = self.offset + len(self._buffer) - self._at
         raise DamageError(
             f"there is no {what} from byte {place:,} on, so nothing was damaged",
-            expected=f"a MONWRITE dump with one behind that place; it ends at byte {self.end:,}",
+            expected=f"a MONWRITE dump with one behind that place; it ends at byte {end:,}",
             effect="no dump was written",
             remedy="name an earlier place",
         )
@@ -163,11 +164,6 @@ class DumpStream:
             if len(behind):
                 return bytearray(frame), int(behind[0])
             yield frame
-
-    @property
-    def end(self) -> int:
-        """Offset behind the last byte that has come."""
-        return self.offset + len(self._buffer) - self._at
 
     def _fill(self, size: int) -> int:
         """Buffer that many bytes, as far as the dump has them; returns how many are buffered."""
