@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from .companions.files import companions, run_file
 from .damage.requests import Damage, check_compressed, cut_file, damaged, parse_damage
 from .encode.container import END_OF_DATA, Container, Delivery, captured
@@ -109,7 +111,7 @@ def _chunks(model: Model) -> Iterator[Chunk]:
     measurement, samples = model.measurement, Sampler(model)
     size = measurement.scenario.monitor.segment_mib << 20
     delivery = Delivery(size)
-    for number in model.timeline.samples():
+    for number in np.flatnonzero(model.timeline.exists).tolist():
         blocks = samples.blocks(number)
         if model.timeline.written[number]:
             yield from delivery.interval(blocks, samples.events, model.clock.end(number))

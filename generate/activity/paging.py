@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.storage import Moved
+from ..model.storage import Flows
 from ..numeric import I64, floor_int
 from .sample import Sample, per_sample
 
@@ -16,7 +16,7 @@ _MOST_EMPTY = 20
 
 
 @per_sample
-def pages_moved(sample: Sample) -> Moved:
+def pages_moved(sample: Sample) -> Flows:
     """Pages moved in the interval, by processor."""
     rng = sample.model.measurement.rng(f"paging in interval {sample.interval}")
     return sample.model.flows.at(sample.interval, sample.times.cp, rng)

@@ -6,13 +6,13 @@ A target fixes how much of something there was in a run; when it happened still 
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..numeric import F64, I64, around_one, floor_int
 from ..scenario.users import Workload
-from .measurement import Frames, Measurement
+from .measurement import Measurement
 from .population import Population
 from .timeline import Allocation
 
@@ -114,16 +114,13 @@ class Demand:
         self._hold_pages()
         self._move_pages(ios)
         self.timer_cp = timers * (machine.dispatch_us + 2 * machine.simulation_us) / 1e6
-        self.cp = (
-            self.timer_cp
-            + (
-                (self.dispatches - timers) * machine.dispatch_us
-                + (self.simulations - 2 * timers) * machine.simulation_us
-                + ios * machine.io_us
-                + (self.xstor_pages + self.dasd_pages) * machine.page_us
-            )
-            / 1e6
+        other_us = (
+            (self.dispatches - timers) * machine.dispatch_us
+            + (self.simulations - 2 * timers) * machine.simulation_us
+            + ios * machine.io_us
+            + (self.xstor_pages + self.dasd_pages) * machine.page_us
         )
+        self.cp = self.timer_cp + other_us / 1e6
 
     def _volume_load(self, work: F64) -> F64:
         groups = self.measurement.groups
@@ -133,7 +130,7 @@ class Demand:
         return share if weights.sum() else (work.sum(axis=1) / max(float(counts.sum()), 1.0))
 
     def _hold_pages(self) -> None:
-        frames = Frames(self.measurement.scenario, self.measurement.run)
+        frames = self.measurement.frames
         sets = np.array([256 * g.working_set_mib for g in self.measurement.groups])
         pages = (self.users * (0.7 + 0.3 * np.minimum(self.load, 1.0))) @ sets
         self.resident: F64 = np.minimum(pages, 0.97 * frames.for_users)
@@ -143,7 +140,7 @@ class Demand:
 
     def _move_pages(self, ios: F64) -> None:
         measurement, storage = self.measurement, self.measurement.storage
-        frames = Frames(measurement.scenario, measurement.run)
+        frames = measurement.frames
         bound = measurement.run.cp_level < MOVES_BELOW_UNTIL and frames.above > 0
         self.moved_below_2g = ios * frames.users_above_share * _MOVED_SHARE * bound
         paged = self.slots - np.minimum(self.slots, 0.05 * self.resident)
@@ -187,16 +184,6 @@ class Transactions:
         slow = around_one(rng, n, 0.05)
         return cls(
             trivial, count - trivial, settings.trivial_s * slow, settings.nontrivial_s * slow
-        )
-
-    def stretched(self, times: F64) -> Transactions:
-        """The same, where each lasts so many times longer than on an idle system.
-
-        Args:
-            times: (intervals,).
-        """
-        return replace(
-            self, trivial_s=self.trivial_s * times, nontrivial_s=self.nontrivial_s * times
         )
 
     @property

@@ -26,6 +26,7 @@ class Measurement:
         processors: as CP sees them: every thread is one.
         sampled: numbers of the domains that are sampled.
         disturbances: what happens before the end of this run, in order.
+        frames: sizes of its storage.
         warmup: intervals before the steady state; at least one interval is steady.
 
     Raises:
@@ -56,14 +57,11 @@ class Measurement:
         self.processors = run.machine.cpus
         sampled = (DOMAIN_NUMBERS[name] for name in scenario.monitor.domains)
         self.sampled = frozenset({_ALWAYS_SAMPLED, *sampled})
-        self.disturbances = sorted(
-            (
-                each
-                for each in (*scenario.disturbances, *run.disturbances)
-                if each.interval < self.intervals
-            ),
-            key=lambda each: each.interval,
+        disturbances = sorted(
+            (*scenario.disturbances, *run.disturbances), key=lambda each: each.interval
         )
+        self.disturbances = [each for each in disturbances if each.interval < self.intervals]
+        self.frames = Frames(scenario, run)
         self.warmup = min(run.warmup_intervals, self.intervals - 1)
 
     def rng(self, noun: str) -> np.random.Generator:

@@ -76,8 +76,7 @@ class Processors(Times):
         up = np.repeat(allocation.timeline.up[:, None], measurement.processors, axis=1)
         online = _switched(measurement, up, "vary-off", "vary-on") & up
         parked = ~_switched(measurement, up, "park", "unpark") & online
-        lost = _suspension(measurement)
-        most = _most_of_an_interval(measurement, lost)
+        lost, most = _limits(measurement)
         room = floor_int((online & ~parked) * allocation.timeline.tod[:, None] * most)
         use = _Utilization(demand, work, online & ~parked, room)
         busy, emulation = use.by_processor()
@@ -112,24 +111,22 @@ def _switched(measurement: Measurement, up: Bool, off: str, on: str) -> Bool:
     return state
 
 
-def _suspension(measurement: Measurement) -> float:
-    """Share of its busy time that a shared processor waits for a physical one."""
+def _limits(measurement: Measurement) -> tuple[float, float]:
+    """What other partitions take of the processors.
+
+    Returns:
+        Share of its busy time that a shared processor waits for a physical one; and share of an
+        interval that a processor can be busy: what suspension or a cap leaves of it.
+    """
+    processors = measurement.machine.processors
     if not measurement.machine.is_shared:
-        return 0.0
+        return 0.0, FULL
     lpars = Partitions(measurement)
     rows = zip(lpars.counts, lpars.demanded, lpars.dedicated, strict=True)
     others = sum(count * demanded for count, demanded, alone in rows if not alone)
-    load = min((measurement.machine.processors + others) / max(lpars.shared, 1), 1.0)
-    return _SUSPENDED * load * load
-
-
-def _most_of_an_interval(measurement: Measurement, lost: float) -> float:
-    """Share of an interval that a processor can be busy: what suspension or a cap leaves of it."""
-    most = FULL / (1 + lost)
-    if not measurement.machine.is_shared:
-        return most
-    lpars = Partitions(measurement)
-    return min(most, FULL * lpars.limit(lpars.own) / measurement.machine.processors)
+    load = min((processors + others) / max(lpars.shared, 1), 1.0)
+    lost = _SUSPENDED * load * load
+    return lost, min(FULL / (1 + lost), FULL * lpars.limit(lpars.own) / processors)
 
 
 def _spins(demand: Demand, cp: I64) -> tuple[I64, I64]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..numeric import F64, I64, around_one, floor_int, partition, varied_levels
 from .demand import Demand
-from .measurement import Frames
 
 _LEVEL_SPREAD = 0.0015
 _SLOT_SPREAD = _LEVEL_SPREAD / 3
@@ -21,14 +20,13 @@ class Levels:
     """Pages, one number a sample: (intervals + 1,); means over the samples are the targets.
 
     Attributes:
-        sizes: the numbers that stay.
         available_below, available_above: length of the available lists.
     """
 
     def __init__(self, demand: Demand) -> None:
         measurement, allocation = demand.measurement, demand.allocation
         rng, targets, n = measurement.rng("levels"), measurement.targets, measurement.intervals
-        self.sizes = sizes = Frames(measurement.scenario, measurement.run)
+        sizes = measurement.frames
         # Users logged on in the steady state.
         users = round(float(demand.users.sum(axis=1)[allocation.timeline.steady].mean()))
 
@@ -63,7 +61,7 @@ class Levels:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Flows:
     """Pages that moved: (intervals,) of a run, or (processors,) of one interval."""
 
     fast_in: I64
@@ -78,11 +76,6 @@ class Moved:
     def stolen(self) -> I64:
         """Every page that comes in takes a frame that was taken from another one."""
         return self.fast_in + self.slow_in + self.dasd_in
-
-
-@dataclass(frozen=True, slots=True)
-class Flows(Moved):
-    """Pages that moved in each interval of a run, (intervals,)."""
 
     @classmethod
     def build(cls, demand: Demand) -> Flows:
@@ -116,12 +109,12 @@ class Flows(Moved):
             moved_below_2g=flow("moves below", demand.moved_below_2g, targets.move_2g_rate),
         )
 
-    def at(self, interval: int, weights: F64, rng: np.random.Generator) -> Moved:
+    def at(self, interval: int, weights: F64, rng: np.random.Generator) -> Flows:
         """Those of one interval by the processor that did it, (processors,).
 
         Args:
             weights: (processors,) CP time of each.
         """
-        totals = np.array([getattr(self, name)[interval] for name in Moved.__dataclass_fields__])
+        totals = np.array([getattr(self, name)[interval] for name in self.__dataclass_fields__])
         shape = (len(totals), len(weights))
-        return Moved(*partition(totals, weights * around_one(rng, shape, 0.01)))
+        return Flows(*partition(totals, weights * around_one(rng, shape, 0.01)))

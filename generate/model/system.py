@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..numeric import U64
@@ -36,7 +38,12 @@ class Model:
         self.demand = demand = Demand(Allocation(measurement, timeline), self.population)
         transactions = Transactions.build(demand)
         self.processors = Processors.build(demand, transactions)
-        self.transactions = transactions.stretched(response_stretch(timeline, self.processors))
+        stretch = response_stretch(timeline, self.processors)
+        self.transactions = replace(
+            transactions,
+            trivial_s=transactions.trivial_s * stretch,
+            nontrivial_s=transactions.nontrivial_s * stretch,
+        )
         self.partitions = Partitions(measurement)
         self.levels = Levels(demand)
         self.flows = Flows.build(demand)

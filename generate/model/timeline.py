@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,10 +61,6 @@ class Timeline:
         self.up_seconds = self.seconds * self.up
         self.steady_seconds = int(self.seconds[self.steady].sum())
         self.written, self.begins = written & self.exists, begins & self.exists
-
-    def samples(self) -> Iterator[int]:
-        """Numbers of the samples that CP takes."""
-        yield from np.flatnonzero(self.exists).tolist()
 
     def interval_of(self, sample: int) -> int:
         """The interval that a sample reports on.
