@@ -113,19 +113,15 @@ class Encoder:
         self._tods[present] = tods
         return self._records[present]
 
-    def restart(self, rows: Bool | None = None) -> None:
-        """Restart the counters of some rows at zero: a logon, or an IPL for all of them.
+    def restart(self, rows: Bool) -> None:
+        """Restart the counters of some rows, (rows,), at zero, as at a logon.
 
         The next sample of such a row has the growth of its interval.
-
-        Args:
-            rows: (rows,); all of them by default.
         """
-        chosen = np.ones(self.rows, dtype=np.bool_) if rows is None else rows
-        self._restarted |= chosen
+        self._restarted |= rows
         for column in self._columns.values():
             if isinstance(column, _Counter):
-                column.total[chosen] = 0
+                column.total[rows] = 0
 
     def current(self, rows: I64) -> dict[str, npt.NDArray[Any]]:
         """Values of some rows by field: levels as last written, counters in full, not wrapped.

@@ -10,7 +10,6 @@ import numpy as np
 
 from ...schemas import Type
 from ..model.measurement import TOD_PER_US
-from ..numeric import I64
 from ..records.table import Values
 from .encoding import Encoding, Place
 
@@ -29,7 +28,8 @@ def filled(encoding: Encoding, names: Iterable[str], rows: int, number: int, end
 def _value(name: str, place: Place, rows: int, number: int, end: int) -> Any:
     """(rows,) or (rows, entries), or one value for all of them."""
     field, seed = place.field, zlib.crc32(name.encode())
-    each = _places(place.shape(rows))
+    # Numbers of rows, or of entries row by row.
+    each = np.arange(rows * max(place.entries, 1), dtype=np.int64).reshape(place.shape(rows))
     if field.is_cumulative:
         # The delta of an interval: of times, some milliseconds.
         unit = 1000 * TOD_PER_US if field.type is Type.TIMER else 1
@@ -45,8 +45,3 @@ def _value(name: str, place: Place, rows: int, number: int, end: int) -> Any:
         return texts.astype(f"<U{field.length}")
     digits = bytes((seed >> n % 24) % 10 << 4 | (seed >> n % 20) % 10 for n in range(field.length))
     return np.void(digits)
-
-
-def _places(shape: tuple[int, ...]) -> I64:
-    """Numbers of rows, or of entries row by row."""
-    return np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)

@@ -45,7 +45,7 @@ class _Writer:
             record.rows(scope),
             model.measurement.run.cp_level,
             record.fixed(scope),
-            record.ages(scope),
+            record.ages.value(scope),
             record.wrapping if wrapping else "",
             entries=self.entries,
         )
@@ -69,6 +69,7 @@ class _Writer:
         Counters start with the growth of an interval of nominal length.
         """
         record, encoder = self.record, self.encoder
+        name, starts = record.layout.name, sample.model.timeline.starts(sample.number)
         scope = record.scope(sample, **self.given)
         restarted = record.restarted(scope)
         if restarted is not None:
@@ -81,8 +82,8 @@ class _Writer:
             more = filled(encoder.encoding, record.unmodelled, encoder.rows, sample.number, end)
             values = {**values, **more}
         progress = None
-        if record.name in events.SESSIONS and not sample.model.timeline.starts(sample.number):
-            rows = events.rows_in_progress(sample, record.name, self.present, present)
+        if name in events.SESSIONS and not starts:
+            rows = events.rows_in_progress(sample, name, self.present, present)
             if len(rows):
                 progress = self._progress(values, rows)
         mask = None if len(tods) == encoder.rows else present
@@ -148,7 +149,7 @@ class Sampler:
             stamps = tods[:count] if writer.sampled else np.full(count, np.uint64(end))
             block, passed = writer.block(sample, stamps, present)
             if passed is not None:
-                progress.setdefault(writer.record.name, []).append(passed)
+                progress.setdefault(writer.record.layout.name, []).append(passed)
             if writer.sampled:
                 blocks.append(block)
                 tods = tods[count:]
@@ -158,9 +159,9 @@ class Sampler:
 
     def _new_writers(self, sample: Sample) -> list[_Writer]:
         """Those of the records that the system has, after an IPL."""
-        writers = []
+        writers, sessions = [], events.records_sessions(self.model)
         for record in records().values():
-            for_events = record.name in events.SESSIONS and events.records_sessions(self.model)
+            for_events = sessions and record.layout.name in events.SESSIONS
             sampled = record.is_own or record.layout.domain in self.model.measurement.sampled
             if record.layout.kind is Kind.SAMPLE and (sampled or for_events):
                 writers += [

@@ -137,7 +137,7 @@ class Record:
     Attributes:
         layout: what its bytes mean.
         is_own: whether only a site's layouts have it.
-        wrapping: see `RecordTable`.
+        ages, wrapping: see `RecordTable`.
         unmodelled: fields of a site's layout that hold something, whatever it is.
         fixed, sampled: the values of a scope that stay during the run, and the others.
         timed: whether its values depend on the TOD units since each row's previous sample.
@@ -157,7 +157,7 @@ class Record:
         self._let = self._expressions(table.let)
         own = {key: getattr(table, key) for key in ("rows", "ages", "present", "restarted")}
         options = self._expressions({key: text for key, text in own.items() if text})
-        self._rows, self._ages = options["rows"], options["ages"]
+        self._rows, self.ages = options["rows"], options["ages"]
         self._present, self._restarted = options.get("present"), options.get("restarted")
         self._variants = self._expressions(table.variants)
         self._entries = self._expressions(modelled(self.layout, table.entries))
@@ -174,11 +174,6 @@ class Record:
         self.fixed = self._function(table.let, {key: values[key] for key in fixed})
         self.sampled = self._function(table.let, sampled)
         self.timed = any("elapsed" in names for names in used.values())
-
-    @property
-    def name(self) -> str:
-        """Name of the layout."""
-        return self.layout.name
 
     def scope(self, sample: Sample, **given: Any) -> Scope:
         """The names of its expressions in a sample."""
@@ -209,10 +204,6 @@ class Record:
             return None
         restarted: Bool = self._restarted.value(scope)
         return restarted if restarted.any() else None
-
-    def ages(self, scope: Scope) -> Any:
-        """Intervals during which counters have grown, one or (rows,)."""
-        return self._ages.value(scope)
 
     def entries(self, scope: Scope) -> Counts:
         """Number of entries of each group."""

@@ -13,15 +13,9 @@ from ...config.positions import dotted
 from .statistic import Figures, Statistic
 from .values import NonNegativeInt, ProcessorCount
 
-SERIES = (
-    "virtual_cpu_cs",
-    "cp_cpu_cs",
-    "write_kb_per_s",
-    "read_kb_per_s",
-    "virtual_ios",
-    "page_reads",
-    "page_writes",
-)
+RATES = ("write_kb_per_s", "read_kb_per_s")
+
+SERIES = ("virtual_cpu_cs", "cp_cpu_cs", *RATES, "virtual_ios", "page_reads", "page_writes")
 """Measures of a sample; all of them are whole numbers."""
 
 SCORES = ("thrasher", "burner")
@@ -29,8 +23,6 @@ SCORES = ("thrasher", "burner")
 
 CLOCK_CS = 99
 """What a sample may last longer than the difference of its stamps, whole seconds, 0.01 s."""
-
-RATES = ("write_kb_per_s", "read_kb_per_s")
 
 Count = Annotated[int, Meta(ge=1, le=100)]
 

@@ -82,19 +82,9 @@ class Workload(Table, frozen=True):
     noise: Annotated[float, Meta(ge=0, le=0.28)] = 0.04
 
 
-DisturbanceKind = Literal[
-    "ipl",
-    "restart",
-    "miss",
-    "interval",
-    "logoff",
-    "logon",
-    "vary-off",
-    "vary-on",
-    "park",
-    "unpark",
-    "runaway",
-]
+Interruption = Literal["ipl", "restart", "miss", "interval"]
+Switch = Literal["vary-off", "vary-on", "park", "unpark"]
+DisturbanceKind = Literal[Interruption, "logoff", "logon", Switch, "runaway"]
 
 
 class Disturbance(Table, frozen=True):

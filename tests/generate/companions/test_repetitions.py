@@ -156,7 +156,7 @@ def mdc_table(runs: dict[str, Numbers]) -> dict[tuple[str, str], str]:
 @pytest.mark.parametrize("seed", [421, 1, 2, 3])
 def test_every_cell_of_the_minidisk_cache_table_prints_again(seed: int):
     _, repetitions = scenario("linux-dasd-mdc")
-    runs = {r: measured(texts(repetitions, r, seed)) for r in repetitions.run_ids}
+    runs = {r: measured(texts(repetitions, r, seed)) for r in repetitions.runs}
     wanted = published("linux_dasd_mdc.csv", "linux_dasd_mdc_t1")
     assert mdc_table(runs) == {**wanted, **UNMATCHED}
 
@@ -191,7 +191,7 @@ def test_the_sample_calculation_of_the_page_is_that_of_the_mean_rates():
 def test_every_cell_of_the_page_fault_table_prints_again(seed: int):
     _, repetitions = scenario("pfault")
     made = {}
-    for run_id in repetitions.run_ids:
+    for run_id in repetitions.runs:
         numbers = measured(texts(repetitions, run_id, seed))
         (seconds,), (virtual,), (cp,) = (numbers[m] for m in ("seconds", "virtual", "cp"))
         made[run_id, "Run duration (mm:ss)"] = f"{seconds // 60}:{seconds % 60:02}"
@@ -226,7 +226,7 @@ def test_the_clock_the_connect_time_and_the_processor_time_agree(name: str):
 
 def test_a_sample_lasts_as_long_as_the_exerciser_worked():
     _, repetitions = scenario("linux-dasd-mdc")
-    for run_id in repetitions.run_ids:
+    for run_id in repetitions.runs:
         files = texts(repetitions, run_id, 5)
         worked: dict[str, float] = {}
         for sample, operation, passes, kb, seconds, rate in OPERATION.findall(files["exerciser"]):
@@ -241,7 +241,7 @@ def test_a_sample_lasts_as_long_as_the_exerciser_worked():
 
 def test_indicate_user_counts_ios_and_agrees_with_query_time():
     top, repetitions = scenario("linux-dasd-mdc")
-    for run_id in repetitions.run_ids:
+    for run_id in repetitions.runs:
         files = texts(repetitions, run_id, 11)
         text = files["indicate_user"]
         ios = [int(count) for count in re.findall(r" IO=(\d+)", text)]
@@ -272,9 +272,9 @@ def test_processors_of_a_guest_share_its_time_and_ios():
 
 def test_the_same_seed_gives_the_same_files_whatever_was_asked_before():
     _, one = scenario("linux-dasd-mdc")
-    forward = {run_id: texts(one, run_id, 9) for run_id in one.run_ids}
+    forward = {run_id: texts(one, run_id, 9) for run_id in one.runs}
     _, other = scenario("linux-dasd-mdc")
-    backward = {run_id: texts(other, run_id, 9) for run_id in reversed(other.run_ids)}
+    backward = {run_id: texts(other, run_id, 9) for run_id in reversed([*other.runs])}
     assert forward == backward
     assert texts(one, "M12", 9) != texts(one, "M12", 10)
 

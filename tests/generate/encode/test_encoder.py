@@ -115,7 +115,7 @@ def test_a_restarted_row_begins_with_what_its_first_interval_brought():
     assert counts(encoder.encode(tods, flow)) == [1000, 2000]
     encoder.restart(np.array([False, True]))
     assert counts(encoder.encode(tods, flow)) == [1010, 20]
-    encoder.restart()
+    encoder.restart(np.array([True, True]))
     assert counts(encoder.encode(tods, flow)) == [10, 20]
 
 
@@ -129,7 +129,7 @@ def test_a_row_that_is_restarted_before_the_first_sample_has_no_age():
 def test_a_timer_that_is_restarted_falls_from_the_top():
     encoder = Encoder(layout("sytprp"), 1, "4.3.0", {}, ages=100.0)
     encode(encoder, pfxprbtm=5)
-    encoder.restart()
+    encoder.restart(np.array([True]))
     (row,) = encode(encoder, pfxprbtm=7)
     assert struct.unpack_from(">Q", row, 24)[0] == COUNTDOWN_FROM - 7
 
