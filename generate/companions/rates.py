@@ -42,14 +42,16 @@ class PairedRates:
     mean: tuple[float, float]
     deviation: tuple[float, float]
 
-    def rates(self, of: I64, less: I64) -> F64:
-        """KB/s of each pair; a pair that would take no time at all goes at 1e12."""
-        seconds = self.kb_of / of - self.kb_less / less
-        return (self.kb_of - self.kb_less) / np.maximum(seconds, 1e-6)
+    def sums(self, pairs: I64) -> tuple[F64, F64]:
+        """Sums of the rates and of their squares, KB/s, over the last axis.
 
-    def sums(self, of: I64, less: I64) -> tuple[F64, F64]:
-        """Sums of the rates and of their squares over the last axis."""
-        rates = self.rates(of, less)
+        A pair that would take no time at all goes at 1e12.
+
+        Args:
+            pairs: (..., 2, samples) rates of the run and of the run taken away.
+        """
+        seconds = self.kb_of / pairs[..., 0, :] - self.kb_less / pairs[..., 1, :]
+        rates = (self.kb_of - self.kb_less) / np.maximum(seconds, 1e-6)
         return rates.sum(axis=-1), (rates * rates).sum(axis=-1)
 
     def is_met(self, total: F64, squares: F64, count: int) -> np.ndarray[tuple[int, ...], np.dtype]:
@@ -60,122 +62,93 @@ class PairedRates:
         centred = (mean > self.mean[0]) & (mean < self.mean[1])
         return centred & (variance > low * low) & (variance < high * high)
 
+    def distance(self, pairs: I64) -> F64:
+        """(rows,) how far (rows, 2, samples) are from mean and deviation, as shares of them."""
+        total, squares = self.sums(pairs)
+        count = pairs.shape[-1]
+        mean = sum(self.mean) / 2
+        power = mean * mean + (sum(self.deviation) / 2) ** 2
+        distance: F64 = np.abs(total / (count * mean) - 1) + np.abs(squares / (count * power) - 1)
+        return distance
 
-def pair_rates(
-    goal: PairedRates, of: I64, less: I64, rng: np.random.Generator
-) -> tuple[I64, I64] | None:
-    """The samples of two runs, paired and slightly changed, so that the rates come out right.
+
+def pair_rates(goal: PairedRates, of: I64, less: I64, rng: np.random.Generator) -> I64 | None:
+    """(2, samples) of two runs, paired and slightly changed, so that the rates come out right.
 
     Args:
-        of, less: (count,) rates of the two runs. Sum and sum of squares of each stay the same.
+        of, less: (samples,) rates of the two runs. Sum and sum of squares of each stay the same.
 
     Returns:
         None if the search found no such samples.
     """
-    of, less = _paired(goal, of, less, rng)
-    middle = min(_HALF, len(of) // 2)
+    pair = _paired(goal, of, less, rng)
+    count = len(of)
+    middle = min(_HALF, count // 2)
     for split in range(_SPLITS):
-        if goal.is_met(*goal.sums(of, less), len(of)):
-            return of, less
-        if middle < 2 or (split == _HOPELESS and _distance(goal, of[None], less)[0] > _FAR):
+        if goal.is_met(*goal.sums(pair), count):
+            return pair
+        if middle < 2 or (split == _HOPELESS and goal.distance(pair[None])[0] > _FAR):
             return None
-        order = rng.permutation(len(of))
-        halves = [
-            Part.of_samples(of, less, at) for at in (order[:middle], order[middle : 2 * middle])
-        ]
-        picks = _both(goal, of, less, halves)
+        order = rng.permutation(count)
+        halves = order[:middle], order[middle : 2 * middle]
+        variants = [_variants_of_both(pair[:, half]) for half in halves]
+        picks = _both(goal, pair[:, np.sort(order[2 * middle :])], variants, count)
         if picks is None:
             # Others about as near to the goal, at random.
-            picks = rng.integers([[len(half.of)] for half in halves], size=(2, _STIRRED))
-        tried_of, tried_less = _replaced(of, less, halves, picks)
-        best = int(_distance(goal, tried_of, tried_less).argmin())
-        of, less = tried_of[best], tried_less[best]
+            picks = rng.integers([[len(each)] for each in variants], size=(2, _STIRRED))
+        tried = np.repeat(pair[None], picks.shape[1], axis=0)
+        for half, each, rows in zip(halves, variants, picks, strict=True):
+            tried[:, :, half] = each[rows]
+        pair = tried[int(goal.distance(tried).argmin())]
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some of the samples, with changed ones that leave both runs' figures as they are.
-
-    Attributes:
-        at: (samples,) which they are.
-        of, less: (variants, samples) what they may be.
-    """
-
-    at: I64
-    of: I64
-    less: I64
-
-    @classmethod
-    def of_samples(cls, of: I64, less: I64, at: I64) -> Part:
-        """Every variant of one run's samples beside every variant of the other's."""
-        ones, others = _variants(of[at]), _variants(less[at])
-        return cls(at, np.repeat(ones, len(others), axis=0), np.tile(others, (len(ones), 1)))
-
-
-def _paired(goal: PairedRates, of: I64, less: I64, rng: np.random.Generator) -> tuple[I64, I64]:
-    """The samples of one run put beside those of the other so that the rates are nearly right."""
+def _paired(goal: PairedRates, of: I64, less: I64, rng: np.random.Generator) -> I64:
+    """(2, samples): one run's put beside those of the other so that the rates are nearly right."""
     count = len(of)
     up, down = np.triu_indices(count, 1)
-    of = of[rng.permutation(count)]
+    pair = np.stack([of[rng.permutation(count)], less])
     for _ in range(_ROUNDS):
-        once = _swapped(np.repeat(of[None], len(up), axis=0), up, down)
+        once = _swapped(np.repeat(pair[None], len(up), axis=0), up, down)
         twice = np.repeat(once, len(up), axis=0)
         both = np.concatenate([once, _swapped(twice, np.tile(up, len(up)), np.tile(down, len(up)))])
-        distances = _distance(goal, both, less)
+        distances = goal.distance(both)
         best = int(distances.argmin())
-        if distances[best] >= _distance(goal, of[None], less)[0]:
+        if distances[best] >= goal.distance(pair[None])[0]:
             break
-        of = both[best]
-    return of, less
+        pair = both[best]
+    return pair
 
 
 def _swapped(rows: I64, up: I64, down: I64) -> I64:
-    """Each row with two of its samples exchanged."""
+    """(rows, 2, samples), in each two of the first run's samples exchanged."""
     each = np.arange(len(rows))
-    first = rows[each, up].copy()
-    rows[each, up] = rows[each, down]
-    rows[each, down] = first
+    rows[each, 0, up], rows[each, 0, down] = rows[each, 0, down], rows[each, 0, up]
     return rows
 
 
-def _distance(goal: PairedRates, of: I64, less: I64) -> F64:
-    """How far mean and deviation of rows of samples are from the goal, as shares of it."""
-    total, squares = goal.sums(of, less)
-    count = of.shape[-1]
-    mean = sum(goal.mean) / 2
-    power = mean * mean + (sum(goal.deviation) / 2) ** 2
-    distance: F64 = np.abs(total / (count * mean) - 1) + np.abs(squares / (count * power) - 1)
-    return distance
+def _both(goal: PairedRates, rest: I64, variants: list[I64], count: int) -> I64 | None:
+    """(2, 1): a variant of each half that meet the goal together, or None.
 
-
-def _both(goal: PairedRates, of: I64, less: I64, halves: list[Part]) -> I64 | None:
-    """(2, 1): a variant of each half that meet the goal together, or None."""
-    rest = np.setdiff1d(np.arange(len(of)), np.concatenate([half.at for half in halves]))
-    fixed_total, fixed_squares = goal.sums(of[rest], less[rest])
-    (total_a, squares_a), (total_b, squares_b) = (goal.sums(h.of, h.less) for h in halves)
+    Args:
+        rest: (2, samples) in neither half. count: of all samples.
+    """
+    fixed_total, fixed_squares = goal.sums(rest)
+    (total_a, squares_a), (total_b, squares_b) = map(goal.sums, variants)
     order = np.argsort(total_b, kind="stable")
-    needed = [len(of) * mean - fixed_total - total_a for mean in goal.mean]
+    needed = [count * mean - fixed_total - total_a for mean in goal.mean]
     begin, end = (np.searchsorted(total_b[order], edge) for edge in needed)
     for rows, partners in _candidates(begin, end):
         others = order[partners]
         met = goal.is_met(
             fixed_total + total_a[rows] + total_b[others],
             fixed_squares + squares_a[rows] + squares_b[others],
-            len(of),
+            count,
         )
         if met.any():
             at = int(met.argmax())
             return np.array([[rows[at]], [others[at]]])
     return None
-
-
-def _replaced(of: I64, less: I64, halves: list[Part], picks: I64) -> tuple[I64, I64]:
-    """(picks, samples) of both runs, with the picked variants of each half; picks is (2, picks)."""
-    changed = tuple(np.repeat(whole[None], picks.shape[1], axis=0) for whole in (of, less))
-    for half, rows in zip(halves, picks, strict=True):
-        changed[0][:, half.at], changed[1][:, half.at] = half.of[rows], half.less[rows]
-    return changed[0], changed[1]
 
 
 def _candidates(begin: I64, end: I64) -> Iterator[tuple[I64, I64]]:
@@ -188,6 +161,12 @@ def _candidates(begin: I64, end: I64) -> Iterator[tuple[I64, I64]]:
         inside = np.arange(lot.sum()) - np.repeat(np.cumsum(lot) - lot, lot)
         if len(inside):
             yield np.repeat(rows, lot), np.repeat(begin[rows], lot) + inside
+
+
+def _variants_of_both(pair: I64) -> I64:
+    """(variants, 2, samples): all variants of one run beside all variants of the other."""
+    ones, others = map(_variants, pair)
+    return np.stack([np.repeat(ones, len(others), axis=0), np.tile(others, (len(ones), 1))], axis=1)
 
 
 def _variants(samples: I64) -> I64:

@@ -66,7 +66,16 @@ def _solve(repetitions: Repetitions, run_ids: tuple[str, ...], measure: str, see
         else:
             if measure not in RATES or _pair(repetitions, differences, solved, rng):
                 return {run_id: tuple(series.tolist()) for run_id, series in solved.items()}
-    raise _not_solved(repetitions, run_ids, measure, differences)
+    figures = {run_id: getattr(repetitions.runs[run_id], measure) for run_id in run_ids}
+    figures |= {difference.name: getattr(difference, measure) for difference in differences}
+    raise CpmonError(
+        f"no samples were found that print {measure} of {', '.join(figures)}",
+        place=repetitions.runs[run_ids[0]].statistic(measure).place,
+        expected="figures that can be true together of whole numbers that are not negative"
+        + (", in samples that last long enough" if measure == "virtual_cpu_cs" else ""),
+        found=", ".join(f"{name} {each}" for name, each in figures.items()),
+        remedy="correct the figures, leave out a difference, or try another seed",
+    )
 
 
 def _nearness(
@@ -122,18 +131,3 @@ def _ranges(printed: Statistic) -> tuple[tuple[float, float], tuple[float, float
     mean_half = _INSIDE * 0.5 * 10.0**-printed.places
     half = _INSIDE * 0.5 * 10.0 ** -printed_places(printed.deviation, printed.places)
     return (mean - mean_half, mean + mean_half), (max(deviation - half, 0.0), deviation + half)
-
-
-def _not_solved(
-    repetitions: Repetitions, run_ids: tuple[str, ...], measure: str, differences: list[Difference]
-) -> CpmonError:
-    figures = {run_id: getattr(repetitions.runs[run_id], measure) for run_id in run_ids}
-    figures |= {difference.name: getattr(difference, measure) for difference in differences}
-    return CpmonError(
-        f"no samples were found that print {measure} of {', '.join(figures)}",
-        place=repetitions.runs[run_ids[0]].statistic(measure).place,
-        expected="figures that can be true together of whole numbers that are not negative"
-        + (", in samples that last long enough" if measure == "virtual_cpu_cs" else ""),
-        found=", ".join(f"{name} {each}" for name, each in figures.items()),
-        remedy="correct the figures, leave out a difference, or try another seed",
-    )
