@@ -309,7 +309,7 @@ def _earlier(stream: DumpStream, lead: int, size: int, ticks: np.uint64) -> Iter
 
 def _set_back(data: U8, starts: I64, limits: I64, ticks: np.uint64) -> None:
     """Change the time stamps of the records of frames in place."""
-    every = np.concatenate(record_starts(data, starts, limits))
+    every = record_starts(data, starts, limits, closing=True)
     places = every[:, None] + np.arange(8, 16)
     tods = data[places].view(">u8")[:, 0].astype(np.uint64) - ticks
     data[places] = tods.astype(">u8")[:, None].view(np.uint8)

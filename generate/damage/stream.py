@@ -35,19 +35,18 @@ def hold_records(frames: U8) -> Bool:
     return np.asarray(fits & ~frames[:, 2:4].any(axis=1) & frames[:, 8:16].any(axis=1))
 
 
-def record_starts(data: U8, starts: I64, limits: I64) -> tuple[I64, I64]:
-    """Positions of the records of some frames, and of those that close one (1.11, 1.13).
+def record_starts(data: U8, starts: I64, limits: I64, *, closing: bool) -> I64:
+    """Positions of the records of some frames, ascending.
 
-    All frames advance together, one record a step.
+    All frames advance together, one record a step. A frame is followed up to its closing record or
+    to what is no record.
 
     Args:
         data: bytes of the frames.
         starts, limits: (frames,) position of the first record, and behind the last byte.
-
-    Returns:
-        Both ascending. A frame is followed up to its closing record or to what is no record.
+        closing: whether the records that close a frame (1.11, 1.13) are among them.
     """
-    records, closing = list[I64](), list[I64]()
+    records = [np.empty(0, np.int64)]
     at, behind = starts, limits
     while len(at):
         inside = behind - at >= HEADER.size
@@ -57,12 +56,10 @@ def record_starts(data: U8, starts: I64, limits: I64) -> tuple[I64, I64]:
         good = (length >= HEADER.size) & (length <= behind - at) & ~header[:, 2:4].any(axis=1)
         kind = _words(header[:, 6:8])
         ends = (header[:, 4] == MONITOR_DOMAIN) & ((kind == END_OF_FRAME) | (kind == INTERVAL_END))
-        records.append(at[good & ~ends])
-        closing.append(at[good & ends])
         on = good & ~ends
+        records.append(at[good if closing else on])
         at, behind = at[on] + length[on], behind[on]
-    none = np.empty(0, np.int64)
-    return np.sort(np.concatenate([none, *records])), np.sort(np.concatenate([none, *closing]))
+    return np.sort(np.concatenate(records))
 
 
 def _words(raw: U8) -> I64:
@@ -159,7 +156,8 @@ class DumpStream:
             first = self.offset
             frame = self.read(FRAME)
             data = np.frombuffer(frame, np.uint8)
-            starts, _ = record_starts(data, np.zeros(1, np.int64), np.array([FRAME]))
+            first_record, limit = np.zeros(1, np.int64), np.array([FRAME])
+            starts = record_starts(data, first_record, limit, closing=False)
             behind = starts[starts >= place - first]
             if len(behind):
                 return bytearray(frame), int(behind[0])
