@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
@@ -76,26 +75,20 @@ def _by_entry(rng: np.random.Generator, weights: F64, totals: I64) -> I64:
     return np.ascontiguousarray(allocate_shares(rng, columns, totals).T)
 
 
-@dataclass(frozen=True, slots=True)
-class Locks:
-    """Spins on every lock in one interval, and the time spent in them, TOD units: (locks,) each."""
-
-    exclusive: I64
-    exclusive_time: I64
-    shared: I64
-    shared_time: I64
-
-
 @per_sample
-def lock_spins(sample: Sample) -> Locks:
-    """The spins of all processors, by lock; sums and times are exactly theirs."""
+def lock_spins(sample: Sample) -> tuple[I64, I64]:
+    """The spins of all processors, by lock; sums and times are exactly theirs.
+
+    Returns:
+        (2, locks) spins for exclusive and for shared use; the time spent in them, TOD units.
+    """
     times = sample.times
     spins = partition(int(times.spins.sum()), _LOCKS["share"])
     shared = floor_int(spins * _LOCKS["shared"])
     kinds = np.stack([spins - shared, shared])
     weights: F64 = kinds * _LOCKS["length"]
-    spent = partition(int(times.spin_time.sum()), weights.reshape(-1)).reshape(kinds.shape)
-    return Locks(kinds[0], spent[0], kinds[1], spent[1])
+    spent = partition(int(times.spin_time.sum()), weights.reshape(-1))
+    return kinds, spent.reshape(kinds.shape)
 
 
 def collected_tod(model: Model, sample: int) -> int:
@@ -103,27 +96,17 @@ def collected_tod(model: Model, sample: int) -> int:
     return (model.clock.end(sample) // TOD_PER_US - _COLLECTED_US) * TOD_PER_US
 
 
-@dataclass(frozen=True, slots=True)
-class DispatchTimes:
-    """Time in microseconds for which processors were dispatched in one interval.
-
-    Attributes:
-        active, effective: (logical processors of all partitions,) with and without the time that
-            the machine needed for dispatching.
-        management: (physical processors,) time that belongs to no partition.
-    """
-
-    active: I64
-    effective: I64
-    management: I64
-
-
 @per_sample
-def dispatch_times(sample: Sample) -> DispatchTimes:
-    """The dispatch times of an interval; all of them fit the physical processors.
+def dispatch_times(sample: Sample) -> tuple[I64, I64, I64]:
+    """Microseconds for which processors were dispatched in an interval.
 
-    What this system does is settled by its own work. The partitions beside it take what they want
-    of the rest: the processors that are not dedicated are one pool.
+    All of them fit the physical processors. What this system does is settled by its own work. The
+    partitions beside it take what they want of the rest: the processors that are not dedicated are
+    one pool.
+
+    Returns:
+        (logical processors of all partitions,) with and without the time that the machine needed
+        for dispatching; (physical processors,) time that belongs to no partition.
     """
     lpars, span = sample.model.partitions, _span_us(sample)
     rng = sample.model.measurement.rng(f"partitions in interval {sample.interval}")
@@ -140,7 +123,7 @@ def dispatch_times(sample: Sample) -> DispatchTimes:
     net = floor_int(np.concatenate(effective))
     gross = np.minimum(net + np.floor(net * _OVERHEAD), span)
     active = np.where(np.repeat(lpars.dedicated, lpars.counts), net, gross).astype(np.int64)
-    return DispatchTimes(active, net, _management_us(lpars, int(active.sum()), span))
+    return active, net, _management_us(lpars, int(active.sum()), span)
 
 
 def _span_us(sample: Sample) -> int:
@@ -194,6 +177,6 @@ def others_ios(sample: Sample) -> int:
     lpars = sample.model.partitions
     if not lpars.names:
         return 0
-    used = dispatch_times(sample).effective
+    _, used, _ = dispatch_times(sample)
     others = int(used.sum()) - int(used[lpars.processors(lpars.own)].sum())
     return round(others / 1e6 * _OTHERS_IO_PER_S)

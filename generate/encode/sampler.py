@@ -56,7 +56,7 @@ class _Writer:
 
     def rows(self, sample: Sample) -> tuple[Bool, int]:
         """Which rows have a record in a sample, and how many that are."""
-        present = self.record.present(self.record.scope(sample, **self.given))
+        present = self.record.mask("present", self.record.scope(sample, **self.given))
         if present is None:
             return self.all_rows, self.encoder.rows
         return present, int(present.sum())
@@ -71,8 +71,8 @@ class _Writer:
         record, encoder = self.record, self.encoder
         name, starts = record.layout.name, sample.model.timeline.starts(sample.number)
         scope = record.scope(sample, **self.given)
-        restarted = record.restarted(scope)
-        if restarted is not None:
+        restarted = record.mask("restarted", scope)
+        if restarted is not None and restarted.any():
             encoder.restart(restarted)
         if record.timed:
             scope["elapsed"] = self._elapsed(sample, tods, present)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from importlib.resources import files
 from types import CodeType
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import field
 from msgspec.structs import asdict, replace
@@ -156,9 +156,8 @@ class Record:
         self._place, self._given = f"{file}: {name}", {*table.variants, *GIVEN}
         self._let = self._expressions(table.let)
         own = {key: getattr(table, key) for key in ("rows", "ages", "present", "restarted")}
-        options = self._expressions({key: text for key, text in own.items() if text})
-        self._rows, self.ages = options["rows"], options["ages"]
-        self._present, self._restarted = options.get("present"), options.get("restarted")
+        self._options = self._expressions({key: text for key, text in own.items() if text})
+        self.ages = self._options["ages"]
         self._variants = self._expressions(table.variants)
         self._entries = self._expressions(modelled(self.layout, table.entries))
         expressions = self._expressions(values)
@@ -188,22 +187,17 @@ class Record:
 
     def rows(self, scope: Scope) -> int:
         """Records in a sample, absent ones included."""
-        release = release_key(scope["run"].cp_level)
-        return int(self._rows.value(scope)) if self._since <= release <= self._until else 0
+        if not self._since <= release_key(scope["run"].cp_level) <= self._until:
+            return 0
+        return int(self._options["rows"].value(scope))
 
-    def present(self, scope: Scope) -> Bool | None:
-        """(rows,) which rows a sample has; None where it has all."""
-        if self._present is None:
-            return None
-        present: Bool = self._present.value(scope)
-        return None if present.all() else present
+    def mask(self, option: Literal["present", "restarted"], scope: Scope) -> Bool | None:
+        """(rows,) which rows a sample has, or whose counters begin anew in its interval.
 
-    def restarted(self, scope: Scope) -> Bool | None:
-        """(rows,) whose counters begin anew in the interval; None for nobody's."""
-        if self._restarted is None:
-            return None
-        restarted: Bool = self._restarted.value(scope)
-        return restarted if restarted.any() else None
+        None where the table does not tell: all rows are present, and none is restarted.
+        """
+        expression = self._options.get(option)
+        return None if expression is None else expression.value(scope)
 
     def entries(self, scope: Scope) -> Counts:
         """Number of entries of each group."""

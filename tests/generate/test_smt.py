@@ -133,7 +133,7 @@ def test_a_partition_that_further_records_continue_is_one_line(
         *(("LNXTEST", 8, 0), ("LNXTEST", 8, 8), ("LNXTEST", 4, 16), ("LNXDEV", 6, 0)),
         *(("LNXPROD", 8, 0), ("LNXPROD", 8, 8), ("CFPROD", 2, 0)),
     ]
-    active = landed.mean(lambda sample: dispatch_times(sample).active)
+    active = landed.mean(lambda sample: dispatch_times(sample)[0])
     shown = lines(printed["LPAR"], "partition_name")
     for place, (name, cpus) in enumerate(
         (("LNXTEST", 20), ("LNXDEV", 6), ("LNXPROD", CORES), ("CFPROD", 2))
