@@ -32,7 +32,14 @@ def check_figures(repetitions: Repetitions) -> None:
         _check_difference(difference, runs)
     for difference in repetitions.differences:
         if difference.has("read_kb_per_s"):
-            _check_rates(difference, with_rates)
+            # Rates of a difference are searched for two runs at a time.
+            if shared := with_rates & set(difference.ends):
+                raise CpmonError(
+                    f"difference {difference.name}: read_kb_per_s of a run is in two differences",
+                    place=difference.place("read_kb_per_s"),
+                    found=", ".join(sorted(shared)),
+                    remedy="leave one of them out",
+                )
             with_rates |= set(difference.ends)
     for difference in repetitions.differences:
         _check_sums(repetitions, difference)
@@ -137,18 +144,6 @@ def _check_deviation(printed: Statistic, minuend: Statistic, subtrahend: Statist
             place=printed.place,
             expected=f"a deviation from {max(low, 0.0):.4g} to {high:.4g}",
             found=f"{printed.deviation}",
-        )
-
-
-def _check_rates(difference: Difference, others: set[str]) -> None:
-    """Rates of a difference are searched for two runs at a time."""
-    shared = others & set(difference.ends)
-    if shared:
-        raise CpmonError(
-            f"difference {difference.name}: read_kb_per_s of a run is in two differences",
-            place=difference.place("read_kb_per_s"),
-            found=", ".join(sorted(shared)),
-            remedy="leave one of them out",
         )
 
 

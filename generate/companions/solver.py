@@ -9,7 +9,7 @@ import numpy as np
 from ...schemas.errors import CpmonError
 from ..numeric import I64, floor_int, random_stream
 from ..scenario.repetitions import CLOCK_CS, RATES, SCORES, Difference, Repetitions, Samples
-from ..scenario.statistic import Statistic, printed_places
+from ..scenario.statistic import printed_places
 from .rates import PairedRates, pair_rates
 from .series import Nearness, Search
 
@@ -117,17 +117,17 @@ def _pair(
     for difference in differences:
         of, less = (repetitions.runs[run_id] for run_id in difference.ends)
         printed = difference.statistic("read_kb_per_s", of.count)
-        goal = PairedRates(of.kb("read_kb_per_s"), less.kb("read_kb_per_s"), *_ranges(printed))
+        mean, deviation = float(printed.mean), float(printed.deviation)
+        mean_half = _INSIDE * 0.5 * 10.0**-printed.places
+        half = _INSIDE * 0.5 * 10.0 ** -printed_places(printed.deviation, printed.places)
+        goal = PairedRates(
+            of.kb("read_kb_per_s"),
+            less.kb("read_kb_per_s"),
+            mean=(mean - mean_half, mean + mean_half),
+            deviation=(max(deviation - half, 0.0), deviation + half),
+        )
         pair = pair_rates(goal, solved[of.run_id], solved[less.run_id], rng)
         if pair is None:
             return False
         solved[of.run_id], solved[less.run_id] = pair
     return True
-
-
-def _ranges(printed: Statistic) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Ranges of what prints as that mean, and as that deviation."""
-    mean, deviation = float(printed.mean), float(printed.deviation)
-    mean_half = _INSIDE * 0.5 * 10.0**-printed.places
-    half = _INSIDE * 0.5 * 10.0 ** -printed_places(printed.deviation, printed.places)
-    return (mean - mean_half, mean + mean_half), (max(deviation - half, 0.0), deviation + half)

@@ -80,7 +80,7 @@ def damaged(
     for number, damage in enumerate(damages):
         if damage.kind.apply is None:
             continue
-        rng = _stream(seed, number)
+        rng = random_stream(seed, "damage", str(number))
         spot = Spot(_resolved(damage, size, rng), damage.count or damage.kind.count or 0, rng)
         dump = _applied(damage.kind.apply, DumpStream(dump), spot)
     return iter(dump)
@@ -100,7 +100,7 @@ def cut_file(path: Path, damages: Sequence[Damage], seed: int) -> None:
     for number, damage in enumerate(damages):
         if damage.kind.name == CUT_COMPRESSED:
             size = path.stat().st_size
-            place = _resolved(damage, size, _stream(seed, number))
+            place = _resolved(damage, size, random_stream(seed, "damage", str(number)))
             if place >= size:
                 raise DamageError(
                     f"the compressed dump has {size:,} bytes only, so it cannot be cut",
@@ -122,10 +122,6 @@ def check_compressed(damages: Iterable[Damage], *, compressed: bool) -> None:
             f"{CUT_COMPRESSED} is for a compressed file, and this dump would be written plain",
             remedy="compress it, or use truncate",
         )
-
-
-def _stream(seed: int, number: int) -> np.random.Generator:
-    return random_stream(seed, "damage", str(number))
 
 
 def _resolved(damage: Damage, size: int | None, rng: np.random.Generator) -> int:
