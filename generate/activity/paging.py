@@ -45,9 +45,11 @@ def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
         (largest,) blocks of each size.
     """
     counts = np.zeros(largest, dtype=np.int64)
-    usual = _usual_size(pages, mean, largest)
-    if not usual:
+    if not pages:
         return counts
+    sizes = np.arange(1, min(max(int(mean), 1), largest - 1) + 1)
+    # Most blocks are as large as the mean, or as the pages allow.
+    usual = int(sizes[-(-pages // (sizes + 1)) <= pages // sizes].max())
     least, most = -(-pages // (usual + 1)), pages // usual
     count = min(max(round(pages / mean), least), most)
     # As many are smaller by some pages as are larger by so many.
@@ -60,10 +62,3 @@ def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
     counts -= larger
     counts[1:] += larger[:-1]
     return counts
-
-
-def _usual_size(pages: int, mean: float, largest: int) -> int:
-    """Size of most blocks; 0 where there are no pages."""
-    sizes = np.arange(1, min(max(int(mean), 1), largest - 1) + 1)
-    fits = -(-pages // (sizes + 1)) <= pages // sizes
-    return int(sizes[fits].max(initial=0)) if pages else 0

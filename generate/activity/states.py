@@ -49,7 +49,9 @@ def processor_states(sample: Sample) -> States:
     *waits, in_list = _group_shares(sample, running)
     waiting = np.add.accumulate(waits)[-1]
     use = np.array(sample.times.busy.sum() / max(len(sample.times.online) * span, 1))
-    cpu_wait = float(waiting_for_cpu(use, shortage)) * running / _total(running)
+    # The sum is the same on every machine, and never zero.
+    total = float(np.add.accumulate(running)[-1]) + 1e-9 if len(running) else 1.0
+    cpu_wait = float(waiting_for_cpu(use, shortage)) * running / total
     listed = np.minimum(np.maximum(in_list, running + cpu_wait + waiting), 1.0)
     eligible = (listed - running) * eligible_share(shortage)
     left = listed - running - eligible
@@ -89,8 +91,3 @@ def _group_shares(sample: Sample, running: F64) -> F64:
     idle_base = (of_user[users.owner] <= 0) & (users.address == 0)
     parts: F64 = np.where(idle_base, 1.0, running / np.maximum(of_user, 1e-30)[users.owner])
     return shares * parts
-
-
-def _total(shares: F64) -> float:
-    """Their sum, the same on every machine; never zero."""
-    return float(np.add.accumulate(shares)[-1]) + 1e-9 if len(shares) else 1.0

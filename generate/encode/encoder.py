@@ -24,8 +24,6 @@ COUNTDOWN_FROM = 0x7FFFFFFF00000000
 WRAPPING_ROWS = 7
 """Of a counter that wraps, one record in so many does, beginning with the first."""
 
-_I64 = np.dtype(np.int64)
-
 
 def ebcdic(texts: Any, width: int) -> npt.NDArray[np.void]:
     """Texts as EBCDIC, padded with blanks to `width` bytes.
@@ -208,9 +206,7 @@ class _Counter:
 
 def _whole(growth: Any) -> Any:
     """Growth as whole numbers of the type in which counters add up."""
-    if isinstance(growth, np.ndarray) and growth.dtype is _I64:
-        return growth
-    return np.asarray(growth).astype(np.int64)
+    return np.asarray(growth).astype(np.int64, copy=False)
 
 
 def _spread(rows: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:

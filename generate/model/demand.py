@@ -28,7 +28,6 @@ TIMERS_ON_MASTER_UNTIL = "4.3.0"
 _FAST_SHARE = 0.92
 _MOVED_SHARE = 0.3
 _MIGRATED_SHARE = 0.5
-_SPIN_US, _SPINS_PER_S = 3.0, 4000.0
 
 _DAY_HOURS = (0.0, 6.0, 8.0, 10.5, 12.5, 15.0, 18.0, 22.0, 24.0)
 _DAY_SHARES = (0.05, 0.0, 0.55, 1.0, 0.8, 0.95, 0.3, 0.1, 0.05)
@@ -147,18 +146,6 @@ class Demand:
         self.dasd_pages = 2 * paged * storage.churn_per_s
         self.migrated = self.dasd_pages * _MIGRATED_SHARE / 2 * (frames.expanded > 0)
         self.xstor_pages = 2 * self.expanded * storage.churn_per_s + self.migrated
-
-    def spins(self, utilization: F64, processors: int) -> tuple[F64, F64]:
-        """Spins a second and microseconds for each, (intervals,): the fuller, the more of both.
-
-        Args:
-            utilization: (intervals,) share of the processors that is busy with CP.
-        """
-        others = processors - 1
-        return (
-            _SPINS_PER_S * others * utilization * processors,
-            _SPIN_US * (1.0 + utilization * others),
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ FULL = 0.999
 _SUSPENDED = 0.25
 """Share of its busy time that a processor loses when the machine beneath is full."""
 
+_SPIN_US, _SPINS_PER_S = 3.0, 4000.0
+
 
 @dataclass(frozen=True, slots=True)
 class Times:
@@ -134,11 +136,14 @@ def _spins(demand: Demand, cp: I64) -> tuple[I64, I64]:
     measurement, allocation = demand.measurement, demand.allocation
     targets, rng, p = measurement.targets, measurement.rng("spins"), measurement.processors
     line = allocation.timeline
-    natural, natural_us = demand.spins(cp.sum(axis=1) / np.maximum(p * line.tod, 1), p)
+    # The more processors are busy with CP, the more spins there are, and the longer is each.
+    utilization = cp.sum(axis=1) / np.maximum(p * line.tod, 1)
+    natural = _SPINS_PER_S * (p - 1) * utilization * p
     count = allocation.counts("spin counts", natural, targets.spin_lock_rate)
     spins = partition(count, cp * around_one(rng, cp.shape, 0.02))
     weights = spins * around_one(rng, spins.shape, 0.015)
     if targets.spin_time_us is None:
+        natural_us = _SPIN_US * (1.0 + utilization * (p - 1))
         return spins, floor_int(weights * natural_us[:, None] * TOD_PER_US)
     times: I64 = np.rint(count * targets.spin_time_us * TOD_PER_US).astype(np.int64)
     total = int(count[line.steady].sum()) * targets.spin_time_us * TOD_PER_US

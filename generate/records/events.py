@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -206,11 +206,8 @@ def _transaction_ends(sample: Sample, progress: Progress) -> list[EventBatch]:
     return batches
 
 
-class Command(NamedTuple):
-    """A MONITOR command; one without EVENT or SAMPLE in it is about both."""
-
-    tod: int
-    text: str
+Command = tuple[int, str]
+"""TOD and text of a MONITOR command; one without EVENT or SAMPLE in it is about both."""
 
 
 def monitor_commands(model: Model, number: int, started: int) -> list[Command]:
@@ -220,19 +217,18 @@ def monitor_commands(model: Model, number: int, started: int) -> list[Command]:
         started: TOD at which monitoring started.
     """
     if model.timeline.starts(number):
-        return [Command(started, "MONITOR START")]
+        return [(started, "MONITOR START")]
     interval = model.timeline.interval_of(number)
-    commands = []
+    commands = list[Command]()
     for disturbance in model.measurement.disturbances:
         if disturbance.interval != interval:
             continue
         if disturbance.kind == "interval" and disturbance.interval_s is not None:
             text = f"MONITOR SAMPLE INTERVAL {disturbance.interval_s} SEC"
-            commands.append(Command(model.change_tod(interval), text))
+            commands.append((model.change_tod(interval), text))
         elif disturbance.kind == "restart":
-            commands.append(Command(started - TOD_PER_S, "MONITOR STOP"))
-            commands.append(Command(started, "MONITOR START"))
-    return sorted(commands, key=lambda command: command.tod)
+            commands += [(started - TOD_PER_S, "MONITOR STOP"), (started, "MONITOR START")]
+    return sorted(commands)
 
 
 def configuration(sample: Sample, started: int) -> list[tuple[str, int, Values, Counts]]:
