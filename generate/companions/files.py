@@ -123,5 +123,5 @@ def _value(value: Any) -> str:
     """A TOML value; a text is written as JSON, of which TOML's basic strings are a superset."""
     if isinstance(value, dt.datetime):
         return _time(value)
-    plain = isinstance(value, bool | int | float | str)
-    return json.dumps(value if plain else str(value), ensure_ascii=False)
+    is_scalar = isinstance(value, bool | int | float | str)
+    return json.dumps(value if is_scalar else str(value), ensure_ascii=False)

@@ -26,9 +26,8 @@ SEGMENT = 0x01000000
 class Ring:
     """A part of the monitor segment that is filled around and around.
 
-    A set lies in one piece; where the rest of the ring is too small for it, it starts at the front
-    again. A set begins behind the previous one if it fits into the frame in which that ended;
-    otherwise it begins a frame.
+    A set lies in one piece. It begins behind the previous set if it fits into the frame in which
+    that ended, otherwise at the next frame; where the rest of the ring is too small, at the front.
 
     Args:
         address: of its first byte. size: bytes, a multiple of a frame.

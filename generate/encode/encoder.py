@@ -34,10 +34,10 @@ def ebcdic(texts: Any, width: int) -> npt.NDArray[np.void]:
     Returns:
         (rows,) of `width` bytes; one row for one text.
     """
-    plain = np.atleast_1d(np.asarray(texts, dtype=np.str_))
-    if not plain.size:
+    strings = np.atleast_1d(np.asarray(texts, dtype=np.str_))
+    if not strings.size:
         return np.empty(0, dtype=f"V{width}")
-    padded = np.char.ljust(plain, width)
+    padded = np.char.ljust(strings, width)
     return np.char.encode(padded, "cp037").astype(f"S{width}").view(f"V{width}")
 
 
