@@ -45,6 +45,7 @@ def _table(name: str, title: str, *above: pa.Field) -> pa.Schema:
 RAW = _table("record_raw", "Records without a layout, as they are", *ROW)
 FINDING = _table("finding", "What is wrong with a dump")
 QUARANTINE = _table("quarantine", "Bytes that could not be understood")
+INTERVAL = _table("interval", "Intervals that a dump closes")
 
 
 def arrow_type(field: Field) -> pa.DataType:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlglot import exp
 
-from ..schemas.arrow import FINDING, schemas
+from ..schemas.arrow import FINDING, INTERVAL, schemas
 from ..store.catalogue.kept_views import COVERAGE, coverage
 from ..store.dumps.store import Store
 from ..store.dumps.table_files import alike
@@ -24,7 +24,6 @@ from ..store.runs.classes import FILE, class_rules
 from ..store.runs.companions import TABLES
 from ..store.views.dictionary import create_sql
 from ..store.views.landed_views import LandedViews
-from ..store.views.meta import INTERVAL
 from ..store.views.views import PLACE, sql_type
 from .dialect import spark_sql
 from .landed import LandedFiles

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ...store.views.meta import INTERVAL
+from ...schemas.arrow import INTERVAL
 from ..codec import I64, as_arrow, tod_to_unix_us
 from ..container.frames import INTERVAL_END
 from ..container.windows import Window

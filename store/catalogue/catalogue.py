@@ -21,6 +21,7 @@ import duckdb
 from ...schemas.arrow import schemas
 from ...schemas.errors import StoreError
 from ...schemas.registry import fingerprint
+from ..columns import docs
 from ..dumps.store import Store
 from ..files.disk import make_private
 from ..results.lineage import lineages
@@ -30,7 +31,7 @@ from ..runs.classes import classes_text
 from ..runs.runs import run_names
 from ..sandbox.sandbox import Limits, seal
 from ..views.database import database
-from ..views.dictionary import COLUMNS, create_sql
+from ..views.dictionary import create_sql
 from ..views.entries import Entry, catalogue_version, different_views, sync_entries, view
 from ..views.meta import meta_views
 from ..views.relations import macros
@@ -46,7 +47,7 @@ SCHEMAS = ("monitor", "interval", "meta", ROLLUP, LANDED)
 OWN_TEXT = (
     *("catalogue/catalogue.py", "catalogue/kept_views.py", "dumps/grace_period.py"),
     *("views/views.py", "views/meta.py", "views/sources.py", "views/dictionary.py"),
-    *("views/entries.py", "runs/classes.py", "runs/companions/tables.py"),
+    *("views/entries.py", "runs/classes.py", "columns.csv"),
 )
 FEW = 5
 """So many views of a store's own catalogue are made anew rather than looking for, or keeping, a
@@ -324,8 +325,13 @@ def _of_layouts(_fingerprint: str) -> tuple[Entry, ...]:
     landed = [
         monitor_view(table, schema, landed_rows(table)) for table, schema in schemas().items()
     ]
-    docs = {column: doc for column, (_, doc) in COLUMNS.items()}
     return (
         *map(view, (*meta_views(), *landed, *interval_views())),
-        Entry("TABLE", "meta.dictionary", create_sql(), "Every field of every layout.", docs),
+        Entry(
+            "TABLE",
+            "meta.dictionary",
+            create_sql(),
+            "Every field of every layout.",
+            docs("dictionary"),
+        ),
     )

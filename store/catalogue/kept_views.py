@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..columns import COLUMNS, docs
 from ..dumps.store import Store
 from ..results.kept_files import KeptFile, is_one_of, relation
 from ..results.reduced import LEVELS, ByDay, Kept, docs_file
-from ..views.entries import Entry, replacing
+from ..views.entries import Entry, macro
+from ..views.sources import empty, values
 from ..views.views import landed_rows, name, sql_type, text
 
 if TYPE_CHECKING:
@@ -21,15 +23,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "rollup"
 COVERAGE = "meta.reduced"
-
-_COVERED = {
-    "reduction": ("VARCHAR", "Reduction by time that has kept results."),
-    "system": ("VARCHAR", "System that they are of."),
-    "level": ("VARCHAR", f"What a row covers: {', '.join(LEVELS)}."),
-    "first_day": ("DATE", "The first of days in a row that are kept, UTC."),
-    "last_day": ("DATE", "The last of them."),
-    "days": ("BIGINT", "How many of them hold intervals."),
-}
 
 
 def reduction_entries(
@@ -42,22 +35,21 @@ def reduction_entries(
     Args:
         rows: what is kept: the reduction itself, or one that it shows line by line.
     """
-    docs = {column.name: column.doc for column in reduction.columns}
+    column_docs = {column.name: column.doc for column in reduction.columns}
     create = reduction.sql
     if not reduction.name.startswith("_"):
         live = name(rows.name)
         if rows is reduction:
             live = name(f"_live_{reduction.name}")
             computed = f"CREATE VIEW {live} AS {reduction.select}"
-            yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", docs)
+            yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", column_docs)
         kept = landed_rows(f"kept_{reduction.name}")
         columns = ", ".join(name(column.name) for column in rows.columns)
         source = live if result is None else _rows(store, result, live)
-        macro = f"CREATE MACRO {kept} AS TABLE SELECT {columns} FROM {source}"
-        yield Entry("MACRO TABLE", kept.removesuffix("()"), macro, source=(live, _unknown(rows)))
+        yield macro(kept, f"SELECT {columns} FROM {source}", source=(live, _unknown(rows)))
         shown = "SELECT *" if rows is reduction else reduction.select.rpartition("\nFROM ")[0]
         create = f"CREATE VIEW {name(reduction.name)} AS {shown} FROM {kept}"
-    yield Entry("VIEW", name(reduction.name), create, reduction.doc, docs)
+    yield Entry("VIEW", name(reduction.name), create, reduction.doc, column_docs)
 
 
 def _unknown(rows: View) -> str:
@@ -73,8 +65,8 @@ def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]
         if not files:
             continue
         schema = pq.read_schema(pa.BufferReader(store.files.read(result.newest(LEVELS[1:]))))
-        docs = _docs(store, docs_file(reduction))
-        column_docs = {column: docs.get(column, "Meaning not known.") for column in schema.names}
+        meanings = _docs(store, docs_file(reduction))
+        column_docs = {c: meanings.get(c, "Meaning not known.") for c in schema.names}
         columns = ", ".join(map(name, column_docs))
         column_docs = {"level": "Length of what a row covers: 15m or hour.", **column_docs}
         rows = landed_rows(f"{SCHEMA}_{reduction}")
@@ -88,16 +80,10 @@ def _rolled(
     store: Store, rows: str, files: Sequence[KeptFile], schema: pa.Schema, *, union: bool
 ) -> Entry:
     """The macro of the files of roll-ups: to make a view over them all would have to be opened."""
-    places = {"level": "VARCHAR", "system": "VARCHAR"}
-    typed = {column.name: sql_type(column.type) for column in schema} | places
-    none = ", ".join(f"CAST(NULL AS {kind}) AS {name(column)}" for column, kind in typed.items())
-    create = f"CREATE MACRO {rows} AS TABLE SELECT * FROM"
-    return Entry(
-        "MACRO TABLE",
-        rows.removesuffix("()"),
-        f"{create} {relation(store, files, hive=True, union=union)}",
-        stand_in=replacing(f"{create} (SELECT {none} WHERE false)"),
-    )
+    columns = {column.name: (sql_type(column.type), "") for column in schema}
+    columns |= dict.fromkeys(("level", "system"), ("VARCHAR", ""))
+    source = relation(store, files, hive=True, union=union)
+    return macro(rows, f"SELECT * FROM {source}", empty(columns))
 
 
 def _docs(store: Store, file: str) -> dict[str, str]:
@@ -117,17 +103,11 @@ def coverage(reduced: Mapping[str, Kept]) -> Iterator[Entry]:
         for level in LEVELS
         for system, first, last, days in ranges(of_days.days, level)
     ]
-    casts = ", ".join(f"CAST({n} AS {kind}) AS {n}" for n, (kind, _) in _COVERED.items())
-    values = f"(VALUES {', '.join(spans) or _NONE}) AS kept({', '.join(_COVERED)})"
-    rows, none = landed_rows("reduced"), "" if spans else " WHERE false"
-    create = f"CREATE MACRO {rows} AS TABLE SELECT {casts} FROM {values}{none}"
-    yield Entry("MACRO TABLE", rows.removesuffix("()"), create)
-    docs = {column: doc for column, (_, doc) in _COVERED.items()}
+    rows = landed_rows("reduced")
+    yield macro(rows, f"SELECT * FROM {values(COLUMNS['reduced'], spans)}")
     shown = f"CREATE VIEW {COVERAGE} AS SELECT * FROM {rows}"
-    yield Entry("VIEW", COVERAGE, shown, "Days of which results of reductions are kept.", docs)
-
-
-_NONE = f"({', '.join('NULL' for _ in _COVERED)})"
+    title = "Days of which results of reductions are kept."
+    yield Entry("VIEW", COVERAGE, shown, title, docs("reduced"))
 
 
 def ranges(state: ByDay, level: str) -> list[tuple[str, date, date, int]]:

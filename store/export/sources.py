@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...schemas.arrow import FINDING, schemas
+from ...schemas.arrow import FINDING, INTERVAL, schemas
 from ..dumps.landed_dump import LandedDump
 from ..dumps.store import Store
 from ..results.kept_files import files_of
 from ..results.reduced import INTERVAL as FINEST
 from ..results.reduced import LEVELS, ByDay, Kept, docs_file, kept
-from ..views.meta import INTERVAL
 from ..views.views import PLACE, describe
 
 if TYPE_CHECKING:

@@ -26,14 +26,6 @@ OTHER = "OTHER"
 LONGEST = 8
 """Characters of a user id."""
 
-RULE = {
-    "position": ("BIGINT", "Place among the rules, from 1; the lowest that matches decides."),
-    "class": ("VARCHAR", "Class of the users that it matches."),
-    "pattern": ("VARCHAR", "User ids, with * and ?."),
-    "like_pattern": ("VARCHAR", "The same for LIKE, with ^ before what would be a wildcard."),
-}
-"""Columns of a rule as the catalogue has it, with type and meaning."""
-
 _LIKE = str.maketrans({"*": "%", "?": "_", "%": "^%", "_": "^_", "^": "^^"})
 _USERID = re.compile(r"[A-Z0-9@#$_\-:.?*+]+")
 

@@ -8,41 +8,12 @@ from collections.abc import Iterator
 from ...schemas.arrow import CODE
 from ...schemas.field import Field
 from ...schemas.registry import by_record, records
+from ..columns import COLUMNS
 from .views import name, text
-
-COLUMNS = {
-    "table_name": ("VARCHAR", "Table that the field lands in; NULL of a record without a layout."),
-    "column_name": (
-        "VARCHAR",
-        "Column of the table that has it: its own, or `code`; NULL of a record without a layout.",
-    ),
-    "name": (
-        "VARCHAR",
-        "IBM's name in lower case, without the prefix; NULL of a record without a layout.",
-    ),
-    "domain": ("INTEGER", "Domain of the record."),
-    "record": ("INTEGER", "Number of the record."),
-    "record_name": ("VARCHAR", "IBM's name of the record, in lower case."),
-    "kind": ("VARCHAR", "When CP writes the record: sample, event or config."),
-    "title": ("VARCHAR", "What the record is about."),
-    "offset": ("INTEGER", "Where the field starts in the record, or in the entry of a group."),
-    "length": ("INTEGER", "Its bytes; NULL up to the end of the record."),
-    "type": ("VARCHAR", "How they are written."),
-    "role": ("VARCHAR", "What the field is for; its delta follows from it."),
-    "unit": ("VARCHAR", "Unit of a number; NULL if it has none."),
-    "since": ("VARCHAR", "First release that has it; NULL where no difference is known."),
-    "until": ("VARCHAR", "Last release that has it; NULL where no difference is known."),
-    "provenance": ("VARCHAR", "How sure its place is."),
-    "code": (
-        "VARCHAR",
-        "Mask of a bit in its byte, in hexadecimal, or what `code` says of the entry.",
-    ),
-    "meaning": ("VARCHAR", "What it says; NULL where that is not known."),
-}
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """A row for each field, named bit, and label of an entry, keyed by COLUMNS.
+    """A row for each field, named bit, and label of an entry, keyed by its columns.
 
     Records without fields have one row, and those that are known by name only no table in it.
     """
@@ -66,8 +37,8 @@ def create_sql() -> str:
     As VALUES they take twenty times as long to read, and handing over a table instead would
     import pandas, for half a second.
     """
-    kinds = json.dumps([{column: kind for column, (kind, _) in COLUMNS.items()}])
-    columns = ", ".join(f"row.{name(column)}" for column in COLUMNS)
+    kinds = json.dumps([{column: kind for column, (kind, _) in COLUMNS["dictionary"].items()}])
+    columns = ", ".join(f"row.{name(column)}" for column in COLUMNS["dictionary"])
     dictionary_rows = f"unnest(from_json({text(json.dumps(list(rows())))}, {text(kinds)}))"
     return (
         f"CREATE TABLE meta.dictionary AS SELECT {columns} FROM (SELECT {dictionary_rows} AS row)"
@@ -76,7 +47,7 @@ def create_sql() -> str:
 
 def _record(record: dict[str, str]) -> dict[str, object]:
     """What records.csv says, under the table's columns; nothing of a field."""
-    return dict.fromkeys(COLUMNS) | {
+    return dict.fromkeys(COLUMNS["dictionary"]) | {
         "domain": int(record["domain"]),
         "record": int(record["record"]),
         "record_name": record["dsect"],

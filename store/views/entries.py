@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 
+from ..columns import COLUMNS, docs
 from .views import Documented, name, text
 
 REGISTER = "meta.catalogue"
@@ -25,12 +26,6 @@ VERSION = "VERSION"
 AT_ONCE = 20
 """Views of a transaction. It keeps a copy of a view for each comment on it: all views in one took
 423 MB, and take 202 in parts, in the same time."""
-
-REGISTER_DOCS = {
-    "name": "Name of the view, table or macro, with its schema.",
-    "kind": f"VIEW, TABLE or MACRO TABLE; {VERSION} for the catalogue as a whole.",
-    "digest": "Changes with anything that it is made of.",
-}
 
 
 @dataclass(frozen=True)
@@ -90,6 +85,19 @@ def view(documented: Documented) -> Entry:
     """The entry of a view."""
     create = f"CREATE VIEW {documented.name} AS {documented.select}"
     return Entry("VIEW", documented.name, create, documented.title, documented.columns)
+
+
+def macro(rows: str, query: str, none: str = "", source: tuple[str, str] = ("", "")) -> Entry:
+    """The entry of a macro.
+
+    Args:
+        rows: how it is called: `landed_rows`.
+        none: a relation with its columns and no rows, to stand in for it.
+        source: as `Entry` has it.
+    """
+    create = f"CREATE MACRO {rows} AS TABLE "
+    stand_in = replacing(f"{create}SELECT * FROM {none}") if none else ""
+    return Entry("MACRO TABLE", rows.removesuffix("()"), create + query, "", {}, stand_in, source)
 
 
 def sync_entries(
@@ -166,9 +174,9 @@ def _register(connection: duckdb.DuckDBPyConnection, rows: Sequence[tuple[str, s
 
 def _registered(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
     """Kind and digest of what a catalogue holds, by name."""
-    columns = ", ".join(f"{column} VARCHAR" for column in REGISTER_DOCS)
+    columns = ", ".join(f"{column} VARCHAR" for column in COLUMNS["catalogue"])
     connection.execute(f"CREATE TABLE IF NOT EXISTS {REGISTER} ({columns})")
     title = "What the catalogue was made of, to see what has changed."
-    connection.execute(Entry("TABLE", REGISTER, "", title, REGISTER_DOCS).comments)
+    connection.execute(Entry("TABLE", REGISTER, "", title, docs("catalogue")).comments)
     rows = connection.execute(f"SELECT name, kind, digest FROM {REGISTER}").fetchall()
     return {entry_name: (kind, digest) for entry_name, kind, digest in rows if kind != VERSION}

@@ -16,11 +16,12 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ...schemas.arrow import INTERVAL
 from ...schemas.atomic import replacing
+from ..columns import COLUMNS
 from ..dumps.landed_dump import ABOUT, LandedDump, line
 from ..dumps.store import Store
 from .database import database
-from .meta import DUMP, INTERVAL
 from .sources import files_of, json_rows, parquet
 from .views import PLACE
 
@@ -29,7 +30,7 @@ MANY = 100
 """With fewer dumps their own files are read: that takes 0.06 s at most."""
 _VERSION, _DEFINITION = b"cpmon.version", b"cpmon.columns"
 """Keys of a file: digests of its columns and of the dumps that it has, and of its columns alone."""
-_COLUMNS = {"interval": str(INTERVAL), ABOUT: str(DUMP)}
+_COLUMNS = {"interval": str(INTERVAL), ABOUT: str(COLUMNS["dump"])}
 
 
 def snapshot(store: Store) -> dict[str, Path]:
@@ -122,5 +123,5 @@ def _dumps(
     with tempfile.TemporaryDirectory() as scratch:  # DuckDB takes a millisecond for each file
         file = Path(scratch) / "dumps.json"
         file.write_text("".join(map(line, store.abouts(dumps))), encoding="utf-8")
-        rows = json_rows([str(file)] if dumps else [], DUMP)
+        rows = json_rows([str(file)] if dumps else [], COLUMNS["dump"])
         return connection.sql(f"SELECT * FROM {rows}").to_arrow_table()

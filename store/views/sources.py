@@ -10,16 +10,16 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ...schemas.arrow import FINDING, schemas
+from ...schemas.arrow import FINDING, INTERVAL, schemas
 from ...schemas.registry import fingerprint
+from ..columns import COLUMNS, Columns
 from ..dumps.landed_dump import ABOUT, LandedDump
 from ..dumps.store import Store
 from ..dumps.table_files import TableFile, alike, anywhere, table_files
-from ..runs.classes import FILE, RULE, ClassRule, class_rules
-from ..runs.companions import Columns
+from ..runs.classes import FILE, class_rules
 from ..runs.runs import run_names
-from .entries import Entry, replacing
-from .meta import DUMP, INTERVAL, run_columns
+from .entries import Entry, macro, replacing
+from .meta import run_columns
 from .views import PLACE, landed_rows, name, sql_type, text
 
 MOST_NAMED = 1_000
@@ -61,10 +61,14 @@ def sources(
         yield _macro(table, _file(snapshots[table]) if table in snapshots else rows, none)
     rows = _said(store, landed.get(ABOUT, ()))
     rows = _file(snapshots[ABOUT]) if ABOUT in snapshots else rows
-    yield _macro(ABOUT, rows, _empty(DUMP))
+    yield _macro(ABOUT, rows, empty(COLUMNS["dump"]))
     runs = [store.files.uri("runs/*.json")] if run_names(store) else []
     yield _macro("run.json", json_rows(runs, run_columns()))
-    yield _macro(FILE, _rules(class_rules(store)))
+    rules = [
+        f"({rule.position}, {text(rule.name)}, {text(rule.pattern)}, {text(rule.like)})"
+        for rule in class_rules(store)
+    ]
+    yield _macro(FILE, values(COLUMNS["class_rule"], rules))
 
 
 def source_of(store: Store, table: str, dumps: Iterable[LandedDump], where: str) -> str:
@@ -131,12 +135,7 @@ def parquet_rows(store: Store, table: str, dumps: Iterable[LandedDump]) -> str:
 
 def _macro(table: str, rows: str, none: str = "") -> Entry:
     """The macro of a table. `none`: a relation with its columns and no rows, to stand in for it."""
-    macro = landed_rows(table)
-    create, stand_in = (
-        f"CREATE MACRO {macro} AS TABLE SELECT * FROM {relation}" for relation in (rows, none)
-    )
-    held = replacing(stand_in) if none else ""
-    return Entry("MACRO TABLE", macro.removesuffix("()"), create, stand_in=held)
+    return macro(landed_rows(table), f"SELECT * FROM {rows}", none)
 
 
 def _is_drifted(store: Store) -> bool:
@@ -149,7 +148,7 @@ def _empty_tables(_fingerprint: str) -> dict[str, str]:
     """Each table that lands as Parquet -> a relation with its columns and no rows."""
     place: Columns = {p: ("VARCHAR", doc) for p, doc in PLACE.items()}
     return {
-        table: _empty({**place, **{f.name: (sql_type(f.type), "") for f in schema}})
+        table: empty({**place, **{f.name: (sql_type(f.type), "") for f in schema}})
         for table, schema in {**schemas(), "interval": INTERVAL, "finding": FINDING}.items()
     }
 
@@ -178,10 +177,10 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
 def _said(store: Store, files: Sequence[TableFile]) -> str:
     """A relation over what is said about dumps."""
     parts = [
-        _of_dumps(json_rows([store.files.uri(file.name) for file in some], DUMP), some)
+        _of_dumps(json_rows([store.files.uri(file.name) for file in some], COLUMNS["dump"]), some)
         for _, some in alike(files)
     ]
-    return _union(parts or [_empty(DUMP)])
+    return _union(parts or [empty(COLUMNS["dump"])])
 
 
 def _of_dumps(rows: str, files: Sequence[TableFile]) -> str:
@@ -203,7 +202,7 @@ def json_rows(files: Sequence[str], columns: Columns) -> str:
         files: absolute paths, or patterns that something matches.
     """
     if not files:
-        return _empty(columns)
+        return empty(columns)
     types = ", ".join(f"{text(n)}: {text(kind)}" for n, (kind, _) in columns.items())
     listed = ", ".join(map(text, files))
     return f"read_json([{listed}], columns = {{{types}}}, format = 'unstructured')"
@@ -213,18 +212,16 @@ def _listed(store: Store, files: Sequence[TableFile]) -> str:
     return f"[{', '.join(text(store.files.uri(file.name)) for file in files)}]"
 
 
-def _rules(rules: Sequence[ClassRule]) -> str:
-    """The rules of the user classes: few, so they stand in the text itself."""
-    if not rules:
-        return _empty(RULE)
-    rows = ", ".join(
-        f"({rule.position}, {text(rule.name)}, {text(rule.pattern)}, {text(rule.like)})"
-        for rule in rules
-    )
-    typed = ", ".join(f"CAST({name(n)} AS {kind}) AS {name(n)}" for n, (kind, _) in RULE.items())
-    return f"(SELECT {typed} FROM (VALUES {rows}) AS rule({', '.join(map(name, RULE))}))"
+def values(columns: Columns, rows: Sequence[str]) -> str:
+    """A relation of a few rows, which stand in the text itself; each as SQL."""
+    if not rows:
+        return empty(columns)
+    typed = ", ".join(f"CAST({name(n)} AS {kind}) AS {name(n)}" for n, (kind, _) in columns.items())
+    names = ", ".join(map(name, columns))
+    return f"(SELECT {typed} FROM (VALUES {', '.join(rows)}) AS row({names}))"
 
 
-def _empty(columns: Columns) -> str:
+def empty(columns: Columns) -> str:
+    """A relation with some columns and no rows."""
     typed = ", ".join(f"CAST(NULL AS {kind}) AS {name(n)}" for n, (kind, _) in columns.items())
     return f"(SELECT {typed} WHERE false)"

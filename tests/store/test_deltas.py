@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpmon.ingest import ingest
+from cpmon.schemas.arrow import INTERVAL
 from cpmon.schemas.registry import layout
 from cpmon.store import Store, connect
-from cpmon.store.views.meta import INTERVAL
 from cpmon.store.views.relations import landed_view, macros
 from cpmon.store.views.views import sql_type
 from tests import dumps

@@ -12,10 +12,9 @@ import pytest
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.jobs.reducing import reduce
-from cpmon.schemas.arrow import FINDING, schemas
+from cpmon.schemas.arrow import FINDING, INTERVAL, schemas
 from cpmon.store import Store, connect
 from cpmon.store.dumps.parquet import settings
-from cpmon.store.views.meta import INTERVAL
 from tests.dumps import dump, fields, interval, tod
 from tests.shifts import daily
 

@@ -12,15 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...columns import COLUMNS
 from .exerciser import read_exerciser
 from .indicate_user import read_indicate_user
 from .interval_csv import read_hardware, read_throughput
 from .lines import Figures
 from .query_time import read_query_time
 from .score import read_burner, read_thrasher
-from .tables import TABLES, Columns
 
-__all__ = ["COMPANIONS", "TABLES", "Columns", "Companion", "Figures"]
+__all__ = ["COMPANIONS", "TABLES", "Companion", "Figures"]
 
 
 @dataclass(frozen=True)
@@ -41,3 +41,6 @@ COMPANIONS = {
     "burner": Companion("score", read_burner),
 }
 """Companions by the name they have in a run file."""
+
+TABLES = {companion.table: COLUMNS[companion.table] for companion in COMPANIONS.values()}
+"""Columns by table of schema `meta`. A run is stored with a list of rows for each."""
