@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ...columns import COLUMNS
-from .exerciser import read_exerciser
 from .indicate_user import read_indicate_user
-from .interval_csv import read_hardware, read_throughput
+from .interval_csv import read_intervals
 from .lines import Figures
 from .query_time import read_query_time
-from .score import read_burner, read_thrasher
+from .tool_output import EXERCISER, SCORE
 
 __all__ = ["COMPANIONS", "TABLES", "Companion", "Figures"]
 
@@ -32,13 +32,13 @@ class Companion:
 
 
 COMPANIONS = {
-    "throughput": Companion("throughput", read_throughput),
-    "hardware": Companion("hardware", read_hardware),
+    "throughput": Companion("throughput", partial(read_intervals, table="throughput")),
+    "hardware": Companion("hardware", partial(read_intervals, table="hardware")),
     "query_time": Companion("query_time", read_query_time),
     "indicate_user": Companion("indicate_user", read_indicate_user),
-    "exerciser": Companion("exerciser", read_exerciser),
-    "thrasher": Companion("score", read_thrasher),
-    "burner": Companion("score", read_burner),
+    "exerciser": Companion("exerciser", EXERCISER.read),
+    "thrasher": Companion("score", partial(SCORE.read, tool="thrasher")),
+    "burner": Companion("score", partial(SCORE.read, tool="burner")),
 }
 """Companions by the name they have in a run file."""
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .lines import Figures, Line, empty, lines
+from .lines import Figures, Line, empty, lines, samples
 
 FORM = "USERID=..., then RES=, WS=, READS=, WRITES= and an IO= for each virtual processor"
 COUNTERS = {"virtual_ios": "IO", "page_reads": "READS", "page_writes": "WRITES"}
@@ -33,11 +33,11 @@ class Response:
 
     line: Line
     userid: str
-    said: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    values: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def total(self, keyword: str) -> int:
         """The sum of a keyword's values, of which there must be one at least."""
-        values = self.said.get(keyword, [])
+        values = self.values.get(keyword, [])
         if not values or not all(v.isascii() and v.isdigit() for v in values):
             described = f"{keyword}={' '.join(values)}" if values else f"no {keyword}="
             raise self.line.wrong("has a response that lacks a number", FORM, described)
@@ -72,21 +72,14 @@ def _responses(file: Path) -> Iterator[Response]:
         if current is None or not pairs:
             raise line.wrong("has a line that is no INDICATE USER response", FORM)
         for keyword, value in pairs:
-            current.said[keyword].append(value)
+            current.values[keyword].append(value)
     if current is not None:
         yield current
 
 
 def _samples(responses: list[Response]) -> Iterator[dict[str, object]]:
-    if len(responses) % 2:
-        last = responses[-1]
-        raise last.line.wrong(
-            "has a response without a partner",
-            "two responses a sample, before and behind it",
-            f"{len(responses)} responses for {last.userid}",
-        )
-    pairs = zip(responses[::2], responses[1::2], strict=True)
-    for number, (before, behind) in enumerate(pairs, start=1):
+    last = responses[-1]
+    for number, before, behind in samples(responses, last.line, last.userid):
         deltas = {c: behind.total(k) - before.total(k) for c, k in COUNTERS.items()}
         fallen = [COUNTERS[column] for column, value in deltas.items() if value < 0]
         if fallen:

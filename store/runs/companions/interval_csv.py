@@ -11,34 +11,20 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ...columns import COLUMNS
 from .lines import Figures, Line, empty, lines
 
-THROUGHPUT = ("seconds", "transactions")
-"""Beside interval_end: seconds of the interval; transactions that ended in it."""
 
-HARDWARE = ("seconds", "busy_s", "emulation_s")
-"""Seconds of the interval; busy and emulation seconds, summed over processors."""
+def read_intervals(file: Path, table: str) -> Figures:
+    """The log of a load generator, or the figures of the hardware instrumentation.
 
-
-def read_throughput(file: Path) -> Figures:
-    """The log of a load generator: one line an interval.
+    Args:
+        table: its columns are those of the file, beside `run_id`.
 
     Raises:
         CpmonError: the file cannot be read, or lacks a column or a value.
     """
-    return _read(file, THROUGHPUT)
-
-
-def read_hardware(file: Path) -> Figures:
-    """The figures of the hardware instrumentation: one line an interval.
-
-    Raises:
-        CpmonError: the file cannot be read, or lacks a column or a value.
-    """
-    return _read(file, HARDWARE)
-
-
-def _read(file: Path, columns: Sequence[str]) -> Figures:
+    columns = [column for column in COLUMNS[table] if column not in ("run_id", "interval_end")]
     form = f"a CSV with the columns interval_end, {', '.join(columns)}; times in ISO 8601 UTC"
     rows = [*lines(file)]
     if not rows:

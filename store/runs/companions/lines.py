@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ....schemas.errors import CpmonError
 
 Figures = list[dict[str, Any]]
+Response = TypeVar("Response")
 
 EFFECT = "the run and its companions are not taken"
 _ECHO = re.compile(r"(#?CP\s+)?(Q(UERY)?\s+T(IME)?|IND(ICATE)?\s+USER(\s+\S+)?)", re.IGNORECASE)
@@ -65,3 +66,24 @@ def empty(file: Path, expected: str) -> CpmonError:
         found="none",
         effect=EFFECT,
     )
+
+
+def samples(
+    responses: Sequence[Response], last: Line, user: str = ""
+) -> Iterator[tuple[int, Response, Response]]:
+    """The number of each sample, from 1, with the responses before and behind it.
+
+    Args:
+        last: the line of the last response.
+        user: whose responses these are, for messages.
+
+    Raises:
+        CpmonError: the last response has no partner.
+    """
+    if len(responses) % 2:
+        raise last.wrong(
+            "has a response without a partner",
+            "two responses a sample, before and behind it",
+            f"{len(responses)} responses{user and f' for {user}'}",
+        )
+    yield from zip(range(1, len(responses)), responses[::2], responses[1::2], strict=False)

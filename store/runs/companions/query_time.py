@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from .lines import Figures, Line, empty, lines
+from .lines import Figures, Line, empty, lines, samples
 
 TIME_IS = "TIME IS hh:mm:ss zone weekday mm/dd/yy"
 CONNECT = "CONNECT= hh:mm:ss VIRTCPU= mmm:ss.hs TOTCPU= mmm:ss.hs"
@@ -49,14 +49,7 @@ def read_query_time(file: Path) -> Figures:
     responses = list(_responses(file))
     if not responses:
         raise empty(file, f"pairs of responses: {TIME_IS}, {CONNECT}")
-    if len(responses) % 2:
-        raise responses[-1].line.wrong(
-            "has a response without a partner",
-            "two responses a sample, before and behind it",
-            f"{len(responses)} responses",
-        )
-    pairs = zip(responses[::2], responses[1::2], strict=True)
-    return [_sample(n, before, behind) for n, (before, behind) in enumerate(pairs, start=1)]
+    return [_sample(*sample) for sample in samples(responses, responses[-1].line)]
 
 
 def _responses(file: Path) -> Iterator[Response]:
