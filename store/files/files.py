@@ -52,35 +52,27 @@ class Files(Protocol):
 
     def read(self, name: str) -> bytes:
         """The bytes of a file."""
-        ...
 
     def exists(self, name: str) -> bool:
         """Whether there is such a file."""
-        ...
 
     def inside(self, folder: str = "") -> Inside:
         """What is directly in a folder; nothing where it does not exist."""
-        ...
 
     def below(self, folder: str = "") -> Iterator[File]:
         """All files of a folder and of its folders, in any order."""
-        ...
 
     def names(self, folder: str = "") -> Iterator[str]:
         """The names of all files of a folder and of its folders, in any order."""
-        ...
 
     def changed(self, name: str) -> float:
         """When a file was written, in seconds since 1970; 0 where there is none."""
-        ...
 
     def create(self, name: str, data: bytes) -> bool:
         """Make a file unless there is one. Of several that try at once exactly one gets True."""
-        ...
 
     def replace(self, name: str, data: bytes) -> None:
         """Make a file, or put another in its place."""
-        ...
 
     def publish(self, finished: Mapping[str, Path]) -> None:
         """Make finished, durable files of this machine files of the store: name -> file.
@@ -88,27 +80,21 @@ class Files(Protocol):
         The local ones are gone then, or removed with the scratch folder they are in. Those that
         come after one that fails may not be there; so what says that they are complete comes last.
         """
-        ...
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove files, those that are there."""
-        ...
 
     def delete_folders(self, folders: Iterable[str]) -> None:
         """Remove folders with all that is in them, and the folder above where that is then empty.
 
         On a disk each goes at once, for whoever looks into it, and none comes back after a crash.
         """
-        ...
 
     def opened(self, name: str) -> Any:
         """A file for pyarrow, which reads parts of it: a path, or what has `seek` and `read`."""
-        ...
 
     def uri(self, name: str) -> str:
         """What DuckDB, pyarrow and Spark know a file by."""
-        ...
 
     def scratch(self) -> AbstractContextManager[Path]:
         """A folder of this machine for unfinished work; it is removed at the end."""
-        ...

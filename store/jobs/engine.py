@@ -27,7 +27,6 @@ class Engine(Protocol):
         Raises:
             CpmonError: the engine itself cannot work.
         """
-        ...
 
 
 class InOrder:

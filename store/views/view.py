@@ -15,34 +15,27 @@ class View(Protocol):
     @property
     def name(self) -> str:
         """Name of the view."""
-        ...
 
     @property
     def sql(self) -> str:
         """Statement that creates it."""
-        ...
 
     @property
     def select(self) -> str:
         """Its query, whose columns are called as those of the view."""
-        ...
 
     @property
     def reads(self) -> Sequence[str]:
         """The relations that its query names, those of other schemas with theirs."""
-        ...
 
     @property
     def doc(self) -> str:
         """What it shows."""
-        ...
 
     @property
     def columns(self) -> Sequence[Any]:
         """Its columns, each with `name` and `doc`."""
-        ...
 
     @property
     def rollup(self) -> str:
         """The SQL of its roll-ups; empty if it has none."""
-        ...
