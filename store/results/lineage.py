@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ...schemas.derived import derived
 from ...schemas.registry import fingerprint
@@ -59,7 +59,7 @@ class Lineage:
 
 def lineages(views: Sequence[View]) -> list[Lineage]:
     """The lineage of each reduction."""
-    return list(_lineages(tuple(_ViewSql.of(view) for view in views), fingerprint()))
+    return list(_lineages(tuple(views), fingerprint()))
 
 
 def definition_version(store: Store, lineage: Lineage) -> str:
@@ -135,30 +135,15 @@ def joined(*versions: str) -> str:
     return _digest(versions)
 
 
-class _ViewSql(NamedTuple):
-    """What decides the lineage of a reduction."""
-
-    name: str
-    select: str
-    reads: tuple[str, ...]
-    columns: frozenset[str]
-    rollup: str
-
-    @classmethod
-    def of(cls, view: View) -> _ViewSql:
-        """That of a reduction."""
-        columns = frozenset(column.name for column in view.columns)
-        return cls(view.name, view.select, tuple(view.reads), columns, view.rollup)
-
-
 @functools.lru_cache(maxsize=8)
-def _lineages(views: tuple[_ViewSql, ...], layouts: str) -> tuple[Lineage, ...]:
+def _lineages(views: tuple[View, ...], layouts: str) -> tuple[Lineage, ...]:
     of_views = _digest([f"{view.name}\0{view.select}\0{view.rollup}" for view in views])
     return derived("lineages", tuple[Lineage, ...], lambda: _traced(views), layouts, of_views)
 
 
-def _traced(views: tuple[_ViewSql, ...]) -> tuple[Lineage, ...]:
+def _traced(views: tuple[View, ...]) -> tuple[Lineage, ...]:
     by_name = {view.name: view for view in views}
+    is_by_time = {view.name: {c.name for c in view.columns} >= BY_TIME for view in views}
     below: dict[str, frozenset[str]] = {}
     for view in views:  # each behind those that it reads
         below[view.name] = frozenset({view.name}.union(*(below.get(n, ()) for n in view.reads)))
@@ -168,9 +153,9 @@ def _traced(views: tuple[_ViewSql, ...]) -> tuple[Lineage, ...]:
         relations = {relation for name in names for relation in by_name[name].reads}
         reads = frozenset(relation for relation in relations if "." in relation)
         of_runs = bool(reads & _OF_RUNS)
-        by_time = view.columns >= BY_TIME and not of_runs
+        by_time = is_by_time[view.name] and not of_runs
         below_it = _LINE_BY_LINE.fullmatch(code_of(view.select).strip())
-        is_kept = by_time and below_it and by_name[below_it[1]].columns >= BY_TIME
+        is_kept = by_time and below_it and is_by_time[below_it[1]]
         sql = [view.rollup, *(by_name[name].select for name in names), *definitions(reads)]
         traced.append(
             Lineage(

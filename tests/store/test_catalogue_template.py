@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -14,6 +13,7 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import Reduction
 from cpmon.schemas.registry import fingerprint
 from cpmon.store import Store, connect
 from cpmon.store.catalogue import catalogue
@@ -177,15 +177,7 @@ def test_a_template_is_written_where_a_new_store_would_have_to_make_views(
 ):
     old, new, newest = (a_store(tmp_path / name, SAMPLE) for name in "abc")
     select = "SELECT 1 AS a"
-    view = SimpleNamespace(
-        name="_view",
-        sql=f"CREATE VIEW _view AS {select}",
-        select=select,
-        doc="",
-        columns=(),
-        reads=(),
-        rollup="",
-    )
+    view = Reduction("_view", "", (), f"CREATE VIEW _view AS {select}", select, ())
     connect(old).close()
     first = cache.stat().st_ino
     connect(old, [view]).close()  # most of it was in the store
