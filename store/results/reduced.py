@@ -174,6 +174,13 @@ def versions_of(store: Store, dumps: Sequence[LandedDump]) -> Versions:
     return versions
 
 
+def states_by_day(store: Store, views: Sequence[View]) -> list[ByDay]:
+    """How far each reduction by time is kept, of those that readers know."""
+    versions = versions_of(store, store.dumps())
+    by_time = (lineage for lineage in lineages(views) if lineage.by_time and lineage.public)
+    return [by_day(store, lineage, versions) for lineage in by_time]
+
+
 def by_day(store: Store, lineage: Lineage, versions: Versions) -> ByDay:
     """How far a reduction by time is kept."""
     of_lineage = definition_version(store, lineage)

@@ -23,15 +23,16 @@ from ...schemas.errors import BusyError, CpmonError
 from ...schemas.layout import Kind
 from ...schemas.lookup import unknown
 from ...schemas.registry import record_of, tables
+from ..dumps.cleanup import replace_and_remove
 from ..dumps.landed_dump import ABOUT, LandedDump, line
 from ..dumps.manifest import entries
 from ..dumps.store import Store
 from ..runs.runs import run_names
 from ..views.view import View
-from .kept_files import Day, Piece
+from .kept_files import Piece
 from .lineage import Lineage, lineages
 from .months import is_of_month, texts_without
-from .reduced import INTERVAL, LEVELS, ByDay, by_day, versions_of
+from .reduced import INTERVAL, LEVELS, ByDay, states_by_day
 
 FOREVER = "forever"
 _UNITS = {"d": 1, "w": 7, "y": 366}
@@ -109,9 +110,7 @@ def plan(store: Store, views: Sequence[View], limits: Retention, today: date) ->
         views: all reductions. today: from which ages are counted, UTC.
     """
     dumps, prunable = store.dumps(), Prune()
-    by_time = [lineage for lineage in lineages(views) if lineage.by_time and lineage.public]
-    versions = versions_of(store, dumps)
-    states = [by_day(store, lineage, versions) for lineage in by_time]
+    states = states_by_day(store, views)
     for state in states:
         for level, file in _results(state, limits, today):
             prunable.results.setdefault(level, []).append(file)
@@ -161,7 +160,7 @@ def prune(store: Store, prunable: Prune) -> None:
             marks |= {f"{folder}/{ABOUT}": "".join(map(line, abouts)), **entries(abouts)}
     of_months = [file for files in prunable.results.values() for file in files if is_of_month(file)]
     if prunable.files:
-        store.replace_and_remove(marks | texts_without(store, of_months), prunable.files)
+        replace_and_remove(store.files, marks | texts_without(store, of_months), prunable.files)
 
 
 def _without(about: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
@@ -234,40 +233,29 @@ def _going(
             stays[dump.dump] = f"run {run} is measured on its days"
         else:
             going.append(dump)
-    while (left := _whole_months(_without_company(going, dumps, stays), dumps, stays)) != going:
-        going = left
-    return going
-
-
-def _whole_months(
-    going: list[LandedDump], dumps: Sequence[LandedDump], stays: dict[str, str]
-) -> list[LandedDump]:
-    """Those in whose folder no dump stays: the tables of a month are removed as a whole."""
-    names = {dump.dump for dump in going}
-    staying = {dump.folder for dump in dumps if not dump.pruned and dump.dump not in names}
-    for dump in going:
-        if dump.folder in staying:
-            stays[dump.dump] = "it was merged with other dumps of its month, of which some stay"
-    return [dump for dump in going if dump.folder not in staying]
+    return _without_company(going, dumps, stays)
 
 
 def _without_company(
     going: list[LandedDump], dumps: Sequence[LandedDump], stays: dict[str, str]
 ) -> list[LandedDump]:
-    """Those that share no day with a dump that stays: a day is there as a whole or not at all."""
+    """Those that share neither a day nor the folder of a month with a dump that stays.
+
+    A day is in the store as a whole or not at all; the tables of a month are removed as a whole.
+    """
     while True:
         names = {dump.dump for dump in going}
-        staying: set[Day] = {
-            (dump.system, day)
-            for dump in dumps
-            if dump.dump not in names and not dump.pruned
-            for day in dump.days
-        }
-        kept_back = [dump for dump in going if staying & {(dump.system, day) for day in dump.days}]
+        staying = [dump for dump in dumps if dump.dump not in names and not dump.pruned]
+        days = {(dump.system, day) for dump in staying for day in dump.days}
+        folders = {dump.folder for dump in staying}
+        reason = "another dump, which stays, holds intervals of the same day"
+        kept_back = [dump for dump in going if any((dump.system, day) in days for day in dump.days)]
+        if not kept_back:
+            reason = "it was merged with other dumps of its month, of which some stay"
+            kept_back = [dump for dump in going if dump.folder in folders]
         if not kept_back:
             return going
-        for dump in kept_back:
-            stays[dump.dump] = "another dump, which stays, holds intervals of the same day"
+        stays.update((dump.dump, reason) for dump in kept_back)
         going = [dump for dump in going if dump.dump not in stays]
 
 

@@ -15,9 +15,8 @@ from ..dumps.store import Store
 from ..runs.runs import FOLDER as RUNS
 from ..views.template import FILE
 from ..views.view import View
-from .lineage import lineages
 from .months import FOLDER
-from .reduced import LEVELS, by_day, versions_of
+from .reduced import LEVELS, states_by_day
 
 
 def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
@@ -26,9 +25,7 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
     Keys: what, system, first_day, last_day, days, files, bytes, note.
     """
     dumps, sizes = store.dumps(), _sizes(store)
-    by_time = [lineage for lineage in lineages(views) if lineage.by_time and lineage.public]
-    versions = versions_of(store, dumps)
-    states = [by_day(store, lineage, versions) for lineage in by_time]
+    states = states_by_day(store, views)
     results: dict[tuple[str, str], list[tuple[date, str]]] = defaultdict(list)
     for state in states:
         for (system, day), by_level in state.pieces.items():
