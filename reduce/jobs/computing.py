@@ -51,7 +51,7 @@ def compute(chain: Chain) -> dict[str, Done]:
         use(site.layouts)
     store = _opened.get(site.store) or remember(Store(site.store))
     _check_definitions(store, site)
-    with writing(store.root), store.scratch() as scratch:
+    with writing(store.root), store.files.scratch() as scratch:
         computation = _Computation(store, site, scratch)
         for job in chain:
             with readable(str(job)):

@@ -12,6 +12,7 @@ from ...config import Settings
 from ...schemas.errors import BusyError, StoreError
 from ...store import Store
 from ...store.catalogue.catalogue import make_ready
+from ...store.dumps.cleanup import remove
 from ...store.files.disk import writing
 from ...store.jobs import Engine, InOrder
 from ...store.jobs.limits import share
@@ -111,7 +112,7 @@ def reduce_selected(
         coordinator = _Coordinator(store, plan, engine, advance or (lambda _done, _of: None))
         coordinator.run_units()
         whole = coordinator.keep_whole(limits)
-        store.remove(plan.outdated)
+        remove(store.files, plan.outdated)
         with suppress(BusyError):  # another process merges; the next reduce will do the rest
             merge(store, chosen, limits)
         # A file that fails a unit may fail the catalogue as well: then that unit is told.
@@ -173,7 +174,7 @@ class _Coordinator:
         left = [whole for whole in self.plan.whole if not whole.is_kept]
         if left:
             try:
-                with self.store.scratch() as scratch, readable(ALL_DAYS):
+                with self.store.files.scratch() as scratch, readable(ALL_DAYS):
                     self._compute_whole(left, scratch, limits)
             except PassingError as error:
                 self.reduced.failures.append(Failure(ALL_DAYS, error))

@@ -113,7 +113,7 @@ def compact(
     for month in chosen:
         of_month = size(store, month)
         try:
-            with store.scratch() as scratch:
+            with store.files.scratch() as scratch:
                 for written in _write(store, month, scratch):
                     advance(done + written)
                 if _commit(store, month, scratch):

@@ -19,8 +19,8 @@ import fcntl
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,10 @@ from typing import Any
 from ...schemas.errors import StoreError
 from ..files.disk import replace_durably, sync_folder, write_durably, writing
 from ..files.files import Files
-from ..files.local import LocalFiles
+from ..files.local import STAGING, LocalFiles
 from ..files.location import open_files
 from . import elsewhere
-from .cleanup import LANDING, MERGING, clean, remove, replace_and_remove, settle
+from .cleanup import LANDING, MERGING, clean, settle
 from .landed_dump import ABOUT, MONTHS, LandedDump, dump_folder, interval_facts, line
 from .manifest import Manifest
 from .staging import Staging
@@ -50,6 +50,7 @@ class Store:
     Attributes:
         files: its files, by their names below it.
         root: its folder; of one elsewhere a folder of this machine, for what is cached of it.
+        records, runs, staging: folders of landed dumps, of runs, of dumps that are being written.
         manifest: which dumps there are.
     """
 
@@ -65,6 +66,8 @@ class Store:
         self.files = open_files(str(location))
         is_local = isinstance(self.files, LocalFiles)
         self.root = Path(location) if is_local else elsewhere.folder_here(self.files.location)
+        self.records, self.runs = self.root / "records", self.root / "runs"
+        self.staging = self.root / STAGING
         self.is_new = self._has_new_root = False
         self.manifest = Manifest(self.files)
         if create and _marker(self.files) is None:
@@ -76,21 +79,6 @@ class Store:
     def location(self) -> str:
         """Where another process finds it: an absolute path or a URL."""
         return self.files.uri("").rstrip("/")
-
-    @property
-    def records(self) -> Path:
-        """Folder of the landed dumps."""
-        return self.root / "records"
-
-    @property
-    def runs(self) -> Path:
-        """Folder of the runs."""
-        return self.root / "runs"
-
-    @property
-    def staging(self) -> Path:
-        """Folder of the dumps that are being written."""
-        return self.root / "staging"
 
     def find(self, dump: str) -> Path | None:
         """The folder of a landed dump, by identity; that of a month has other dumps as well."""
@@ -152,33 +140,6 @@ class Store:
         names = (file.name for file in self.files.inside(MONTHS).files)
         return [name for name in names if name.endswith(MERGING)]
 
-    def remove(self, names: Iterable[str]) -> None:
-        """Remove files of the store, those that are left of them.
-
-        Raises:
-            StoreError: one of them is outside of the store, behind a link.
-        """
-        remove(self.files, names)
-
-    def replace_and_remove(self, texts: Mapping[str, str], names: Iterable[str]) -> None:
-        """Write some small files and remove others: all of it, though this process be killed.
-
-        Args:
-            texts: file in a folder that exists -> what it is to hold. names: what is removed after.
-
-        Raises:
-            StoreError: the disk refuses it, or one of the files is outside of the store.
-        """
-        replace_and_remove(self.files, texts, names)
-
-    def scratch(self) -> AbstractContextManager[Path]:
-        """A folder of this machine for unfinished work; removed at the end.
-
-        Raises:
-            StoreError: the disk refuses it.
-        """
-        return self.files.scratch()
-
     @contextmanager
     def stage(self) -> Iterator[Staging]:
         """A place to write a dump to; removed at the end unless it was published.
@@ -192,7 +153,7 @@ class Store:
                     needed.mkdir(parents=True, exist_ok=True)
         if not self.files.exists(MARKER):  # `discard_unused` of another process
             self.files.replace(MARKER, _MARKED)
-        with self.scratch() as folder:
+        with self.files.scratch() as folder:
             staged = Staging(folder)
             try:
                 yield staged

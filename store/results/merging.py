@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
+from ..dumps.cleanup import replace_and_remove
 from ..dumps.store import Store
 from ..sandbox.sandbox import Limits, limit
 from ..views.database import database
@@ -58,7 +59,7 @@ def _merge_months(store: Store, chosen: Iterable[Lineage], limits: Limits | None
     months = {name: several for name, of in pieces.items() if (several := _several(of))}
     if not months:
         return 0
-    with store.scratch() as scratch, database(store) as connection:
+    with store.files.scratch() as scratch, database(store) as connection:
         connection.execute(f"SET temp_directory = {text(str(scratch))}")
         limit(connection, limits or Limits())
         writer = QueryWriter(connection)
@@ -109,7 +110,7 @@ def _merge(
         index.setdefault(reduction, {})[level] = MonthFile(own, days)
         old |= {piece.file for piece in of_level} - {target}
     store.files.create(name, index_text({}).encode())
-    store.replace_and_remove({name: index_text(index)}, sorted(old))
+    replace_and_remove(store.files, {name: index_text(index)}, sorted(old))
     return len(old)
 
 
