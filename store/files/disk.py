@@ -100,18 +100,6 @@ def make_private(folder: Path) -> None:
     folder.chmod(mode & 0o7777)
 
 
-def listed(folder: str | Path, begin: str = "") -> list[str]:
-    """Paths of what is in a folder, if that is there, whose names begin so; in any order.
-
-    Patterns take ten times as long.
-    """
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.path for entry in entries if entry.name.startswith(begin)]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable."""
     handle = os.open(folder, os.O_RDONLY)
