@@ -170,7 +170,7 @@ def _plan(store: Store, views: Sequence[View], *, live: bool = False) -> _Plan:
     present, reduced = landed_files(store), {} if live else kept(store, views)
     parts = [store.files.uri(""), fingerprint(), duckdb.__version__]
     parts += [f"{table} {files}" for table, files in sorted(present.items())]
-    parts += [view.sql for view in views] + [result.said for result in reduced.values()]
+    parts += [view.sql for view in views] + [result.fingerprint for result in reduced.values()]
     parts += [str(bool(run_names(store))), classes_text(store), _own_text()]
     files = snapshot(store)
     parts.append(str(bool(files)))

@@ -99,7 +99,6 @@ def coverage(reduced: Mapping[str, Kept]) -> Iterator[Entry]:
     spans = [
         f"({text(reduction)}, {text(system)}, {text(level)}, '{first}', '{last}', {days})"
         for reduction, of_days in sorted(reduced.items())
-        if of_days.days is not None
         for level in LEVELS
         for system, first, last, days in ranges(of_days.days, level)
     ]

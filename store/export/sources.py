@@ -87,7 +87,7 @@ def sources(store: Store, views: Sequence[View]) -> Iterator[Source]:
 def _of_reduction(
     store: Store, name: str, result: Kept, docs: Mapping[str, str]
 ) -> Iterator[Source]:
-    if result.days is None:
+    if not result.days.expected:
         files = [file.name for file in result.files]
         yield Source(REDUCED, name, _columns(store, files[-1], docs), (), dict.fromkeys(files, ()))
         return

@@ -77,6 +77,14 @@ class ByDay:
         """The pieces of one level."""
         return {day: levels[level] for day, levels in self.pieces.items() if level in levels}
 
+    def of_levels(self, levels: Sequence[str]) -> list[Piece]:
+        """The pieces of some levels, level by level."""
+        return [piece for level in levels for piece in self.of_level(level).values()]
+
+    def is_current(self, piece: Piece) -> bool:
+        """Whether a piece was computed from what is in the store today."""
+        return self.expected.get((piece.system, piece.day)) == piece.version
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -86,38 +94,27 @@ class Kept:
         files: results of intervals; if it is open, only those of closed days.
         is_open: days are missing, so that it must be computed live, but for closed days.
         closed: days whose samples are gone, or of which only roll-ups are wanted.
-        days: what is kept of each day, for reductions by time.
+        days: what is kept of each day; of no day if the reduction is not by time.
     """
 
     files: tuple[KeptFile, ...]
     is_open: bool = False
     closed: tuple[Day, ...] = ()
-    days: ByDay | None = None
+    days: ByDay = field(default_factory=lambda: ByDay("", {}))
 
     @property
     def tells_columns(self) -> bool:
         """Whether everything is read from files, and one of them has the columns of today."""
-        if self.is_open:
-            return False
-        if not self.closed:
-            return True
-        expected = self.days.expected if self.days else {}
-        fine = self.days.of_level(INTERVAL) if self.days else {}
-        return any(piece.version == expected.get(day) for day, piece in fine.items())
+        fine = self.days.of_levels([INTERVAL])
+        return not self.is_open and (not self.closed or any(map(self.days.is_current, fine)))
 
     @property
     def is_uniform(self) -> bool:
         """Whether all files have the columns of today: the first of them then tells of all."""
-        if self.days is None:
-            return True
-        expected = self.days.expected
-        pieces = (
-            (day, piece) for day, all_of in self.days.pieces.items() for piece in all_of.values()
-        )
-        return all(piece.version == expected.get(day) for day, piece in pieces)
+        return all(map(self.days.is_current, self.days.of_levels(LEVELS)))
 
     @property
-    def said(self) -> str:
+    def fingerprint(self) -> str:
         """Changes with anything that a reader would notice."""
         files = (f"{file.name} {file.days}" for file in (*self.files, *self.rollups))
         return "\0".join([*files, str(self.is_open), *map(str, self.closed)])
@@ -125,21 +122,12 @@ class Kept:
     @property
     def rollups(self) -> tuple[KeptFile, ...]:
         """The files of all levels but the finest."""
-        return files_of(self._of_levels(LEVELS[1:]))
+        return files_of(self.days.of_levels(LEVELS[1:]))
 
     def newest(self, levels: Sequence[str]) -> str:
         """A file of some levels that has the columns of today, if there is one."""
-        expected = self.days.expected if self.days else {}
-
-        def rank(piece: Piece) -> tuple[bool, date, str]:
-            return expected.get((piece.system, piece.day)) == piece.version, piece.day, piece.file
-
-        return max(self._of_levels(levels), key=rank).file
-
-    def _of_levels(self, levels: Sequence[str]) -> list[Piece]:
-        if self.days is None:
-            return []
-        return [p for level in levels for p in self.days.of_level(level).values()]
+        pieces = self.days.of_levels(levels)
+        return max(pieces, key=lambda p: (self.days.is_current(p), p.day, p.file)).file
 
 
 def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
@@ -189,7 +177,7 @@ def by_day(store: Store, lineage: Lineage, versions: Versions) -> ByDay:
     others: list[Piece] = []
     of_months = versions.months.get(lineage.name, ())
     for piece in itertools.chain(of_months, day_pieces(store, lineage.name)):
-        if state.expected.get((piece.system, piece.day)) == piece.version:
+        if state.is_current(piece):
             _add(store, state, piece)
         else:
             others.append(piece)
