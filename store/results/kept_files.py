@@ -10,7 +10,7 @@ import msgspec
 
 from ..dumps.grace_period import DAY
 from ..dumps.store import Store
-from ..views.views import text
+from ..views.views import text, union_all
 
 Day = tuple[str, date]
 """A system and a day, UTC."""
@@ -74,9 +74,7 @@ def relation(
         for file in files
         if file.days
     ]
-    if len(parts) == 1:
-        return parts[0]
-    return f"({' UNION ALL BY NAME '.join(f'SELECT * FROM {part}' for part in parts)})"
+    return union_all(parts)
 
 
 def is_one_of(days: Sequence[Day]) -> str:

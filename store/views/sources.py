@@ -20,7 +20,7 @@ from ..runs.classes import FILE, class_rules
 from ..runs.runs import run_names
 from .entries import Entry, macro, replacing
 from .meta import run_columns
-from .views import PLACE, landed_rows, name, sql_type, text
+from .views import PLACE, landed_rows, name, sql_type, text, union_all
 
 MOST_NAMED = 1_000
 """Files that are named one by one; more are found by a pattern, which takes a look at all dumps."""
@@ -171,7 +171,7 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
             f"hive_partitioning = {places})"
         )
         parts.append(_of_dumps(rows, some))
-    return _union(parts)
+    return union_all(parts)
 
 
 def _said(store: Store, files: Sequence[TableFile]) -> str:
@@ -180,19 +180,13 @@ def _said(store: Store, files: Sequence[TableFile]) -> str:
         _of_dumps(json_rows([store.files.uri(file.name) for file in some], COLUMNS["dump"]), some)
         for _, some in alike(files)
     ]
-    return _union(parts or [empty(COLUMNS["dump"])])
+    return union_all(parts or [empty(COLUMNS["dump"])])
 
 
 def _of_dumps(rows: str, files: Sequence[TableFile]) -> str:
     """A relation with the rows of only those dumps that are named, if any are."""
     names = ", ".join(text(dump) for file in files for dump in file.dumps)
     return f"(SELECT * FROM {rows} WHERE dump IN ({names}))" if names else rows
-
-
-def _union(parts: Sequence[str]) -> str:
-    if len(parts) == 1:
-        return parts[0]
-    return f"({' UNION ALL BY NAME '.join(f'SELECT * FROM {part}' for part in parts)})"
 
 
 def json_rows(files: Sequence[str], columns: Columns) -> str:

@@ -6,7 +6,7 @@ its delta to the previous sample; deltas are defined here, once, for all records
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -49,6 +49,13 @@ def name(identifier: str) -> str:
 def text(value: str) -> str:
     """A string literal."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def union_all(relations: Sequence[str]) -> str:
+    """One relation with the rows of several, as SQL; columns that one of them lacks are NULL."""
+    if len(relations) == 1:
+        return relations[0]
+    return f"({' UNION ALL BY NAME '.join(f'SELECT * FROM {each}' for each in relations)})"
 
 
 def exact(number: str, parts: str = PARTS) -> str:
