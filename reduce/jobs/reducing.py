@@ -15,7 +15,6 @@ from ...store.catalogue.catalogue import make_ready
 from ...store.dumps.cleanup import remove
 from ...store.files.disk import writing
 from ...store.jobs import Engine, InOrder
-from ...store.jobs.limits import share
 from ...store.jobs.outcome import PassingError
 from ...store.results.lineage import lineages
 from ...store.results.merging import merge
@@ -106,7 +105,7 @@ def reduce_selected(
     store.clean()
     remember(store)
     with writing(store.root):
-        plan = Plan(store, chosen, settings.shifts.values(), share(limits, engine.jobs), selection)
+        plan = Plan(store, chosen, settings.shifts.values(), limits.share(engine.jobs), selection)
         plan.describe()
         snapshot(store)  # once, and not by every process
         coordinator = _Coordinator(store, plan, engine, advance or (lambda _done, _of: None))

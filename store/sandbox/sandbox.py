@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import re
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -43,6 +44,18 @@ class Limits:
 
     memory: str = ""
     threads: int | None = None
+
+    def share(self, jobs: int) -> Limits:
+        """An equal share of memory and processors, for one of several jobs.
+
+        Without a limit of memory each job has the default of one: a day that fits into it does not
+        fit into a part of it.
+        """
+        if jobs == 1:
+            return self
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z%]+)\s*", self.memory)
+        memory = f"{float(match[1]) / jobs:.3f}{match[2]}" if match else self.memory
+        return Limits(memory, max(1, (self.threads or os.cpu_count() or 1) // jobs))
 
 
 def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from cpmon.schemas.errors import CpmonError
 from cpmon.store.jobs import Engine, InOrder
-from cpmon.store.jobs.limits import share
 from cpmon.store.jobs.processes import Processes
 from cpmon.store.sandbox.sandbox import Limits
 from tests.jobs import work
@@ -90,4 +89,4 @@ def _alive(pid: int) -> bool:
     ],
 )
 def test_jobs_share_memory_and_threads(limits: Limits, jobs: int, expected: Limits):
-    assert share(limits, jobs) == expected
+    assert limits.share(jobs) == expected
