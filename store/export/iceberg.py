@@ -122,7 +122,7 @@ def _table(catalog: SqlCatalog, source: Source) -> Table:
     schema, name = _schema(source), (source.namespace, source.name)
     if catalog.table_exists(name):
         table = catalog.load_table(name)
-        if _told(table.schema()) == _told(schema):
+        if _described(table.schema()) == _described(schema):
             return table
         try:
             with table.update_schema() as update:
@@ -145,34 +145,15 @@ def _table(catalog: SqlCatalog, source: Source) -> Table:
 
 
 def _schema(source: Source) -> Schema:
-    from pyiceberg.schema import Schema
-    from pyiceberg.types import NestedField
+    from pyiceberg.io.pyarrow import pyarrow_to_schema
 
-    columns = (*source.places, *source.columns)
-    return Schema(
-        *(
-            NestedField(number, c.name, _type(c), required=False, doc=c.doc)
-            for number, c in enumerate(columns, 1)
-        )
-    )
-
-
-def _type(column: Column) -> Any:
-    """Iceberg's name of a type that stores have; none of its own are of 16 bits or dictionaries."""
-    from pyiceberg import types
-
-    kind = column.kind
-    if pa.types.is_integer(kind):
-        return types.LongType() if kind.bit_width == 64 else types.IntegerType()
-    if pa.types.is_dictionary(kind) or pa.types.is_string(kind):
-        return types.StringType()
-    return {
-        pa.timestamp("us"): types.TimestampType,
-        pa.date32(): types.DateType,
-        pa.float64(): types.DoubleType,
-        pa.bool_(): types.BooleanType,
-        pa.binary(): types.BinaryType,
-    }[kind]()
+    fields = []
+    for number, column in enumerate((*source.places, *source.columns), 1):
+        is_encoded = pa.types.is_dictionary(column.kind)
+        kind = column.kind.value_type if is_encoded else column.kind
+        metadata = {"PARQUET:field_id": str(number), "doc": column.doc}
+        fields.append(pa.field(column.name, kind, metadata=metadata))
+    return pyarrow_to_schema(pa.schema(fields))
 
 
 def _partitions(source: Source, schema: Schema) -> Any:
@@ -187,9 +168,9 @@ def _partitions(source: Source, schema: Schema) -> Any:
     )
 
 
-def _told(schema: Schema) -> list[tuple[str, str, str | None]]:
+def _described(schema: Schema) -> list[tuple[str, str, str]]:
     """What of a schema may change when layouts do; ids are given by the catalogue."""
-    return [(field.name, str(field.field_type), field.doc) for field in schema.fields]
+    return [(field.name, str(field.field_type), field.doc or "") for field in schema.fields]
 
 
 def _files(table: Table) -> Iterator[DataFile]:
