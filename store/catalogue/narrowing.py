@@ -43,7 +43,9 @@ def narrowed(connection: duckdb.DuckDBPyConnection, store: Store, sql: str) -> s
     if "interval." not in sql.replace('"', "") or not sql.lower().startswith(("select", "with")):
         return sql
     tree = _serialized(connection, sql)
-    spans = [(node, bounds) for node in _selects(tree) if (bounds := _bounds(node))]
+    selects = [node for node in _nodes(tree) if node.get("type") == "SELECT_NODE"]
+    deltas = [node for node in selects if _is_delta(node["from_table"])]
+    spans = [(node, bounds) for node in deltas if (bounds := _bounds(node))]
     for node, bounds in spans:
         table = node["from_table"]
         alias = table["alias"] or table["table_name"]
@@ -65,19 +67,17 @@ def _serialized(connection: duckdb.DuckDBPyConnection, sql: str) -> Node:
     return node
 
 
-def _selects(part: Any) -> Iterator[Node]:
-    """All nodes that select from one table of deltas, and from nothing else."""
-    if isinstance(part, list):
-        for each in part:
-            yield from _selects(each)
-    elif isinstance(part, dict):
-        if part.get("type") == "SELECT_NODE" and _is_delta(part["from_table"]):
-            yield part
-        for each in part.values():
-            yield from _selects(each)
+def _nodes(part: Any) -> Iterator[Node]:
+    """All nodes of a tree, each before those inside of it."""
+    if isinstance(part, dict):
+        yield part
+        part = list(part.values())
+    for child in part if isinstance(part, list) else ():
+        yield from _nodes(child)
 
 
 def _is_delta(table: Node) -> bool:
+    """Whether it is one table of deltas, and nothing else."""
     if table.get("type") != "BASE_TABLE" or table.get("schema_name") != "interval":
         return False
     layout = tables().get(table["table_name"])
@@ -88,8 +88,8 @@ def _is_delta(table: Node) -> bool:
 def _bounds(select: Node) -> Bounds | None:
     """The first and last interval end that a SELECT can show; None where it may show any."""
     table = select["from_table"]
-    if _has_long_name(select):
-        return None
+    if any(len(node.get("column_names") or ()) > 2 for node in _nodes(select)):
+        return None  # a column is named with the schema of its table, which a part of a query lacks
     alias = table["alias"] or table["table_name"]
     lower, upper = [], []
     for condition in _conjuncts(select["where_clause"]):
@@ -107,15 +107,6 @@ def _bounds(select: Node) -> Bounds | None:
     since = max(filter(None, lower), default=None)
     until = min(filter(None, upper), default=datetime.max)  # noqa: DTZ901 - UTC without zone
     return (since, until) if since is not None else None
-
-
-def _has_long_name(part: Any) -> bool:
-    """Whether a column is named with the schema of its table, which a part of a query lacks."""
-    if isinstance(part, list):
-        return any(map(_has_long_name, part))
-    if not isinstance(part, dict):
-        return False
-    return len(part.get("column_names") or ()) > 2 or any(map(_has_long_name, part.values()))
 
 
 def _conjuncts(condition: Node | None) -> Iterator[Node]:
