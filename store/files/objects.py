@@ -14,10 +14,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ...schemas.errors import StoreError
@@ -40,26 +39,13 @@ _ENDPOINTS = (
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _INSTANCE = "//169.254.169.254/"
 """Machines of a provider are asked there for credentials, where the environment has none."""
+TIMEOUTS = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(seconds=60)}
+"""How long a server may take, so that no command hangs: for a connection, for a request with its
+answer."""
+RETRIES = {"max_retries": 5, "retry_timeout": timedelta(seconds=120)}
+"""How often, and until when, a request is sent again after an error on the way or of the server."""
 _MISSING = ("NoSuchKey", "BlobNotFound")
 """What servers call an object that is not there."""
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a server may take, so that no command hangs.
-
-    Attributes:
-        connect_s, request_s: for a connection, for a request with its answer.
-        retries: how often a request is sent again after an error of the network or the server.
-        retry_s: after that time it is not sent again.
-    """
-
-    connect_s: float = 5
-    request_s: float = 60
-    retries: int = 5
-    retry_s: float = 120
 
 
 class ObjectFiles:
@@ -67,7 +53,7 @@ class ObjectFiles:
 
     is_local = False
 
-    def __init__(self, location: str, patience: Patience | None = None) -> None:
+    def __init__(self, location: str) -> None:
         """Nothing is sent yet.
 
         Args:
@@ -76,7 +62,7 @@ class ObjectFiles:
         Raises:
             StoreError: the package for it is missing, or the location has no bucket.
         """
-        self._store = _opened(location, patience or Patience())
+        self._store = _opened(location)
         self.location = location.rstrip("/")
 
     def read(self, name: str) -> bytes:
@@ -285,7 +271,7 @@ def _obstore() -> Any:
     return obstore
 
 
-def _opened(location: str, patience: Patience) -> ObjectStore:
+def _opened(location: str) -> ObjectStore:
     """Raises StoreError where the location or the environment makes no sense to the library."""
     scheme, _, rest = location.partition("://")
     bucket, _, prefix = rest.rstrip("/").partition("/")
@@ -294,15 +280,8 @@ def _opened(location: str, patience: Patience) -> ObjectStore:
 
     endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), "")
     settings: dict[str, Any] = {
-        "client_options": {
-            "connect_timeout": timedelta(seconds=patience.connect_s),
-            "timeout": timedelta(seconds=patience.request_s),
-            "allow_http": endpoint.startswith("http://"),
-        },
-        "retry_config": {
-            "max_retries": patience.retries,
-            "retry_timeout": timedelta(seconds=patience.retry_s),
-        },
+        "client_options": {**TIMEOUTS, "allow_http": endpoint.startswith("http://")},
+        "retry_config": RETRIES,
     }
     try:
         # The library takes %20 for a blank; to everybody else an address is what it reads.
@@ -319,10 +298,10 @@ def _opened(location: str, patience: Patience) -> ObjectStore:
         ) from None
 
 
-def _each(do: Callable[[Any], Result], items: Iterable[Any]) -> list[Result]:
+def _each(do: Callable[[Any], None], items: Iterable[Any]) -> None:
     """Do something for each of several, some at once; the first error is raised."""
     with ThreadPoolExecutor(max_workers=UPLOADS) as pool:
-        return list(pool.map(do, items))
+        list(pool.map(do, items))
 
 
 def _first_line(error: Exception) -> str:

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from threading import Barrier
 
@@ -15,8 +16,7 @@ import pytest
 from obstore.store import MemoryStore
 
 from cpmon.schemas.errors import StoreError
-from cpmon.store.files import File, Files, Inside, local, open_files
-from cpmon.store.files.objects import ObjectFiles, Patience
+from cpmon.store.files import File, Files, Inside, local, objects, open_files
 from tests.objects.server import BUCKET, Server
 
 CREATORS = 6
@@ -29,9 +29,9 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
         return open_files(str(tmp_path / "store"))
     if request.param == "S3":
         return open_files(request.getfixturevalue("place"))
-    objects = ObjectFiles("s3://perf/p")
-    objects._store = MemoryStore()  # object storage as the library has it, without a server
-    return objects
+    memory = objects.ObjectFiles("s3://perf/p")
+    memory._store = MemoryStore()  # object storage as the library has it, without a server
+    return memory
 
 
 def test_what_is_written_is_read(files: Files):
@@ -173,7 +173,9 @@ def silent() -> Iterator[str]:
 def test_a_server_that_does_not_answer_is_given_up(silent: str, monkeypatch: pytest.MonkeyPatch):
     for name, value in Server(silent, Path()).environment.items():
         monkeypatch.setenv(name, value)
-    files = ObjectFiles(f"s3://{BUCKET}", Patience(1, 0.3, 2, 2))
+    monkeypatch.setitem(objects.TIMEOUTS, "timeout", timedelta(seconds=0.3))
+    monkeypatch.setitem(objects.RETRIES, "retry_timeout", timedelta(seconds=2))
+    files = objects.ObjectFiles(f"s3://{BUCKET}")
     begun = time.monotonic()
     with pytest.raises(StoreError, match="does not answer") as given_up:
         files.read("one")
