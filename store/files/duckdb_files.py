@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from threading import Barrier
 from typing import Any
 
-import duckdb
 from fsspec import AbstractFileSystem
 
 from .objects import ObjectFiles, ObjectReader
@@ -92,13 +91,6 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def _sent(self, request: Callable[[], Any]) -> Any:
         return self._senders.submit(request).result()
-
-
-def let_read(connection: duckdb.DuckDBPyConnection, files: ObjectFiles, matching: Matching) -> None:
-    """Let a connection, and all others to its database, read the files of a store."""
-    filesystem = ObjectFileSystem(files, matching)
-    if not connection.filesystem_is_registered(filesystem.protocol):
-        connection.register_filesystem(filesystem)
 
 
 @functools.cache

@@ -31,9 +31,11 @@ def database(store: Store, file: Path | None = None) -> duckdb.DuckDBPyConnectio
     connection = duckdb.connect(file or ":memory:", read_only=file is not None, config=dict(QUIET))
     files = store.files
     if isinstance(files, ObjectFiles):
-        from ..files.duckdb_files import let_read
+        from ..files.duckdb_files import ObjectFileSystem
 
-        let_read(connection, files, _Patterns(store).matching)
+        filesystem = ObjectFileSystem(files, _Patterns(store).matching)
+        if not connection.filesystem_is_registered(filesystem.protocol):
+            connection.register_filesystem(filesystem)
     return connection
 
 
