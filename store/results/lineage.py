@@ -67,14 +67,14 @@ def definition_version(store: Store, lineage: Lineage) -> str:
     parts = [fingerprint(), lineage.version]
     if "meta.user_class" in lineage.reads:
         parts.append(classes_text(store))
-    return _digest(parts)
+    return digest(parts)
 
 
 def whole_version(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -> str:
     """The version of a result that depends on all dumps and runs."""
     parts = [definition_version(store, lineage), *(dump.dump for dump in dumps)]
     parts += [store.files.read(name).decode() for name in run_names(store)]
-    return _digest(parts)
+    return digest(parts)
 
 
 def dependencies(dumps: Sequence[LandedDump], first: date, last: date) -> list[LandedDump]:
@@ -120,19 +120,14 @@ def day_versions(dumps: Sequence[LandedDump]) -> dict[date, str]:
         dumps: of the system, by begin.
     """
     if not is_anchored(dumps):
-        of_all = _digest([dump.dump for dump in dumps])
+        of_all = digest([dump.dump for dump in dumps])
         return dict.fromkeys(days_of(dumps), of_all)
-    versions, digest, rest = {}, hashlib.blake2b(digest_size=8), deque(dumps)
+    versions, hashed, rest = {}, hashlib.blake2b(digest_size=8), deque(dumps)
     for day in days_of(dumps):
         while rest and rest[0].begins <= day:
-            digest.update(f"{rest.popleft().dump}\0".encode())
-        versions[day] = digest.hexdigest()
+            hashed.update(f"{rest.popleft().dump}\0".encode())
+        versions[day] = hashed.hexdigest()
     return versions
-
-
-def joined(*versions: str) -> str:
-    """One version of several."""
-    return _digest(versions)
 
 
 @functools.lru_cache(maxsize=8)
@@ -177,5 +172,6 @@ def code_of(sql: str) -> str:
     return re.sub(r"--[^\n]*", "", sql).lower()
 
 
-def _digest(parts: Sequence[str]) -> str:
+def digest(parts: Sequence[str]) -> str:
+    """One version of several texts or versions."""
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()

@@ -55,8 +55,7 @@ def _merge_months(store: Store, chosen: Iterable[Lineage], limits: Limits | None
     if not any(_is_over(piece, latest) for piece in loose):
         return 0
     versions = versions_of(store, dumps)
-    pieces = _over((by_day(store, lineage, versions) for lineage in by_time), latest)
-    months = {name: several for name, of in pieces.items() if (several := _several(of))}
+    months = _mergeable((by_day(store, lineage, versions) for lineage in by_time), latest)
     if not months:
         return 0
     with store.files.scratch() as scratch, database(store) as connection:
@@ -71,23 +70,21 @@ def _is_over(piece: Piece, latest: Mapping[str, date]) -> bool:
     return piece.day < latest.get(piece.system, date.min).replace(day=1)
 
 
-def _over(
+def _mergeable(
     states: Iterable[ByDay], latest: Mapping[str, date]
 ) -> dict[str, dict[Place, list[Piece]]]:
-    """The pieces of months that are over, by the name of their index."""
-    months: defaultdict[str, dict[Place, list[Piece]]] = defaultdict(dict)
+    """The pieces of months that are over and in several files, by the name of their index."""
+    pieces: defaultdict[tuple[str, Place], list[Piece]] = defaultdict(list)
     for state in states:
         for _, levels in sorted(state.pieces.items()):
             for level, piece in levels.items():
                 if _is_over(piece, latest):
-                    of_month = months[index_of(piece.file)]
-                    of_month.setdefault((state.name, level), []).append(piece)
+                    pieces[index_of(piece.file), (state.name, level)].append(piece)
+    months: defaultdict[str, dict[Place, list[Piece]]] = defaultdict(dict)
+    for (index, place), of_place in pieces.items():
+        if len({piece.file for piece in of_place}) > 1:
+            months[index][place] = of_place
     return months
-
-
-def _several(pieces: Mapping[Place, list[Piece]]) -> dict[Place, list[Piece]]:
-    """Those that are in more than one file."""
-    return {place: of for place, of in pieces.items() if len({piece.file for piece in of}) > 1}
 
 
 def _merge(

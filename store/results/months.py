@@ -46,7 +46,7 @@ def month_pieces(store: Store) -> dict[str, list[Piece]]:
     pieces: defaultdict[str, list[Piece]] = defaultdict(list)
     for name in store.files.names(MONTHS):
         if name.endswith(".json"):
-            system = _system(name)
+            system = system_of(name)
             for reduction, levels in read_index(store, name).items():
                 for level, of_level in levels.items():
                     pieces[reduction] += _of_file(reduction, level, system, of_level)
@@ -124,21 +124,22 @@ def texts_without(store: Store, files: Collection[str]) -> dict[str, str]:
             index[reduction] = {
                 level: of_level
                 for level, of_level in levels.items()
-                if _file(reduction, level, _system(name), of_level.file) not in files
+                if result_file(reduction, level, system_of(name), of_level.file) not in files
             }
         texts[name] = index_text(index)
     return texts
 
 
 def _of_file(reduction: str, level: str, system: str, of_month: MonthFile) -> Iterator[Piece]:
-    file = _file(reduction, level, system, of_month.file)
+    file = result_file(reduction, level, system, of_month.file)
     days = frozenset(map(date.fromisoformat, of_month.days))
     for day, named in of_month.days.items():
         version, _, shifts = named.partition(".")
         yield Piece(level, system, date.fromisoformat(day), version, shifts, file, days)
 
 
-def _file(reduction: str, level: str, system: str, own: str) -> str:
+def result_file(reduction: str, level: str, system: str, own: str) -> str:
+    """Where a file of results belongs, by its own name."""
     return f"{FOLDER}/{reduction}/level={level}/system={quote(system, safe='')}/{own}"
 
 
@@ -149,6 +150,6 @@ def _days(store: Store, file: str) -> list[date]:
     return sorted({(end - INSIDE).date() for end in ends.to_pylist()})
 
 
-def _system(name: str) -> str:
+def system_of(name: str) -> str:
     """The system whose index or file it is."""
     return unquote(name.rsplit("/", 2)[1].removeprefix("system="))

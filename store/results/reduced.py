@@ -19,13 +19,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote
 
 from ..dumps.landed_dump import LandedDump, days_of
 from ..dumps.store import Store
 from .kept_files import Day, KeptFile, Piece, files_of
-from .lineage import Lineage, day_versions, definition_version, joined, lineages, whole_version
-from .months import FOLDER, is_of_month, month_pieces
+from .lineage import Lineage, day_versions, definition_version, digest, lineages, whole_version
+from .months import FOLDER, is_of_month, month_pieces, result_file, system_of
 
 if TYPE_CHECKING:
     from ..views.view import View
@@ -172,7 +171,7 @@ def states_by_day(store: Store, views: Sequence[View]) -> list[ByDay]:
 def by_day(store: Store, lineage: Lineage, versions: Versions) -> ByDay:
     """How far a reduction by time is kept."""
     of_lineage = definition_version(store, lineage)
-    expected = {day: joined(of_lineage, version) for day, version in versions.of_days.items()}
+    expected = {day: digest([of_lineage, version]) for day, version in versions.of_days.items()}
     state = ByDay(lineage.name, expected, pruned=versions.pruned)
     others: list[Piece] = []
     of_months = versions.months.get(lineage.name, ())
@@ -210,19 +209,17 @@ def day_pieces(store: Store, name: str) -> Iterator[Piece]:
     for file in store.files.names(f"{FOLDER}/{name}"):
         stem, _, suffix = file.rpartition(".")
         if suffix == "parquet" and not is_of_month(file):
-            level, of_system, stem = stem.rsplit("/", 3)[1:]
+            level, _, stem = stem.rsplit("/", 3)[1:]
             day, _, rest = stem.rpartition("-")
             version, _, shifts = rest.partition(".")
-            system = unquote(of_system.removeprefix("system="))
-            on = date.fromisoformat(day)
-            yield Piece(level.removeprefix("level="), system, on, version, shifts, file)
+            level, on = level.removeprefix("level="), date.fromisoformat(day)
+            yield Piece(level, system_of(file), on, version, shifts, file)
 
 
 def piece_file(name: str, level: str, where: Day, version: str) -> str:
     """Where the piece of a day belongs. `version`: with that of the shifts, behind a dot."""
     system, day = where
-    folder = f"{FOLDER}/{name}/level={level}/system={quote(system, safe='')}"
-    return f"{folder}/{day}-{version}.parquet"
+    return result_file(name, level, system, f"{day}-{version}.parquet")
 
 
 def docs_file(name: str) -> str:
