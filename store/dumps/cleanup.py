@@ -19,7 +19,7 @@ from ..files.disk import make_private
 from ..files.files import Files
 from ..files.local import STAGING, LocalFiles
 from .landed_dump import ABOUT, MONTHS
-from .manifest import Manifest
+from .manifest import Manifest, folder_of
 
 INTENT = ".intent"
 """Ends the name of a file in `staging` that says what is to be removed."""
@@ -135,20 +135,16 @@ def carry_out(files: Files, intent: str) -> None:
         ) from None
     _check_folders(files, texts)
     for name, text in texts.items():
-        if next(files.names(_folder(name)), None) is not None:
+        if next(files.names(folder_of(name)), None) is not None:
             files.replace(name, text.encode())
     remove(files, names)
     files.delete([intent])
 
 
-def _folder(name: str) -> str:
-    return name.rpartition("/")[0]
-
-
 def _check_folders(files: Files, names: Iterable[str]) -> None:
     """Refuse to change files outside of a store on a disk."""
     if isinstance(files, LocalFiles):
-        for folder in {_folder(name) for name in names}:
+        for folder in {folder_of(name) for name in names}:
             _check_inside(files.root, Path(f"{files.root}/{folder}"))
 
 

@@ -91,11 +91,6 @@ class _Entry(msgspec.Struct):
     folder: str = ""
     pruned_at: str | None = None
 
-    @property
-    def place(self) -> str:
-        """The folder of its tables; in object storage it is named, on a disk there is but one."""
-        return self.folder or dump_folder(self.system, self.landed_on, self.dump)
-
 
 _DECODER = msgspec.json.Decoder(_Entry)
 
@@ -155,8 +150,9 @@ def interval_facts(file: Path) -> dict[str, Any]:
 
 
 def _dump(entry: _Entry) -> LandedDump:
+    # In object storage the folder is named, on a disk there is but one.
     return LandedDump(
-        entry.place,
+        entry.folder or dump_folder(entry.system, entry.landed_on, entry.dump),
         entry.system,
         entry.dump,
         min((entry.landed_on, *entry.days)),

@@ -119,7 +119,7 @@ class Manifest:
         Raises:
             StoreError: the disk refuses it.
         """
-        month = _folder(entry_name(abouts[0]))
+        month = folder_of(entry_name(abouts[0]))
         for _ in range(_RETRIES):
             with suppress(FileNotFoundError):  # another process has just merged some
                 names = self._of_month(month)
@@ -140,7 +140,7 @@ class Manifest:
         for folder in (*self._folders("records", depth=3), *self._folders(MONTHS, depth=2)):
             with suppress(FileNotFoundError):  # a dump that is being written has none
                 for about in self.abouts(folder):
-                    lines[_folder(entry_name(about))].append(line(about))
+                    lines[folder_of(entry_name(about))].append(line(about))
         made = {self._write_merged(month, _distinct(texts)) for month, texts in lines.items()}
         self._files.delete(sorted(before - made))
 
@@ -239,7 +239,7 @@ class Manifest:
         Raises:
             StoreError: the disk refuses it.
         """
-        month = _folder(name)
+        month = folder_of(name)
         alike: defaultdict[int, list[str]] = defaultdict(list)
         for each in self._of_month(month):
             alike[_size_class(each)].append(each)
@@ -277,10 +277,11 @@ def entries(abouts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     name = entry_name(abouts[0])
     if len(abouts) == 1:
         return {name: line(abouts[0])}
-    return dict([_merged(_folder(name), [*map(line, abouts)])])
+    return dict([_merged(folder_of(name), [*map(line, abouts)])])
 
 
-def _folder(name: str) -> str:
+def folder_of(name: str) -> str:
+    """The folder that a file is in."""
     return name.rpartition("/")[0]
 
 

@@ -57,7 +57,7 @@ class Upgrade:
     def dumps(self) -> list[Path]:
         """Folders of the dumps that are of version 1."""
         folders = sorted(self.root.glob("records/system=*/date=*/dump=*"))
-        return [folder for folder in folders if "landed_on" not in _about(folder)]
+        return [folder for folder in folders if "landed_on" not in _object(folder / ABOUT)]
 
     @cached_property
     def tables(self) -> list[Path]:
@@ -114,7 +114,7 @@ def upgrade(todo: Upgrade, advance: Callable[[int], None] = lambda _done: None) 
 
 def _complete(folder: Path) -> None:
     """Write about a dump what the manifest needs; then it is done."""
-    about, pruned = _about(folder), folder / PRUNED
+    about, pruned = _object(folder / ABOUT), folder / PRUNED
     if pruned.exists():
         about = {**_object(pruned), **about}
     about |= {
@@ -217,10 +217,6 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _tables(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.parquet"))
-
-
-def _about(folder: Path) -> dict[str, Any]:
-    return _object(folder / ABOUT)
 
 
 def _object(file: Path) -> dict[str, Any]:

@@ -27,13 +27,12 @@ _KNOWN = {
         "the disk of the store is read-only",
         "mount it for writing, or name another store with --store; it can be read as it is",
     ),
-    errno.EACCES: (
-        "the store may not be written",
-        "let its owner ingest, or have the rights to its folders changed",
-    ),
-    errno.EPERM: (
-        "the store may not be written",
-        "let its owner ingest, or have the rights to its folders changed",
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM),
+        (
+            "the store may not be written",
+            "let its owner ingest, or have the rights to its folders changed",
+        ),
     ),
     errno.EIO: (
         "the disk of the store fails",

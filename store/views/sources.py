@@ -166,10 +166,8 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
     for is_merged, some in alike(files):
         hive = "true, hive_types = {'system': VARCHAR, 'date': DATE, 'dump': VARCHAR}"
         places = "false" if is_merged else hive
-        rows = (
-            f"read_parquet({_listed(store, some)}, union_by_name = {drifted}, "
-            f"hive_partitioning = {places})"
-        )
+        names = ", ".join(text(store.files.uri(file.name)) for file in some)
+        rows = f"read_parquet([{names}], union_by_name = {drifted}, hive_partitioning = {places})"
         parts.append(_of_dumps(rows, some))
     return union_all(parts)
 
@@ -200,10 +198,6 @@ def json_rows(files: Sequence[str], columns: Columns) -> str:
     types = ", ".join(f"{text(n)}: {text(kind)}" for n, (kind, _) in columns.items())
     listed = ", ".join(map(text, files))
     return f"read_json([{listed}], columns = {{{types}}}, format = 'unstructured')"
-
-
-def _listed(store: Store, files: Sequence[TableFile]) -> str:
-    return f"[{', '.join(text(store.files.uri(file.name)) for file in files)}]"
 
 
 def values(columns: Columns, rows: Sequence[str]) -> str:
