@@ -19,7 +19,7 @@ from ...store.jobs.outcome import PassingError
 from ...store.results.lineage import lineages
 from ...store.results.merging import merge
 from ...store.results.reduction_database import ReductionDatabase, Result
-from ...store.runs.classes import take_classes
+from ...store.runs.classes import import_classes
 from ...store.sandbox.sandbox import Limits
 from ...store.views.snapshot import snapshot
 from ..reductions.reductions import reduction, reductions
@@ -96,7 +96,7 @@ def reduce_selected(
     started = time.perf_counter()
     engine, selection = engine or InOrder(), selection or Selection()
     if settings.classes is not None:
-        take_classes(store, settings.classes)
+        import_classes(store, settings.classes)
     views = reductions()
     chosen_views = [reduction(name) for name in names] or [v for v in views if not v.is_private]
     by_name = {lineage.name: lineage for lineage in lineages(views)}

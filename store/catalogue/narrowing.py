@@ -81,8 +81,8 @@ def _is_delta(table: Node) -> bool:
     if table.get("type") != "BASE_TABLE" or table.get("schema_name") != "interval":
         return False
     layout = tables().get(table["table_name"])
-    plain = not (table["sample"] or table["column_name_alias"] or table["catalog_name"])
-    return plain and layout is not None and record_of(layout).kind is Kind.SAMPLE
+    is_unmodified = not (table["sample"] or table["column_name_alias"] or table["catalog_name"])
+    return is_unmodified and layout is not None and record_of(layout).kind is Kind.SAMPLE
 
 
 def _bounds(select: Node) -> Bounds | None:

@@ -37,7 +37,7 @@ UPLOAD = ".upload"
 that it replaces."""
 
 
-def folder_here(location: str) -> Path:
+def local_folder(location: str) -> Path:
     """The folder of this machine for what is cached of a store elsewhere."""
     cache = cache_folder() or Path(tempfile.mkdtemp(prefix="cpmon-"))
     folder = cache / "stores" / blake2b(location.encode(), digest_size=8).hexdigest()

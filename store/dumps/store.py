@@ -65,7 +65,7 @@ class Store:
         """
         self.files = open_files(str(location))
         is_local = isinstance(self.files, LocalFiles)
-        self.root = Path(location) if is_local else elsewhere.folder_here(self.files.location)
+        self.root = Path(location) if is_local else elsewhere.local_folder(self.files.location)
         self.records, self.runs = self.root / "records", self.root / "runs"
         self.staging = self.root / STAGING
         self.is_new = self._has_new_root = False

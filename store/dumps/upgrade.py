@@ -185,7 +185,7 @@ def _check_same(before: pq.ParquetFile, made: Path, table: Path) -> None:
 def _are_same(before: pa.Table, after: pa.Table) -> bool:
     """Whether numbers, made unsigned again, and all else are the same."""
     columns = zip(before.columns, after.columns, strict=True)
-    return all(_plain(_converted(b, a.type)).equals(_plain(a)) for a, b in columns)
+    return all(_decoded(_converted(b, a.type)).equals(_decoded(a)) for a, b in columns)
 
 
 def _signed(schema: pa.Schema) -> pa.Schema:
@@ -209,7 +209,7 @@ def _converted(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     return pc.cast(column, kind)
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Text without its dictionary: two are equal in whatever order theirs are."""
     is_encoded = pa.types.is_dictionary(column.type)
     return pc.cast(column, column.type.value_type) if is_encoded else column

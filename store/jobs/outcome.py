@@ -58,6 +58,6 @@ def _portable(error: Exception) -> Exception:
         copy = None
     if type(copy) is type(error) and str(copy) == str(error):
         return error
-    told = RuntimeError(f"{type(error).__name__}: {error}")
-    told.add_note(error.__notes__[-1])
-    return told
+    portable = RuntimeError(f"{type(error).__name__}: {error}")
+    portable.add_note(error.__notes__[-1])
+    return portable

@@ -123,13 +123,13 @@ class _Work:
 
     def outcomes(self) -> Iterator[tuple[int, Outcome[Any]]]:
         """What has ended, as it ends."""
-        told, is_over = 0, False
+        sent, is_over = 0, False
         while not is_over:
             self._thread.join(LOOK_S)
             is_over = not self._thread.is_alive()
             ended = self._ended.value
-            yield from ended[told:]
-            told = len(ended)
+            yield from ended[sent:]
+            sent = len(ended)
 
 
 def _task(

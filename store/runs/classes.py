@@ -141,8 +141,8 @@ def save_classes(store: Store, text: str, place: str) -> tuple[ClassRule, ...]:
     return rules
 
 
-def take_classes(store: Store, file: Path) -> bool:
-    """Let the classes of a store be those of a file; False if they are so already.
+def import_classes(store: Store, file: Path) -> bool:
+    """Replace the classes of a store by those of a file; False if they are the same already.
 
     Raises:
         CpmonError: the file cannot be read, or a line is wrong; then nothing is replaced.

@@ -123,15 +123,15 @@ def sync_entries(
     for stale_name, kind in stale.items():
         connection.execute(f"DROP {kind} {stale_name}")
     missing = [entry for entry in entries if entry.name not in registered or entry.name in stale]
-    standing = _with_files(entries) if any(e.kind == "VIEW" for e in missing) else []
-    for entry in standing:
+    replaced = _with_files(entries) if any(e.kind == "VIEW" for e in missing) else []
+    for entry in replaced:
         connection.execute(entry.stand_in)
-    begun = [entry for entry in missing if entry not in standing]
+    begun = [entry for entry in missing if entry not in replaced]
     for number, entry in enumerate(begun, 1):
         connection.execute(entry.statements)
         if not number % AT_ONCE:
             connection.execute("COMMIT; BEGIN")
-    for entry in standing:
+    for entry in replaced:
         connection.execute(replacing(entry.create))
     rows = [(entry.name, entry.kind, digests[entry.name]) for entry in entries]
     _register(connection, [*rows, ("", VERSION, version)])

@@ -59,7 +59,7 @@ def sources(
     for table, none in _empty_tables(fingerprint()).items():
         rows = parquet(store, table, landed.get(table, ()), drifted)
         yield _macro(table, _file(snapshots[table]) if table in snapshots else rows, none)
-    rows = _said(store, landed.get(ABOUT, ()))
+    rows = _dump_rows(store, landed.get(ABOUT, ()))
     rows = _file(snapshots[ABOUT]) if ABOUT in snapshots else rows
     yield _macro(ABOUT, rows, empty(COLUMNS["dump"]))
     runs = [store.files.uri("runs/*.json")] if run_names(store) else []
@@ -90,7 +90,7 @@ def shown(store: Store, files: Landed) -> Iterator[str]:
     """
     drifted = _is_drifted(store)
     for table, some in files.items():
-        rows = _said(store, some) if table == ABOUT else parquet(store, table, some, drifted)
+        rows = _dump_rows(store, some) if table == ABOUT else parquet(store, table, some, drifted)
         yield replacing(_macro(table, rows).create)
 
 
@@ -172,7 +172,7 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
     return union_all(parts)
 
 
-def _said(store: Store, files: Sequence[TableFile]) -> str:
+def _dump_rows(store: Store, files: Sequence[TableFile]) -> str:
     """A relation over what is said about dumps."""
     parts = [
         _of_dumps(json_rows([store.files.uri(file.name) for file in some], COLUMNS["dump"]), some)

@@ -25,25 +25,27 @@ def read_intervals(file: Path, table: str) -> Figures:
         CpmonError: the file cannot be read, or lacks a column or a value.
     """
     columns = [column for column in COLUMNS[table] if column not in ("run_id", "interval_end")]
-    form = f"a CSV with the columns interval_end, {', '.join(columns)}; times in ISO 8601 UTC"
+    syntax = f"a CSV with the columns interval_end, {', '.join(columns)}; times in ISO 8601 UTC"
     rows = [*lines(file)]
     if not rows:
-        raise empty(file, form)
+        raise empty(file, syntax)
     names = _cells(rows[0])
     if not {"interval_end", *columns} <= {*names}:
-        raise rows[0].wrong("lacks columns", form)
-    return [_figures(line, names, columns, form) for line in rows[1:]]
+        raise rows[0].wrong("lacks columns", syntax)
+    return [_figures(line, names, columns, syntax) for line in rows[1:]]
 
 
-def _figures(line: Line, names: list[str], columns: Sequence[str], form: str) -> dict[str, object]:
+def _figures(
+    line: Line, names: list[str], columns: Sequence[str], syntax: str
+) -> dict[str, object]:
     cells = dict(zip(names, _cells(line), strict=False))  # one that is missing is named below
     try:
         end = datetime.fromisoformat(cells["interval_end"])
         figures = {column: float(cells[column]) for column in columns}
     except (KeyError, ValueError):
-        raise line.wrong("has a line that is no interval", form) from None
+        raise line.wrong("has a line that is no interval", syntax) from None
     if not all(map(math.isfinite, figures.values())):
-        raise line.wrong("has a figure that is no number", form)
+        raise line.wrong("has a figure that is no number", syntax)
     at = end.replace(tzinfo=UTC) if end.tzinfo is None else end.astimezone(UTC)
     return {"interval_end": f"{at:%Y-%m-%d %H:%M:%S.%f}", **figures}
 

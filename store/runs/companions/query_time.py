@@ -75,9 +75,9 @@ def _clock(line: Line) -> tuple[datetime, str]:
     if match is None:
         raise line.wrong("has a line that is no QUERY TIME response", TIME_IS)
     time, zone, day = match.groups()
-    form = "%Y-%m-%d" if "-" in day else DATES.get(len(day), DATES[8])
+    pattern = "%Y-%m-%d" if "-" in day else DATES.get(len(day), DATES[8])
     try:
-        return datetime.strptime(f"{day} {time}", f"{form} %H:%M:%S").replace(tzinfo=UTC), zone
+        return datetime.strptime(f"{day} {time}", f"{pattern} %H:%M:%S").replace(tzinfo=UTC), zone
     except ValueError:
         raise line.wrong("has a time that is none", TIME_IS) from None
 

@@ -27,14 +27,14 @@ class ToolOutput:
     Attributes:
         table: of its figures.
         noun: what a line is, with its article.
-        form: how a line is written, for messages.
+        syntax: how a line is written, for messages.
         line: its pattern; the groups are columns of the table.
         key: a format of these columns; no two lines have the same.
     """
 
     table: str
     noun: str
-    form: str
+    syntax: str
     line: re.Pattern[str]
     key: str
 
@@ -42,13 +42,13 @@ class ToolOutput:
         """The figures of each line, behind columns that are the same in all.
 
         Raises:
-            CpmonError: the file cannot be read, a line is of another form, or one is there twice.
+            CpmonError: the file cannot be read, a line is written otherwise, or one is there twice.
         """
         rows: dict[str, dict[str, object]] = {}
         for line in lines(file):
             match = self.line.fullmatch(line.text)
             if match is None:
-                raise line.wrong(f"has a line that is no {self.noun.split()[1]}", self.form)
+                raise line.wrong(f"has a line that is no {self.noun.split()[1]}", self.syntax)
             types = {column: _TYPES[kind] for column, (kind, _) in COLUMNS[self.table].items()}
             figures = {column: types[column](cell) for column, cell in match.groupdict().items()}
             key = self.key.format_map(figures)
@@ -56,7 +56,7 @@ class ToolOutput:
                 raise line.wrong(f"has {self.noun} twice", f"one {key}")
             rows[key] = {**constant, **figures}
         if not rows:
-            raise empty(file, self.form)
+            raise empty(file, self.syntax)
         return list(rows.values())
 
 
