@@ -49,9 +49,8 @@ def clean(files: LocalFiles) -> None:
         carry_out(files, f"{STAGING}/{intent.name}")
     remove_abandoned_scratch(staging)
     reduced = root / "reduced"
-    of_results = [folder for folder in reduced.glob("*") if not folder.is_symlink()]
-    own = ("runs", "batch", MONTHS)
-    for folder in (root, *(root / name for name in own), staging, reduced, *of_results):
+    of_results = [reduced, *(folder for folder in reduced.glob("*") if not folder.is_symlink())]
+    for folder in (root, root / "runs", root / "batch", root / MONTHS, staging, *of_results):
         remove_abandoned_parts(folder)
     for pattern in _UNLOCKED:
         for old in root.glob(pattern):

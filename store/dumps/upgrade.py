@@ -33,7 +33,6 @@ PRUNED = "pruned.json"
 """Said, in version 1, that the samples of the dump in whose folder it was were removed."""
 OBSOLETE = ("sizes", "layouts", "snapshot", "catalog.duckdb", "catalog.duckdb.wal")
 """What version 2 has no more, or makes again from its own files."""
-OBSOLETE_RESULTS = ("days.json",)
 
 
 @dataclass(frozen=True)
@@ -126,10 +125,8 @@ def _complete(folder: Path) -> None:
 
 
 def _remove_obsolete(root: Path) -> None:
-    places = [root / name for name in OBSOLETE]
-    places += [root / "reduced" / name for name in OBSOLETE_RESULTS]
-    places += root.glob(f"records/*/*/*/{PRUNED}")
-    for place in places:
+    places = [*(root / name for name in OBSOLETE), root / "reduced" / "days.json"]
+    for place in (*places, *root.glob(f"records/*/*/*/{PRUNED}")):
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place)
         else:
