@@ -97,7 +97,7 @@ class Manifest:
         return {dump.layouts for dump in self._dumps().values()}
 
     def add(self, about: Mapping[str, Any]) -> None:
-        """Take a landed dump in, and merge the files of its month if they are many.
+        """Add a landed dump, and merge the files of its month if they are many.
 
         Args:
             about: what its `dump.json` says.
@@ -107,7 +107,7 @@ class Manifest:
         """
         name = entry_name(about)
         self._files.replace(name, line(about).encode())
-        with suppress(StoreError):  # the dump is in; who lands the next one merges
+        with suppress(StoreError):  # the dump is added; who lands the next one merges
             self.merge(name)
 
     def put(self, abouts: Sequence[Mapping[str, Any]]) -> None:

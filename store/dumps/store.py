@@ -6,7 +6,7 @@ STORE/
   months/system=VMSYS1/2001-11.0001-<digest>/  the same of all dumps of a month (`compaction`)
   manifest/          what each dump is and holds, by system and month
   runs/2600NP.json   named measurements, with their companion figures
-  classes.txt        which users belong together, if anybody said so
+  classes.txt        which users belong together, if that was defined
   catalog.duckdb     views over all of it; a cache
   staging/           half-written dumps; safe to delete
 
@@ -164,7 +164,7 @@ class Store:
         """Make a staged dump part of the store: by one rename, then it comes into the manifest.
 
         A process that is killed between them leaves an intent, and the next one that writes to the
-        store takes the dump in. In object storage the manifest alone decides (`elsewhere`).
+        store adds the dump. In object storage the manifest alone decides (`elsewhere`).
 
         Args:
             staged: the dump; its tables are finished here.
@@ -205,7 +205,7 @@ class Store:
         return True
 
     def _finish_landing(self, intent: Path) -> None:
-        """Take a dump into the manifest, if its folder was renamed; its intent names that."""
+        """Add a dump to the manifest, if its folder was renamed; its intent names that."""
         with suppress(FileNotFoundError):  # not renamed, or another process has just finished it
             about = self.root / intent.read_text(encoding="utf-8") / ABOUT
             self.manifest.add(json.loads(about.read_text(encoding="utf-8")))

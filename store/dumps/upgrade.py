@@ -1,7 +1,7 @@
 """Upgrades a store of version 1 in place: numbers become signed, and it gets a manifest.
 
 Each table is replaced by one rename, when its rows were compared with those of the file before; so
-an upgrade that was killed is gone on with by the next one. In between the store is of neither
+an upgrade that was killed is resumed by the next one. In between the store is of neither
 version, and nobody reads it.
 """
 

@@ -36,7 +36,7 @@ CATALOG = "catalog.sqlite"
 STORE = "cpmon.store"
 """The property of a namespace that names the store whose files it has."""
 BATCH = 1_000
-"""Files a commit: an export that was killed goes on behind the last one."""
+"""Files a commit: an export that was killed is resumed behind the last one."""
 BOUNDED = ("tod", "tod_us", "interval_end")
 """Columns whose least and greatest value is noted: a question about a span opens few files."""
 _EPOCH = date(1970, 1, 1)
@@ -97,7 +97,7 @@ def _export_table(catalog: SqlCatalog, source: Source, files: Mapping[str, Place
 
 
 def _partition_by(table: Table, places: Sequence[Column]) -> None:
-    """Let files that are added from now on say of their rows what some columns hold."""
+    """Partition the files that are added from now on by some columns."""
     names, columns = {field.name for field in table.spec().fields}, {c.name for c in places}
     if names != columns:
         with table.update_spec() as update:

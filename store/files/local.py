@@ -167,7 +167,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _name_once(part: Path, path: Path) -> None:
-    """Let a finished file have a name that no other has.
+    """Give a finished file a name that no other has.
 
     Raises:
         FileExistsError: another has it.

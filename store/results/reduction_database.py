@@ -36,7 +36,7 @@ FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE
 """How results are written. Dictionaries of more values than this save few bytes: most are rates."""
 
 DISABLED = "statistics_propagation"
-"""It has columns written as required ones where no row at hand has a NULL, be it of another day."""
+"""With it columns are written as required ones where no row of a day has a NULL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class ReductionDatabase(QueryWriter):
         return QueryWriter(self.connection.cursor())
 
     def restrict_to_unit(self, unit: Unit, results: Iterable[Result]) -> None:
-        """Let reductions see a unit and the last interval before it, to compute some results."""
+        """Restrict reductions to a unit and the last interval before it, for some results."""
         self._landed.materialize_intervals(unit.dependencies)
         ((previous,),) = self.connection.execute(
             f"SELECT max(interval_end) FROM {landed_rows('interval')} WHERE interval_end <= ?",
@@ -140,13 +140,13 @@ class ReductionDatabase(QueryWriter):
         self._plan(results)
 
     def substitute(self, relation: str, query: str) -> None:
-        """Let a reduction have the rows of a query, until others are restricted to."""
+        """Replace the rows of a reduction by those of a query, until the next restriction."""
         columns = ", ".join(name(column.name) for column in self._views[relation].columns)
         self.execute(f"CREATE TEMP TABLE {name(relation)} AS SELECT {columns} FROM ({query})")
         self._materialized.add(relation)
 
     def restrict_to_runs(self, results: Iterable[Result]) -> None:
-        """Let reductions see the samples of runs, and all that is no sample."""
+        """Restrict reductions to the samples of runs, and all that is no sample."""
         self._landed.materialize_intervals(None)
         self._landed.create(["meta.run"])
         spans = self.connection.execute(
@@ -160,7 +160,7 @@ class ReductionDatabase(QueryWriter):
         self._plan(results)
 
     def unrestrict(self, results: Iterable[Result]) -> None:
-        """Let reductions see all dumps."""
+        """Lift the restriction: reductions read all dumps."""
         self._landed.materialize_intervals(None)
         self._landed.restrict("true", None, None)
         self._plan(results)

@@ -1,4 +1,4 @@
-"""What a catalogue holds, and how one is brought up to date by changing only what differs.
+"""What a catalogue holds, and how one is synced by changing only what differs.
 
 Of all that is done to a catalogue, comments take longest: a fifth of a millisecond each, and there
 are thousands. They are copied with the views that they belong to, so a catalogue is made from

@@ -1,7 +1,7 @@
 """What the dumps of an old store say, in two files: their intervals, and what they are.
 
 Each dump has a small file of either, which nearly every question would open: 0.6 ms a dump, 0.6 s
-of processor time with 1,000 dumps. The snapshot is brought up to date, by the dumps that are new,
+of processor time with 1,000 dumps. The snapshot is updated, by the dumps that are new,
 when a catalogue is opened; it may be deleted at any time.
 """
 
@@ -34,7 +34,7 @@ _COLUMNS = {"interval": str(INTERVAL), ABOUT: str(COLUMNS["dump"])}
 
 
 def snapshot(store: Store) -> dict[str, Path]:
-    """Table -> the file that has what all dumps say, brought up to date; empty where none is."""
+    """Table -> the file that has what all dumps say, updated first; empty where none is."""
     dumps = store.dumps()
     if len(dumps) < MANY and (store.files.is_local or not dumps):
         return {}

@@ -59,7 +59,7 @@ def save(connection: duckdb.DuckDBPyConnection, file: Path, scratch: Path) -> No
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, made: Path) -> None:
-    """On a full disk the copy fails, or the end of it, when the file is let go."""
+    """On a full disk the copy fails, or the end of it, when the file is detached."""
     try:
         connection.execute(f"ATTACH {text(str(made))} AS _file ({_NO_LOG})")
         connection.execute("COPY FROM DATABASE memory TO _file")
