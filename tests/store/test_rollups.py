@@ -468,7 +468,7 @@ def test_usage_reads_the_pieces_of_a_reduction_a_fixed_number_of_times(
         return state
 
     brought_up(two_days)
-    monkeypatch.setattr("cpmon.store.results.usage.by_day", counted)
+    monkeypatch.setattr("cpmon.store.results.reduced.by_day", counted)
     usage(two_days, reductions())
     assert NAME in reads
     assert set(reads.values()) == {1}
