@@ -1,4 +1,7 @@
-"""Self-contained HTML pages: templates filled in, every text escaped, every name given."""
+"""Self-contained HTML pages: templates filled in, every text escaped, every name given.
+
+Text pages are filled in by the same rules, without escapes.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +38,13 @@ def html_page(package: str, template: str, **values: Any) -> bytes:
     return for_page(page.render(repaint=Markup(repaint), **values)).encode()
 
 
+def text_page(package: str, template: str, **values: Any) -> str:
+    """A text: a template that lies in a package, filled in."""
+    return _environment(package, autoescape=False).get_template(template).render(values)
+
+
 @cache
-def _environment(package: str) -> Environment:
+def _environment(package: str, *, autoescape: bool = True) -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -45,7 +53,7 @@ def _environment(package: str) -> Environment:
 
     environment = Environment(
         loader=FunctionLoader(read),
-        autoescape=True,
+        autoescape=autoescape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
