@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Any
+
+import msgspec
 
 SCHEMA_VERSION = 1
 MAX_LISTED = 200
@@ -150,24 +152,19 @@ class BatchResult:
 
     def as_dict(self) -> dict[str, Any]:
         """The document of `--format json` and `summary_json`."""
-        document = {each.name: getattr(self, each.name) for each in fields(self)}
-        for kind in (*KINDS, "broken", "worst"):
-            document[kind] = [asdict(event) for event in document[kind]]
-        for counts in ("counts", "exceptions", "validation"):
-            document[counts] = dict(document[counts])
-        document["systems"] = {name: asdict(part) for name, part in self.systems.items()}
+        document: dict[str, Any] = msgspec.to_builtins(self)
         for part in document["systems"].values():
             part["last"] = part["last"] and _iso(datetime.fromtimestamp(part["last"], UTC))
-        document["findings"] = {
-            code: {"severity": severity, "count": count}
-            for code, (severity, count) in sorted(self.findings.items())
-        }
-        document["removed"] = {"files": self.removed[0], "bytes": self.removed[1]}
-        document["started"] = _iso(self.started)
-        document["ended"] = self.ended and _iso(self.ended)
         return {
             "schema_version": SCHEMA_VERSION,
             **document,
+            "started": _iso(self.started),
+            "ended": self.ended and _iso(self.ended),
+            "findings": {
+                code: {"severity": severity, "count": count}
+                for code, (severity, count) in sorted(self.findings.items())
+            },
+            "removed": dict(zip(("files", "bytes"), self.removed, strict=True)),
             "status": int(self.status),
             "ended_as": self.status.name.lower(),
             "seconds": round(self.seconds, 3),
