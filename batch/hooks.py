@@ -10,21 +10,34 @@ import tempfile
 from contextlib import suppress
 from typing import Any
 
+from ..config.batch import BatchSettings
 from .log import Log, ascii_line
+from .result import BatchResult
 
 OUTPUT_BYTES = 2000
 """How much of a hook's output is read, from its end."""
 
 
-def run_hook(command: tuple[str, ...], event: dict[str, Any], seconds: float, log: Log) -> str:
-    """Run a command to its end; returns the reason if it failed, else an empty text.
+def run_hook(
+    hook: str, settings: BatchSettings, event: dict[str, Any], result: BatchResult, log: Log
+) -> None:
+    """Run a command of the settings to its end; a failure is logged and noted in the result.
 
     Args:
-        event: what the command reads from standard input.
+        hook: its key in the settings. event: what the command reads from standard input.
+    """
+    command: tuple[str, ...] = getattr(settings, hook)
+    if command and (failure := run_command(command, event, settings.hook_limit.seconds, log)):
+        result.note("trouble", hook, failure)
+        log.error("hook", reason=failure)
+
+
+def run_command(command: tuple[str, ...], event: dict[str, Any], seconds: float, log: Log) -> str:
+    """Run a command; returns the reason if it failed, else an empty text.
+
+    Args:
         seconds: time limit; after it the command and its children are killed.
     """
-    if not command:
-        return ""
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(

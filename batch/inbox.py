@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -31,18 +30,8 @@ Observation = tuple[int, int, float]
 REASON_SUFFIX = ".reason.txt"
 
 
-class Completeness(StrEnum):
-    """Whether a file is complete, and how that was decided."""
-
-    SETTLED = "unchanged for long enough"
-    ENDED = "ends with an end-of-data record"
-    YOUNG = "changed a moment ago"
-    GROWING = "has changed since the last look"
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the file may be read."""
-        return self in (Completeness.SETTLED, Completeness.ENDED)
+YOUNG, GROWING = "changed a moment ago", "has changed since the last look"
+"""Why a file is not complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +87,8 @@ def candidates(
                 yield Candidate(path, inbox, status.st_size, status.st_mtime_ns)
 
 
-def completeness(file: Candidate, previous: Observation | None, now: float) -> Completeness:
-    """Whether a file is complete.
+def incomplete(file: Candidate, previous: Observation | None, now: float) -> str:
+    """The reason why a file may not be complete yet; empty if it may be read.
 
     Where its time of change is in the future, the time for which it was observed unchanged counts:
     a clock that jumps, here or where the file was written, must not defer it for ever.
@@ -109,13 +98,12 @@ def completeness(file: Candidate, previous: Observation | None, now: float) -> C
         now: seconds since 1970.
     """
     if previous is not None and previous[:2] != (file.size, file.mtime_ns):
-        return Completeness.GROWING
+        return GROWING
     age = now - file.mtime_ns / 1e9
     observed = abs(now - previous[2]) if previous is not None else None
     settle_s = file.inbox.settle.seconds if file.inbox.settle else 0.0
-    if age >= settle_s or (observed is not None and observed >= settle_s):
-        return Completeness.SETTLED
-    return Completeness.ENDED if _has_end_of_data(file.path) else Completeness.YOUNG
+    is_settled = age >= settle_s or (observed is not None and observed >= settle_s)
+    return "" if is_settled or _has_end_of_data(file.path) else YOUNG
 
 
 def observe(file: Candidate, previous: Observation | None, now: float) -> Observation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..config import Settings
@@ -14,7 +15,7 @@ from ..schemas.errors import CpmonError, DumpError
 from ..store.dumps.store import Store
 from .days import dump_days
 from .hooks import run_hook
-from .inbox import Candidate, candidates, completeness, observe, quarantine
+from .inbox import GROWING, Candidate, candidates, incomplete, observe, quarantine
 from .log import Log, ascii_error, ascii_line, ascii_path
 from .plan import Plan
 from .result import BatchResult
@@ -28,25 +29,21 @@ class _FileChangedError(CpmonError):
     """A file has changed while it was read."""
 
 
+@dataclass(frozen=True)
 class Intake:
     """Lands new files.
 
     Attributes:
-        should_stop: asked between files; true ends the work.
+        folder: of the state. should_stop: asked between files; true ends the work.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        plan: Plan,
-        state: State,
-        folder: Path,
-        settings: Settings,
-        log: Log,
-        should_stop: Callable[[], bool],
-    ) -> None:
-        self.store, self.plan, self.state, self.folder = store, plan, state, folder
-        self.settings, self.log, self.should_stop = settings, log, should_stop
+    store: Store
+    plan: Plan
+    state: State
+    folder: Path
+    settings: Settings
+    log: Log
+    should_stop: Callable[[], bool]
 
     def run(self, result: BatchResult) -> None:
         """Land all files that are new and complete."""
@@ -72,12 +69,12 @@ class Intake:
             if self.state.is_settled(file):
                 continue
             previous = self.state.observations.get(str(path))
-            verdict = completeness(file, previous, now)
+            reason = incomplete(file, previous, now)
             self.state.observations[str(path)] = observe(file, previous, now)
-            if verdict.is_complete:
-                complete.append(file)
+            if reason:
+                self._defer(file, reason, result)
             else:
-                self._defer(file, str(verdict), result)
+                complete.append(file)
         # The oldest first, so that intervals arrive in their order.
         return sorted(complete, key=lambda file: (file.mtime_ns, file.path))
 
@@ -94,7 +91,7 @@ class Intake:
     def _process(self, file: Candidate, result: BatchResult) -> None:
         """Land a file, or record why it did not land."""
         if not file.is_unchanged:
-            self._defer(file, "has changed since the last look", result)
+            self._defer(file, GROWING, result)
             return
         try:
             with file.path.open("rb"):
@@ -104,10 +101,10 @@ class Intake:
             self._defer(file, "has changed while it was read", result)
         except DumpError as error:
             self._reject(file, error, result)
-        except CpmonError as error:
-            self._retry_later(file, str(error), result)
-        except OSError as error:
-            self._retry_later(file, error.strerror or str(error), result)
+        except (CpmonError, OSError) as error:  # not of the file; the next batch tries again
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            result.note("trouble", ascii_path(file.path), ascii_line(reason))
+            self.log.error("not landed", path=file.path, reason=reason)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not stop other files
             self._fail(file, error, result)
         else:
@@ -153,11 +150,7 @@ class Intake:
         }
         self.log.info("landed", **event)
         event |= {"event": "dump", "run": result.run, "findings": about["findings"]}
-        options = self.plan.batch
-        failure = run_hook(options.hook_dump, event, options.hook_limit.seconds, self.log)
-        if failure:
-            result.note("trouble", "hook_dump", failure)
-            self.log.error("hook", reason=failure)
+        run_hook("hook_dump", self.plan.batch, event, result, self.log)
 
     def _defer(self, file: Candidate, reason: str, result: BatchResult) -> None:
         result.note("deferred", ascii_path(file.path), reason)
@@ -181,11 +174,6 @@ class Intake:
             self.state.settle(file, "rejected", reason)
             result.note("quarantined", path, reason)
             self.log.info("quarantined", path=file.path, now=target)
-
-    def _retry_later(self, file: Candidate, reason: str, result: BatchResult) -> None:
-        """Report a cause outside of the file; the next batch tries again."""
-        result.note("trouble", ascii_path(file.path), ascii_line(reason))
-        self.log.error("not landed", path=file.path, reason=reason)
 
     def _fail(self, file: Candidate, error: Exception, result: BatchResult) -> None:
         """Report a bug of cpmon; the file is skipped until it or the version of cpmon changes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
@@ -28,24 +29,24 @@ Days = Mapping[str, set[date]]
 Files = Sequence[tuple[Path, bytes]]
 
 
+@dataclass(frozen=True)
 class OutputWriter:
     """Writes outputs; one that fails stops no other.
 
     Attributes:
+        con: has the reductions. write: replaces a file atomically.
         unwritten: systems and days of files that could not be written; the next batch retries.
     """
 
-    def __init__(
-        self, con: duckdb.DuckDBPyConnection, settings: Settings, write: Write, log: Log
-    ) -> None:
-        """Read from the reductions of `con`; `write` replaces a file atomically."""
-        self.con, self.settings, self.write, self.log = con, settings, write, log
-        self.unwritten: set[tuple[str, date]] = set()
-        self._systems: dict[Path, str] = {}
+    con: duckdb.DuckDBPyConnection
+    settings: Settings
+    write: Write
+    log: Log
+    unwritten: set[tuple[str, date]] = field(default_factory=set)
+    _systems: dict[Path, str] = field(default_factory=dict)
 
     def run(self, outputs: tuple[Output, ...], changed: Days, result: BatchResult) -> None:
         """Write every output that depends on the changed days of each system."""
-        self._systems.clear()
         for output in outputs:
             selected = {
                 name: sorted(days) if has_file_per_day(output.path) else [max(days)]

@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -45,26 +46,29 @@ MAX_WORST = 12
 """Exceptions that are listed in a result."""
 
 
+@dataclass(frozen=True)
 class BatchRunner:
     """Runs the batches of a store.
 
     Attributes:
+        write: replaces a file atomically.
         should_stop: asked between steps; true ends the work.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        plan: Plan,
-        settings: Settings,
-        log: Log,
-        write: Write,
-        should_stop: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self.store, self.plan, self.settings = store, plan, settings
-        self.log, self.write, self.should_stop = log, write, should_stop
-        self.folder = store.root / FOLDER
+    store: Store
+    plan: Plan
+    settings: Settings
+    log: Log
+    write: Write
+    should_stop: Callable[[], bool] = lambda: False
+
+    def __post_init__(self) -> None:
         limit_arenas()
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the state."""
+        return self.store.root / FOLDER
 
     def run(self, today: date | None = None, *, idle: bool = True) -> BatchResult:
         """Run one batch.
@@ -219,12 +223,7 @@ class BatchRunner:
                 part.last = totals.last / 1e6
                 part.lag = max(0.0, now - part.last)
         if not result.interrupted and not is_silent:
-            options = self.plan.batch
-            document, limit_s = result.as_dict(), options.hook_limit.seconds
-            failure = run_hook(options.hook_end, document, limit_s, self.log)
-            if failure:
-                result.note("trouble", "hook_end", failure)
-                self.log.error("hook", reason=failure)
+            run_hook("hook_end", self.plan.batch, result.as_dict(), result, self.log)
         result.ended = datetime.now(UTC)
         if result.status in (ExitStatus.DONE, ExitStatus.WARNINGS):
             state.last_success = result.ended.timestamp()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.batch.inbox import Candidate, Completeness, candidates, completeness, observe
+from cpmon.batch.inbox import GROWING, YOUNG, Candidate, candidates, incomplete, observe
 from cpmon.config.batch import InboxSettings
 from cpmon.config.values import Duration
 from tests.batch.fleet import hourly
@@ -25,11 +25,11 @@ def candidate(path: Path, data: bytes, age: float) -> Candidate:
 
 def test_a_file_that_was_left_alone_for_long_is_complete(tmp_path: Path):
     found = candidate(tmp_path / "a.mon", WHOLE[:5000], 601)
-    assert completeness(found, None, NOW) is Completeness.SETTLED
+    assert incomplete(found, None, NOW) == ""
 
 
 def test_a_young_file_is_complete_if_it_ends_with_an_end_of_data_record(tmp_path: Path):
-    assert completeness(candidate(tmp_path / "a.mon", WHOLE, 5), None, NOW) is Completeness.ENDED
+    assert incomplete(candidate(tmp_path / "a.mon", WHOLE, 5), None, NOW) == ""
 
 
 @pytest.mark.parametrize(
@@ -38,29 +38,29 @@ def test_a_young_file_is_complete_if_it_ends_with_an_end_of_data_record(tmp_path
     ids=["no end", "zeros", "not whole frames", "empty", "short"],
 )
 def test_a_young_file_without_such_an_end_waits(tmp_path: Path, data: bytes):
-    assert completeness(candidate(tmp_path / "a.mon", data, 5), None, NOW) is Completeness.YOUNG
+    assert incomplete(candidate(tmp_path / "a.mon", data, 5), None, NOW) == YOUNG
 
 
 def test_a_file_that_differs_from_the_last_look_waits_however_old_it_is(tmp_path: Path):
     found = candidate(tmp_path / "a.mon", WHOLE, 9000)
     before = (found.size - 4096, found.mtime_ns, NOW - 60)
-    assert completeness(found, before, NOW) is Completeness.GROWING
+    assert incomplete(found, before, NOW) == GROWING
     assert observe(found, before, NOW) == (found.size, found.mtime_ns, NOW)
 
 
 def test_a_file_from_the_future_is_complete_once_it_was_seen_unchanged_for_long(tmp_path: Path):
     found = candidate(tmp_path / "a.mon", WHOLE[:5000], -86_400)
     first = observe(found, None, NOW)
-    assert completeness(found, None, NOW) is Completeness.YOUNG
-    assert completeness(found, first, NOW + 599) is Completeness.YOUNG
+    assert incomplete(found, None, NOW) == YOUNG
+    assert incomplete(found, first, NOW + 599) == YOUNG
     assert observe(found, first, NOW + 599) == first
-    assert completeness(found, first, NOW + 600) is Completeness.SETTLED
+    assert incomplete(found, first, NOW + 600) == ""
 
 
 def test_a_clock_that_is_set_back_keeps_no_file_waiting(tmp_path: Path):
     found = candidate(tmp_path / "a.mon", WHOLE[:5000], -5)
     previous = (found.size, found.mtime_ns, NOW + 90_000)
-    assert completeness(found, previous, NOW) is Completeness.SETTLED
+    assert incomplete(found, previous, NOW) == ""
 
 
 def test_only_files_of_the_patterns_are_looked_at(tmp_path: Path):

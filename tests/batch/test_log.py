@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.batch.hooks import run_hook
+from cpmon.batch.hooks import run_command
 from cpmon.batch.log import Log, ascii_line, ascii_path
 
 
@@ -42,7 +42,7 @@ def test_a_hook_reads_json_and_no_shell_reads_its_words(tmp_path: Path):
     told = tmp_path / "told"
     script = "import sys; open(sys.argv[1], 'w').write(sys.stdin.read() + sys.argv[2])"
     command = (sys.executable, "-c", script, str(told), "$(touch x); `y`")
-    assert run_hook(command, {"a": 1}, 20, Log(stream=io.StringIO())) == ""
+    assert run_command(command, {"a": 1}, 20, Log(stream=io.StringIO())) == ""
     assert told.read_text() == '{"a": 1}\n$(touch x); `y`'
 
 
@@ -57,6 +57,6 @@ def test_a_hook_reads_json_and_no_shell_reads_its_words(tmp_path: Path):
     ],
 )
 def test_a_hook_that_fails_is_told(command: tuple[str, ...], said: str):
-    assert said in run_hook(
+    assert said in run_command(
         command, {}, 0.3 if "sleep" in str(command) else 20, Log(stream=io.StringIO())
     )
