@@ -17,6 +17,7 @@ import click
 from ..config.moments import EXAMPLES, MONTH, LineLength, parse_moment, parse_span
 from ..schemas.errors import CpmonError
 from ..schemas.formats import FORMATS, format_of_file
+from .output import Output
 from .site_settings import CONFIG, FLAGS, command_name, settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -259,14 +260,23 @@ release_option = click.option(
 rules_help = "Rules that win over the shipped ones and those of the settings."
 rules_option = click.option("--rules", type=FILE_PATH, metavar="FILE", help=rules_help)
 
-output_option = click.option(
-    "-o",
-    "--output",
-    type=ANY_PATH,
-    is_eager=True,  # its name may say the format
-    metavar="FILE",
-    help="Write there instead of standard output (-), in the format that .csv, .xlsx ... say.",
-)
+
+def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`-o`, which the command gets as `out`, together with the format of `--format`."""
+
+    @functools.wraps(command)
+    def with_output(form: str, output: Path | None, **values: Any) -> Any:
+        file = None if str(output) == "-" else output
+        return command(out=Output(form, file), **values)
+
+    return click.option(
+        "-o",
+        "--output",
+        type=ANY_PATH,
+        is_eager=True,  # its name may say the format
+        metavar="FILE",
+        help="Write there instead of standard output (-), in the format that .csv, .xlsx ... say.",
+    )(with_output)
 
 
 def format_option(
@@ -277,8 +287,8 @@ def format_option(
     return choice_option("--format", "form", values=values, callback=usual_format, help=help_text)
 
 
-def output_options(command: Command) -> Command:
-    """`--format` and `-o`."""
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--format` and `-o`, as `out`."""
     return format_option()(output_option(command))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,30 +17,64 @@ from ..schemas.errors import CpmonError
 from ..schemas.formats import BINARY
 from ..schemas.printable import printable
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 FOR_PEOPLE = ("table", "text", "markdown")
 
 
-def deliver(data: bytes | Iterable[bytes], output: Path | None, form: str) -> None:
-    """Print a result, or write it beside the file and rename it; parts of it as they come.
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The format of a result, and the file that it goes to; None is standard output."""
 
-    Control characters in names reach neither a terminal nor what is meant for people.
+    form: str
+    file: Path | None = None
 
-    Raises:
-        CpmonError: a binary format would go to a terminal, or the file cannot be written.
-    """
-    parts = [data] if isinstance(data, bytes) else data
-    is_printed = output is None or str(output) == "-"
-    to_terminal = is_printed and sys.stdout.isatty()
-    if to_terminal and form in BINARY:
-        raise CpmonError(f"{BINARY[form]} is not for a terminal", remedy="name a file with -o")
-    if form in FOR_PEOPLE or to_terminal:
-        parts = (printable(part.decode(errors="replace")).encode() for part in parts)
-    if not is_printed:
-        write_file(cast("Path", output), parts)
-        return
-    for part in parts:
-        sys.stdout.buffer.write(part)
-        sys.stdout.buffer.flush()
+    def write(self, data: bytes | Iterable[bytes]) -> None:
+        """Print a result, or write it beside the file and rename it; parts of it as they come.
+
+        Control characters in names reach neither a terminal nor what is meant for people.
+
+        Raises:
+            CpmonError: a binary format would go to a terminal, or the file cannot be written.
+        """
+        parts = [data] if isinstance(data, bytes) else data
+        to_terminal = self.file is None and sys.stdout.isatty()
+        if to_terminal and self.form in BINARY:
+            kind = BINARY[self.form]
+            raise CpmonError(f"{kind} is not for a terminal", remedy="name a file with -o")
+        if self.form in FOR_PEOPLE or to_terminal:
+            parts = (printable(part.decode(errors="replace")).encode() for part in parts)
+        if self.file is not None:
+            write_file(self.file, parts)
+            return
+        for part in parts:
+            sys.stdout.buffer.write(part)
+            sys.stdout.buffer.flush()
+
+    def write_table(self, table: pa.Table) -> None:
+        """Render a table and write it."""
+        from ..reduce.render.render import render
+
+        self.write(render(table, self.form))
+
+    def write_json(self, document: Any) -> None:
+        """Write a document as JSON; what JSON has no type for as text."""
+        self.write((json.dumps(document, indent=1, default=str) + "\n").encode())
+
+    def write_rows(self, rows: list[dict[str, Any]]) -> None:
+        """Render rows with the same keys and write them."""
+        self.write(rows_as(rows, self.form))
+
+    def path(self, need: str) -> Path:
+        """The file or folder of `-o`, for what cannot be printed.
+
+        Raises:
+            click.UsageError: none is named; `need` is the message.
+        """
+        if self.file is None:
+            raise click.UsageError(need)
+        return self.file
 
 
 def read_input() -> str:

@@ -9,8 +9,8 @@ import click
 
 from ..main import Status, status_of
 from ..options import dump_arguments, output_options, release_option
-from ..output import deliver
-from .dump_output import container_option, dump_input, render_dumps
+from ..output import Output
+from .dump_output import container_option, dump_input, write_dumps
 
 if TYPE_CHECKING:
     from ...ingest.checks.passes import Checked
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 @container_option
 @release_option
 @output_options
-def command(
-    dumps: tuple[Path, ...], container: str, release: str, form: str, output: Path | None
-) -> Status:
+def command(dumps: tuple[Path, ...], container: str, release: str, out: Output) -> Status:
     """What is wrong with each DUMP, in passes: file, control records, record headers, values.
 
     Nothing is landed. The exit status follows the worst finding of all dumps: 0 none or info,
@@ -36,13 +34,12 @@ def command(
       cpmon check *.mon.gz --format json -o checked.json
     """
     checks = [_check(dump, container, release) for dump in dumps]
-    data = render_dumps(
-        form,
+    write_dumps(
+        out,
         lambda: [checked.document() for checked in checks],
-        lambda: (_report(checked, form) for checked in checks),
+        lambda: (_report(checked, out.form) for checked in checks),
         lambda: ((checked.name, checked.findings.table()) for checked in checks),
     )
-    deliver(data, output, form)
     return max(status_of(checked.findings.worst) for checked in checks)
 
 

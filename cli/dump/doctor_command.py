@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import click
 
 from ..main import Status, report_error, status_of
 from ..options import choice_option, dump_arguments, output_option, release_option, usual_format
-from ..output import deliver
+from ..output import Output
 from .dump_output import container_option, dump_input
 
 if TYPE_CHECKING:
@@ -39,8 +38,7 @@ def command(
     container: str,
     release: str,
     names: bool,
-    form: str,
-    output: Path | None,
+    out: Output,
 ) -> Status:
     """One page on each DUMP, to send to somebody who cannot see it.
 
@@ -73,12 +71,10 @@ def command(
         documents.append(facts(diagnosis, names=names))
         status = status_of(diagnosis.checked.findings.worst)
         worst = max(worst, Status.DAMAGED if diagnosis.refused else status)
-    data = (
-        (json.dumps(documents, indent=1) + "\n").encode()
-        if form == "json"
-        else page(documents, form)
-    )
-    deliver(data, output, form)
+    if out.form == "json":
+        out.write_json(documents)
+    else:
+        out.write(page(documents, out.form))
     return worst
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..options import ANY_PATH, choice_option
-from ..output import FOR_PEOPLE
+from ..output import FOR_PEOPLE, Output
 from ..progress import bar
 
 if TYPE_CHECKING:
@@ -83,27 +82,26 @@ def dump_output(output: Path, finish: Callable[[Path], None] | None = None) -> I
         raise CpmonError(f"{output} cannot be written: {error.strerror or error}") from None
 
 
-def render_dumps(
-    form: str,
+def write_dumps(
+    out: Output,
     documents: Callable[[], list[dict[str, Any]]],
     texts: Callable[[], Iterable[bytes]],
     tables: Callable[[], Iterable[tuple[str, pa.Table]]],
-) -> bytes:
-    """What a command knows of several dumps: documents as JSON, texts for people, else one table.
+) -> None:
+    """Write the results of several dumps: documents as JSON, texts for people, else one table.
 
     Args:
         tables: name of each dump and its rows.
     """
     import pyarrow as pa
 
-    from ...reduce.render.render import render
-
-    if form == "json":
-        return (json.dumps(documents(), indent=1) + "\n").encode()
-    if form in FOR_PEOPLE:
-        return b"\n".join(texts())
-    named = [
-        table.add_column(0, "dump", pa.array([name] * len(table), pa.string()))
-        for name, table in tables()
-    ]
-    return render(pa.concat_tables(named), form)
+    if out.form == "json":
+        out.write_json(documents())
+    elif out.form in FOR_PEOPLE:
+        out.write(b"\n".join(texts()))
+    else:
+        named = [
+            table.add_column(0, "dump", pa.array([name] * len(table), pa.string()))
+            for name, table in tables()
+        ]
+        out.write_table(pa.concat_tables(named))

@@ -9,8 +9,8 @@ import click
 
 from ..main import Status, status_of
 from ..options import choice_option, dump_arguments, output_options
-from ..output import deliver
-from .dump_output import container_option, dump_input, render_dumps
+from ..output import Output
+from .dump_output import container_option, dump_input, write_dumps
 
 if TYPE_CHECKING:
     from ...ingest.inspect.inventory import Inventory
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 @container_option
 @choice_option("--sort", values=("bytes", "records", "type"), help="Order of the record types.")
 @output_options
-def command(
-    dumps: tuple[Path, ...], container: str, sort: str, form: str, output: Path | None
-) -> Status:
+def command(dumps: tuple[Path, ...], container: str, sort: str, out: Output) -> Status:
     """What is inside each DUMP: system, span, intervals, gaps, records by type, bytes.
 
     Nothing is landed. `share` is of the whole dump. A layout is `unknown` where cpmon cannot decode
@@ -39,13 +37,12 @@ def command(
     from ...reduce.render.render import render
 
     inventories = [_take(dump, container) for dump in dumps]
-    data = render_dumps(
-        form,
+    write_dumps(
+        out,
         lambda: [_document(i, sort) for i in inventories],
-        lambda: (_summary(i).encode() + render(i.table(sort), form) for i in inventories),
+        lambda: (_summary(i).encode() + render(i.table(sort), out.form) for i in inventories),
         lambda: ((i.name, i.table(sort)) for i in inventories),
     )
-    deliver(data, output, form)
     return max(status_of(i.findings.worst) for i in inventories)
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ import click
 
 from ...schemas.formats import BINARY
 from ..options import MOMENT, OFFSET, dump_argument, output_options, pairs, release_option
-from ..output import deliver
+from ..output import Output
 from .dump_output import container_option
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ def command(
     follow: bool,
     release: str,
     container: str,
-    form: str,
-    output: Path | None,
+    out: Output,
 ) -> None:
     """Records of DUMP field by field: offset, bytes, value, unit, meaning, named bits.
 
@@ -85,8 +84,8 @@ def command(
     from ...ingest.codec import unix_us
     from ...ingest.inspect.record_filter import RecordFilter, kind_of
 
-    if hexdump and form not in ("table", "text"):
-        raise click.UsageError(f"--hexdump is for reading; it has no --format {form}")
+    if hexdump and out.form not in ("table", "text"):
+        raise click.UsageError(f"--hexdump is for reading; it has no --format {out.form}")
     query = RecordFilter(
         frozenset(kind_of(text) for text in records),
         at,
@@ -98,14 +97,16 @@ def command(
     count = None if follow and limit is None else limit or 1
     explained = _explained(dump, container, query, count, release)
     name = "standard input" if str(dump) == "-" else dump.name
-    if form in ("table", "text"):
-        chunks = _texts(explained, name, hexdump, _paint(output))
-        if follow and output is None and sys.stdout.isatty():
-            click.echo_via_pager(chunks)
-            return
-        deliver((chunk.encode() for chunk in chunks), output, form)
+    if out.form not in ("table", "text"):
+        out.write(_machine(explained, name, out.form))
+        return
+    to_terminal = out.file is None and sys.stdout.isatty()
+    is_colored = to_terminal and not os.environ.get("NO_COLOR")
+    chunks = _texts(explained, name, hexdump, is_colored=is_colored)
+    if follow and to_terminal:
+        click.echo_via_pager(chunks)
     else:
-        deliver(_machine(explained, name, form), output, form)
+        out.write(chunk.encode() for chunk in chunks)
 
 
 def _explained(
@@ -152,16 +153,16 @@ def _none(dump: Path, container: str, query: RecordFilter) -> None:
 
 
 def _texts(
-    explained: Iterable[Explained], dump: str, hexdump: bool, paint: Callable[[str, str], str]
+    explained: Iterable[Explained], dump: str, hexdump: bool, *, is_colored: bool
 ) -> Iterator[str]:
     from ...ingest.inspect import explanation_text as explain_text
-    from ...ingest.inspect.explanation_text import hexdump as dumped
     from ...reduce.render.render import render
 
+    paint = (lambda text, color: click.style(text, fg=color)) if is_colored else explain_text.plain
     for number, (record, lines) in enumerate(explained):
         gap = "\n" if number else ""
         if hexdump:
-            body = "\n".join(dumped(record.data, lines, paint)) + "\n"
+            body = "\n".join(explain_text.hexdump(record.data, lines, paint)) + "\n"
         else:
             body = render(explain_text.table(lines)).decode() + explain_text.footnote(lines)
         yield f"{gap}{explain_text.heading(record, dump)}\n{body}"
@@ -190,10 +191,3 @@ def _machine(explained: Iterable[Explained], dump: str, form: str) -> Iterator[b
         for number, (record, lines) in enumerate(explained):
             text = render(rows(record, lines, dump), form)
             yield text.partition(b"\n")[2] if form == "csv" and number else text
-
-
-def _paint(output: Path | None) -> Callable[[str, str], str]:
-    from ...ingest.inspect.explanation_text import plain
-
-    coloured = output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return (lambda text, colour: click.style(text, fg=colour)) if coloured else plain

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..options import format_option, listing_option, output_option, store_option
-from ..output import deliver, say, write_file
+from ..output import Output, say, write_file
 from ..site_settings import opened
 
 
@@ -35,9 +35,8 @@ def command(
     store: Path,
     base: str | None,
     runs: tuple[str, ...],
-    form: str,
     html: bool,
-    output: Path | None,
+    out: Output,
 ) -> None:
     """Print the comparison TABLE: values a run, then ratios to the base run.
 
@@ -66,16 +65,15 @@ def command(
     if table is not None and (runs or base):
         raise click.UsageError("a table names its runs: leave out TABLE, or --base and --run")
     if not html:
-        deliver(_compared(table, store, base, runs, form), output, form)
+        out.write(_compared(table, store, base, runs, out.form))
         return
-    if output is None or str(output) == "-":
-        raise click.UsageError("--html writes a page: name its folder with -o DIR")
+    folder = out.path("--html writes a page: name its folder with -o DIR")
     from ...reduce.page.window import plain_name
 
     name = (
         Path(table).stem if table else f"{'-'.join(runs)}-with-{base}" if base else "-".join(runs)
     )
-    page = output / f"{plain_name(name)}.html"
+    page = folder / f"{plain_name(name)}.html"
     write_file(page, _compared(table, store, base, runs, "html"))
     say(f"{page}: {page.stat().st_size / 1e6:.1f} MB", err=True)
 

@@ -15,7 +15,7 @@ from ..options import (
     store_option,
     zone_option,
 )
-from ..output import deliver, say
+from ..output import Output, say
 from ..site_settings import opened_for_spans
 from ..site_settings import settings as site_settings
 
@@ -37,8 +37,7 @@ def command(
     rules: Path | None,
     listing: bool,
     zone: str | None,
-    form: str,
-    output: Path | None,
+    out: Output,
 ) -> int:
     """Look for what should not be: busy processors and volumes, looping users, lost data.
 
@@ -69,11 +68,8 @@ def command(
     rules_in_force = load_rules(settings, rules)
     if listing:
         least = Severity(severity).rank
-        deliver(
-            render_rules([r for r in rules_in_force if r.severity.rank >= least], form),
-            output,
-            form,
-        )
+        rules_in_force = [rule for rule in rules_in_force if rule.severity.rank >= least]
+        out.write(render_rules(rules_in_force, out.form))
         return Status.DONE
     with opened_for_spans(store) as (connection, records):
         matches = exceptions(
@@ -84,8 +80,8 @@ def command(
             settings=settings,
             records=records,
         )
-    deliver(render_exceptions(matches, form, printed), output, form)
-    if form not in ("table", "text"):
+    out.write(render_exceptions(matches, out.form, printed))
+    if out.form not in ("table", "text"):
         for note in unknowns(matches):
             say(note, err=True)
     is_grave = matches.worst is not None and matches.worst is not Severity.INFO

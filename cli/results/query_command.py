@@ -19,7 +19,7 @@ from ..options import (
     pairs,
     store_option,
 )
-from ..output import deliver, read_input
+from ..output import Output, read_input
 from ..site_settings import opened, store_at, warn_of_exposure
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def command(
     params: tuple[str, ...],
     engine: str,
     master: str | None,
-    form: str,
-    output: Path | None,
+    out: Output,
 ) -> None:
     """Ask a store by SQL (DuckDB's), read-only, or run a shipped query by NAME.
 
@@ -92,10 +91,10 @@ def command(
     from ...reduce.render.render import render_parts
 
     if engine == SPARK:
-        deliver(render_parts(_ask_spark(sql, values, store, master), form), output, form)
+        out.write(render_parts(_ask_spark(sql, values, store, master), out.form))
         return
     with opened(store) as connection:
-        deliver(render_parts(ask(connection, sql, values, store_at(store)), form), output, form)
+        out.write(render_parts(ask(connection, sql, values, store_at(store)), out.form))
 
 
 def _ask_spark(

@@ -19,7 +19,7 @@ from ..options import (
     store_option,
     zone_option,
 )
-from ..output import deliver, say, write_file
+from ..output import Output, say, write_file
 from ..site_settings import opened, settings
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def command(
     html: bool,
     plot: Path | None,
     columns: str | None,
-    form: str,
-    output: Path | None,
+    out: Output,
 ) -> None:
     """Print the reports NAME.
 
@@ -111,7 +110,7 @@ def command(
             raise click.UsageError(
                 "--html takes --run, --system, --since, --until and --tz: a page has all reports"
             )
-        _write_pages(store, output, selection | {"zone": zone})
+        _write_pages(store, out, selection | {"zone": zone})
         return
     _check_plot(names, plot, columns)
     followed = {key: value for key, value in objects.items() if value is not None}
@@ -122,7 +121,7 @@ def command(
         return
     from ...reduce.reports.report_text import render_reports
 
-    deliver(render_reports(reports, form), output, form)
+    out.write(render_reports(reports, out.form))
 
 
 def _check_plot(names: tuple[str, ...], plot: Path | None, columns: str | None) -> None:
@@ -152,13 +151,12 @@ def _reports_of(store: Path, names: tuple[str, ...], options: dict[str, Any]) ->
         return [report(connection, name, **options, settings=settings()) for name in names]
 
 
-def _write_pages(store: Path, output: Path | None, selection: dict[str, Any]) -> None:
+def _write_pages(store: Path, out: Output, selection: dict[str, Any]) -> None:
     """Write the pages, and print their paths."""
     from ...reduce.page.page import write_pages
 
-    if output is None or str(output) == "-":
-        raise click.UsageError("--html writes several files: name their folder with -o DIR")
+    folder = out.path("--html writes several files: name their folder with -o DIR")
     with opened(store) as connection:
-        written = write_pages(connection, output, write_file, **selection, settings=settings())
+        written = write_pages(connection, folder, write_file, **selection, settings=settings())
     for file in written:
         say(f"{file}: {file.stat().st_size / 1e6:.1f} MB", err=True)

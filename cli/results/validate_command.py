@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..options import output_options, rules_option, selection_options, store_option
-from ..output import deliver, write_file
+from ..output import Output, write_file
 from ..site_settings import limits, opened, settings, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...reduce.validation import Rule, Severity, Validation
+    from ...reduce.validation import Rule, Severity
     from ..main import Status
 
 
@@ -37,8 +37,7 @@ def command(
     rows: str | None,
     sql: bool,
     html: bool,
-    form: str,
-    output: Path | None,
+    out: Output,
 ) -> int:
     """Check what landed by rules: keys, texts and counters by the layouts, and sums that close.
 
@@ -57,51 +56,42 @@ def command(
       cpmon validate --store perf/ --rows useact.counters --format csv
       cpmon validate --store perf/ --html -o validation.html
     """
-    from ...reduce.render.render import render
     from ...reduce.rules.scope import scope_of
     from ...reduce.validation import find_rule, load_rules, offending, validate
     from ...reduce.validation.narrow import narrowed
-    from ...reduce.validation.rendering import render_rules
+    from ...reduce.validation.rendering import render_rules, render_validation
     from ..main import Status
 
-    _check(rows, sql, html, output)
+    _check(rows, sql, html)
+    page = out.path("--html writes a page: name its file with -o FILE") if html else None
     with opened(store) as connection:
         scope = scope_of(connection, **selection)
     with narrowed(store_at(store), scope, limits(store)) as (connection, landed):
         rules_in_force: Sequence[Rule] = load_rules(landed, settings(), rules)
         rules_in_force = [find_rule(rules_in_force, name) for name in only] or rules_in_force
         if listing:
-            deliver(render_rules(rules_in_force, form), output, form)
+            out.write(render_rules(rules_in_force, out.form))
         elif rows and sql:
             text = find_rule(rules_in_force, rows).check.rows(scope)
-            deliver(f"{text};\n".encode(), output, "text")
+            Output("text", out.file).write(f"{text};\n".encode())
         elif rows:
             broken = offending(connection, find_rule(rules_in_force, rows), landed, scope)
-            deliver(render(broken, form), output, form)
+            out.write_table(broken)
         else:
             result = validate(connection, rules_in_force, landed, scope, selection["run"])
-            _deliver(result, html, form, output)
+            if page is not None:
+                write_file(page, render_validation(result, "html"))
+            else:
+                out.write(render_validation(result, out.form))
             return _status(result.worst)
     return Status.DONE
 
 
-def _check(rows: str | None, sql: bool, html: bool, output: Path | None) -> None:
+def _check(rows: str | None, sql: bool, html: bool) -> None:
     if sql and not rows:
         raise click.UsageError("--sql says how --rows RULE finds its rows: name the rule")
     if html and rows:
         raise click.UsageError("--html is a page of all rules, --rows the rows of one: take one")
-    if html and (output is None or str(output) == "-"):
-        raise click.UsageError("--html writes a page: name its file with -o FILE")
-
-
-def _deliver(result: Validation, html: bool, form: str, output: Path | None) -> None:
-    """Print a result, or write it as a page."""
-    from ...reduce.validation.rendering import render_validation
-
-    if html and output is not None:
-        write_file(output, render_validation(result, "html"))
-    else:
-        deliver(render_validation(result, form), output, form)
 
 
 def _status(worst: Severity | None) -> Status:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def _list(session: Session, listing: str, **values: Any) -> int:
     sql = (files(__package__) / f"{listing}.sql").read_text(encoding="utf-8")
     table = session.connection.sql(sql, params=values).to_arrow_table()
     if table.num_rows:
-        session.show(render(table, session.mode))
+        session.show(render(table, session.out.form))
     return int(table.num_rows)
 
 
@@ -105,7 +106,7 @@ def _queries(session: Session, _words: Words) -> None:
         }
         for query in queries()
     ]
-    session.show(rows_as(rows, session.mode))
+    session.show(rows_as(rows, session.out.form))
 
 
 def _run(session: Session, words: Words) -> None:
@@ -118,7 +119,7 @@ def _run(session: Session, words: Words) -> None:
 def _mode(session: Session, words: Words) -> None:
     if words[0] not in FORMATS:
         raise unknown("format", words[0], FORMATS)
-    session.mode = words[0]
+    session.out = replace(session.out, form=words[0])
 
 
 def _output(session: Session, words: Words) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import click
 from ...schemas.formats import BINARY
 from ...store.catalogue.catalogue import state_of
 from ..answers import ask
-from ..output import deliver, write_file
+from ..output import Output, write_file
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,14 +28,13 @@ class Session:
 
     Attributes:
         open: opens a connection. store: that it is to.
-        mode: format of answers. output: file that they go to; None for standard output.
+        out: format of answers, and the file that they go to.
         timer: whether to say how long each answer took. over: whether to leave.
     """
 
     open: Callable[[], duckdb.DuckDBPyConnection]
     store: Store
-    mode: str = "table"
-    output: Path | None = None
+    out: Output
     timer: bool = False
     over: bool = False
     _connection: duckdb.DuckDBPyConnection | None = None
@@ -77,7 +76,7 @@ class Session:
                 rows += len(part)
                 yield part
 
-        self.show(render_parts(counted(), self.mode))
+        self.show(render_parts(counted(), self.out.form))
         if self.timer:
             click.echo(f"{rows:,} rows in {time.perf_counter() - began:.3f} s", err=True)
 
@@ -89,19 +88,19 @@ class Session:
         """
         from ...schemas.errors import CpmonError
 
-        if self.output is None:
-            deliver(data, None, self.mode)
+        if self.out.file is None:
+            self.out.write(data)
             return
-        if self._written and self.mode in BINARY:
+        if self._written and self.out.form in BINARY:
             raise CpmonError(
-                f"a {BINARY[self.mode]} file holds one answer",
-                place=str(self.output),
+                f"a {BINARY[self.out.form]} file holds one answer",
+                place=str(self.out.file),
                 effect="the file is as it was",
                 remedy="name another one with .output FILE",
             )
         self._written += data if isinstance(data, bytes) else b"".join(data)
-        write_file(self.output, self._written)
+        write_file(self.out.file, self._written)
 
     def send_to(self, file: Path | None) -> None:
         """Let answers go to a file, the first one in place of what it holds."""
-        self.output, self._written = file, b""
+        self.out, self._written = replace(self.out, file=file), b""

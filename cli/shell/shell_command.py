@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ..options import limit_options, output_options, store_option
+from ..output import Output
 from ..site_settings import opened, store_at
 
 
@@ -16,7 +17,7 @@ from ..site_settings import opened, store_at
 @store_option
 @limit_options
 @output_options
-def command(store: Path, form: str, output: Path | None) -> None:
+def command(store: Path, out: Output) -> None:
     """Ask a store by SQL at a prompt, read-only, with completion and history.
 
     A statement ends with a semicolon and may have several lines. Lines that begin with a dot are
@@ -33,9 +34,7 @@ def command(store: Path, form: str, output: Path | None) -> None:
     from .prompt import run_prompt, run_script
     from .session import Session
 
-    with closing(Session(lambda: opened(store), store_at(store), mode=form)) as session:
-        if output is not None and str(output) != "-":
-            session.send_to(output)
+    with closing(Session(lambda: opened(store), store_at(store), out)) as session:
         if sys.stdin.isatty():
             click.echo("Statements end with a semicolon; .help tells more.", err=True)
             run_prompt(session)

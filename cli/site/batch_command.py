@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import date, timedelta
 from pathlib import Path
@@ -21,7 +20,7 @@ from ..options import (
     output_options,
     store_option,
 )
-from ..output import deliver, rows_as, write_file
+from ..output import Output, rows_as, write_file
 from ..site_settings import settings
 
 if TYPE_CHECKING:
@@ -67,8 +66,7 @@ def run(
     subject: bool,
     quiet: bool,
     log_format: str,
-    form: str,
-    output: Path | None,
+    out: Output,
 ) -> Status:
     """Land new dumps of the inboxes, reduce, look for exceptions, write what is to be written.
 
@@ -89,6 +87,7 @@ def run(
     from ...batch.log import Log
     from ...batch.process import StopSignal
     from ...batch.run import watch as run_until
+    from ...batch.summary import render_summary
 
     opened, plan, site = _open(store, create=True)
     log, stop = Log(log_format, sys.stderr, quiet=quiet), StopSignal()
@@ -96,7 +95,10 @@ def run(
     def report(result: BatchResult) -> None:
         if quiet and int(result.status) == 0:
             return
-        deliver(_summary(result, form, subject=subject), output, form)
+        if out.form == "json":
+            out.write_json(result.as_dict())
+        else:
+            out.write(render_summary(result, with_subject=subject).encode())
 
     with stop.on_signals():
         runner = BatchRunner(opened, plan, site, log, write_file, stop)
@@ -114,7 +116,7 @@ def run(
 )
 @choice_option("--what", values=("all", "runs", "systems", "waiting"), help="Only this part.")
 @output_options
-def status(store: Path, last: int, what: str, form: str, output: Path | None) -> None:
+def status(store: Path, last: int, what: str, out: Output) -> None:
     """Print the last runs, the lag of each system, and the files that wait or are in quarantine.
 
     Formats other than table need --what, but json has all in one document.
@@ -129,14 +131,13 @@ def status(store: Path, last: int, what: str, form: str, output: Path | None) ->
     opened, plan, _ = _open(store, create=False)
     parts = batch_status(opened, plan, last)
     if what != "all":
-        deliver(rows_as(parts[what], form) if parts[what] else b"", output, form)
-    elif form == "json":
-        text = json.dumps({"schema_version": 1, **parts}, indent=1, default=str) + "\n"
-        deliver(text.encode(), output, form)
-    elif form in ("table", "text"):
-        deliver(_status_text(parts), output, form)
+        out.write(rows_as(parts[what], out.form) if parts[what] else b"")
+    elif out.form == "json":
+        out.write_json({"schema_version": 1, **parts})
+    elif out.form in ("table", "text"):
+        out.write(_status_text(parts))
     else:
-        raise click.UsageError(f"--format {form} holds one table: name it with --what")
+        raise click.UsageError(f"--format {out.form} holds one table: name it with --what")
 
 
 @command.command("install", short_help="Write units of systemd, or a line for cron.")
@@ -204,14 +205,6 @@ def _open(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
         )
     plan = (check_settings(site) if create else None) or read_plan(site)
     return Store(root, create=create), plan, site
-
-
-def _summary(result: BatchResult, form: str, *, subject: bool) -> bytes:
-    from ...batch.summary import render_summary
-
-    if form == "json":
-        return (json.dumps(result.as_dict(), indent=1) + "\n").encode()
-    return render_summary(result, with_subject=subject).encode()
 
 
 def _status_text(parts: dict[str, Any]) -> bytes:

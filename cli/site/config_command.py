@@ -16,7 +16,7 @@ from ..options import (
     limit_options,
     output_option,
 )
-from ..output import deliver, rows_as
+from ..output import Output
 from ..site_settings import settings
 
 
@@ -43,7 +43,7 @@ def command() -> None:
 )
 @choice_option("--format", "form", values=FORMATS, help="How to print the result.")
 @output_option
-def show(store: Path | None, form: str, output: Path | None) -> None:
+def show(store: Path | None, out: Output) -> None:
     """Print every setting with its value and where it came from.
 
     That is the file, key and line, a variable of the environment, an option, or the default.
@@ -61,7 +61,7 @@ def show(store: Path | None, form: str, output: Path | None) -> None:
         source = click.get_current_context().get_parameter_source("store")
         origin = "CPMON_STORE" if source is click.core.ParameterSource.ENVIRONMENT else "--store"
         rows[0] |= {"value": str(store), "origin": origin}
-    deliver(rows_as(rows, form), output, form)
+    out.write_rows(rows)
     click.echo(f"settings: {site.file or 'no file'}", err=True)
     for ignored in ignored_files(store or site.store, site.file):
         click.echo(f"passed over: {ignored}", err=True)

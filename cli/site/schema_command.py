@@ -19,7 +19,7 @@ from ..options import (
     output_options,
     use_layouts,
 )
-from ..output import FOR_PEOPLE, deliver, rows_as, write_file
+from ..output import FOR_PEOPLE, Output, rows_as, write_file
 from .schema_import_command import command as import_command
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def command() -> None:
 @command.command("list", short_help="Every record, and how much of it is known.")
 @store_of_layouts
 @output_options
-def list_(form: str, output: Path | None) -> None:
+def list_(out: Output) -> None:
     """Every record: domain, number, name, what it is about, how much of it is known.
 
     \b
@@ -66,7 +66,7 @@ def list_(form: str, output: Path | None) -> None:
 
     own = by_record()
     rows = [_record(row, own.get((int(row["domain"]), int(row["record"])))) for row in records()]
-    deliver(rows_as(rows, form), output, form)
+    out.write_rows(rows)
 
 
 def _record(row: dict[str, str], layout: Layout | None) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _record(row: dict[str, str], layout: Layout | None) -> dict[str, Any]:
 @click.argument("new", type=RELEASE, metavar="V.R.M")
 @store_of_layouts
 @output_options
-def diff(old: str, new: str, form: str, output: Path | None) -> None:
+def diff(old: str, new: str, out: Output) -> None:
     """What two releases write differently, as far as the layouts know: lengths, fields, records.
 
     Pages that were imported say more: see cpmon schema import.
@@ -105,7 +105,7 @@ def diff(old: str, new: str, form: str, output: Path | None) -> None:
     if not rows:
         click.echo(f"no difference between {old} and {new} is known", err=True)
         return
-    deliver(rows_as(rows, form), output, form)
+    out.write_rows(rows)
 
 
 @command.command("export", short_help="Layouts of your own as a zip archive, to share them.")
@@ -143,7 +143,7 @@ def export(archive: Path, folder: Path) -> None:
 )
 @store_of_layouts
 @output_options
-def show(name: str, release: str, form: str, output: Path | None) -> None:
+def show(name: str, release: str, out: Output) -> None:
     """The layout of a record, or one field of it: where it is, how it is written, what it says.
 
     Bits stand under their field, the entries of groups under their group, with offsets from the
@@ -163,12 +163,12 @@ def show(name: str, release: str, form: str, output: Path | None) -> None:
         rows = [row for row in rows if is_of(row, field, layout)]
         if not rows:
             raise _no_field(layout, field, release)
-    if form in FOR_PEOPLE:
+    if out.form in FOR_PEOPLE:
         head = "\n".join(_head(layout, release)) + "\n\n"
-        fields = rows_as(_indented(rows, layout), form) if rows else b""
-        deliver(head.encode() + fields, output, form)
+        fields = rows_as(_indented(rows, layout), out.form) if rows else b""
+        out.write(head.encode() + fields)
     else:
-        deliver(rows_as(rows, form), output, form)
+        out.write_rows(rows)
 
 
 def _layout(name: str) -> Layout:
@@ -235,7 +235,7 @@ def _indented(rows: Iterable[Described], layout: Layout) -> list[dict[str, Any]]
 @format_option("html", help_text="How to print it; html is one page with a search box.")
 @output_option
 @store_of_layouts
-def dictionary(text: str | None, form: str, output: Path | None) -> None:
+def dictionary(text: str | None, out: Output) -> None:
     """Every record and field, or those with TEXT in a name, a title or a meaning.
 
     The same rows are in meta.dictionary of every store. Records known by name only have one row.
@@ -254,13 +254,13 @@ def dictionary(text: str | None, form: str, output: Path | None) -> None:
             f"no record or field has {text} in its name, title or meaning",
             remedy="`cpmon schema list` names all records",
         )
-    if form == "html":
-        deliver(page(matches).encode(), output, form)
+    if out.form == "html":
+        out.write(page(matches).encode())
         return
     brief = ("table_name", "name", "offset", "length", "type", "role", "unit", "meaning")
-    if form in FOR_PEOPLE:
+    if out.form in FOR_PEOPLE:
         matches = [{k: row[k] for k in brief} | {"title": row["title"]} for row in matches]
-    deliver(rows_as(matches, form), output, form)
+    out.write_rows(matches)
 
 
 def _has(row: dict[str, object], text: str) -> bool:

@@ -13,7 +13,7 @@ import click
 from ...schemas.errors import CpmonError
 from ..main import Status
 from ..options import ANY_PATH, FILE_PATH, RELEASE
-from ..output import deliver, rows_as, write_file
+from ..output import Output, write_file
 
 if TYPE_CHECKING:
     from ...schemas.pages.merge_result import MergeResult
@@ -93,7 +93,7 @@ def command(
         _tell(imported, details=len(results) <= FEW)
     if effects:
         write_file(effects, _effects(importing, results).encode())
-    deliver(rows_as([_summary(imported) for imported in results], "table"), None, "table")
+    Output("table").write_rows([_summary(imported) for imported in results])
     _tell_totals(results, written, folder, dry_run=dry_run)
     return Status.USAGE if any(imported.outcome.is_refused for imported in results) else Status.DONE
 

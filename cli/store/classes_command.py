@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..options import output_options, store_option
-from ..output import deliver, read_input, say
+from ..output import Output, read_input, say
 from ..site_settings import opened, settings
 
 
@@ -35,19 +35,17 @@ def command() -> None:
 @command.command("show", short_help="The classes, with their patterns and users.")
 @store_option
 @output_options
-def show(store: Path, form: str, output: Path | None) -> None:
+def show(store: Path, out: Output) -> None:
     """The classes of a store: how many of its users are of each, and by which patterns.
 
     \b
     Example:
       cpmon classes show --store perf/
     """
-    from ...reduce.render.render import render
-
     with opened(store) as connection:
         listing = (files(__package__) / "classes.sql").read_text(encoding="utf-8")
         table = connection.sql(listing).to_arrow_table()
-    deliver(render(table, form), output, form)
+    out.write_table(table)
 
 
 @command.command("set", short_help="Take the classes from a file.")

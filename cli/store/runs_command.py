@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..options import MOMENT, Name, output_options, pairs, span_options, store_option
-from ..output import deliver
+from ..output import Output
 from ..site_settings import opened, store_at
 
 LISTING = """
@@ -39,8 +39,7 @@ def command(
     attributes: tuple[str, ...],
     since: datetime | None,
     until: datetime | None,
-    form: str,
-    output: Path | None,
+    out: Output,
 ) -> None:
     """List the runs of a store; with --define, name a part of what was landed.
 
@@ -50,7 +49,6 @@ def command(
       cpmon runs --store perf/ --define before --system VMPROD \\
         --since 2001-12-18T10:00 --until 2001-12-18T11:00 --attribute cp_level=4.2.0
     """
-    from ...reduce.render.render import render
     from ...schemas.lookup import unknown
     from ...store import Run, save_run
 
@@ -65,4 +63,4 @@ def command(
         save_run(place, Run(define, system, since, until, base, values))
     with opened(store) as connection:
         table = connection.sql(LISTING).to_arrow_table()
-    deliver(render(table, form), output, form)
+    out.write_table(table)

@@ -9,7 +9,7 @@ import click
 
 from ..main import Status, report_failure
 from ..options import DAY, need_folder, output_options, store_option
-from ..output import deliver, rows_as, say
+from ..output import Output, say
 from ..site_settings import settings, warn_of_exposure
 
 
@@ -27,7 +27,7 @@ def command() -> None:
 @command.command("info", short_help="Sizes, and which days are kept at which level.")
 @store_option
 @output_options
-def info(store: Path, form: str, output: Path | None) -> None:
+def info(store: Path, out: Output) -> None:
     """Sizes of the dumps and results of a store, and the days that they cover.
 
     \b
@@ -41,7 +41,7 @@ def info(store: Path, form: str, output: Path | None) -> None:
     rows = usage(Store(store), reductions())
     if exposed := warn_of_exposure(store):
         rows.append({**dict.fromkeys(rows[0]), "what": "access", "system": "", "note": exposed})
-    deliver(rows_as(rows, form), output, form)
+    out.write_rows(rows)
 
 
 @command.command("rebuild", short_help="Make the catalogue again.")
