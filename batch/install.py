@@ -9,13 +9,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from importlib.resources import files
 from pathlib import Path
 
 from ..config import Settings
+from ..reduce.render.html import text_page
 from ..schemas.errors import CpmonError
 from ..store import Store
 from .outputs import Write
@@ -44,18 +44,13 @@ class Schedule:
     folder: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """A text for standard output, and the next steps of the administrator."""
-
-    text: str
-    next_steps: tuple[str, ...]
-
-
 def install(
     schedule: Schedule, store: Store, plan: Plan, settings: Settings, write: Write
-) -> Installation:
+) -> tuple[str, str]:
     """Write units of systemd, or a line for cron.
+
+    Returns:
+        A text for standard output, and the next steps of the administrator.
 
     Raises:
         CpmonError: the time between batches is not possible, systemd refuses the units, or they
@@ -85,7 +80,17 @@ def install(
         created.append(store.root.absolute())
     for name, text in units.items():
         write(target / name, text.encode())
-    return Installation("", tuple(_next_steps(target, schedule, created)))
+    steps = text_page(
+        __package__,
+        "install.txt",
+        name=NAME,
+        target=target,
+        schedule=schedule,
+        units=_unit_folder(user=user),
+        folders=shlex.join(sorted({str(folder) for folder in created})),
+        control="systemctl --user" if user else "systemctl",
+    )
+    return "", steps.rstrip("\n")
 
 
 def _create(folders: Sequence[Path]) -> list[Path]:
@@ -112,33 +117,12 @@ def _is_owner(account: str, folder: Path) -> bool:
         return False
 
 
-def _install_cron(line: str, write: Write, folder: Path | None) -> Installation:
+def _install_cron(line: str, write: Write, folder: Path | None) -> tuple[str, str]:
     if folder is None:
-        return Installation(line, ("add this line with `crontab -e`; MAILTO gets the summary",))
+        return line, "add this line with `crontab -e`; MAILTO gets the summary"
     file = folder / f"{NAME}.cron"
     write(file, f"{line}\n".encode())
-    steps = (f"{file} written", f"add its line with `crontab -e`, or: crontab {file}")
-    return Installation("", steps)
-
-
-def _next_steps(target: Path, schedule: Schedule, created: Sequence[Path]) -> Sequence[str]:
-    user = schedule.user
-    control = "systemctl --user" if user else "systemctl"
-    steps = [f"{target / NAME}.service and .timer written; next:"]
-    if schedule.folder is not None:
-        steps.append(f"  copy them to {_unit_folder(user=user)}, unless they are read from there")
-    if schedule.account and created:
-        folders = shlex.join(sorted({str(folder) for folder in created}))
-        steps.append(f"  chown -R {schedule.account} {folders}    (the service writes there)")
-    steps += [
-        f"  {control} daemon-reload",
-        f"  {control} enable --now {NAME}.timer",
-        f"  {control} start {NAME}.service    (a first run now)",
-        f"  journalctl {'--user ' if user else ''}-u {NAME}.service",
-    ]
-    if user:
-        steps.append("  loginctl enable-linger    (to run without being logged in)")
-    return steps
+    return "", f"{file} written\nadd its line with `crontab -e`, or: crontab {file}"
 
 
 def _command(store: Store, settings: Settings) -> list[str]:
@@ -191,33 +175,28 @@ def service(
         user: it is one of a user's own services, which cannot hide parts of the system.
         account: which it runs as; empty: root, or the user.
     """
-    options = [f"User={_quoted(account)}"] if account else []
-    if not (plan.batch.hook_dump or plan.batch.hook_end):
-        options.append("PrivateNetwork=yes")
-    visible = [*writable, *(inbox.folder for inbox in plan.inboxes)]
-    if not any(path.is_relative_to(tmp) for path in visible for tmp in ("/tmp", "/var/tmp")):
-        options.append("PrivateTmp=yes")
-    options += [f"ReadWritePaths={_quoted(str(path))}" for path in writable]
-    text = _template("service").format(
+    batch, visible = plan.batch, [*writable, *(inbox.folder for inbox in plan.inboxes)]
+    return text_page(
+        __package__,
+        f"{NAME}.service",
         command=" ".join(map(_quoted, command)),
-        home="no" if user or any(_is_home(path) for path in writable) else "read-only",
-        options="\n".join(options),
+        user=user,
+        account=account,
+        writable=writable,
+        quoted=_quoted,
+        has_hooks=bool(batch.hook_dump or batch.hook_end),
+        has_tmp=_is_any_in(visible, "/tmp", "/var/tmp"),
+        has_home=_is_any_in(writable, "/home", "/root", "/run/user"),
     )
-    if not user:
-        return text
-    hidden = ("Protect", "Private", "ReadWritePaths", "IOScheduling")
-    return "".join(line for line in text.splitlines(True) if not line.startswith(hidden))
+
+
+def _is_any_in(paths: Iterable[Path], *folders: str) -> bool:
+    return any(path.is_relative_to(folder) for path in paths for folder in folders)
 
 
 def timer(minutes: int) -> str:
     """The timer that starts the service at an interval."""
-    calendar = f"*:0/{minutes}" if minutes < 60 else f"0/{minutes // 60}:00"
-    delay = min(60, minutes * 6)
-    return _template("timer").format(every=minutes, calendar=calendar, delay=delay)
-
-
-def _template(unit: str) -> str:
-    return (files(__package__) / f"{NAME}.{unit}").read_text(encoding="utf-8")
+    return text_page(__package__, f"{NAME}.timer", minutes=minutes)
 
 
 def cron_line(command: Sequence[str], minutes: int) -> str:
@@ -285,7 +264,3 @@ def _shell(word: str) -> str:
     if "\n" in word:
         raise CpmonError("a path in a crontab line cannot contain a line end", found=repr(word))
     return word if re.fullmatch(r"[\w@%+=:,./-]+", word) else "'" + word.replace("'", "'\\''") + "'"
-
-
-def _is_home(path: Path) -> bool:
-    return any(path.is_relative_to(home) for home in ("/home", "/root", "/run/user"))

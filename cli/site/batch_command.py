@@ -47,9 +47,7 @@ def command() -> None:
 @command.command("run", short_help="Do now what is to be done.")
 @store_option
 @click.option("--watch", is_flag=True, help="Stay, and pick files up as they are complete.")
-@click.option(
-    "--as-of", type=DAY, metavar="DATE", help="Count ages for retention from this day (UTC)."
-)
+@click.option("--as-of", type=DAY, help="Count ages for retention from this day (UTC).")
 @click.option("--subject", is_flag=True, help="Put a subject line for mail before the summary.")
 @click.option("-q", "--quiet", is_flag=True, help="Log only what is wrong; no summary if all is.")
 @choice_option(
@@ -151,7 +149,6 @@ def status(store: Path, last: int, what: str, out: Output) -> None:
     type=LENGTH,
     default="15m",
     show_default=True,
-    metavar="SPAN",
     help="Time between two runs.",
 )
 @click.option(
@@ -181,11 +178,10 @@ def install(
         raise click.UsageError("--user is about systemd; a crontab is always a user's own")
     opened, plan, site = _open(store, create=True)
     schedule = Schedule(kind, every, user, run_as, output)
-    installation = write_schedule(schedule, opened, plan, site, write_file)
-    if installation.text:
-        click.echo(installation.text)
-    for line in installation.next_steps:
-        click.echo(line, err=True)
+    text, next_steps = write_schedule(schedule, opened, plan, site, write_file)
+    if text:
+        click.echo(text)
+    click.echo(next_steps, err=True)
 
 
 def _open(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
