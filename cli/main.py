@@ -10,6 +10,7 @@ import importlib
 import io
 import os
 import sys
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,6 +20,8 @@ from .. import __version__
 from .pandas_import import allow_pandas, postpone_pandas
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
     from ..schemas.errors import CpmonError
@@ -37,11 +40,15 @@ class Status(IntEnum):
     INTERRUPTED = 130
 
 
-BY_SEVERITY = {"warning": Status.WARNINGS, "data_loss": Status.DAMAGED}
+BY_SEVERITY = {
+    "warning": Status.WARNINGS,
+    "critical": Status.INVALID,
+    "data_loss": Status.DAMAGED,
+}
 
 
 def status_of(severity: str | None) -> Status:
-    """The status of a command that met findings, by the worst of them."""
+    """The status of a command that met findings or broken rules, by the worst of them."""
     return BY_SEVERITY.get(severity or "", Status.DONE)
 
 
@@ -199,6 +206,25 @@ def _failed(error: Exception, *, debug: bool) -> Status:
         click.echo("This is a failure of cpmon; `cpmon --debug ...` shows where.", err=True)
         return Status.FAILED
     return report_error(error, quiet=debug) if isinstance(error, CpmonError) else Status.FAILED
+
+
+def worst_status(dumps: Sequence[Path], process: Callable[[Path], Status]) -> Status:
+    """Process dumps one after the other; returns the worst status.
+
+    An error of one is reported, and stops no other; that of a single one is raised.
+    """
+    from ..schemas.errors import CpmonError
+
+    worst = Status.DONE
+    for dump in dumps:
+        try:
+            status = process(dump)
+        except CpmonError as error:
+            if len(dumps) == 1:
+                raise
+            status = report_error(error)
+        worst = max(worst, status)
+    return worst
 
 
 def report_failure(name: str, error: Exception) -> Status:

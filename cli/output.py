@@ -66,16 +66,6 @@ class Output:
         """Render rows with the same keys and write them."""
         self.write(rows_as(rows, self.form))
 
-    def path(self, need: str) -> Path:
-        """The file or folder of `-o`, for what cannot be printed.
-
-        Raises:
-            click.UsageError: none is named; `need` is the message.
-        """
-        if self.file is None:
-            raise click.UsageError(need)
-        return self.file
-
 
 def read_input() -> str:
     """All of standard input, as text.

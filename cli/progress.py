@@ -6,48 +6,29 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Advance = Callable[[int], None]
-"""Called with the bytes done so far."""
+Advance = Callable[..., None]
+"""Called with what is done so far, and with the total, where that was not known before."""
 
 
 @contextmanager
-def bar(what: str, total: int | None) -> Iterator[Advance]:
-    """A bar for one long step; `total` in bytes, None if it is not known."""
-    if not sys.stderr.isatty():
-        yield lambda _done: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
+def bar(what: str, total: int | None = None, units: str = "") -> Iterator[Advance]:
+    """A bar for one long step.
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    Args:
+        total: None if it is not known. units: what is counted, instead of bytes.
+    """
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns: list[rich.ProgressColumn] = [rich.TextColumn("{task.description}"), rich.BarColumn()]
+    if units:
+        columns += [rich.MofNCompleteColumn(), rich.TextColumn(units)]
+    else:
+        speed = rich.TransferSpeedColumn()
+        columns += [rich.DownloadColumn(), speed, rich.TimeRemainingColumn()]
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(what, total=total)
-        yield lambda done: shown.update(task, completed=done)
-
-
-@contextmanager
-def count_bar(what: str, units: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar for many steps; it is called with those that have ended, and how many there are."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TextColumn(units), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda done, total=None: shown.update(task, completed=done, total=total)

@@ -9,7 +9,7 @@ import click
 
 from ..main import Status, status_of
 from ..options import dump_arguments, output_options, release_option
-from ..output import Output
+from ..output import Output, rows_as
 from .dump_output import container_option, dump_input, write_dumps
 
 if TYPE_CHECKING:
@@ -52,11 +52,8 @@ def _check(dump: Path, container: str, release: str) -> Checked:
 
 def _report(checked: Checked, form: str) -> bytes:
     """Where the bytes went, what each pass saw and found, and the findings one by one."""
-    import pyarrow as pa
-
     from ...ingest.checks.passes import COUNTED
     from ...ingest.findings import Pass
-    from ...reduce.render.render import render
 
     sizes = checked.bytes
     system = checked.system or "not named"
@@ -76,7 +73,7 @@ def _report(checked: Checked, form: str) -> bytes:
         }
         for part in Pass
     ]
-    data = head.encode() + render(pa.Table.from_pylist(passes), form)
+    data = head.encode() + rows_as(passes, form)
     return data + _details(checked).encode()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..main import Status, report_error, status_of
+from ..main import Status, status_of, worst_status
 from ..options import choice_option, dump_arguments, output_option, release_option, usual_format
 from ..output import Output
 from .dump_output import container_option, dump_input
@@ -55,22 +55,18 @@ def command(
       cpmon doctor monitor.mon
       cpmon doctor *.mon.gz -o doctor.md
     """
-    from ...schemas.errors import CpmonError
     from .doctor_facts import facts
     from .doctor_page import page
 
-    documents, worst = [], Status.DONE
-    for dump in dumps:
-        try:
-            diagnosis = _diagnose(dump, container, release)
-        except CpmonError as error:
-            if len(dumps) == 1:
-                raise
-            worst = max(worst, report_error(error))
-            continue
+    documents = []
+
+    def document(dump: Path) -> Status:
+        diagnosis = _diagnose(dump, container, release)
         documents.append(facts(diagnosis, names=names))
         status = status_of(diagnosis.checked.findings.worst)
-        worst = max(worst, Status.DAMAGED if diagnosis.refused else status)
+        return Status.DAMAGED if diagnosis.refused else status
+
+    worst = worst_status(dumps, document)
     if out.form == "json":
         out.write_json(documents)
     else:

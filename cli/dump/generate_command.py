@@ -60,7 +60,7 @@ def command(
     damage = [parse_damage(text) for text in damages]
     plan = load_scenario(scenario)
     for run in runs or [r.run_id for r in plan.runs]:
-        with written_to(output), bar(f"generating {run}", None) as advance:
+        with written_to(output), bar(f"generating {run}") as advance:
             written = write_run(
                 plan,
                 run,

@@ -36,7 +36,7 @@ def command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
             "merge reads the beginning of every dump first, so none of them can be a pipe",
             remedy="save it to a file",
         )
-    with dump_output(output) as sink, bar("merging", None) as advance:
+    with dump_output(output) as sink, bar("merging") as advance:
         parts = merge(
             dumps,
             sink,

@@ -67,13 +67,14 @@ def command(
     if not html:
         out.write(_compared(table, store, base, runs, out.form))
         return
-    folder = out.path("--html writes a page: name its folder with -o DIR")
+    if out.file is None:
+        raise click.UsageError("--html writes a page: name its folder with -o DIR")
     from ...reduce.page.window import plain_name
 
     name = (
         Path(table).stem if table else f"{'-'.join(runs)}-with-{base}" if base else "-".join(runs)
     )
-    page = folder / f"{plain_name(name)}.html"
+    page = out.file / f"{plain_name(name)}.html"
     write_file(page, _compared(table, store, base, runs, "html"))
     say(f"{page}: {page.stat().st_size / 1e6:.1f} MB", err=True)
 

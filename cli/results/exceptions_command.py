@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ..main import Status
 from ..options import (
     choice_option,
     output_options,
@@ -38,7 +39,7 @@ def command(
     listing: bool,
     zone: str | None,
     out: Output,
-) -> int:
+) -> Status:
     """Look for what should not be: busy processors and volumes, looping users, lost data.
 
     For each rule and object, the episodes in which its figure was beyond the limit: first and last
@@ -61,7 +62,6 @@ def command(
     from ...reduce.rules.exceptions import exceptions
     from ...reduce.rules.exceptions_text import render_exceptions, render_rules, unknowns
     from ...reduce.rules.rule import Severity, load_rules
-    from ..main import Status
 
     settings = site_settings()
     printed = find_zone(zone or settings.zone(selection["system"])).key

@@ -40,11 +40,10 @@ def _reports() -> Iterator[str]:
 @selection_options
 @click.option("--cpu", type=int, help="Follow this processor.")
 @click.option("--user", type=Text(), metavar="USERID", help="Follow this user.")
-@click.option("--device", type=DEVICE, metavar="NUMBER", help="Follow this device, as 0A1F.")
+@click.option("--device", type=DEVICE, help="Follow this device, as 0A1F.")
 @click.option(
     "--by",
     type=LINE_LENGTH,
-    metavar="SPAN",
     help="A line for each span of the printed zone, as 15m, 1h, 1d, 1w or month.",
 )
 @click.option("--top", type=click.IntRange(1), help="Only so many objects, the greatest.")
@@ -56,10 +55,7 @@ def _reports() -> Iterator[str]:
     help="Write pages with charts and all reports into the folder -o, one for each run.",
 )
 @click.option(
-    "--plot",
-    type=FILE_PATH,
-    metavar="FILE",
-    help="Write a chart of the report instead: FILE.svg or FILE.png.",
+    "--plot", type=FILE_PATH, help="Write a chart of the report instead: FILE.svg or FILE.png."
 )
 @click.option("--columns", metavar="NAMES", help="What the chart shows, as total_util,emul_util.")
 @listing_option("Name the reports.", _reports)
@@ -155,8 +151,9 @@ def _write_pages(store: Path, out: Output, selection: dict[str, Any]) -> None:
     """Write the pages, and print their paths."""
     from ...reduce.page.page import write_pages
 
-    folder = out.path("--html writes several files: name their folder with -o DIR")
+    if out.file is None:
+        raise click.UsageError("--html writes several files: name their folder with -o DIR")
     with opened(store) as connection:
-        written = write_pages(connection, folder, write_file, **selection, settings=settings())
+        written = write_pages(connection, out.file, write_file, **selection, settings=settings())
     for file in written:
         say(f"{file}: {file.stat().st_size / 1e6:.1f} MB", err=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..main import Status, status_of
 from ..options import output_options, rules_option, selection_options, store_option
 from ..output import Output, write_file
 from ..site_settings import limits, opened, settings, store_at
@@ -14,8 +15,7 @@ from ..site_settings import limits, opened, settings, store_at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...reduce.validation import Rule, Severity
-    from ..main import Status
+    from ...reduce.validation import Rule
 
 
 @click.command("validate")
@@ -38,7 +38,7 @@ def command(
     sql: bool,
     html: bool,
     out: Output,
-) -> int:
+) -> Status:
     """Check what landed by rules: keys, texts and counters by the layouts, and sums that close.
 
     Rules follow from the layout of every table that landed; others say that processor time closes
@@ -60,10 +60,8 @@ def command(
     from ...reduce.validation import find_rule, load_rules, offending, validate
     from ...reduce.validation.narrow import narrowed
     from ...reduce.validation.rendering import render_rules, render_validation
-    from ..main import Status
 
-    _check(rows, sql, html)
-    page = out.path("--html writes a page: name its file with -o FILE") if html else None
+    _check(rows, sql, html, out)
     with opened(store) as connection:
         scope = scope_of(connection, **selection)
     with narrowed(store_at(store), scope, limits(store)) as (connection, landed):
@@ -79,25 +77,18 @@ def command(
             out.write_table(broken)
         else:
             result = validate(connection, rules_in_force, landed, scope, selection["run"])
-            if page is not None:
-                write_file(page, render_validation(result, "html"))
+            if html and out.file is not None:
+                write_file(out.file, render_validation(result, "html"))
             else:
                 out.write(render_validation(result, out.form))
-            return _status(result.worst)
+            return status_of(result.worst)
     return Status.DONE
 
 
-def _check(rows: str | None, sql: bool, html: bool) -> None:
+def _check(rows: str | None, sql: bool, html: bool, out: Output) -> None:
     if sql and not rows:
         raise click.UsageError("--sql says how --rows RULE finds its rows: name the rule")
     if html and rows:
         raise click.UsageError("--html is a page of all rules, --rows the rows of one: take one")
-
-
-def _status(worst: Severity | None) -> Status:
-    """The exit status, by the gravest rule that failed."""
-    from ...reduce.validation import Severity
-    from ..main import Status
-
-    by_severity = {Severity.CRITICAL: Status.INVALID, Severity.WARNING: Status.WARNINGS}
-    return by_severity.get(worst, Status.DONE) if worst else Status.DONE
+    if html and out.file is None:
+        raise click.UsageError("--html writes a page: name its file with -o FILE")

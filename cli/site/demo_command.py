@@ -55,7 +55,7 @@ def _land(scenario: str, folder: Path, store: Path) -> None:
     place, plan = Store(store, create=True), load_scenario(scenario)
     for run in (r.run_id for r in plan.runs):
         began = time.perf_counter()
-        with written_to(folder), bar(f"generating {run}", None) as advance:
+        with written_to(folder), bar(f"generating {run}") as advance:
             dump = write_run(plan, run, folder, progress=advance)
         generated = time.perf_counter()
         with bar(f"ingesting {run}", dump.bytes) as advance:

@@ -10,10 +10,10 @@ import click
 
 from ..dump.dump_output import container_option
 from ..engines import engine_options
-from ..main import Status, report_failure, status_of
+from ..main import Status, report_failure, status_of, worst_status
 from ..options import Name, dump_arguments, release_option, store_option
 from ..output import say
-from ..progress import bar, count_bar
+from ..progress import bar
 from ..site_settings import settings
 
 if TYPE_CHECKING:
@@ -78,60 +78,39 @@ def command(
     try:
         if engine:
             return _land_by(engine, dumps, place, options)
-        return _land_all(dumps, place, **options)
+        return worst_status(dumps, lambda dump: _land(dump, place, **options))
     finally:
         place.discard_unused()
-
-
-def _land_all(dumps: tuple[Path, ...], store: Store, **options: Any) -> Status:
-    """Land dumps one after the other; one that cannot be read does not stop the others."""
-    from ...schemas.errors import CpmonError
-    from ..main import report_error
-
-    worst = Status.DONE
-    for dump in dumps:
-        try:
-            status = _land(dump, store, **options)
-        except CpmonError as error:
-            if len(dumps) == 1:
-                raise
-            status = report_error(error)
-        worst = max(worst, status)
-    return worst
 
 
 def _land_by(
     engine: Engine, dumps: tuple[Path, ...], store: Store, options: dict[str, Any]
 ) -> Status:
-    """Land dumps several at once; what is said of them stands in the order they were given in."""
+    """Land dumps several at once; they are reported in the order in which they were given."""
     from ...ingest.landing import LandingJob, land
     from ...schemas.registry import site_folder
 
     started, worst, failed = time.perf_counter(), Status.DONE, 0
     jobs = [LandingJob(dump.absolute(), store.location, site_folder(), options) for dump in dumps]
     ended: dict[int, Outcome[tuple[Landed, float]]] = {}
-    told = 0
-    with count_bar("ingesting", "dumps") as advance:
+    reported = 0
+    with bar("ingesting", units="dumps") as advance:
         for done, (number, outcome) in enumerate(engine.run(land, jobs), 1):
             advance(done, len(jobs))
             ended[number] = outcome
-            while told in ended:
-                status = _report_outcome(dumps[told], ended.pop(told), options["system"])
+            while reported in ended:
+                dump, due = dumps[reported], ended.pop(reported)
+                if due.result is None:
+                    error = due.error or RuntimeError("nothing came of it")
+                    status = report_failure(str(dump), error)
+                else:
+                    status = _reported(dump, *due.result, options["system"])
                 failed += status not in (Status.DONE, Status.WARNINGS)
-                worst, told = max(worst, status), told + 1
+                worst, reported = max(worst, status), reported + 1
     seconds = time.perf_counter() - started
     lost = f", {failed} failed or damaged" if failed else ""
     say(f"{len(dumps)} dumps landed by {engine.place} in {seconds:.1f} s{lost}")
     return worst
-
-
-def _report_outcome(
-    dump: Path, outcome: Outcome[tuple[Landed, float]], system: str | None
-) -> Status:
-    if outcome.error is not None or outcome.result is None:
-        return report_failure(str(dump), outcome.error or RuntimeError("nothing came of it"))
-    landed, seconds = outcome.result
-    return _reported(dump, landed, seconds, system)
 
 
 def _land(dump: Path, store: Store, **options: Any) -> Status:
@@ -140,12 +119,7 @@ def _land(dump: Path, store: Store, **options: Any) -> Status:
     size = None if str(dump) == "-" or not dump.exists() else dump.stat().st_size
     started = time.perf_counter()
     with bar(f"ingesting {dump.name}", size) as advance:
-        landed = ingest(
-            dump,
-            store,
-            progress=lambda source: advance(source.stored_read),
-            **options,
-        )
+        landed = ingest(dump, store, progress=lambda s: advance(s.stored_read), **options)
     return _reported(dump, landed, time.perf_counter() - started, options["system"])
 
 
