@@ -24,11 +24,7 @@ def engine_options(of_job: str) -> Callable[[Callable[..., Any]], Callable[..., 
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def choose(jobs: int, engine: str, master: str | None, **values: Any) -> Any:
-            return command(engine=_engine(jobs, engine, master), **values)
-
-        processes = click.option(
+        @click.option(
             "--jobs",
             type=click.IntRange(1, 1024),
             default=1,
@@ -36,17 +32,21 @@ def engine_options(of_job: str) -> Callable[[Callable[..., Any]], Callable[..., 
             metavar="N",
             help=f"So many processes on this machine, each of which {of_job}.",
         )
-        where = choice_option(
+        @choice_option(
             "--engine",
             values=(LOCAL, SPARK),
             help="Where that is done: spark has it done by the executors of a Spark.",
         )
-        url = click.option(
+        @click.option(
             "--master",
             metavar="URL",
             help="Where Spark is, as spark://host:7077; else as its own settings have it.",
         )
-        return processes(where(url(choose)))
+        @functools.wraps(command)
+        def choose(jobs: int, engine: str, master: str | None, **values: Any) -> Any:
+            return command(engine=_engine(jobs, engine, master), **values)
+
+        return choose
 
     return decorate
 

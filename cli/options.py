@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
@@ -69,7 +69,6 @@ def config_option(command: Command) -> Command:
         is_eager=True,
         expose_value=False,
         callback=_config,
-        metavar="FILE",
         help="The settings: else CPMON_CONFIG, ./cpmon.toml, that of the store, the user's.",
     )(command)
 
@@ -148,8 +147,12 @@ def choice_option(
 class Parsed(click.ParamType[Any]):
     """A type of values that a function parses from a text; it raises ValueError for another one."""
 
-    def __init__(self, name: str, example: str, parse: Callable[[str], Any]) -> None:
-        self.name, self._example, self._parse = name, example, parse
+    def __init__(self, name: str, metavar: str, example: str, parse: Callable[[str], Any]) -> None:
+        self.name, self._metavar, self._example, self._parse = name, metavar, example, parse
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """The word for a value in the help."""
+        return self._metavar
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value of a text; a default is one already."""
@@ -226,10 +229,6 @@ def _line_length(text: str) -> LineLength:
     return MONTH if text == MONTH else _length(text)
 
 
-def _day(text: str) -> date:
-    return datetime.fromisoformat(text).date()
-
-
 def _offset(text: str) -> int:
     offset = int(text, 0)
     if offset < 0:
@@ -237,46 +236,46 @@ def _offset(text: str) -> int:
     return offset
 
 
-RELEASE = Parsed("release", "5.3.0", _release)
-LEVEL = Parsed("release", "5.3.0 or 7.3.0+callevel.5", _level)
-MOMENT = Parsed("time", EXAMPLES, _moment)
-TYPED_MOMENT = Parsed("time", EXAMPLES, _typed_moment)
-LENGTH = Parsed("length of time", "15m or 1h", _length)
-LINE_LENGTH = Parsed("length of time", "15m, 1h, 1d, 1w or month", _line_length)
-DAY = Parsed("day", "2026-01-31", _day)
-OFFSET = Parsed("offset", "8192 or 0x2000", _offset)
-DEVICE = Parsed("device number", "0A1F", functools.partial(int, base=16))
+RELEASE = Parsed("release", "V.R.M", "5.3.0", _release)
+LEVEL = Parsed("release", "V.R.M", "5.3.0 or 7.3.0+callevel.5", _level)
+MOMENT = Parsed("time", "TIME", EXAMPLES, _moment)
+TYPED_MOMENT = Parsed("time", "TIME", EXAMPLES, _typed_moment)
+LENGTH = Parsed("length of time", "SPAN", "15m or 1h", _length)
+LINE_LENGTH = Parsed("length of time", "SPAN", "15m, 1h, 1d, 1w or month", _line_length)
+DAY = Parsed("day", "DATE", "2026-01-31", lambda text: datetime.fromisoformat(text).date())
+OFFSET = Parsed("offset", "OFFSET", "8192 or 0x2000", _offset)
+DEVICE = Parsed("device number", "NUMBER", "0A1F", functools.partial(int, base=16))
 
 
 release_option = click.option(
     "--release",
     type=LEVEL,
     default="",
-    metavar="V.R.M",
     help="Release of z/VM that wrote the dump, where it is not as its configuration says.",
 )
 
 
 rules_help = "Rules that win over the shipped ones and those of the settings."
-rules_option = click.option("--rules", type=FILE_PATH, metavar="FILE", help=rules_help)
+rules_option = click.option("--rules", type=FILE_PATH, help=rules_help)
 
 
 def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """`-o`, which the command gets as `out`, together with the format of `--format`."""
 
-    @functools.wraps(command)
-    def with_output(form: str, output: Path | None, **values: Any) -> Any:
-        file = None if str(output) == "-" else output
-        return command(out=Output(form, file), **values)
-
-    return click.option(
+    @click.option(
         "-o",
         "--output",
         type=ANY_PATH,
         is_eager=True,  # its name may say the format
         metavar="FILE",
         help="Write there instead of standard output (-), in the format that .csv, .xlsx ... say.",
-    )(with_output)
+    )
+    @functools.wraps(command)
+    def with_output(form: str, output: Path | None, **values: Any) -> Any:
+        file = None if str(output) == "-" else output
+        return command(out=Output(form, file), **values)
+
+    return with_output
 
 
 def format_option(
@@ -306,17 +305,18 @@ def listing_option(what: str, lines: Callable[[], Iterable[str]]) -> Callable[[C
     )
 
 
-def pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
-    """What a repeated KEY=VALUE option says.
+def pairs(option: str, texts: Iterable[str], example: str = "") -> dict[str, str]:
+    """The values of KEY=VALUE texts by their keys.
 
     Raises:
-        click.UsageError: one of them has no =.
+        click.UsageError: one of them has no =; the message has the example.
     """
     values = {}
     for text in texts:
         key, equals, values[key] = text.partition("=")
         if not equals:
-            raise click.UsageError(f"{option} {text} has no =; write {option} {text}=VALUE")
+            example = example or f"{option} {text}=VALUE"
+            raise click.UsageError(f"{option} {text} has no =; write {example}")
     return values
 
 
@@ -326,7 +326,7 @@ def span_options(
     """`--since` and `--until`, of intervals."""
     for name, bound in (("--until", "Up to this time"), ("--since", "Later than this time")):
         text = f"{bound}, as {EXAMPLES}; in {zone} unless it names an offset."
-        command = click.option(name, type=kind, metavar="TIME", help=text)(command)
+        command = click.option(name, type=kind, help=text)(command)
     return command
 
 
@@ -357,6 +357,9 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     CP may end an interval late: one that ends in a grace period behind a bound ends at it.
     """
 
+    @click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
+    @click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
+    @span_options
     @functools.wraps(command)
     def select(**values: Any) -> Any:
         from ..config.shifts import find_zone
@@ -369,9 +372,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
             selection |= {"since": since and since + GRACE, "until": until and until + GRACE}
         return command(selection=selection, **values)
 
-    run = click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
-    system = click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
-    return run(system(span_options(select)))
+    return select
 
 
 def _measured(values: Mapping[str, Any], selection: Mapping[str, Any]) -> str | None:

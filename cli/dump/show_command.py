@@ -31,7 +31,7 @@ Explained = tuple["SelectedRecord", list["Line"]]
 @click.option(
     "--record", "records", multiple=True, metavar="0.4|SYTRSP", help="This kind; may be repeated."
 )
-@click.option("--at", type=OFFSET, metavar="OFFSET", help="The record that has this byte.")
+@click.option("--at", type=OFFSET, help="The record that has this byte.")
 @click.option(
     "--number",
     type=click.IntRange(min=1),
@@ -39,10 +39,8 @@ Explained = tuple["SelectedRecord", list["Line"]]
     metavar="N",
     help="Start with the N-th record that fits.",
 )
-@click.option(
-    "--from", "--since", "since", type=MOMENT, metavar="TIME", help="Not before this time (UTC)."
-)
-@click.option("--until", type=MOMENT, metavar="TIME", help="Not after this time (UTC).")
+@click.option("--from", "--since", "since", type=MOMENT, help="Not before this time (UTC).")
+@click.option("--until", type=MOMENT, help="Not after this time (UTC).")
 @click.option(
     "--where", multiple=True, metavar="FIELD=VALUE", help="With this value; may be repeated."
 )

@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     "--since",
     "since",
     type=MOMENT,
-    metavar="TIME",
     help="Later than this time, UTC unless it names an offset.",
 )
-@click.option("--until", type=MOMENT, metavar="TIME", help="Up to this time.")
+@click.option("--until", type=MOMENT, help="Up to this time.")
 @click.option(
     "--domain",
     "domains",

@@ -83,8 +83,8 @@ def _record(row: dict[str, str], layout: Layout | None) -> dict[str, Any]:
 
 
 @command.command("diff", short_help="What two releases write differently.")
-@click.argument("old", type=RELEASE, metavar="V.R.M")
-@click.argument("new", type=RELEASE, metavar="V.R.M")
+@click.argument("old", type=RELEASE)
+@click.argument("new", type=RELEASE)
 @store_of_layouts
 @output_options
 def diff(old: str, new: str, out: Output) -> None:
@@ -138,9 +138,7 @@ def export(archive: Path, folder: Path) -> None:
 
 @command.command("show", short_help="The layout of a record, or one field of it.")
 @click.argument("name", metavar="RECORD[.FIELD]")
-@click.option(
-    "--release", type=LEVEL, default="", metavar="V.R.M", help="As this release writes it."
-)
+@click.option("--release", type=LEVEL, default="", help="As this release writes it.")
 @store_of_layouts
 @output_options
 def show(name: str, release: str, out: Output) -> None:

@@ -37,7 +37,6 @@ FEW = 20
     "--release",
     type=RELEASE,
     default="",
-    metavar="V.R.M",
     help="Release of the pages, where they do not say it.",
 )
 @click.option(

@@ -9,7 +9,7 @@ import click
 
 from ..options import output_options, store_option
 from ..output import Output, read_input, say
-from ..site_settings import opened, settings
+from ..site_settings import opened, settings, store_at
 
 
 @click.group("classes")
@@ -62,7 +62,7 @@ def set_(store: Path, file: Path | None) -> None:
     Example:
       cpmon classes set uclass.txt --store perf/
     """
-    from ...store import Store, save_classes
+    from ...store import save_classes
     from ...store.runs.classes import read_text
 
     file = file or settings().classes
@@ -70,7 +70,7 @@ def set_(store: Path, file: Path | None) -> None:
         raise click.UsageError("name the FILE here, or as classes in the settings")
     piped = str(file) == "-"
     text = read_input() if piped else read_text(file)
-    rules = save_classes(Store(store), text, "standard input" if piped else str(file))
+    rules = save_classes(store_at(store), text, "standard input" if piped else str(file))
     say(f"classes: {len({rule.name for rule in rules})}, patterns: {len(rules)}")
 
 
@@ -84,9 +84,9 @@ def of(store: Path, userid: str) -> None:
     Example:
       cpmon classes of LXWEB001 --store perf/
     """
-    from ...store import Store, class_rules, deciding_rule
+    from ...store import class_rules, deciding_rule
     from ...store.runs.classes import OTHER
 
-    rule = deciding_rule(class_rules(Store(store)), userid)
+    rule = deciding_rule(class_rules(store_at(store)), userid)
     why = f"line {rule.line}: {rule.pattern}" if rule else "no pattern matches"
     say(f"{userid.upper()}: {rule.name if rule else OTHER} ({why})")

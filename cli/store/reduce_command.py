@@ -12,8 +12,8 @@ from ..engines import engine_options
 from ..main import Status, report_failure
 from ..options import DAY, Text, store_option
 from ..output import say
-from ..progress import count_bar
-from ..site_settings import settings
+from ..progress import bar
+from ..site_settings import settings, store_at
 
 if TYPE_CHECKING:
     from ...reduce.jobs.reducing import Reduced
@@ -30,16 +30,9 @@ if TYPE_CHECKING:
     metavar="PATTERN",
     help="Only systems of such names, as 'PROD*'; may be repeated.",
 )
-@click.option(
-    "--day",
-    "days",
-    type=DAY,
-    multiple=True,
-    metavar="DATE",
-    help="Only this day, UTC; may be repeated.",
-)
-@click.option("--since", type=DAY, metavar="DATE", help="Only this day (UTC) and later ones.")
-@click.option("--until", type=DAY, metavar="DATE", help="Only days before this one (UTC).")
+@click.option("--day", "days", type=DAY, multiple=True, help="Only this day, UTC; may be repeated.")
+@click.option("--since", type=DAY, help="Only this day (UTC) and later ones.")
+@click.option("--until", type=DAY, help="Only days before this one (UTC).")
 @engine_options("reduces two days of a system")
 @click.argument("names", nargs=-1, metavar="[REDUCTION]...")
 def command(
@@ -69,15 +62,12 @@ def command(
     """
     from ...reduce.jobs.reducing import reduce_selected
     from ...reduce.jobs.selection import Selection
-    from ...store import Store
 
     if since and until and until <= since:
         raise click.UsageError(f"--until {until} leaves no day behind --since {since}")
-    # Executors of a Spark work in folders of their own.
-    place = Store(store)
     selection = Selection(systems, frozenset(days), since, until)
-    with count_bar("reducing", "units") as advance:
-        reduced = reduce_selected(place, names, settings(), selection, engine, advance)
+    with bar("reducing", units="units") as advance:
+        reduced = reduce_selected(store_at(store), names, settings(), selection, engine, advance)
     for done in reduced.done:
         say(str(done))
     if engine or selection or reduced.failures:

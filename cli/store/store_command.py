@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from ..main import Status, report_failure
-from ..options import DAY, need_folder, output_options, store_option
+from ..options import DAY, need_folder, output_options, pairs, store_option
 from ..output import Output, say
-from ..site_settings import settings, warn_of_exposure
+from ..site_settings import settings, store_at, warn_of_exposure
 
 
 @click.group("store")
@@ -35,10 +35,9 @@ def info(store: Path, out: Output) -> None:
       cpmon store info --store perf/
     """
     from ...reduce import reductions
-    from ...store import Store
     from ...store.results.usage import usage
 
-    rows = usage(Store(store), reductions())
+    rows = usage(store_at(store), reductions())
     if exposed := warn_of_exposure(store):
         rows.append({**dict.fromkeys(rows[0]), "what": "access", "system": "", "note": exposed})
     out.write_rows(rows)
@@ -54,10 +53,9 @@ def rebuild(store: Path) -> None:
       cpmon store rebuild --store perf/
     """
     from ...reduce import reductions
-    from ...store import Store
     from ...store.catalogue.catalogue import rebuild as build
 
-    place = Store(store)
+    place = store_at(store)
     views = build(place, reductions())
     say(f"{place.files.location}: catalogue of {views:,} views made again")
 
@@ -79,7 +77,6 @@ def upgrade(store: Path, dry_run: bool) -> None:
       cpmon store upgrade --store perf/
     """
     from ...reduce import reductions
-    from ...store import Store
     from ...store.dumps.upgrade import upgrade as run
     from ...store.dumps.upgrade import upgrade_of
     from ...store.results.usage import usage
@@ -98,7 +95,7 @@ def upgrade(store: Path, dry_run: bool) -> None:
         run(todo, advance)
     say(f"{store}: upgraded, {work} written again")
     outdated = next(
-        row["files"] for row in usage(Store(store), reductions()) if row["what"] == "outdated"
+        row["files"] for row in usage(store_at(store), reductions()) if row["what"] == "outdated"
     )
     if outdated:
         say(f"{outdated:,} files of results are outdated: cpmon reduce makes them again")
@@ -118,7 +115,6 @@ def compact(store: Path) -> Status:
       cpmon store compact --store perf/
     """
     from ...reduce import reductions
-    from ...store import Store
     from ...store.catalogue.catalogue import make_ready
     from ...store.dumps.compaction import compact as merge_dumps
     from ...store.dumps.compaction import months, size
@@ -127,7 +123,7 @@ def compact(store: Path) -> Status:
     from ..progress import bar
     from ..site_settings import limits
 
-    place, views = Store(store), reductions()
+    place, views = store_at(store), reductions()
     place.clean()
     merged, due = merge(place, lineages(views), limits(store)), months(place)
     with bar(f"merging dumps of {store}", sum(size(place, month) for month in due)) as advance:
@@ -161,11 +157,10 @@ def export(store: Path, folder: Path) -> None:
       cpmon store export --store perf/ --iceberg perf-iceberg/
     """
     from ...reduce import reductions
-    from ...store import Store
     from ...store.export.iceberg import export as run
 
     need_folder(store, "an export to Iceberg")
-    tables = list(run(Store(store), reductions(), folder))
+    tables = list(run(store_at(store), reductions(), folder))
     changed = [table for table in tables if table.added or table.removed]
     for table in changed:
         say(f"{table.name}: {table.added:,} files added, {table.removed:,} removed")
@@ -181,9 +176,7 @@ def export(store: Path, folder: Path) -> None:
     help="How long results of interval, 15m, hour, day are kept: 30d, 8w, 5y, forever.",
 )
 @click.option("--raw", metavar="LENGTH", help="How long samples are kept; without it: forever.")
-@click.option(
-    "--as-of", type=DAY, metavar="DATE", help="Count ages from this day instead of today."
-)
+@click.option("--as-of", type=DAY, help="Count ages from this day instead of today.")
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 def prune(
     store: Path,
@@ -204,14 +197,14 @@ def prune(
       cpmon store prune --store perf/ --keep interval=30d --raw 90d
     """
     from ...reduce import reductions
-    from ...store import Store
     from ...store.results.retention import plan, retention
     from ...store.results.retention import prune as remove
 
     site = settings()
-    given = _levels(keep or "") | ({"raw": raw} if raw else {})
+    levels = filter(None, (keep or "").replace(" ", "").split(","))
+    given = pairs("--keep", levels, "interval=30d,15m=1y") | ({"raw": raw} if raw else {})
     lengths = {**site.retention, **given}
-    place_of_store, today = Store(store), as_of or datetime.now(UTC).date()
+    place_of_store, today = store_at(store), as_of or datetime.now(UTC).date()
     if not lengths:
         raise click.UsageError(
             "say how long what is kept: --keep, --raw or [retention] in settings"
@@ -235,12 +228,3 @@ def prune(
         remove(place_of_store, obsolete)
     verb = "would be removed" if dry_run else "removed"
     say(f"{len(obsolete.files):,} files {verb}, {size:,} bytes")
-
-
-def _levels(text: str) -> dict[str, str]:
-    levels = {}
-    for part in filter(None, text.replace(" ", "").split(",")):
-        level, equals, levels[level] = part.partition("=")
-        if not equals:
-            raise click.UsageError(f"--keep {part} has no =; write interval=30d,15m=1y")
-    return levels

@@ -93,7 +93,7 @@ CASES: list[Case] = [
         f"store prune --keep interval=30d --as-of 2026-01-31 --dry-run {STORE}",
     ),
     (
-        "--keep {} has no =; write interval=30d,15m=1y",
+        "{} {} has no =; write {}",
         f"store prune --keep 30d --dry-run {STORE}",
         f"store prune --keep interval=30d,15m=1y --dry-run {STORE}",
     ),
@@ -133,7 +133,7 @@ CASES: list[Case] = [
         f"{DEFINE} --store COPY",
     ),
     (
-        "{} {} has no =; write {} {}=VALUE",
+        "{} {} has no =; write {}",
         f"{DEFINE} --attribute users --store COPY",
         f"{DEFINE} --attribute users=VALUE --store COPY",
     ),
