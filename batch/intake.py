@@ -132,21 +132,15 @@ class Intake:
             self.log.info("known", path=file.path, dump=landed.dump)
             return
         about = landed.about
-        records, intervals = sum(about["rows"].values()), about["intervals"]
-        totals.dumps += 1
-        totals.records += records
-        result.add_dump(landed.system, intervals, records, about["bytes"]["size"])
-        for code, count in landed.findings.counts.items():
-            severity = code.severity.value
-            result.add_findings(code.name, severity, count)
-            self.state.findings[severity] = self.state.findings.get(severity, 0) + count
+        self.state.count(about)
+        result.count(about)
         self.state.settle(file, "landed", landed.dump)
         event = {
             "path": str(file.path),
             "dump": landed.dump,
             "system": landed.system,
-            "intervals": intervals,
-            "records": records,
+            "intervals": about["intervals"],
+            "records": sum(about["rows"].values()),
         }
         self.log.info("landed", **event)
         event |= {"event": "dump", "run": result.run, "findings": about["findings"]}

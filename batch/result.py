@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Any
 
 import msgspec
+
+from ..ingest.findings import Code
 
 SCHEMA_VERSION = 1
 MAX_LISTED = 200
@@ -107,12 +110,16 @@ class BatchResult:
         """Count findings of a dump."""
         self.findings[code] = severity, self.findings.get(code, ("", 0))[1] + count
 
-    def add_dump(self, system: str, intervals: int, records: int, size: int) -> None:
-        """Count a dump that landed; `size` is in bytes."""
+    def count(self, about: Mapping[str, Any]) -> None:
+        """Count a dump that landed, by what the store knows about it."""
         self.landed += 1
-        part = self.system(system)
-        part.dumps, part.intervals = part.dumps + 1, part.intervals + intervals
-        part.records, part.bytes = part.records + records, part.bytes + size
+        part = self.system(about["system"])
+        part.dumps += 1
+        part.intervals += about["intervals"]
+        part.records += sum(about["rows"].values())
+        part.bytes += about["bytes"]["size"]
+        for code, count in about["findings"].items():
+            self.add_findings(code, Code[code].severity.value, count)
 
     def system(self, name: str) -> SystemResult:
         """The part of a system, to be added to."""

@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
@@ -101,18 +101,22 @@ class State(msgspec.Struct):
         """The totals of a system, to be added to."""
         return self.systems.setdefault(name, SystemTotals())
 
+    def count(self, about: Mapping[str, Any]) -> None:
+        """Add what the store knows about a landed dump to the totals."""
+        totals = self.system(str(about["system"]))
+        totals.dumps += 1
+        totals.records += sum(about["rows"].values())
+        for code in about["findings"].keys() & Code.__members__.keys():
+            severity = Code[code].severity.value
+            self.findings[severity] = self.findings.get(severity, 0) + about["findings"][code]
+
     def recount(self, store: Store) -> None:
         """Set the totals to those of the store."""
         for totals in self.systems.values():
             totals.dumps = totals.records = 0
         self.findings.clear()
         for about in store.abouts(store.dumps()):
-            totals = self.system(str(about["system"]))
-            totals.dumps += 1
-            totals.records += sum(about["rows"].values())
-            for code in about["findings"].keys() & Code.__members__.keys():
-                severity = Code[code].severity.value
-                self.findings[severity] = self.findings.get(severity, 0) + about["findings"][code]
+            self.count(about)
 
     def save(self, folder: Path) -> None:
         """Replace the file atomically."""
@@ -158,12 +162,10 @@ def read_history(folder: Path, limit: int) -> list[dict[str, Any]]:
         return []
     entries: list[dict[str, Any]] = []
     for line in reversed(lines):
-        try:
+        with suppress(ValueError):
             entry = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(entry, dict) and "run" in entry and len(entries) < limit:
-            entries.append(entry)
+            if isinstance(entry, dict) and "run" in entry and len(entries) < limit:
+                entries.append(entry)
     return entries
 
 
