@@ -16,36 +16,23 @@ ARENAS = 2
 _M_ARENA_MAX = -8
 
 
-class StopSignal:
-    """Is true once SIGTERM or SIGINT asked for a clean end; a second signal interrupts at once."""
+@contextmanager
+def stop_signal() -> Iterator[threading.Event]:
+    """An event that SIGTERM or SIGINT sets within the block; a second signal interrupts at once."""
+    event = threading.Event()
 
-    def __init__(self) -> None:
-        self._event = threading.Event()
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
 
-    def __call__(self) -> bool:
-        """Whether the work should end."""
-        return self._event.is_set()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until the work should end, at most so long; whether it should."""
-        return self._event.wait(seconds)
-
-    @contextmanager
-    def on_signals(self) -> Iterator[None]:
-        """Handle SIGTERM and SIGINT within the block."""
-
-        def handle(_number: int, _frame: FrameType | None) -> None:
-            if self._event.is_set():
-                raise KeyboardInterrupt
-            self._event.set()
-
-        numbers = (signal.SIGTERM, signal.SIGINT)
-        previous = {number: signal.signal(number, handle) for number in numbers}
-        try:
-            yield
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler)
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    previous = {number: signal.signal(number, handle) for number in numbers}
+    try:
+        yield event
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def limit_arenas() -> None:

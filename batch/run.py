@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..config import Settings
@@ -37,7 +38,7 @@ from .log import Log, ascii_error, ascii_line
 from .metrics import render_metrics
 from .outputs import OutputWriter, Write
 from .plan import Plan, output_path
-from .process import StopSignal, limit_arenas, release_memory
+from .process import limit_arenas, release_memory
 from .result import BatchResult, Event, ExitStatus
 from .state import FOLDER, State, append_history, exclusive_lock, load_state
 from .summary import render_summary
@@ -197,21 +198,12 @@ class BatchRunner:
         with SpanRecords(con, self.store) as records:
             for system, days in sorted(changed.items()):
                 scope = scope_of(con, None, system, *self._bounds(system, days))
-                matches = exceptions_of(con, rules, scope, self.settings, records=records)
-                events += self._count_exceptions(matches.table, system, result)
+                table = exceptions_of(con, rules, scope, self.settings, records=records).table
+                for counts in pc.value_counts(table.column("severity")).to_pylist():
+                    result.exceptions[counts["values"]] += counts["counts"]
+                events += [_event(row, system) for row in table.slice(0, MAX_WORST).to_pylist()]
         events.sort(key=lambda entry: -entry[0])
         result.worst = [event for _, event in events[:MAX_WORST]]
-
-    def _count_exceptions(
-        self, table: pa.Table, system: str, result: BatchResult
-    ) -> Iterator[tuple[int, Event]]:
-        """Count the exceptions of a system; yields the first ones with the rank of the severity."""
-        for counts in pc.value_counts(table.column("severity")).to_pylist():
-            result.exceptions[counts["values"]] += counts["counts"]
-        for row in table.slice(0, MAX_WORST).to_pylist():
-            name = f"{row['severity']} {row['rule']} {row['object'] or ''}".rstrip()
-            detail = f"{name} {row['first_interval']:%m-%d %H:%M}"
-            yield Severity(row["severity"]).rank, Event(system, detail)
 
     def _finish(self, state: State, result: BatchResult, *, idle: bool) -> None:
         """Call the hook, write the files about the batch, and save the state."""
@@ -257,8 +249,15 @@ class BatchRunner:
                 self.log.error("not written", path=path, reason=error)
 
 
+def _event(row: Mapping[str, Any], system: str) -> tuple[int, Event]:
+    """An exception with the rank of its severity."""
+    name = f"{row['severity']} {row['rule']} {row['object'] or ''}".rstrip()
+    detail = f"{name} {row['first_interval']:%m-%d %H:%M}"
+    return Severity(row["severity"]).rank, Event(system, detail)
+
+
 def watch(
-    runner: BatchRunner, stop: StopSignal, log: Log, report: Callable[[BatchResult], None]
+    runner: BatchRunner, stop: threading.Event, log: Log, report: Callable[[BatchResult], None]
 ) -> ExitStatus:
     """Run batches at the interval of the plan until `stop`.
 
@@ -270,7 +269,7 @@ def watch(
     """
     interval_s = max(1.0, runner.plan.batch.watch.seconds)
     log.info("watching", every=interval_s)
-    while not stop():
+    while not stop.is_set():
         try:
             result = runner.run(idle=False)
             if result.did_something and not result.interrupted:

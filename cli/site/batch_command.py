@@ -83,12 +83,12 @@ def run(
     """
     from ...batch import BatchRunner
     from ...batch.log import Log
-    from ...batch.process import StopSignal
+    from ...batch.process import stop_signal
     from ...batch.run import watch as run_until
     from ...batch.summary import render_summary
 
     opened, plan, site = _open(store, create=True)
-    log, stop = Log(log_format, sys.stderr, quiet=quiet), StopSignal()
+    log = Log(log_format, sys.stderr, quiet=quiet)
 
     def report(result: BatchResult) -> None:
         if quiet and int(result.status) == 0:
@@ -98,8 +98,8 @@ def run(
         else:
             out.write(render_summary(result, with_subject=subject).encode())
 
-    with stop.on_signals():
-        runner = BatchRunner(opened, plan, site, log, write_file, stop)
+    with stop_signal() as stop:
+        runner = BatchRunner(opened, plan, site, log, write_file, stop.is_set)
         if watch:
             return Status(int(run_until(runner, stop, log, report)))
         result = runner.run(as_of)

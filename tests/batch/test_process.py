@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pytest
 
-from cpmon.batch.process import StopSignal
+from cpmon.batch.process import stop_signal
 from cpmon.reduce.render.render import render
 from tests.batch.fleet import hourly
 from tests.batch.site import Site
@@ -77,17 +77,15 @@ def test_files_are_landed_as_they_come_and_ctrl_c_ends_it_at_once(site: Site):
 
 
 def test_what_writes_csv_does_not_keep_the_signal_for_itself():
-    stop = StopSignal()
-    with stop.on_signals():
+    with stop_signal() as stop:
         assert render(pa.table({"a": [1]}), "csv") == b"a\n1\n"
         threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
         assert stop.wait(10)
 
 
 def test_a_second_signal_does_not_wait_for_the_end_of_a_step():
-    stop = StopSignal()
-    with stop.on_signals():
+    with stop_signal() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
-        assert stop()
+        assert stop.is_set()
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
