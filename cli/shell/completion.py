@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...schemas.formats import FORMATS
 from .dot_commands import COMMANDS
@@ -34,10 +33,11 @@ class Completer:
         if first.startswith(".") or (not before.strip() and word.startswith(".")):
             return _matching(self._behind_dot(first, before), word)
         if "." in word:
-            return _matching([*self._tables(), *self._dotted(before + word, word)], word)
+            return _matching([*self._tables, *self._dotted(before + word, word)], word)
         if re.search(r"\b(from|join|describe|summarize)\s+(\S+\s*,\s*)*$", before, re.IGNORECASE):
-            return _matching([*self._schemas(), *self._tables(), *self._bare()], word)
-        names = [*self._columns_of(before), *self._bare(), *self._schemas(), *self._words]
+            return _matching([*self._schemas(), *self._tables], word)
+        bare = (table for table in self._tables if "." not in table)
+        names = [*self._columns_of(before), *bare, *self._schemas(), *self._words]
         return _matching(names, word)
 
     def _behind_dot(self, command: str, before: str) -> Iterable[str]:
@@ -48,7 +48,7 @@ class Completer:
             return ()
         match command:
             case ".tables" | ".schema":
-                return [*self._tables(), *self._bare()]
+                return self._tables
             case ".explain":
                 return self._fields
             case ".run":
@@ -62,53 +62,31 @@ class Completer:
         return ()
 
     @functools.cached_property
-    def _known(self) -> dict[tuple[str, str], list[str]]:
-        """Columns by schema and table."""
-        rows = self._ask("columns_of_tables.sql")
-        return {(schema, table): columns for schema, table, columns in rows}
+    def _tables(self) -> dict[str, list[str]]:
+        """Columns by name of the table: with its schema, and without where none is needed."""
+        return dict(self._session.listed("columns_of_tables").fetchall())
 
     @functools.cached_property
     def _words(self) -> list[str]:
-        return [str(word) for (word,) in self._ask("words.sql")]
+        return [word for (word,) in self._session.listed("words").fetchall()]
 
     @functools.cached_property
     def _fields(self) -> list[str]:
-        rows = self._session.connection.sql(
-            "SELECT DISTINCT unnest([name, table_name || '.' || name])"
-            " FROM meta.dictionary WHERE name IS NOT NULL"
-        ).fetchall()
-        return [str(field) for (field,) in rows]
-
-    def _ask(self, file: str) -> list[Any]:
-        sql = (files(__package__) / file).read_text(encoding="utf-8")
-        return self._session.connection.sql(sql).fetchall()
+        return [field for (field,) in self._session.listed("field_names").fetchall()]
 
     def _schemas(self) -> set[str]:
-        return {f"{schema}." for schema, _ in self._known}
-
-    def _tables(self) -> list[str]:
-        return [f"{schema}.{table}" for schema, table in self._known]
-
-    def _bare(self) -> list[str]:
-        """Tables that need no schema."""
-        return [table for schema, table in self._known if schema == "main"]
+        return {f"{table.partition('.')[0]}." for table in self._tables if "." in table}
 
     def _columns_of(self, text: str) -> list[str]:
         """Columns of the tables that a text names; of all reductions where it names none."""
         names = set(re.findall(r"[\w.]+", text.lower()))
-        tables = [
-            columns
-            for (schema, table), columns in self._known.items()
-            if f"{schema}.{table}" in names or (schema == "main" and table in names)
-        ]
-        if not tables:
-            tables = [columns for (schema, _), columns in self._known.items() if schema == "main"]
-        return [column for columns in tables for column in columns]
+        tables = names & self._tables.keys() or {t for t in self._tables if "." not in t}
+        return [column for table in tables for column in self._tables[table]]
 
     def _dotted(self, text: str, word: str) -> Iterable[str]:
         """Columns behind the short name of a table: u.cpu_s."""
         alias = word.partition(".")[0]
-        if any(schema == alias.lower() for schema, _ in self._known):
+        if f"{alias.lower()}." in self._schemas():
             return ()
         return (f"{alias}.{column}" for column in self._columns_of(text))
 

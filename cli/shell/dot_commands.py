@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +45,7 @@ def _list(session: Session, listing: str, **values: Any) -> int:
     """Answer the query `listing`.sql in the session's format; returns its number of rows."""
     from ...reduce.render.render import render
 
-    sql = (files(__package__) / f"{listing}.sql").read_text(encoding="utf-8")
-    table = session.connection.sql(sql, params=values).to_arrow_table()
+    table = session.listed(listing, **values).to_arrow_table()
     if table.num_rows:
         session.show(render(table, session.out.form))
     return int(table.num_rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,11 @@ class Session:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def listed(self, listing: str, **values: Any) -> duckdb.DuckDBPyRelation:
+        """The result of the query `listing`.sql of this package."""
+        sql = (files(__package__) / f"{listing}.sql").read_text(encoding="utf-8")
+        return self.connection.sql(sql, params=values)
 
     def ask(self, sql: str, values: Mapping[str, Any] | None = None) -> None:
         """Answer a query.
