@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -92,40 +93,25 @@ class OutputWriter:
 
     def _render(self, output: Output, system: str, day: date, path: Path) -> Files:
         """The files of an output with their content."""
-        con, settings, zone = self.con, self.settings, self.settings.zone(system)
+        con, zone = self.con, self.settings.zone(system)
         since, until = day_bounds(day, day, find_zone(zone))
+        selection: dict[str, Any] = {
+            "system": system,
+            "since": since,
+            "until": until,
+            "settings": self.settings,
+        }
         if output.kind == "report":
-            reports = [
-                report(
-                    con,
-                    name,
-                    system=system,
-                    since=since,
-                    until=until,
-                    top=output.top,
-                    shift=output.shift,
-                    zone=zone,
-                    settings=settings,
-                )
-                for name in output.names
-            ]
+            options: dict[str, Any] = {"top": output.top, "shift": output.shift, "zone": zone}
+            reports = [report(con, name, **selection, **options) for name in output.names]
             return [(path, render_reports(reports, output.form))]
         if output.kind == "exceptions":
-            matches = exceptions(con, system=system, since=since, until=until, settings=settings)
+            matches = exceptions(con, **selection)
             return [(path, render_exceptions(matches, output.form, zone))]
         if output.kind == "table":
             return [(path, render_comparison(compare(con, load_spec(output.name)), output.form))]
         from ..reduce.page.page import write_pages
 
         pages: list[tuple[Path, bytes]] = []
-        write_pages(
-            con,
-            path,
-            lambda file, data: pages.append((file, data)),
-            system=system,
-            since=since,
-            until=until,
-            zone=zone,
-            settings=settings,
-        )
+        write_pages(con, path, lambda *file: pages.append(file), **selection, zone=zone)
         return pages

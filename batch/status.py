@@ -13,6 +13,8 @@ from .plan import Plan
 from .state import FOLDER, SETTLED, State, load_state, lock_holder, read_history
 
 Rows = list[dict[str, Any]]
+EVENTS = ("deferred", "quarantined", "trouble", "failures")
+RUN = ("started", "seconds", "ended_as", "status", "landed", "known")
 
 
 def batch_status(store: Store, plan: Plan, last: int) -> dict[str, Any]:
@@ -40,10 +42,8 @@ def _now(holder: str, state: State) -> str:
 def _run(entry: dict[str, Any]) -> dict[str, Any]:
     counts = entry.get("counts", {})
     return {
-        **{key: entry.get(key) for key in ("started", "seconds", "ended_as", "status")},
-        **{key: entry.get(key) for key in ("landed", "known")},
-        **{kind: counts.get(kind, 0) for kind in ("deferred", "quarantined", "trouble")},
-        "failures": counts.get("failures", 0),
+        **{key: entry.get(key) for key in RUN},
+        **{kind: counts.get(kind, 0) for kind in EVENTS},
         "run": entry.get("run"),
     }
 
