@@ -33,7 +33,12 @@ def command(dumps: tuple[Path, ...], container: str, release: str, out: Output) 
       cpmon check quiet-hour.mon
       cpmon check *.mon.gz --format json -o checked.json
     """
-    checks = [_check(dump, container, release) for dump in dumps]
+    from ...ingest.checks.passes import check_dump
+
+    checks = []
+    for dump in dumps:
+        with dump_input(dump, container, "checking") as (source, progress):
+            checks.append(check_dump(source, release, progress))
     write_dumps(
         out,
         lambda: [checked.document() for checked in checks],
@@ -41,13 +46,6 @@ def command(dumps: tuple[Path, ...], container: str, release: str, out: Output) 
         lambda: ((checked.name, checked.findings.table()) for checked in checks),
     )
     return max(status_of(checked.findings.worst) for checked in checks)
-
-
-def _check(dump: Path, container: str, release: str) -> Checked:
-    from ...ingest.checks.passes import check_dump
-
-    with dump_input(dump, container, "checking") as (source, progress):
-        return check_dump(source, release, progress)
 
 
 def _report(checked: Checked, form: str) -> bytes:

@@ -34,9 +34,13 @@ def command(dumps: tuple[Path, ...], container: str, sort: str, out: Output) -> 
       cpmon list quiet-hour.mon.gz
       cpmon list *.mon --sort type --format json
     """
+    from ...ingest.inspect.inventory import take_inventory
     from ...reduce.render.render import render
 
-    inventories = [_take(dump, container) for dump in dumps]
+    inventories = []
+    for dump in dumps:
+        with dump_input(dump, container, "reading") as (source, progress):
+            inventories.append(take_inventory(source, progress))
     write_dumps(
         out,
         lambda: [_document(i, sort) for i in inventories],
@@ -44,13 +48,6 @@ def command(dumps: tuple[Path, ...], container: str, sort: str, out: Output) -> 
         lambda: ((i.name, i.table(sort)) for i in inventories),
     )
     return max(status_of(i.findings.worst) for i in inventories)
-
-
-def _take(dump: Path, container: str) -> Inventory:
-    from ...ingest.inspect.inventory import take_inventory
-
-    with dump_input(dump, container, "reading") as (source, progress):
-        return take_inventory(source, progress)
 
 
 def _document(inventory: Inventory, sort: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from .dump_output import container_option, dump_input, dump_output, output_optio
 
 if TYPE_CHECKING:
     from ...ingest.rewrite.merging import Merged
-    from ...ingest.rewrite.slicing import Part, Slice
+    from ...ingest.rewrite.slicing import Slice
 
 
 @click.command("slice")
@@ -80,22 +80,16 @@ def command(
     """
     from ...ingest.codec import unix_us
     from ...ingest.inspect.record_filter import kind_of
-    from ...ingest.rewrite.slicing import Part
+    from ...ingest.rewrite.slicing import Part, slice_dump
 
     kinds = frozenset(kind_of(record) for record in records)
     part = Part(unix_us(since), unix_us(until), frozenset(domains), kinds, every)
-    written = _write(dump, output, part, container)
+    with dump_input(dump, container, "slicing") as (source, progress), dump_output(output) as sink:
+        written = slice_dump(source, sink, part, progress=progress)
     counts = f"{written.intervals:,} intervals, {written.records:,} records"
     file = "" if str(output) == "-" else f"{output}: "
     say(f"{file}{counts}, {written.size:,} bytes", err=not file)
     return report_findings(dump, written)
-
-
-def _write(dump: Path, output: Path, part: Part, container: str) -> Slice:
-    from ...ingest.rewrite.slicing import slice_dump
-
-    with dump_input(dump, container, "slicing") as (source, progress), dump_output(output) as sink:
-        return slice_dump(source, sink, part, progress=progress)
 
 
 def report_findings(dump: Path, written: Slice | Merged) -> Status:

@@ -76,7 +76,8 @@ def command(
 
     folder = _folder(into)
     importing = PageImport(folder, release=release, replace=replace)
-    files, named = list(collect_pages(pages)), all(_is_file(path) for path in pages)
+    files = list(collect_pages(pages))
+    named = not any(path.is_dir() or path.suffix.lower() == ".zip" for path in pages)
     with click.progressbar(files, label="reading pages", file=sys.stderr, hidden=named) as bar:
         results = [importing.add(file, named=named) for file in bar]
     if not any(imported.merged or imported.problem for imported in results):
@@ -95,10 +96,6 @@ def command(
     Output("table").write_rows([_summary(imported) for imported in results])
     _tell_totals(results, written, folder, dry_run=dry_run)
     return Status.USAGE if any(imported.outcome.is_refused for imported in results) else Status.DONE
-
-
-def _is_file(path: Path) -> bool:
-    return not (path.is_dir() or path.suffix.lower() == ".zip")
 
 
 def _no_pages(paths: Iterable[Path]) -> CpmonError:

@@ -104,7 +104,7 @@ def _land_by(
                     error = due.error or RuntimeError("nothing came of it")
                     status = report_failure(str(dump), error)
                 else:
-                    status = _reported(dump, *due.result, options["system"])
+                    status = _report(dump, *due.result, options["system"])
                 failed += status not in (Status.DONE, Status.WARNINGS)
                 worst, reported = max(worst, status), reported + 1
     seconds = time.perf_counter() - started
@@ -120,23 +120,11 @@ def _land(dump: Path, store: Store, **options: Any) -> Status:
     started = time.perf_counter()
     with bar(f"ingesting {dump.name}", size) as advance:
         landed = ingest(dump, store, progress=lambda s: advance(s.stored_read), **options)
-    return _reported(dump, landed, time.perf_counter() - started, options["system"])
+    return _report(dump, landed, time.perf_counter() - started, options["system"])
 
 
-def _reported(dump: Path, landed: Landed, seconds: float, system: str | None) -> Status:
-    """Report what landed; returns the status for it."""
-    _report(dump, landed, seconds)
-    if landed.already and system not in (None, landed.system):
-        say(
-            f"warning: --system {system} has no effect: the dump landed before under"
-            f" {landed.system}. Land it in another store to give it that name.",
-            err=True,
-        )
-        return Status.WARNINGS
-    return status_of(landed.findings.worst)
-
-
-def _report(dump: Path, landed: Landed, seconds: float) -> None:
+def _report(dump: Path, landed: Landed, seconds: float, system: str | None) -> Status:
+    """Report what landed, and its findings; returns the status for it."""
     about = landed.about
     size = about["bytes"]["size"]
     if landed.already:
@@ -158,3 +146,11 @@ def _report(dump: Path, landed: Landed, seconds: float) -> None:
         details = "".join(f"\n    {detail}" for detail in landed.findings.details(code))
         say(f"    {code.meaning}{details}", err=True)
         say(f"    remedy: {code.remedy}", err=True)
+    if landed.already and system not in (None, landed.system):
+        say(
+            f"warning: --system {system} has no effect: the dump landed before under"
+            f" {landed.system}. Land it in another store to give it that name.",
+            err=True,
+        )
+        return Status.WARNINGS
+    return status_of(landed.findings.worst)
