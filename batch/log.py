@@ -11,19 +11,13 @@ import os
 import re
 import sys
 from datetime import UTC, datetime
-from enum import IntEnum
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..schemas.errors import CpmonError
 
-
-class Level(IntEnum):
-    """Priority of an event, as systemd numbers them."""
-
-    ERROR = 3
-    WARNING = 4
-    INFO = 6
+PRIORITIES = {"error": 3, "warning": 4, "info": 6}
+"""Levels of events, and their priorities in systemd."""
 
 
 class Log:
@@ -40,33 +34,32 @@ class Log:
         self.run = "-"
         self._json = form == "json"
         self._stream = stream or sys.stderr
-        self._max_level = Level.WARNING if quiet else Level.INFO
+        self._is_quiet = quiet
         self._is_journal = _is_journal(self._stream)
 
     def info(self, event: str, **fields: Any) -> None:
         """Log an expected event."""
-        self._write(Level.INFO, event, fields)
+        self._write("info", event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
         """Log an event that somebody should look at."""
-        self._write(Level.WARNING, event, fields)
+        self._write("warning", event, fields)
 
     def error(self, event: str, **fields: Any) -> None:
         """Log a failure."""
-        self._write(Level.ERROR, event, fields)
+        self._write("error", event, fields)
 
-    def _write(self, level: Level, event: str, fields: dict[str, Any]) -> None:
-        if level > self._max_level:
+    def _write(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        if self._is_quiet and level == "info":
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        name = level.name.lower()
         if self._json:
-            entry = {"time": now, "level": name, "run": self.run, "event": event, **fields}
+            entry = {"time": now, "level": level, "run": self.run, "event": event, **fields}
             line = json.dumps(entry, default=str)
         else:
             rest = "".join(f" {key}={_quoted(value)}" for key, value in fields.items())
-            line = f"{now} {name} run={self.run} {event}{rest}"
-        prefix = f"<{int(level)}>" if self._is_journal else ""
+            line = f"{now} {level} run={self.run} {event}{rest}"
+        prefix = f"<{PRIORITIES[level]}>" if self._is_journal else ""
         self._stream.write(f"{prefix}{line}\n")
         self._stream.flush()
 
