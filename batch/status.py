@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import Any
 
 from ..store import Store
@@ -11,6 +10,7 @@ from .inbox import quarantined
 from .log import ascii_path
 from .plan import Plan
 from .state import FOLDER, SETTLED, State, load_state, lock_holder, read_history
+from .summary import minute
 
 Rows = list[dict[str, Any]]
 EVENTS = ("deferred", "quarantined", "trouble", "failures")
@@ -34,7 +34,7 @@ def batch_status(store: Store, plan: Plan, last: int) -> dict[str, Any]:
 
 
 def _now(holder: str, state: State) -> str:
-    success = f"{_minute(state.last_success)} UTC" if state.last_success is not None else "never"
+    success = f"{minute(state.last_success)} UTC" if state.last_success is not None else "never"
     working = f"at work now: {holder}" if holder else "no batch is at work"
     return f"{working}; last success: {success}"
 
@@ -55,7 +55,7 @@ def _systems(state: State) -> Rows:
             "system": name,
             "dumps": totals.dumps,
             "records": totals.records,
-            "last_interval": None if totals.last is None else _minute(totals.last / 1e6),
+            "last_interval": None if totals.last is None else minute(totals.last / 1e6),
             "lag_s": None if totals.last is None else max(0, round(now - totals.last / 1e6)),
             "open_days": len(state.open.get(name, ())),
         }
@@ -78,10 +78,6 @@ def _waiting(state: State, plan: Plan) -> Rows:
         for file, reason in quarantined(plan.batch.quarantine)
     ]
     return [
-        {"state": name, "file": ascii_path(path), "since": _minute(since), "reason": reason}
+        {"state": name, "file": ascii_path(path), "since": minute(since), "reason": reason}
         for name, path, since, reason in (*deferred, *settled, *moved)
     ]
-
-
-def _minute(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"

@@ -52,7 +52,7 @@ def render_summary(result: BatchResult, *, with_subject: bool = False) -> str:
         line=ascii_line,
         entry=_entry,
         totals=_totals,
-        minute=_minute,
+        minute=minute,
         duration=_duration,
     )
     lines = [_cut(line) for line in text.splitlines()]
@@ -88,7 +88,7 @@ def _cut(line: str) -> str:
     return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
 
 
-def _minute(seconds: float | None) -> str:
+def minute(seconds: float | None) -> str:
     """A time in seconds since 1970, to the minute."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}" if seconds is not None else "-"
 

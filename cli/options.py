@@ -18,7 +18,7 @@ from ..config.moments import EXAMPLES, MONTH, LineLength, parse_moment, parse_sp
 from ..schemas.errors import CpmonError
 from ..schemas.formats import FORMATS, format_of_file
 from .output import Output
-from .site_settings import CONFIG, FLAGS, command_name, settings
+from .site_settings import CONFIG, FLAGS, settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -128,7 +128,7 @@ def usual_format(context: click.Context, option: click.Parameter, form: str) -> 
     by_name = format_of_file(context.params.get("output"), choices)
     if by_name or "store" not in context.params:
         return by_name or form
-    usual = settings().format_of(command_name(context))
+    usual = settings().format_of(context.command_path.split()[1])
     return usual if usual and usual in choices else form
 
 

@@ -27,7 +27,7 @@ FOR_PEOPLE = ("table", "text", "markdown")
 class Output:
     """The format of a result, and the file that it goes to; None is standard output."""
 
-    form: str
+    format: str
     file: Path | None = None
 
     def write(self, data: bytes | Iterable[bytes]) -> None:
@@ -40,10 +40,10 @@ class Output:
         """
         parts = [data] if isinstance(data, bytes) else data
         to_terminal = self.file is None and sys.stdout.isatty()
-        if to_terminal and self.form in BINARY:
-            kind = BINARY[self.form]
+        if to_terminal and self.format in BINARY:
+            kind = BINARY[self.format]
             raise CpmonError(f"{kind} is not for a terminal", remedy="name a file with -o")
-        if self.form in FOR_PEOPLE or to_terminal:
+        if self.format in FOR_PEOPLE or to_terminal:
             parts = (printable(part.decode(errors="replace")).encode() for part in parts)
         if self.file is not None:
             write_file(self.file, parts)
@@ -56,7 +56,7 @@ class Output:
         """Render a table and write it."""
         from ..reduce.render.render import render
 
-        self.write(render(table, self.form))
+        self.write(render(table, self.format))
 
     def write_json(self, document: Any) -> None:
         """Write a document as JSON; what JSON has no type for as text."""
@@ -64,7 +64,7 @@ class Output:
 
     def write_rows(self, rows: list[dict[str, Any]]) -> None:
         """Render rows with the same keys and write them."""
-        self.write(rows_as(rows, self.form))
+        self.write(rows_as(rows, self.format))
 
 
 def read_input() -> str:

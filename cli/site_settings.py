@@ -121,10 +121,3 @@ def limits(store: Path) -> Limits:
 
     site = settings(store)
     return Limits(site.memory_limit, site.threads)
-
-
-def command_name(context: click.Context) -> str:
-    """The word behind cpmon: `store` for `cpmon store info`."""
-    while context.parent is not None and context.parent.parent is not None:
-        context = context.parent
-    return context.info_name or ""

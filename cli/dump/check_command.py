@@ -42,7 +42,7 @@ def command(dumps: tuple[Path, ...], container: str, release: str, out: Output) 
     write_dumps(
         out,
         lambda: [checked.document() for checked in checks],
-        lambda: (_report(checked, out.form) for checked in checks),
+        lambda: (_report(checked, out.format) for checked in checks),
         lambda: ((checked.name, checked.findings.table()) for checked in checks),
     )
     return max(status_of(checked.findings.worst) for checked in checks)

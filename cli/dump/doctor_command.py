@@ -67,10 +67,10 @@ def command(
         return Status.DAMAGED if diagnosis.refused else status
 
     worst = worst_status(dumps, document)
-    if out.form == "json":
+    if out.format == "json":
         out.write_json(documents)
     else:
-        out.write(page(documents, out.form))
+        out.write(page(documents, out.format))
     return worst
 
 

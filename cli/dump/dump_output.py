@@ -95,9 +95,9 @@ def write_dumps(
     """
     import pyarrow as pa
 
-    if out.form == "json":
+    if out.format == "json":
         out.write_json(documents())
-    elif out.form in FOR_PEOPLE:
+    elif out.format in FOR_PEOPLE:
         out.write(b"\n".join(texts()))
     else:
         named = [

@@ -44,7 +44,7 @@ def command(dumps: tuple[Path, ...], container: str, sort: str, out: Output) -> 
     write_dumps(
         out,
         lambda: [_document(i, sort) for i in inventories],
-        lambda: (_summary(i).encode() + render(i.table(sort), out.form) for i in inventories),
+        lambda: (_summary(i).encode() + render(i.table(sort), out.format) for i in inventories),
         lambda: ((i.name, i.table(sort)) for i in inventories),
     )
     return max(status_of(i.findings.worst) for i in inventories)

@@ -82,8 +82,8 @@ def command(
     from ...ingest.codec import unix_us
     from ...ingest.inspect.record_filter import RecordFilter, kind_of
 
-    if hexdump and out.form not in ("table", "text"):
-        raise click.UsageError(f"--hexdump is for reading; it has no --format {out.form}")
+    if hexdump and out.format not in ("table", "text"):
+        raise click.UsageError(f"--hexdump is for reading; it has no --format {out.format}")
     query = RecordFilter(
         frozenset(kind_of(text) for text in records),
         at,
@@ -95,8 +95,8 @@ def command(
     count = None if follow and limit is None else limit or 1
     explained = _explained(dump, container, query, count, release)
     name = "standard input" if str(dump) == "-" else dump.name
-    if out.form not in ("table", "text"):
-        out.write(_machine(explained, name, out.form))
+    if out.format not in ("table", "text"):
+        out.write(_machine(explained, name, out.format))
         return
     to_terminal = out.file is None and sys.stdout.isatty()
     is_colored = to_terminal and not os.environ.get("NO_COLOR")

@@ -65,7 +65,7 @@ def command(
     if table is not None and (runs or base):
         raise click.UsageError("a table names its runs: leave out TABLE, or --base and --run")
     if not html:
-        out.write(_compared(table, store, base, runs, out.form))
+        out.write(_compared(table, store, base, runs, out.format))
         return
     if out.file is None:
         raise click.UsageError("--html writes a page: name its folder with -o DIR")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..main import Status
+from ..main import Status, status_of
 from ..options import (
     choice_option,
     output_options,
@@ -69,7 +69,7 @@ def command(
     if listing:
         least = Severity(severity).rank
         rules_in_force = [rule for rule in rules_in_force if rule.severity.rank >= least]
-        out.write(render_rules(rules_in_force, out.form))
+        out.write(render_rules(rules_in_force, out.format))
         return Status.DONE
     with opened_for_spans(store) as (connection, records):
         matches = exceptions(
@@ -80,9 +80,8 @@ def command(
             settings=settings,
             records=records,
         )
-    out.write(render_exceptions(matches, out.form, printed))
-    if out.form not in ("table", "text"):
+    out.write(render_exceptions(matches, out.format, printed))
+    if out.format not in ("table", "text"):
         for note in unknowns(matches):
             say(note, err=True)
-    is_grave = matches.worst is not None and matches.worst is not Severity.INFO
-    return Status.WARNINGS if is_grave else Status.DONE
+    return Status.WARNINGS if status_of(matches.worst) else Status.DONE

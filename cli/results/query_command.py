@@ -91,10 +91,10 @@ def command(
     from ...reduce.render.render import render_parts
 
     if engine == SPARK:
-        out.write(render_parts(_ask_spark(sql, values, store, master), out.form))
+        out.write(render_parts(_ask_spark(sql, values, store, master), out.format))
         return
     with opened(store) as connection:
-        out.write(render_parts(ask(connection, sql, values, store_at(store)), out.form))
+        out.write(render_parts(ask(connection, sql, values, store_at(store)), out.format))
 
 
 def _ask_spark(

@@ -117,7 +117,7 @@ def command(
         return
     from ...reduce.reports.report_text import render_reports
 
-    out.write(render_reports(reports, out.form))
+    out.write(render_reports(reports, out.format))
 
 
 def _check_plot(names: tuple[str, ...], plot: Path | None, columns: str | None) -> None:

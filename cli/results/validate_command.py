@@ -68,7 +68,7 @@ def command(
         rules_in_force: Sequence[Rule] = load_rules(landed, settings(), rules)
         rules_in_force = [find_rule(rules_in_force, name) for name in only] or rules_in_force
         if listing:
-            out.write(render_rules(rules_in_force, out.form))
+            out.write(render_rules(rules_in_force, out.format))
         elif rows and sql:
             text = find_rule(rules_in_force, rows).check.rows(scope)
             Output("text", out.file).write(f"{text};\n".encode())
@@ -80,7 +80,7 @@ def command(
             if html and out.file is not None:
                 write_file(out.file, render_validation(result, "html"))
             else:
-                out.write(render_validation(result, out.form))
+                out.write(render_validation(result, out.format))
             return status_of(result.worst)
     return Status.DONE
 

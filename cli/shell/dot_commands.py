@@ -47,7 +47,7 @@ def _list(session: Session, listing: str, **values: Any) -> int:
 
     table = session.listed(listing, **values).to_arrow_table()
     if table.num_rows:
-        session.show(render(table, session.out.form))
+        session.show(render(table, session.out.format))
     return int(table.num_rows)
 
 
@@ -104,7 +104,7 @@ def _queries(session: Session, _words: Words) -> None:
         }
         for query in queries()
     ]
-    session.show(rows_as(rows, session.out.form))
+    session.show(rows_as(rows, session.out.format))
 
 
 def _run(session: Session, words: Words) -> None:
@@ -117,7 +117,7 @@ def _run(session: Session, words: Words) -> None:
 def _mode(session: Session, words: Words) -> None:
     if words[0] not in FORMATS:
         raise unknown("format", words[0], FORMATS)
-    session.out = replace(session.out, form=words[0])
+    session.out = replace(session.out, format=words[0])
 
 
 def _output(session: Session, words: Words) -> None:

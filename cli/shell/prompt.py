@@ -66,10 +66,7 @@ def run_prompt(session: Session) -> None:
                 click.echo("interrupted", err=True)
             except (CpmonError, click.ClickException) as error:
                 waiting = ""
-                message = (
-                    error.format_message() if isinstance(error, click.ClickException) else error
-                )
-                say(f"cpmon: {message}", err=True)
+                say(f"cpmon: {error}", err=True)
 
 
 def history_file() -> Path:
@@ -130,21 +127,14 @@ def _line_editing(
         yield lambda line: readline.add_history(line) if line.strip() else None
     finally:
         readline.set_completer(None)
-        _keep_history(file)
-
-
-def _keep_history(file: Path) -> None:
-    """Write the history, for its owner only; a session goes on without."""
-    import readline
-
-    readline.set_history_length(LONGEST)
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file.touch(mode=0o600)
-        file.chmod(0o600)  # one that was made by something else as well
-        readline.write_history_file(file)
-    except OSError as error:
-        click.echo(f"the history was not kept: {file}: {error.strerror}", err=True)
+        readline.set_history_length(LONGEST)
+        try:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file.touch(mode=0o600)
+            file.chmod(0o600)  # one that was made by something else as well
+            readline.write_history_file(file)
+        except OSError as error:
+            click.echo(f"the history was not kept: {file}: {error.strerror}", err=True)
 
 
 _PART = re.compile(

@@ -82,7 +82,7 @@ class Session:
                 rows += len(part)
                 yield part
 
-        self.show(render_parts(counted(), self.out.form))
+        self.show(render_parts(counted(), self.out.format))
         if self.timer:
             click.echo(f"{rows:,} rows in {time.perf_counter() - began:.3f} s", err=True)
 
@@ -97,9 +97,9 @@ class Session:
         if self.out.file is None:
             self.out.write(data)
             return
-        if self._written and self.out.form in BINARY:
+        if self._written and self.out.format in BINARY:
             raise CpmonError(
-                f"a {BINARY[self.out.form]} file holds one answer",
+                f"a {BINARY[self.out.format]} file holds one answer",
                 place=str(self.out.file),
                 effect="the file is as it was",
                 remedy="name another one with .output FILE",

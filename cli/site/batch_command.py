@@ -93,7 +93,7 @@ def run(
     def report(result: BatchResult) -> None:
         if quiet and int(result.status) == 0:
             return
-        if out.form == "json":
+        if out.format == "json":
             out.write_json(result.as_dict())
         else:
             out.write(render_summary(result, with_subject=subject).encode())
@@ -129,13 +129,13 @@ def status(store: Path, last: int, what: str, out: Output) -> None:
     opened, plan, _ = _open(store, create=False)
     parts = batch_status(opened, plan, last)
     if what != "all":
-        out.write(rows_as(parts[what], out.form) if parts[what] else b"")
-    elif out.form == "json":
+        out.write(rows_as(parts[what], out.format) if parts[what] else b"")
+    elif out.format == "json":
         out.write_json({"schema_version": 1, **parts})
-    elif out.form in ("table", "text"):
+    elif out.format in ("table", "text"):
         out.write(_status_text(parts))
     else:
-        raise click.UsageError(f"--format {out.form} holds one table: name it with --what")
+        raise click.UsageError(f"--format {out.format} holds one table: name it with --what")
 
 
 @command.command("install", short_help="Write units of systemd, or a line for cron.")

@@ -36,10 +36,15 @@ def command(store: Path, output: Path) -> None:
     Example:
       cpmon demo --store demo/store -o demo
     """
+    from ...config import Settings
+    from ...reduce.jobs.reducing import reduce
+    from ...store import Store
+
     started = time.perf_counter()
     for scenario in SCENARIOS:
         _land(scenario, output / "dumps", store)
-    _reduce(store)
+    for reduced in reduce(Store(store), (), Settings()):  # once, what all tables read
+        click.echo(f"reduced    {reduced}", err=True)
     written = _tables(store, output)
     click.echo(f"\nWritten in {time.perf_counter() - started:.0f} s:")
     for file in written:
@@ -63,16 +68,6 @@ def _land(scenario: str, folder: Path, store: Path) -> None:
         state = "landed before" if landed.already else f"{landed.about['intervals']} intervals"
         spent = f"{generated - began:.1f} s + {time.perf_counter() - generated:.1f} s"
         click.echo(f"{run:<10} {dump.bytes / 1e6:6.1f} MB  {state:<13}  {spent}", err=True)
-
-
-def _reduce(store: Path) -> None:
-    """Compute once what all tables read."""
-    from ...config import Settings
-    from ...reduce.jobs.reducing import reduce
-    from ...store import Store
-
-    for done in reduce(Store(store), (), Settings()):
-        click.echo(f"reduced    {done}", err=True)
 
 
 def _tables(store: Path, output: Path) -> list[Path]:

@@ -161,9 +161,9 @@ def show(name: str, release: str, out: Output) -> None:
         rows = [row for row in rows if is_of(row, field, layout)]
         if not rows:
             raise _no_field(layout, field, release)
-    if out.form in FOR_PEOPLE:
+    if out.format in FOR_PEOPLE:
         head = "\n".join(_head(layout, release)) + "\n\n"
-        fields = rows_as(_indented(rows, layout), out.form) if rows else b""
+        fields = rows_as(_indented(rows, layout), out.format) if rows else b""
         out.write(head.encode() + fields)
     else:
         out.write_rows(rows)
@@ -252,11 +252,11 @@ def dictionary(text: str | None, out: Output) -> None:
             f"no record or field has {text} in its name, title or meaning",
             remedy="`cpmon schema list` names all records",
         )
-    if out.form == "html":
+    if out.format == "html":
         out.write(page(matches).encode())
         return
     brief = ("table_name", "name", "offset", "length", "type", "role", "unit", "meaning")
-    if out.form in FOR_PEOPLE:
+    if out.format in FOR_PEOPLE:
         matches = [{k: row[k] for k in brief} | {"title": row["title"]} for row in matches]
     out.write_rows(matches)
 
