@@ -68,8 +68,8 @@ def command(
     rules_in_force = load_rules(settings, rules)
     if listing:
         least = Severity(severity).rank
-        rules_in_force = [rule for rule in rules_in_force if rule.severity.rank >= least]
-        out.write(render_rules(rules_in_force, out.format))
+        rules_listed = [rule for rule in rules_in_force if rule.severity.rank >= least]
+        out.write(render_rules(rules_listed, out.format))
         return Status.DONE
     with opened_for_spans(store) as (connection, records):
         matches = exceptions(

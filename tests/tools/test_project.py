@@ -18,7 +18,7 @@ FOLDERS = (
     *("schemas", "config", "ingest", "store", "reduce", "queries", "spark", "batch", "generate"),
     "cli",
 )
-CARRIED = {".py", ".csv", ".sql", ".toml", ".html", ".css", ".js", ".service", ".timer"}
+CARRIED = {".py", ".csv", ".sql", ".toml", ".txt", ".html", ".css", ".js", ".service", ".timer"}
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-spark.lock")
 
 
