@@ -88,9 +88,8 @@ def jobs(held: Iterable[Window]) -> Iterator[Job]:
         index, stamps = window.index, row_stamps(window)
         for kind, chosen in index.by_kind():
             if layout := known.get(kind):
-                records = Records(
-                    window.data, index.start[chosen], index.length[chosen], stamps.take(chosen)
-                )
+                starts, lengths = index.start[chosen], index.length[chosen]
+                records = Records(window.data, starts, lengths, stamps[chosen])
                 at_once = layout.kind is Kind.CONFIG
                 yield from _jobs(layout, records if at_once else batches[layout].add(records))
     for layout, batch in batches.items():
@@ -252,7 +251,7 @@ def _index(held: list[Window], sizes: Sizes) -> Section:
     records = sum(len(window.index) for window in held)
     seconds = best_seconds({"index_records": run}, sizes.repetitions)["index_records"]
     for window in held:
-        if len(index_records(window.data, window.frames)) != len(window.index):
+        if len(index_records(window.data, window.frames)[0]) != len(window.index):
             raise AssertionError("the index of a window is not the one that ingest made")
     figures = {"MB/s": size / MEGA / seconds, "krecords/s": records / 1e3 / seconds}
     given = f"{records:,} records, {size / MEGA:.1f} MB in {len(held)} windows"

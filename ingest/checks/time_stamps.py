@@ -33,9 +33,9 @@ class TimeStampChecks:
         """
         index = window.index
         tod = tod_to_unix_us(index.tod)
-        ends = window.interval_ends
+        ends = index.interval_ends
         for sample in (True, False):
-            self._within(window, tod, np.flatnonzero(window.sample == sample), ends, sample)
+            self._within(window, tod, np.flatnonzero(index.sample == sample), ends, sample)
         if len(ends):
             nominal_us = np.array([(s or 0) * 1_000_000 for s in nominal_s], np.int64)
             offset = index.start[ends] + window.base

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..codec import I64, U8, Mask
 from .control_records import Mce
-from .frames import FRAME, Frames, are_headers
-from .record_index import Runs, find_runs
+from .frames import FRAME, Frames, IndexedFrames, are_headers
+from .record_index import find_runs
 
 EVENT_DATA_LIMIT = 64 * 1024 * 1024
 """Event data that does not start on a frame is held as a whole; more than this is not believed."""
@@ -54,8 +54,7 @@ class AnnouncedData:
         # What stands behind the data is old, unless a record reaches into it: then the announced
         # end is wrong.
         short = Frames(start[-1:], np.array([behind]), frames.sample[-1:])
-        runs = find_runs(window[:stop], short)
-        if _cut(window[:stop], short, runs)[0]:
+        if _cut(window[:stop], find_runs(window[:stop], short)[1])[0]:
             return frames
         limit[-1] = behind
         return frames
@@ -82,13 +81,12 @@ def _mended(window: U8, at: int, start: I64, behind: int) -> tuple[I64, int]:
     """
     good = are_headers(window, start)
     limit = np.append(start[1:], behind)[: len(start)]
-    announced = Frames(start, limit, good)
-    runs = find_runs(window, announced)
+    announced = find_runs(window, Frames(start, limit, good))[1]
     even = np.arange(at, len(window), FRAME, dtype=np.int64)
     even = even[are_headers(window, even)]
     owner = np.maximum(np.searchsorted(start, even, side="right") - 1, 0)
-    unread = (even >= runs.stop[owner]) & ~good.all()
-    even = even[unread | (_cut(window, announced, runs)[owner] & (start[owner] == even))]
+    unread = (even >= announced.stop[owner]) & ~good.all()
+    even = even[unread | (_cut(window, announced)[owner] & (start[owner] == even))]
     if not len(even):
         return start, behind
     before = np.searchsorted(even, start) - 1
@@ -97,12 +95,12 @@ def _mended(window: U8, at: int, start: I64, behind: int) -> tuple[I64, int]:
     return start, min(max(behind, int(even[-1]) + FRAME), len(window))
 
 
-def _cut(window: U8, frames: Frames, runs: Runs) -> Mask:
+def _cut(window: U8, frames: IndexedFrames) -> Mask:
     """(frames,) whether a record reaches over the end of its frame."""
-    at = np.minimum(runs.stop, len(window) - 2)
+    at = np.minimum(frames.stop, len(window) - 2)
     size = window[at].astype(np.int64) << 8 | window[at + 1]
-    inside = (runs.stop < frames.limit) & (runs.stop + size > frames.limit)
-    return np.asarray(inside & are_headers(window, runs.stop), np.bool_)
+    inside = (frames.stop < frames.limit) & (frames.stop + size > frames.limit)
+    return np.asarray(inside & are_headers(window, frames.stop), np.bool_)
 
 
 def _keeps_lead(window: U8, at: int, mce: Mce) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...schemas.field import HEADER_LENGTH
+from ..arrays import Rows
 from ..codec import I64, U8, Mask
 
 FRAME = 4096
@@ -31,8 +32,8 @@ FRAME_END = (1, 13)
 
 
 @dataclass(frozen=True)
-class Frames:
-    """Frames of a window, one an element, in the order of the dump.
+class Frames(Rows):
+    """Frames of a window, in the order of the dump.
 
     `start`: (frames,) position of the first record in the window. `limit`: (frames,) position
     behind the last byte that can belong to a record. `sample`: (frames,) sample or event data.
@@ -42,26 +43,20 @@ class Frames:
     limit: I64
     sample: Mask
 
-    def __len__(self) -> int:
-        return len(self.start)
 
-    def __getitem__(self, chosen: slice | Mask) -> Frames:
-        return Frames(self.start[chosen], self.limit[chosen], self.sample[chosen])
+NO_FRAMES = Frames(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
 
-    def moved(self, by: int) -> Frames:
-        """The same frames in a window that starts `by` bytes later."""
-        return Frames(self.start - by, self.limit - by, self.sample)
 
-    @staticmethod
-    def joined(parts: list[Frames]) -> Frames:
-        """The frames of several stretches of a window, one after the other."""
-        if not parts:
-            return Frames(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
-        return Frames(
-            np.concatenate([p.start for p in parts]),
-            np.concatenate([p.limit for p in parts]),
-            np.concatenate([p.sample for p in parts]),
-        )
+@dataclass(frozen=True)
+class IndexedFrames(Frames):
+    """Frames whose records have been located.
+
+    `stop`: (frames,) where reading ended. `broken`: (frames,) whether it ended at something that is
+    no record header.
+    """
+
+    stop: I64
+    broken: Mask
 
 
 def are_headers(window: U8, at: I64) -> Mask:

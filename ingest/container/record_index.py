@@ -7,24 +7,26 @@ and the kind of the one before, so a window costs few steps and little for each 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ...schemas.field import HEADER_LENGTH
+from ..arrays import Rows
 from ..codec import I64, U8, U64, Mask, items
-from .frames import FRAME_END, HEADER, INTERVAL_END, Frames
+from .frames import FRAME_END, HEADER, INTERVAL_END, NO_FRAMES, Frames, IndexedFrames
 
-OF_FRAMES = ("stop", "broken")
+Kind = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class RecordIndex:
-    """Every record of a window in the order of the dump: arrays of (records,).
+class RecordIndex(Rows):
+    """Records of a window in the order of the dump: arrays of (records,).
 
-    `frame` is the number of the record's frame in `Frames`. `stop` and `broken` are (frames,):
-    where reading ended, and whether it ended at something that is no record header.
+    `frame` is the number of the record's frame in `Frames`; `sample`: sample or event data.
     """
 
     start: I64
@@ -33,22 +35,24 @@ class RecordIndex:
     record: npt.NDArray[np.uint16]
     tod: U64
     frame: I64
-    stop: I64
-    broken: Mask
-
-    def __len__(self) -> int:
-        return len(self.start)
+    sample: Mask
 
     def where(self, domain: int, record: int) -> I64:
         """Numbers of the records of one kind, ascending."""
         return np.flatnonzero((self.domain == domain) & (self.record == record))
 
-    def interval_ends(self, frames: Frames) -> I64:
+    def are_of(self, kinds: Iterable[Kind]) -> Mask:
+        """(records,) whether each is of one of these (domain, record)."""
+        numbers = [_kind(kind) for kind in kinds]
+        return np.isin(self.domain.astype(np.int64) << 16 | self.record, numbers)
+
+    @functools.cached_property
+    def interval_ends(self) -> I64:
         """Numbers of the records that close an interval of sample data, ascending."""
         ends = self.where(*INTERVAL_END)
-        return ends[frames.sample[self.frame[ends]]]
+        return ends[self.sample[ends]]
 
-    def by_kind(self) -> list[tuple[tuple[int, int], I64]]:
+    def by_kind(self) -> list[tuple[Kind, I64]]:
         """Numbers of the records of each (domain, record), ascending.
 
         Records come in runs of one kind: sorting the runs costs a fraction of sorting the records.
@@ -66,44 +70,21 @@ class RecordIndex:
         groups = np.split(records, before[first[1:]])
         return [((int(k) >> 16, int(k) & 0xFFFF), g) for k, g in zip(kinds, groups, strict=True)]
 
-    def split(self, records: int, frames: int, moved: int) -> tuple[RecordIndex, RecordIndex]:
-        """The index of the first `frames` frames, with the first `records` records; and the rest.
 
-        The rest is for a window that starts `moved` bytes later.
-        """
-        whole = self._part(slice(records), slice(frames))
-        rest = self._part(slice(records, None), slice(frames, None))
-        return whole, replace(
-            rest, start=rest.start - moved, frame=rest.frame - frames, stop=rest.stop - moved
-        )
-
-    def followed_by(self, other: RecordIndex) -> RecordIndex:
-        """This index and that of the frames behind it."""
-        later = replace(other, frame=other.frame + len(self.stop))
-        pairs = {f.name: (getattr(self, f.name), getattr(later, f.name)) for f in fields(self)}
-        return RecordIndex(**{name: np.concatenate(pair) for name, pair in pairs.items()})
-
-    def _part(self, records: slice, frames: slice) -> RecordIndex:
-        parts = (
-            getattr(self, f.name)[frames if f.name in OF_FRAMES else records] for f in fields(self)
-        )
-        return RecordIndex(*parts)
-
-
-def index_records(window: U8, frames: Frames) -> RecordIndex:
+def index_records(window: U8, frames: Frames) -> tuple[RecordIndex, IndexedFrames]:
     """Find the records of all frames. A frame ends at its end record, its limit, or damage."""
-    runs = find_runs(window, frames)
+    runs, indexed = find_runs(window, frames)
     start = runs.starts()
-    return RecordIndex(
+    index = RecordIndex(
         start,
         np.repeat(runs.length, runs.count),
         np.repeat(runs.domain, runs.count),
         np.repeat(runs.record, runs.count),
-        tods(window, start),
+        items(window[8:], 8)[start].view(">u8").astype(np.uint64),
         np.repeat(runs.frame, runs.count),
-        runs.stop,
-        runs.broken,
+        np.repeat(frames.sample[runs.frame], runs.count),
     )
+    return index, indexed
 
 
 LONGEST = 24
@@ -111,16 +92,13 @@ LONGEST = 24
 BLOCK = 128
 """Frames that are looked at together: what is looked up for them stays in the cache."""
 
-Kind = tuple[int, int]
-
 
 @dataclass(frozen=True)
-class Runs:
+class Runs(Rows):
     """Runs in the order of the dump, arrays of (runs,).
 
     `start`: position of the first record in the window. `count`, `length`: records, and bytes of
-    each. `frame`: number of their frame in `Frames`. `stop` and `broken` are (frames,): where
-    reading ended, and whether it ended at something that is no record header.
+    each. `frame`: number of their frame in `Frames`.
     """
 
     start: I64
@@ -129,11 +107,6 @@ class Runs:
     domain: npt.NDArray[np.uint8]
     record: npt.NDArray[np.uint16]
     frame: I64
-    stop: I64
-    broken: Mask
-
-    def __len__(self) -> int:
-        return len(self.start)
 
     def starts(self) -> I64:
         """(records,) positions of all records of the runs."""
@@ -143,7 +116,7 @@ class Runs:
         return np.asarray(np.cumsum(lengths) - lengths + np.repeat(first, self.count))
 
 
-def find_runs(window: U8, frames: Frames) -> Runs:
+def find_runs(window: U8, frames: Frames) -> tuple[Runs, IndexedFrames]:
     """The runs of all frames. A frame ends at its end record, its limit, or damage."""
     headers = items(window, HEADER.itemsize)
     at, broken = frames.start.copy(), np.zeros(len(frames), np.bool_)
@@ -159,12 +132,7 @@ def find_runs(window: U8, frames: Frames) -> Runs:
         at[going] = behind
         broken[going[~valid]] = True
         going = going[valid & ~last & (limit - behind >= HEADER_LENGTH)]
-    return _in_order(steps, at, broken)
-
-
-def tods(window: U8, starts: I64) -> U64:
-    """TOD clocks of the records at these positions."""
-    return items(window[8:], 8)[starts].view(">u8").astype(np.uint64)
+    return _in_order(steps), IndexedFrames(frames.start, frames.limit, frames.sample, at, broken)
 
 
 def _run(
@@ -209,11 +177,7 @@ def _kind(record: Kind) -> int:
     return record[0] << 16 | record[1]
 
 
-def _in_order(
-    steps: list[tuple[I64, I64, I64, npt.NDArray[np.void]]],
-    stop: I64,
-    broken: Mask,
-) -> Runs:
+def _in_order(steps: list[tuple[I64, I64, I64, npt.NDArray[np.void]]]) -> Runs:
     """The runs of all steps by frame, those of a frame in the order of the steps."""
     empty = np.empty(0, np.int64)
     parts = [(empty, empty, empty, np.empty(0, "V16")), *steps]
@@ -227,6 +191,7 @@ def _in_order(
         header["domain"].copy(),
         header["record"].astype(np.uint16),
         frame[order],
-        stop,
-        broken,
     )
+
+
+NO_RECORDS, NO_INDEXED_FRAMES = index_records(np.empty(0, np.uint8), NO_FRAMES)

@@ -50,7 +50,8 @@ def readable_frames(window: U8, at: int, behind: int) -> int:
     begins = are_headers(window[:behind], start)
     count = len(start) if begins.all() else int(np.argmin(begins))
     limit = np.minimum(start[:count] + FRAME, behind)
-    broken = find_runs(window, Frames(start[:count], limit, np.ones(count, np.bool_))).broken
+    frames = Frames(start[:count], limit, np.ones(count, np.bool_))
+    broken = find_runs(window, frames)[1].broken
     return int(np.argmax(broken)) if broken.any() else count
 
 
@@ -63,12 +64,12 @@ def find_damage(window: U8, frames: Frames, last: int, ends: bool) -> tuple[bool
         last: position of the last record before these frames.
         ends: whether the last of them is the last one of its set.
     """
-    runs = find_runs(window, frames)
-    bare = runs.stop < frames.limit
-    suspect = bare & runs.broken
+    runs, indexed = find_runs(window, frames)
+    bare = indexed.stop < frames.limit
+    suspect = bare & indexed.broken
     suspect[-1] |= bare[-1] and ends
     for frame in np.flatnonzero(suspect).tolist():
-        if window[int(runs.stop[frame]) : int(frames.limit[frame])].any():
+        if window[indexed.stop[frame] : indexed.limit[frame]].any():
             number = int(np.searchsorted(runs.frame, frame, side="right")) - 1
             return True, _last_record(runs.start, runs.count, runs.length, number, last)
     return False, _last_record(runs.start, runs.count, runs.length, len(runs) - 1, last)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..codec import I64, U8, Mask
+from ..codec import I64, U8
 from ..findings import Code, Findings
 from ..prefetch import prefetch
-from .frames import SYSTEM, Frames
+from .frames import NO_FRAMES, SYSTEM, Frames, IndexedFrames
 from .monreader import SetFramer
 from .monwrite import Framed, Framer
 from .recognition import detect_container
-from .record_index import RecordIndex, index_records
+from .record_index import NO_INDEXED_FRAMES, NO_RECORDS, RecordIndex, index_records
 from .source import Container, Progress, Source
 
 CHUNK = 12 * 1024 * 1024
@@ -39,19 +38,16 @@ class Window:
 
     data: U8
     base: int
-    frames: Frames
+    frames: IndexedFrames
     index: RecordIndex
     lost: list[tuple[int, int]]
 
     @functools.cached_property
-    def sample(self) -> Mask:
-        """(records,) whether each is sample data; the others are event data."""
-        return self.frames.sample[self.index.frame]
-
-    @functools.cached_property
-    def interval_ends(self) -> I64:
-        """Numbers of the records that close an interval of sample data, ascending."""
-        return self.index.interval_ends(self.frames)
+    def broken_frames(self) -> I64:
+        """Numbers of the frames that go on with something else than records or zeros, ascending."""
+        stop, limit = self.frames.stop, self.frames.limit
+        broken = np.flatnonzero(self.frames.broken).tolist()
+        return np.array([f for f in broken if self.data[stop[f] : limit[f]].any()], np.int64)
 
 
 def windows(source: Source, framer: Framer) -> Iterator[Window]:
@@ -104,14 +100,6 @@ def _report_source(source: Source, findings: Findings) -> None:
         findings.add(Code.WORDS_BROKEN, source.size, source.words_broken)
 
 
-class Splits(Protocol):
-    """Splits a dump into frames, window by window."""
-
-    def frames(self, window: U8, base: int, first: int, final: bool) -> Framed:
-        """Explain `window[first:]`, as far as it goes without the bytes that follow."""
-        ...
-
-
 class _Reading:
     """The bytes of a dump that are not yet done with, and more of them as they are read.
 
@@ -123,7 +111,7 @@ class _Reading:
         self.data: U8 = np.empty(0, np.uint8)
         self.base = 0
         self._source, self._framer = source, framer
-        self._splits: Splits | None = None
+        self._splits: Framer | SetFramer | None = None
         self._framed = 0
 
     def more(self) -> tuple[Framed, bool]:
@@ -149,7 +137,7 @@ class _Reading:
             self._framed - count,
         )
 
-    def _recognise(self) -> Splits | None:
+    def _recognise(self) -> Framer | SetFramer | None:
         """What splits the dump into frames; None if more bytes are needed to tell."""
         if self._splits is None:
             wrapped: Container | None = self._source.container
@@ -186,23 +174,22 @@ class _OpenFrames:
     """Frames and records whose interval has not ended."""
 
     def __init__(self, findings: Findings) -> None:
-        self.frames = Frames.joined([])
-        self._index = index_records(np.empty(0, np.uint8), self.frames)
+        self.frames, self._index = NO_INDEXED_FRAMES, NO_RECORDS
         self._lost: list[tuple[int, int]] = []
         self._findings = findings
 
     def add(self, data: U8, framed: Framed) -> None:
         """Append the frames that follow."""
-        fresh = Frames.joined(framed.frames)
-        self._index = self._index.followed_by(index_records(data, fresh))
-        self.frames = Frames.joined([self.frames, fresh])
+        index, frames = index_records(data, Frames.joined([NO_FRAMES, *framed.frames]))
+        index = replace(index, frame=index.frame + len(self.frames))
+        self._index = RecordIndex.joined([self._index, index])
+        self.frames = IndexedFrames.joined([self.frames, frames])
         self._lost += framed.lost
 
     def closed(self) -> int:
         """Number of frames up to the last interval end; all where no sample waits for its own."""
         index = self._index
-        last = np.flatnonzero(self.frames.sample[index.frame])
-        ends = index.interval_ends(self.frames)
+        last, ends = np.flatnonzero(index.sample), index.interval_ends
         closed = int(ends[-1]) + 1 if len(ends) else 0
         if not len(last) or last[-1] < closed:
             return len(self.frames)
@@ -215,7 +202,7 @@ class _OpenFrames:
         """
         index, sample = self._index, np.flatnonzero(self.frames.sample)
         systems = np.unique(index.frame[index.where(*SYSTEM)])
-        ends = np.append(-1, index.frame[index.interval_ends(self.frames)])
+        ends = np.append(-1, index.frame[index.interval_ends])
         behind = ends[np.searchsorted(ends, systems) - 1] + 1
         opens = np.append(sample, len(self.frames))[np.searchsorted(sample, behind)]
         cuts = np.unique(np.minimum(opens, systems))
@@ -227,7 +214,7 @@ class _OpenFrames:
         start, sample = self.frames.start, np.flatnonzero(self.frames.sample)
         if not len(sample) or start[sample[-1]] - start[sample[0]] < LIMIT:
             return None
-        ends = np.unique(self._index.frame[self._index.interval_ends(self.frames)])
+        ends = np.unique(self._index.frame[self._index.interval_ends])
         interval = np.searchsorted(ends, sample)
         first = sample[np.searchsorted(interval, interval)]
         beyond = sample[start[sample] - start[first] >= LIMIT]
@@ -240,7 +227,8 @@ class _OpenFrames:
             report_open: report the samples among them that no interval end follows.
         """
         records = int(np.searchsorted(self._index.frame, taken))
-        whole, self._index = self._index.split(records, taken, 0)
+        whole, rest = self._index[:records], self._index[records:]
+        self._index = replace(rest, frame=rest.frame - taken)
         frames, self.frames = self.frames[:taken], self.frames[taken:]
         behind = self.begin(len(reading.data))
         lost = [part for part in self._lost if part[0] < behind]
@@ -256,16 +244,19 @@ class _OpenFrames:
 
     def move(self, by: int) -> None:
         """Count positions from one that is `by` bytes further on."""
-        self.frames = self.frames.moved(by)
-        self._index = self._index.split(0, 0, by)[1]
+        frames, start = self.frames, self._index.start - by
+        self.frames = replace(
+            frames, start=frames.start - by, limit=frames.limit - by, stop=frames.stop - by
+        )
+        self._index = replace(self._index, start=start)
         self._lost = [(first - by, behind - by) for first, behind in self._lost]
 
 
 def _report_open(window: Window, findings: Findings) -> None:
     """Report samples of a window that no interval end follows."""
-    ends = window.interval_ends
+    ends = window.index.interval_ends
     closed = int(ends[-1]) + 1 if len(ends) else 0
-    waiting = closed + np.flatnonzero(window.sample[closed:])
+    waiting = closed + np.flatnonzero(window.index.sample[closed:])
     if len(waiting):
         offset = window.base + int(window.index.start[waiting[0]])
         detail = "expected an interval-end record (1.11) behind these samples"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from ...schemas.arrow import INTERVAL
+from ..arrays import Rows
 from ..codec import I64, as_arrow, tod_to_unix_us
 from ..container.frames import INTERVAL_END
 from ..container.windows import Window
@@ -16,13 +16,12 @@ from .configuration import Configuration
 
 MICROSECONDS = pa.timestamp("us")
 
-
 NO_END = np.iinfo(np.int64).min
 """In place of an interval's end, where a record belongs to none."""
 
 
 @dataclass(frozen=True)
-class Stamps:
+class Stamps(Rows):
     """What every landed row starts with, as arrays of (records,).
 
     `tod_us`, `end_us`: microseconds since 1970 of the record and of its interval's end, or NO_END.
@@ -32,13 +31,6 @@ class Stamps:
     tod_us: I64
     end_us: I64
     offset: I64
-
-    def __len__(self) -> int:
-        return len(self.tod_us)
-
-    def take(self, chosen: I64) -> Stamps:
-        """The stamps of some records."""
-        return Stamps(self.tod_us[chosen], self.end_us[chosen], self.offset[chosen])
 
     def without_end(self) -> Stamps:
         """The same for records that belong to no interval."""
@@ -50,34 +42,24 @@ class Stamps:
         tod, offset = as_arrow(self.tod_us, pa.int64()), as_arrow(self.offset, pa.int64())
         return [tod.view(MICROSECONDS), tod, end, offset]
 
-    @staticmethod
-    def joined(parts: Sequence[Stamps]) -> Stamps:
-        """The stamps of several stretches, one after the other."""
-        return Stamps(
-            np.concatenate([p.tod_us for p in parts]),
-            np.concatenate([p.end_us for p in parts]),
-            np.concatenate([p.offset for p in parts]),
-        )
-
 
 def row_stamps(window: Window) -> Stamps:
     """The stamps of every record of a window."""
     index = window.index
     tod = tod_to_unix_us(index.tod)
-    ends = window.interval_ends
+    ends = index.interval_ends
     closing = np.diff(ends, prepend=-1, append=len(index) - 1)
     end = np.repeat(np.append(tod[ends], NO_END), closing)
-    end[~window.sample] = NO_END
+    end[~index.sample] = NO_END
     return Stamps(tod, end, index.start + window.base)
 
 
 def closed_intervals(window: Window, configuration: Configuration) -> pa.Table:
     """A row for every interval that the window closes and that has samples."""
-    index = window.index
-    ends = window.interval_ends
+    index, ends = window.index, window.index.interval_ends
     nominal, ipl = configuration.at(ends)
     # All records of the monitor's own domain are configuration, or end a frame or an interval.
-    sample = window.sample & (index.domain != INTERVAL_END[0])
+    sample = index.sample & (index.domain != INTERVAL_END[0])
     counts = np.diff(np.cumsum(sample)[ends], prepend=0)
     sizes = np.diff(np.cumsum(index.length * sample)[ends], prepend=0)
     filled = np.flatnonzero(counts)

@@ -164,9 +164,8 @@ class Reader:
                 unknown.append(chosen)
                 self._record_findings.note_unknown(kind, stamps.offset[chosen])
                 continue
-            records = Records(
-                window.data, index.start[chosen], index.length[chosen], stamps.take(chosen)
-            )
+            starts, lengths = index.start[chosen], index.length[chosen]
+            records = Records(window.data, starts, lengths, stamps[chosen])
             self.bytes.decoded += records.size
             if layout.kind is Kind.CONFIG:
                 tables += self._configured(layout, records, chosen)
@@ -245,7 +244,7 @@ class Reader:
             self._record_findings.note_cut(layout, stamps.offset[entries.cut])
             record = pa.array(entries.record)
             inherited = {name: column.take(record) for name, column in keys.items()}
-            inside = stamps.take(entries.record)
+            inside = stamps[entries.record]
             parent = {**inherited, ENTRY.name: pa.array(entries.position.astype(np.int32))}
             if layout.labelled:
                 parent[CODE.name] = _codes(group, entries)
@@ -267,18 +266,15 @@ class Reader:
 
     def _quarantine(self, window: Window) -> Tables:
         """Bytes that are no records: filler where they are zeros or behind a frame's end."""
-        frames, index = window.frames, window.index
-        rest = frames.limit - index.stop
-        bad = list(window.lost)
-        for frame in self._record_findings.broken_frames(window, self.findings):
-            bad.append((int(index.stop[frame]), int(frames.limit[frame])))
-            rest[frame] = 0
-        self.bytes.filler += int(rest.sum())
+        self._record_findings.note_frames(window, self.findings)
+        stop, limit, broken = window.frames.stop, window.frames.limit, window.broken_frames
+        self.bytes.filler += int((limit - stop).sum() - (limit - stop)[broken].sum())
+        bad = [*window.lost, *zip(stop[broken].tolist(), limit[broken].tolist(), strict=True)]
         if not bad:
             return []
-        at, behind_at = (np.array(side, np.int64) for side in zip(*sorted(bad), strict=True))
-        self.bytes.quarantined += int((behind_at - at).sum())
-        columns = [pa.array(at + window.base), pieces(window.data, at, behind_at - at)]
+        at, behind = np.array(sorted(bad), np.int64).T
+        self.bytes.quarantined += int((behind - at).sum())
+        columns = [pa.array(at + window.base), pieces(window.data, at, behind - at)]
         return [("quarantine", pa.Table.from_arrays(columns, schema=QUARANTINE))]
 
     def _note_last_release(self, kinds: Iterable[tuple[int, int]]) -> None:
@@ -312,7 +308,7 @@ def _table(decoded: Decoded, stamps: Stamps, parent: dict[str, pa.Array]) -> pa.
 def _raw_table(window: Window, stamps: Stamps, chosen: I64) -> pa.Table:
     index = window.index
     columns = [
-        *stamps.take(chosen).arrays(),
+        *stamps[chosen].arrays(),
         pa.array(index.domain[chosen]),
         pa.array(index.record[chosen]),
         pieces(window.data, index.start[chosen], index.length[chosen]),

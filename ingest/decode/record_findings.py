@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,19 +60,17 @@ class RecordFindings:
         self._count_records(Code.BLOCK_TORN, decoded.layout, offsets[_torn_blocks(decoded)])
         self._note_impossible(decoded, offsets)
 
-    def broken_frames(self, window: Window, findings: Findings) -> Iterator[int]:
-        """Numbers of the frames of a window that go on with something that is no record.
-
-        Each is reported; frames of zeros are counted.
-        """
-        frames, index = window.frames, window.index
-        for frame in np.flatnonzero(index.broken).tolist():
-            start, behind = int(index.stop[frame]), int(frames.limit[frame])
-            if window.data[start:behind].any():
-                _report_broken(window, frame, start, behind, findings)
-                yield frame
-            elif start == frames.start[frame] and behind - start == FRAME:
-                self._empty.append((self._frames + frame, window.base + start))
+    def note_frames(self, window: Window, findings: Findings) -> None:
+        """Report each broken frame of a window, and count its frames of zeros."""
+        frames = window.frames
+        for frame in window.broken_frames.tolist():
+            _report_broken(window, frame, findings)
+        is_empty = frames.broken & (frames.stop == frames.start)
+        is_empty &= frames.limit - frames.start == FRAME
+        is_empty[window.broken_frames] = False
+        offsets = (frames.start[is_empty] + window.base).tolist()
+        numbers = (np.flatnonzero(is_empty) + self._frames).tolist()
+        self._empty += zip(numbers, offsets, strict=True)
         self._frames += len(frames)
 
     def finish(self, findings: Findings) -> None:
@@ -119,8 +116,9 @@ def _torn_blocks(block: Decoded) -> I64:
     return np.flatnonzero(valid & (first != second))
 
 
-def _report_broken(window: Window, frame: int, start: int, behind: int, findings: Findings) -> None:
+def _report_broken(window: Window, frame: int, findings: Findings) -> None:
     """Report what stands where a record should start, and what is skipped because of it."""
+    start, behind = int(window.frames.stop[frame]), int(window.frames.limit[frame])
     head = window.data[start : start + 8].tobytes()
     length, room = int.from_bytes(head[:2], "big"), behind - start
     if length < HEADER_LENGTH:

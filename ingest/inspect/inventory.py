@@ -179,8 +179,7 @@ class RecordCounter:
         intervals = closed_intervals(window, inventory.configuration)
         inventory.ends_us += intervals["interval_end_us"].to_pylist()
         self._time_stamps.take(window, inventory.configuration.nominal_at_ends)
-        for _ in self._record_findings.broken_frames(window, inventory.findings):
-            pass
+        self._record_findings.note_frames(window, inventory.findings)
         if len(tod):
             inventory.first_us = int(tod[0]) if inventory.first_us is None else inventory.first_us
             inventory.last_us = int(tod[-1])

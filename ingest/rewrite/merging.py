@@ -22,7 +22,7 @@ from ..decode.columns import gather
 from ..decode.configuration import SYSTEM, decode_records
 from ..findings import Findings
 from .monwrite_writer import MonwriteWriter, RecordSelection, Sink
-from .slicing import are_configuration, damaged_frames, effective_times
+from .slicing import are_configuration, effective_times
 
 WEIGHTS = np.random.default_rng(1130).integers(0, 1 << 64, 4096, np.uint64)
 """For a hash of records: each byte counts with a weight of its own, modulo 2 to the 64."""
@@ -97,7 +97,7 @@ def _inspect(path: Path, container: Container | str) -> Merged:
     with open_source(path, container) as source:
         for window in windows(source, Framer(Findings())):
             system = system or next(_systems(window), "")
-            data = ~are_configuration(window)
+            data = ~are_configuration(window.index)
             if data.any():
                 return Merged(path, system, int(effective_times(window)[data].min()))
     raise CpmonError(
@@ -119,16 +119,16 @@ def _fresh(window: Window, part: Merged, merged: U64, hashes_of_part: list[U64])
 
     Appends the hashes of all its configuration records to `hashes_of_part`.
     """
-    part.damaged += damaged_frames(window)
+    part.damaged += len(window.broken_frames)
     for name in _systems(window):
         if part.system and name != part.system:
             raise _other_system(part.path, name, part.path, part.system)
-    config = are_configuration(window)
+    config = are_configuration(window.index)
     times = effective_times(window)[~config]
     if len(times):
         part.last_us = max(part.last_us, int(times.max()))
     chosen = RecordSelection.of(window, np.ones(len(window.index), np.bool_))
-    config = are_configuration(chosen)
+    config = are_configuration(chosen.index)
     hashes = record_hashes(chosen[config])
     hashes_of_part.append(hashes)
     repeated = np.zeros(len(chosen), np.bool_)
@@ -140,9 +140,10 @@ def _fresh(window: Window, part: Merged, merged: U64, hashes_of_part: list[U64])
 def record_hashes(records: RecordSelection) -> U64:
     """(records,) a hash of the bytes of each, its time stamp included."""
     hashes = np.zeros(len(records), np.uint64)
-    for length in np.unique(records.length).tolist():
-        same = records.length == length
-        rows = gather(records.data, records.start[same], length)
+    index = records.index
+    for length in np.unique(index.length).tolist():
+        same = index.length == length
+        rows = gather(records.data, index.start[same], length)
         hashes[same] = (rows * WEIGHTS[:length]).sum(axis=1, dtype=np.uint64)
     return hashes
 
@@ -150,7 +151,7 @@ def record_hashes(records: RecordSelection) -> U64:
 def _close(writer: MonwriteWriter, part: Merged) -> None:
     """Leave out the samples that wait for the end of an interval: the next dump has another."""
     held = writer.take_back()
-    config: Mask = are_configuration(held)
+    config: Mask = are_configuration(held.index)
     part.left_out = int((~config).sum())
     writer.put(held[config], hold=True)
 

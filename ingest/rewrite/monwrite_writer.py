@@ -8,8 +8,7 @@ Layouts: MWTBK, MRRECHDR; the 40 bytes of the interrupt buffer are as IUCV write
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +18,7 @@ from ...schemas.field import HEADER_LENGTH
 from ..codec import I64, U8, U64, Mask, items
 from ..container.control_records import EVENT, SAMPLE
 from ..container.frames import FRAME, FRAME_END, INTERVAL_END
-from ..container.record_index import Kind, RecordIndex
+from ..container.record_index import NO_RECORDS, RecordIndex
 from ..container.windows import Window
 from ..decode.columns import copied, copy_pieces
 
@@ -66,68 +65,40 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class RecordSelection:
-    """Records in the order of the dump: `data[start : start + length]` each; (records,) arrays."""
+    """Records in the order of the dump: `data[start : start + length]` each, by `index`."""
 
     data: U8
-    start: I64
-    length: I64
-    domain: npt.NDArray[np.uint8]
-    record: npt.NDArray[np.uint16]
-    tod: U64
-    sample: Mask
+    index: RecordIndex
 
     def __len__(self) -> int:
-        return len(self.start)
-
-    @staticmethod
-    def none() -> RecordSelection:
-        """No records."""
-        no = np.empty(0, np.int64)
-        kind = no.astype(np.uint8), no.astype(np.uint16), no.astype(np.uint64)
-        return RecordSelection(no.astype(np.uint8), no, no, *kind, no.astype(np.bool_))
+        return len(self.index)
 
     @staticmethod
     def of(window: Window, mask: Mask) -> RecordSelection:
         """Selects the records of a window where `mask` is true, without those that end frames."""
         index = window.index
-        chosen = np.flatnonzero(mask & ~are_of(index, [FRAME_END]))
-        return RecordSelection(
-            window.data,
-            index.start[chosen],
-            index.length[chosen],
-            index.domain[chosen],
-            index.record[chosen],
-            index.tod[chosen],
-            window.sample[chosen],
-        )
+        return RecordSelection(window.data, index[mask & ~index.are_of([FRAME_END])])
 
     def __getitem__(self, chosen: slice | Mask) -> RecordSelection:
-        parts = (getattr(self, f.name)[chosen] for f in fields(self) if f.name != "data")
-        return RecordSelection(self.data, *parts)
+        return RecordSelection(self.data, self.index[chosen])
 
     def alone(self) -> RecordSelection:
         """The same with a copy of the bytes, and of no others."""
-        start = np.cumsum(self.length) - self.length
-        data = copied(self.data, self.start, self.length)
-        return replace(self, data=data, start=start)
+        start, length = self.index.start, self.index.length
+        index = replace(self.index, start=np.cumsum(length) - length)
+        return RecordSelection(copied(self.data, start, length), index)
 
     def followed_by(self, other: RecordSelection) -> RecordSelection:
         """These records, then those."""
         if not len(self):
             return other
         first, second = self.alone(), other.alone()
-        parts = {
-            f.name: np.concatenate([getattr(first, f.name), getattr(second, f.name)])
-            for f in fields(self)
-        }
-        parts["start"][len(first) :] += len(first.data)
-        return RecordSelection(**parts)
+        later = replace(second.index, start=second.index.start + len(first.data))
+        data = np.concatenate([first.data, second.data])
+        return RecordSelection(data, RecordIndex.joined([first.index, later]))
 
 
-def are_of(records: RecordIndex | RecordSelection, kinds: Iterable[Kind]) -> Mask:
-    """(records,) whether each is of one of these (domain, record)."""
-    numbers = [domain << 16 | record for domain, record in kinds]
-    return np.isin(records.domain.astype(np.int64) << 16 | records.record, numbers)
+NONE = RecordSelection(np.empty(0, np.uint8), NO_RECORDS)
 
 
 @dataclass
@@ -144,21 +115,21 @@ class MonwriteWriter:
     records: int = 0
     intervals: int = 0
     size: int = 0
-    _held: RecordSelection = field(default_factory=RecordSelection.none)
+    _held: RecordSelection = NONE
     _sets: int = 0
 
     def put(self, chosen: RecordSelection, *, hold: bool = False) -> None:
         """Add records. `hold`: write none of them yet."""
         waiting = self._held.followed_by(chosen)
-        closed = 0 if hold else _closed(waiting)
-        if not hold and int(waiting.length[closed:].sum()) > HELD_LIMIT:
+        closed = 0 if hold else _closed(waiting.index)
+        if not hold and int(waiting.index.length[closed:].sum()) > HELD_LIMIT:
             closed = len(waiting)
         self._write(waiting[:closed])
         self._held = waiting[closed:].alone()
 
     def take_back(self) -> RecordSelection:
         """Remove and return the records that have not been written."""
-        held, self._held = self._held, RecordSelection.none()
+        held, self._held = self._held, NONE
         return held
 
     def finish(self) -> None:
@@ -172,7 +143,7 @@ class MonwriteWriter:
         data, sets = pack(chosen, self._sets)
         self._sets += sets
         self.records += len(chosen)
-        self.intervals += int((are_of(chosen, [INTERVAL_END]) & chosen.sample).sum())
+        self.intervals += len(chosen.index.interval_ends)
         self._out(data.data)
 
     def _out(self, data: bytes | memoryview) -> None:
@@ -180,12 +151,12 @@ class MonwriteWriter:
         self.sink.write(data)  # type: ignore[arg-type] # a buffer is as good as bytes
 
 
-def _closed(records: RecordSelection) -> int:
+def _closed(index: RecordIndex) -> int:
     """How many records stand in front of the first sample whose interval goes on."""
-    ends = np.flatnonzero(are_of(records, [INTERVAL_END]) & records.sample)
+    ends = index.interval_ends
     behind = int(ends[-1]) + 1 if len(ends) else 0
-    going_on = np.flatnonzero(records.sample[behind:])
-    return behind + int(going_on[0]) if len(going_on) else len(records)
+    going_on = np.flatnonzero(index.sample[behind:])
+    return behind + int(going_on[0]) if len(going_on) else len(index)
 
 
 def pack(records: RecordSelection, sets_before: int = 0) -> tuple[U8, int]:
@@ -193,14 +164,14 @@ def pack(records: RecordSelection, sets_before: int = 0) -> tuple[U8, int]:
 
     A set is a run of sample or event records; the end of an interval ends it as well.
     """
-    count = len(records)
-    ends = are_of(records, [INTERVAL_END])
-    begins = np.append(True, (records.sample[1:] != records.sample[:-1]) | ends[:-1])
+    count, index = len(records), records.index
+    ends = index.are_of([INTERVAL_END])
+    begins = np.append(True, (index.sample[1:] != index.sample[:-1]) | ends[:-1])
     set_first = np.flatnonzero(begins)
     set_of = np.cumsum(begins) - 1
-    bytes_before = np.append(0, np.cumsum(records.length))
+    bytes_before = np.append(0, np.cumsum(index.length))
     set_behind = np.append(set_first[1:], count)
-    events = ~records.sample[set_first]
+    events = ~index.sample[set_first]
     # Neither event data nor the end of an interval needs a record that ends the frame.
     ended = events | ends[set_behind - 1]
     room = np.where(ended, FRAME, FRAME - HEADER_LENGTH)
@@ -210,14 +181,14 @@ def pack(records: RecordSelection, sets_before: int = 0) -> tuple[U8, int]:
     out = np.zeros((len(first) + len(set_first)) * FRAME, np.uint8)
     frame_of = np.repeat(np.arange(len(first)), behind - first)
     places = bytes_before[:-1] + (place - bytes_before[first])[frame_of]
-    copy_pieces(records.data, records.start, records.length, out, places)
+    copy_pieces(records.data, index.start, index.length, out, places)
     used = bytes_before[behind] - bytes_before[first]
     last = np.append(frame_set[1:] != frame_set[:-1], True)
     open_ = ~(last & ended[frame_set]) & (used + HEADER_LENGTH <= FRAME)
-    _end_frames(out, (place + used)[open_], records.tod[behind[open_] - 1])
+    _end_frames(out, (place + used)[open_], index.tod[behind[open_] - 1])
     size = np.bincount(frame_set) * FRAME
     size[events] += used[last][events] - FRAME
-    domains = np.bitwise_or.reduceat(_domain_bits(records.domain), set_first)
+    domains = np.bitwise_or.reduceat(_domain_bits(index.domain), set_first)
     controls = place[np.append(True, last[:-1])] - FRAME
     _control(out, controls, events, domains, size, sets_before)
     return out, len(set_first)

@@ -16,12 +16,13 @@ from ...schemas.registry import by_record, layout
 from ..codec import I64, Mask, moment
 from ..container.frames import FRAME_END, INTERVAL_END
 from ..container.monwrite import Framer
+from ..container.record_index import RecordIndex
 from ..container.source import Progress, Source
 from ..container.windows import Window, prefetched
 from ..decode.configuration import INTERVAL
 from ..decode.intervals import NO_END, row_stamps
 from ..findings import Findings
-from .monwrite_writer import MonwriteWriter, RecordSelection, Sink, are_of
+from .monwrite_writer import MonwriteWriter, RecordSelection, Sink
 
 ALWAYS, NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
@@ -105,14 +106,14 @@ class _Chooser:
         part, index = self.part, window.index
         key = effective_times(window)
         in_time = key <= _or(part.until_us, NEVER)
-        config = in_time & are_configuration(window)
+        config = in_time & are_configuration(window.index)
         in_time &= key > _or(part.since_us, ALWAYS)
-        sample = window.sample
-        ends = in_time & sample & are_of(index, [INTERVAL_END])
+        sample = index.sample
+        ends = in_time & sample & index.are_of([INTERVAL_END])
         number = self._intervals + np.cumsum(ends) - ends
         self._intervals += int(ends.sum())
         in_time &= ~sample | (number % part.every == 0)
-        framing = are_of(index, [FRAME_END, INTERVAL_END])
+        framing = index.are_of([FRAME_END, INTERVAL_END])
         selected = in_time & ~framing & self._matches(window)
         return config | selected | (ends & in_time), selected
 
@@ -126,8 +127,8 @@ class _Chooser:
     def _matches(self, window: Window) -> Mask:
         part, index = self.part, window.index
         if not part.domains and not part.kinds:
-            return ~are_configuration(window)
-        return are_of(index, part.kinds) | np.isin(index.domain, list(part.domains))
+            return ~are_configuration(window.index)
+        return index.are_of(part.kinds) | np.isin(index.domain, list(part.domains))
 
 
 def effective_times(window: Window) -> I64:
@@ -139,10 +140,9 @@ def effective_times(window: Window) -> I64:
     return np.where(stamps.end_us == NO_END, stamps.tod_us, stamps.end_us)
 
 
-def are_configuration(records: Window | RecordSelection) -> Mask:
+def are_configuration(index: RecordIndex) -> Mask:
     """(records,) whether each is configuration."""
-    index = records.index if isinstance(records, Window) else records
-    return are_of(index, (k for k, record in by_record().items() if record.kind is Kind.CONFIG))
+    return index.are_of(k for k, record in by_record().items() if record.kind is Kind.CONFIG)
 
 
 def _thinned(chosen: RecordSelection, every: int) -> RecordSelection:
@@ -152,11 +152,12 @@ def _thinned(chosen: RecordSelection, every: int) -> RecordSelection:
     """
     profile = layout(INTERVAL[0])
     place = profile.field(INTERVAL[1])
-    profiles = are_of(chosen, [(profile.domain, profile.record)]) & (chosen.length >= place.end)
+    index = chosen.index
+    profiles = index.are_of([(profile.domain, profile.record)]) & (index.length >= place.end)
     if every == 1 or not profiles.any():
         return chosen
     alone = chosen.alone()
-    at = (alone.start[profiles] + place.offset)[:, None] + np.arange(place.length)
+    at = (alone.index.start[profiles] + place.offset)[:, None] + np.arange(place.length)
     seconds = alone.data[at].view(f">i{place.length}").astype(np.int64) * every
     alone.data[at] = seconds.astype(f">i{place.length}").view(np.uint8)
     return alone
@@ -167,14 +168,7 @@ def _note(window: Window, result: Slice) -> None:
     if len(stamps):
         result.first_us = int(stamps.tod_us[0]) if result.first_us is None else result.first_us
         result.last_us = int(stamps.tod_us[-1])
-    result.damaged += damaged_frames(window)
-
-
-def damaged_frames(window: Window) -> int:
-    """How many frames of a window go on with something else than records or zeros."""
-    stop, limit = window.index.stop, window.frames.limit
-    broken = np.flatnonzero(window.index.broken)
-    return sum(bool(window.data[stop[frame] : limit[frame]].any()) for frame in broken)
+    result.damaged += len(window.broken_frames)
 
 
 def _nothing(source: Source, result: Slice) -> CpmonError:

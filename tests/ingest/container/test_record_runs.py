@@ -73,10 +73,10 @@ def walked(data: U8) -> Walked:
 
 
 def indexed(data: U8) -> Walked:
-    index = index_records(data, frames_of(data))
+    index, frames = index_records(data, frames_of(data))
     columns = (index.start, index.length, index.domain, index.record, index.tod, index.frame)
     records = list(zip(*(column.tolist() for column in columns), strict=True))
-    return Walked(records, index.stop.tolist(), index.broken.tolist())
+    return Walked(records, frames.stop.tolist(), frames.broken.tolist())
 
 
 @given(seed=st.integers(0, 2**32 - 1), damaged=st.integers(0, 40), cut=st.integers(0, FRAME))
@@ -116,7 +116,7 @@ def test_an_end_record_stands_alone_and_nothing_behind_it_is_read():
         ),
         np.uint8,
     )
-    runs = find_runs(data, frames_of(data))
+    runs, _ = find_runs(data, frames_of(data))
     kinds = list(zip(runs.domain.tolist(), runs.record.tolist(), strict=True))
     assert [kind for kind, again in itertools.groupby(kinds)] == [(0, 4), (4, 3), INTERVAL_END]
     assert runs.count[-2:].tolist() == [1, 1]
@@ -125,4 +125,4 @@ def test_an_end_record_stands_alone_and_nothing_behind_it_is_read():
 
 def test_no_frames_have_no_runs():
     none = np.empty(0, np.uint8)
-    assert len(find_runs(none, frames_of(none))) == 0
+    assert len(find_runs(none, frames_of(none))[0]) == 0

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cpmon.ingest.container.frames import FRAME_END
 from cpmon.ingest.container.monwrite import Framer
+from cpmon.ingest.container.record_index import RecordIndex
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.container.windows import windows
 from cpmon.ingest.findings import Findings
@@ -24,15 +25,16 @@ def chosen(pieces: Pieces) -> RecordSelection:
     """Sample (True) and event records, one after the other."""
     data = b"".join(piece for _, piece in pieces)
     length = np.array([len(piece) for _, piece in pieces], np.int64)
-    return RecordSelection(
-        np.frombuffer(data, np.uint8).copy(),
+    index = RecordIndex(
         np.cumsum(length) - length,
         length,
         np.array([piece[4] for _, piece in pieces], np.uint8),
         np.array([piece[7] for _, piece in pieces], np.uint16),
         np.array([int.from_bytes(piece[8:16], "big") for _, piece in pieces], np.uint64),
-        np.array([sample for sample, _ in pieces]),
+        np.zeros(len(pieces), np.int64),
+        np.array([sample for sample, _ in pieces], np.bool_),
     )
+    return RecordSelection(np.frombuffer(data, np.uint8).copy(), index)
 
 
 def packed(*parts: Pieces) -> bytes:
