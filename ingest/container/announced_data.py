@@ -12,7 +12,7 @@ import numpy as np
 
 from ..codec import I64, U8, Mask
 from .control_records import Mce
-from .frames import FRAME, Frames, IndexedFrames, are_headers
+from .frames import FRAME, Frames, IndexedFrames, are_headers, is_header
 from .record_index import find_runs
 
 EVENT_DATA_LIMIT = 64 * 1024 * 1024
@@ -105,5 +105,4 @@ def _cut(window: U8, frames: IndexedFrames) -> Mask:
 
 def _keeps_lead(window: U8, at: int, mce: Mce) -> bool:
     """Whether the frame came whole, with what stood before the data: the header tells."""
-    at_begin, behind_lead = are_headers(window, np.array([at, at + mce.lead]))
-    return bool(behind_lead and not at_begin)
+    return is_header(window, at + mce.lead) and not is_header(window, at)

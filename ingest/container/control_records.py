@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..codec import I64, U8, Mask, items
-from .frames import FRAME, are_headers
+from .frames import FRAME, are_headers, is_header
 
 SAMPLE, EVENT = 0xE2, 0xC5
 """EBCDIC S and E: the first byte of an entry (MWTCAFLG)."""
@@ -59,7 +59,7 @@ def read_control(frame: U8) -> list[Mce] | None:
     count = ENTRIES if good.all() else int(np.argmin(good))
     if count == 0:
         blank = not entries[:1].view(np.uint8).any()
-        return [] if blank and not are_headers(frame, np.zeros(1, np.int64))[0] else None
+        return [] if blank and not is_header(frame, 0) else None
     return [Mce(bool(e["flag"] == SAMPLE), int(e["start"]), int(e["end"])) for e in entries[:count]]
 
 

@@ -1,11 +1,13 @@
-"""Decompresses gzip, zstd, bzip2 and xz, and delivers what precedes damage before an error."""
+"""Detects compression; decompresses, and delivers what precedes damage before an error."""
 
 from __future__ import annotations
 
 import bz2
+import functools
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from io import RawIOBase
 from typing import Protocol
 
 import pyarrow as pa
@@ -20,14 +22,10 @@ lost with the block that is damaged."""
 
 
 class Stored(Protocol):
-    """A stream of stored bytes; any binary file is one."""
+    """A stream of stored bytes."""
 
-    def read(self, size: int = -1, /) -> bytes:
+    def read(self, size: int, /) -> bytes:
         """Up to `size` bytes; none at the end."""
-        ...
-
-    def readinto(self, target: memoryview, /) -> int:
-        """Fill `target` from its front; returns how far, 0 at the end."""
         ...
 
 
@@ -79,10 +77,11 @@ def _up_to_damage(member: zlib._Decompress, waiting: bytes) -> Iterator[bytes]:
         yield piece
 
 
-class _SmallReads:
-    """Reads few bytes at a time: what a decompressor has buffered is lost with its error."""
+class _SmallReads(RawIOBase):
+    """Reads few bytes at a time: what a decompressor has buffered is lost with its error.
 
-    closed = False
+    Closing it leaves the stream open.
+    """
 
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
@@ -90,10 +89,6 @@ class _SmallReads:
     def read(self, size: int = -1) -> bytes:
         """Up to `ZSTD_STEP` bytes."""
         return self._stored.read(min(size, ZSTD_STEP) if size >= 0 else ZSTD_STEP)
-
-    def close(self) -> None:
-        """Nothing: whoever opened the file closes it; pyarrow asks for this."""
-        self.closed = True
 
 
 def unzstd(stored: Stored) -> Iterator[bytes]:
@@ -107,27 +102,15 @@ def unzstd(stored: Stored) -> Iterator[bytes]:
             yield piece
 
 
-def unbzip2(stored: Stored) -> Iterator[bytes]:
-    """Streams one after the other.
-
-    Raises:
-        OSError, EOFError: one is damaged, or ends early; all before it has been given.
-    """
-    return _streams(stored, bz2.BZ2Decompressor)
-
-
-def unxz(stored: Stored) -> Iterator[bytes]:
-    """Streams one after the other.
-
-    Raises:
-        lzma.LZMAError, EOFError: one is damaged, needs too much memory, or ends early.
-    """
-    return _streams(stored, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY))
-
-
 def _streams(
-    stored: Stored, begin: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
+    begin: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor], stored: Stored
 ) -> Iterator[bytes]:
+    """Streams of bzip2 or xz, one after the other; `begin` makes the decompressor of each.
+
+    Raises:
+        OSError, lzma.LZMAError, EOFError: one is damaged, needs too much memory, or ends early;
+            all before it has been given.
+    """
     stream, waiting = begin(), b""
     while True:
         if stream.needs_input and not waiting and not (waiting := stored.read(PIECE)):
@@ -141,3 +124,25 @@ def _streams(
             if not waiting.strip(b"\0"):
                 return
             stream = begin()
+
+
+MAGIC = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"PK\x03\x04", "zip"),
+)
+LONGEST_MAGIC = max(len(magic) for magic, _ in MAGIC)
+_begin_xz = functools.partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, XZ_MEMORY)
+DECOMPRESSORS: dict[str, Callable[[Stored], Iterator[bytes]]] = {
+    "gzip": gunzip,
+    "zstd": unzstd,
+    "bzip2": functools.partial(_streams, bz2.BZ2Decompressor),
+    "xz": functools.partial(_streams, _begin_xz),
+}
+
+
+def compression_of(head: bytes) -> str:
+    """Name of the compression whose magic number comes first, or "none"."""
+    return next((name for magic, name in MAGIC if head.startswith(magic)), "none")

@@ -74,6 +74,11 @@ def are_headers(window: U8, at: I64) -> Mask:
     return np.asarray(fits & size & zero & (window[safe + 4] <= TOP_DOMAIN) & clock, np.bool_)
 
 
+def is_header(window: U8, at: int) -> bool:
+    """Whether a record header stands at a position."""
+    return bool(are_headers(window, np.array([at], np.int64))[0])
+
+
 def end_frames(window: U8, at: I64) -> Mask:
     """Whether the header at each position is that of a record that ends its frame."""
     number = window[at + 6].astype(np.int64) << 8 | window[at + 7]

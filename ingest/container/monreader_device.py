@@ -47,20 +47,14 @@ class Device:
     _set: memoryview = field(default_factory=lambda: memoryview(b""))
     _ended: bool = False
 
-    def read(self, size: int = -1) -> bytes:
-        """Up to `size` bytes of one data set; none at the end."""
+    def readinto(self, target: memoryview) -> int:
+        """Fill `target` from one data set; returns how far, 0 at the end."""
         if not self._set and not self._ended:
             self._set = memoryview(self._next())
             self._taken += len(self._set)
-        count = len(self._set) if size < 0 else size
-        piece, self._set = bytes(self._set[:count]), self._set[count:]
-        return piece
-
-    def readinto(self, target: memoryview) -> int:
-        """Fill `target` from one data set; returns how far, 0 at the end."""
-        piece = self.read(len(target))
-        target[: len(piece)] = piece
-        return len(piece)
+        count = min(len(target), len(self._set))
+        target[:count], self._set = self._set[:count], self._set[count:]
+        return count
 
     def _next(self) -> bytes:
         """The next complete data set; nothing if there is none."""

@@ -20,7 +20,7 @@ from ..codec import I64, U8, Mask
 from ..findings import Code, Findings
 from .announced_data import AnnouncedData
 from .control_records import AREA, MCE, Mce, are_controls, find_control, read_control
-from .frames import FRAME, Frames, are_headers, end_frames
+from .frames import FRAME, Frames, are_headers, end_frames, is_header
 
 
 @dataclass
@@ -316,6 +316,6 @@ def _begin_frames(window: U8, at: I64) -> Mask:
 def _blank(window: U8, at: int) -> bool:
     """Whether a frame holds zeros only, or these behind a single record."""
     frame = window[at : at + FRAME]
-    if are_headers(window, np.array([at], np.int64))[0]:
+    if is_header(window, at):
         frame = frame[int(frame[0]) << 8 | int(frame[1]) :]
     return not frame.any()

@@ -7,7 +7,7 @@ import numpy as np
 from ...schemas.errors import DumpError
 from ..codec import U8
 from .control_records import AREA, EVENT, SAMPLE, are_controls, find_control, read_control
-from .frames import FRAME, are_headers
+from .frames import FRAME, is_header
 from .record_sets import holds_set, set_starts, starts_set
 from .source import Container
 
@@ -43,6 +43,10 @@ PADDING = (0x00, 0x40, 0x20)
 TERSE = (1, 2, 5, 7)
 """First bytes of what TERSE packs, AMATERSE among it; believed."""
 UNPACKED = "then transfer what comes of it in binary, in records of 4096 bytes"
+RECEIVE = "unpack it by RECEIVE or NETDATA RECEIVE"
+MOVEFILE = "read the file behind the labels by MOVEFILE or a DD statement"
+HETGET = "take the file out of the tape image, such as by hetget of Hercules"
+ORIGINAL = f"give the file that MONWRITE wrote; {BINARY}"
 
 
 def detect_container(head: U8, name: str, final: bool) -> Container | None:
@@ -91,13 +95,11 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
                 name, what, head, "unpack it; gzip, zstd, bzip2, xz, zip and tar may stay"
             )
     packed = ", or unpack it first: by its first byte it may be packed by TERSE"
-    raise DumpError(
+    raise _refusal(
         f"{name} is no monitor data",
-        place="offset 0x0",
-        expected="a MONWRITE control record of 4096 bytes, or a monreader control element of 12",
-        found=_hex(head),
-        effect="nothing was landed",
-        remedy="give a file written by MONWRITE or read from /dev/monreader, plain or compressed "
+        "a MONWRITE control record of 4096 bytes, or a monreader control element of 12",
+        _hex(head),
+        "give a file written by MONWRITE or read from /dev/monreader, plain or compressed "
         "by gzip, zstd, bzip2, xz or zip; a file that CMS has packed is unpacked by COPYFILE "
         f"(UNPACK{packed if int(head[0]) in TERSE else ''}",
     )
@@ -105,33 +107,32 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
 
 def _refuse_wrapped(head: U8, name: str) -> None:
     """Raise if this is an archive or a tape of another system, or a copy record by record."""
-    first = head[:4].tobytes().hex()
-    if first == VMARC:
-        raise _wrapped(name, "a VMARC archive", head, f"unpack it by VMARC UNPK, {UNPACKED}")
-    if head[2:8].tobytes().hex() == NETDATA:
-        unpack = "unpack it by RECEIVE or NETDATA RECEIVE"
-        raise _wrapped(name, "a file in NETDATA format", head, f"{unpack}, {UNPACKED}")
-    if first in LABELS:
-        read = "read the file behind the labels by MOVEFILE or a DD statement"
-        raise _wrapped(name, "a tape with standard labels", head, f"{read}, {UNPACKED}")
-    if _is_aws_tape(head):
-        read = "take the file out of the tape image, such as by hetget of Hercules"
-        raise _wrapped(name, "an AWSTAPE image", head, f"{read}, {UNPACKED}")
-    if _has_word_each_record(head):
-        what = "monitor records, each with a descriptor word"
-        raise _wrapped(name, what, head, "give the file that MONWRITE wrote; " + BINARY)
-    if _is_padded(head):
-        what = f"a copy in records of {CARD} bytes"
-        raise _wrapped(name, what, head, "give the file that MONWRITE wrote; " + BINARY)
+    first, behind = head[:4].tobytes().hex(), head[2:8].tobytes().hex()
+    for matches, what, remedy in (
+        (first == VMARC, "a VMARC archive", f"unpack it by VMARC UNPK, {UNPACKED}"),
+        (behind == NETDATA, "a file in NETDATA format", f"{RECEIVE}, {UNPACKED}"),
+        (first in LABELS, "a tape with standard labels", f"{MOVEFILE}, {UNPACKED}"),
+        (_is_aws_tape(head), "an AWSTAPE image", f"{HETGET}, {UNPACKED}"),
+        (_has_word_each_record(head), "monitor records, each with a descriptor word", ORIGINAL),
+        (_is_padded(head), f"a copy in records of {CARD} bytes", ORIGINAL),
+    ):
+        if matches:
+            raise _wrapped(name, what, head, remedy)
 
 
 def _wrapped(name: str, what: str, head: U8, remedy: str) -> DumpError:
+    return _refusal(f"{name} is {what}", "a MONWRITE control record", _hex(head), remedy)
+
+
+def _refusal(
+    problem: str, expected: str, found: str, remedy: str, effect: str = "nothing was landed"
+) -> DumpError:
     return DumpError(
-        f"{name} is {what}",
+        problem,
         place="offset 0x0",
-        expected="a MONWRITE control record",
-        found=_hex(head),
-        effect="nothing was landed",
+        expected=expected,
+        found=found,
+        effect=effect,
         remedy=remedy,
     )
 
@@ -153,7 +154,7 @@ def _has_word_each_record(head: U8) -> bool:
     at = 0 if _half(head, WORD) + WORD == _half(head, 0) else WORD
     for _ in range(2):
         length = _half(head, at + WORD)
-        if not _is_record(head, at + WORD) or head[at + 2 : at + 4].any():
+        if not is_header(head, at + WORD) or head[at + 2 : at + 4].any():
             return False
         if _half(head, at) != length + WORD:
             return False
@@ -164,16 +165,12 @@ def _has_word_each_record(head: U8) -> bool:
 def _is_padded(head: U8) -> bool:
     """A frame, or the first record, is filled up to a multiple of 80, where a record begins."""
     mces = read_control(head[:FRAME]) if len(head) >= FRAME else None
-    length = FRAME if mces else _half(head, 0) if _is_record(head, 0) else 0
+    length = FRAME if mces else _half(head, 0) if is_header(head, 0) else 0
     behind = -(-length // CARD) * CARD
     if length == behind or (mces and mces[0].lead == behind - length):
         return False
     filled = any((head[length:behind] == fill).all() for fill in PADDING)
-    return filled and _is_record(head, behind) and not _is_record(head, length)
-
-
-def _is_record(head: U8, at: int) -> bool:
-    return bool(are_headers(head, np.array([at], np.int64))[0])
+    return filled and is_header(head, behind) and not is_header(head, length)
 
 
 def _half(head: U8, at: int) -> int:
@@ -201,7 +198,7 @@ def _is_unicode(head: U8) -> bool:
 
 def _is_start(frame: U8) -> bool:
     """A control record, or a frame of records as in a dump that starts in mid-stream."""
-    return bool(read_control(frame[:FRAME])) or _is_record(frame, 0)
+    return bool(read_control(frame[:FRAME])) or is_header(frame, 0)
 
 
 def _hides_set(head: U8) -> bool:
@@ -221,11 +218,7 @@ def _holds_control(head: U8) -> bool:
 
 def _starts_records(frame: U8) -> bool:
     """Whether two records follow each other at the front: what a damaged first frame leaves."""
-    first = np.zeros(1, np.int64)
-    if not are_headers(frame, first)[0]:
-        return False
-    second = first + (int(frame[0]) << 8 | int(frame[1]))
-    return bool(are_headers(frame, second)[0])
+    return is_header(frame, 0) and is_header(frame, _half(frame, 0))
 
 
 def _line_end(head: U8) -> str:
@@ -240,17 +233,16 @@ def _line_end(head: U8) -> str:
 def _translated(head: U8) -> bool:
     """Whether an entry's type reads S or E in ASCII, where EBCDIC belongs."""
     ascii_types = {bytes([t]).decode("cp037").encode("ascii")[0] for t in (SAMPLE, EVENT)}
-    return int(head[AREA]) in ascii_types and not are_headers(head, np.zeros(1, np.int64))[0]
+    return int(head[AREA]) in ascii_types and not is_header(head, 0)
 
 
 def _not_binary(name: str, content: str, head: U8) -> DumpError:
-    return DumpError(
+    return _refusal(
         f"{name} was transferred as text",
-        place="offset 0x0",
-        expected="a MONWRITE control record, then frames of 4096 bytes",
-        found=f"{content}; first bytes {_hex(head)}",
-        effect="nothing was landed; a translated dump cannot be repaired",
-        remedy=BINARY,
+        "a MONWRITE control record, then frames of 4096 bytes",
+        f"{content}; first bytes {_hex(head)}",
+        BINARY,
+        "nothing was landed; a translated dump cannot be repaired",
     )
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...schemas.field import HEADER_LENGTH
 from ..codec import I64, U8, Mask, items
 from .control_records import EVENT, MCE, SAMPLE, Mce, are_entries
-from .frames import FRAME, Frames, are_headers
+from .frames import FRAME, Frames, are_headers, is_header
 from .record_index import find_runs
 
 CREDIT_A_BYTE = 4
@@ -184,9 +184,7 @@ def read_element(window: U8, at: int) -> Mce | None:
 
 def starts_set(window: U8, at: int) -> bool:
     """Whether a control element stands there, and behind it a record."""
-    if at + BEGIN > len(window) or read_element(window, at) is None:
-        return False
-    return bool(are_headers(window[at + ELEMENT.size : at + BEGIN], np.zeros(1, np.int64))[0])
+    return read_element(window, at) is not None and is_header(window, at + ELEMENT.size)
 
 
 def set_starts(window: U8, first: int, behind: int) -> I64:

@@ -18,7 +18,7 @@ from typing import cast
 from blake3 import blake3
 
 from ...schemas.errors import CpmonError, DumpError
-from .decompression import Stored, gunzip, unbzip2, unxz, unzstd
+from .decompression import DECOMPRESSORS, LONGEST_MAGIC, compression_of
 from .monreader_device import Device
 from .wrapping import (
     HEAD,
@@ -38,25 +38,6 @@ TWICE_RATIO = 10
 """The same of what is compressed inside: that does not become much smaller again."""
 LAYERS = 3
 """How often something may be packed that was packed before."""
-MAGIC = (
-    (b"\x1f\x8b", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\0", "xz"),
-    (b"PK\x03\x04", "zip"),
-)
-LONGEST_MAGIC = max(len(magic) for magic, _ in MAGIC)
-DECOMPRESSORS: dict[str, Callable[[Stored], Iterator[bytes]]] = {
-    "gzip": gunzip,
-    "zstd": unzstd,
-    "bzip2": unbzip2,
-    "xz": unxz,
-}
-
-
-def compression_of(head: bytes) -> str:
-    """Name of the compression whose magic number comes first, or "none"."""
-    return next((name for magic, name in MAGIC if head.startswith(magic)), "none")
 
 
 class Container(StrEnum):
@@ -87,7 +68,7 @@ class Source:
 
     def __init__(
         self,
-        raw: Stored,
+        raw: Delivered,
         name: str,
         stored_size: int | None = None,
         container: Container = Container.AUTO,
@@ -104,15 +85,14 @@ class Source:
         self.words_broken: str | None = None
         self.container = container
         self.device = raw if isinstance(raw, Device) else None
-        self._counted = _Counted(raw)
-        self._stored = Peeked(self._counted)
+        self._stored = Peeked(raw)
         self.hashing = True
         self._hash = blake3()
 
     @property
     def stored_read(self) -> int:
         """Bytes read from the file or pipe."""
-        return self._counted.count
+        return self._stored.count
 
     @property
     def identity(self) -> str:
@@ -198,7 +178,9 @@ class Source:
             head = stream.peek(HEAD)
         if words := descriptor_words(head):
             self.wrapping.append(words)
-            return _Pieces(self._without_words(stream, words), self)
+            broken = functools.partial(setattr, self, "words_broken")
+            in_blocks = words.startswith("BDW")
+            return _Pieces(without_words(stream, in_blocks=in_blocks, broken=broken), self)
         return stream
 
     def _outermost(self) -> Delivered:
@@ -208,12 +190,6 @@ class Source:
         if decompress := DECOMPRESSORS.get(self.compression):
             return _Pieces(decompress(self._stored), self, LARGEST_RATIO)
         return self._stored
-
-    def _without_words(self, stream: Peeked, words: str) -> Iterator[bytes]:
-        def broken(where: str) -> None:
-            self.words_broken = where
-
-        return without_words(stream, in_blocks=words.startswith("BDW"), broken=broken)
 
 
 Progress = Callable[[Source], None]
@@ -229,7 +205,7 @@ def open_source(path: str | Path, container: Container | str = Container.AUTO) -
     """
     container = Container(container)
     if str(path) == "-":
-        yield Source(cast(Stored, sys.stdin.buffer), "standard input", container=container)
+        yield Source(cast(Delivered, sys.stdin.buffer), "standard input", container=container)
         return
     path = Path(path)
     try:
@@ -251,20 +227,6 @@ def _state(file: RawIOBase | None) -> tuple[int, int] | None:
         return None
     status = os.fstat(file.fileno())
     return status.st_size, status.st_mtime_ns
-
-
-class _Counted:
-    """Stored bytes, counted."""
-
-    def __init__(self, raw: Stored) -> None:
-        self._raw = raw
-        self.count = 0
-
-    def readinto(self, target: memoryview) -> int:
-        """Straight from the file."""
-        count = self._raw.readinto(target)
-        self.count += count
-        return count
 
 
 class _Pieces:

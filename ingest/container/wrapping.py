@@ -18,7 +18,7 @@ import numpy as np
 from ...schemas.errors import DumpError
 from .control_records import read_control
 from .decompression import PIECE
-from .frames import FRAME, are_headers
+from .frames import FRAME, is_header
 
 WORD = 4
 LARGEST_RECORD = FRAME + WORD
@@ -36,17 +36,21 @@ class Delivered(Protocol):
 
 
 class Peeked:
-    """A stream whose first bytes can be looked at before they are read."""
+    """A stream whose first bytes can be looked at before they are read.
+
+    `count`: bytes taken from it so far.
+    """
 
     def __init__(self, stream: Delivered) -> None:
         self._stream = stream
         self._head = memoryview(b"")
+        self.count = 0
 
     def peek(self, size: int) -> bytes:
         """The first bytes, at most `size` of them; before anything else is read."""
         head = memoryview(bytearray(size))
         filled = 0
-        while filled < size and (count := self._stream.readinto(head[filled:])):
+        while filled < size and (count := self._take(head[filled:])):
             filled += count
         self._head = head[:filled]
         return self._head.tobytes()
@@ -54,15 +58,20 @@ class Peeked:
     def readinto(self, target: memoryview) -> int:
         """From what was looked at, then straight from the stream."""
         if not self._head:
-            return self._stream.readinto(target)
+            return self._take(target)
         count = min(len(target), len(self._head))
         target[:count], self._head = self._head[:count], self._head[count:]
         return count
 
-    def read(self, size: int = PIECE) -> bytes:
+    def read(self, size: int) -> bytes:
         """Up to `size` bytes; none at the end."""
         target = bytearray(size)
         return bytes(target[: self.readinto(memoryview(target))])
+
+    def _take(self, target: memoryview) -> int:
+        count = self._stream.readinto(target)
+        self.count += count
+        return count
 
 
 def is_tar(head: bytes) -> bool:
@@ -214,7 +223,5 @@ def _length(data: bytes, at: int, most: int, *, least: int = WORD + 1) -> int:
 def _is_frame(data: bytes) -> bool:
     """Whether this is a control record, or a frame that begins with several records."""
     frame = np.frombuffer(data[:FRAME].ljust(FRAME, b"\0"), np.uint8)
-    if read_control(frame):
-        return True
-    is_record = bool(are_headers(frame, np.zeros(1, np.int64))[0])
-    return is_record and int.from_bytes(data[:2], "big") < len(data)
+    several = int.from_bytes(data[:2], "big") < len(data)
+    return bool(read_control(frame)) or (several and is_header(frame, 0))

@@ -12,6 +12,7 @@ from cpmon.ingest import Code, ingest, landing
 from cpmon.ingest.container import monreader_device as device
 from cpmon.ingest.container.monreader_device import Device
 from cpmon.ingest.container.source import Source
+from cpmon.ingest.container.wrapping import Peeked
 from cpmon.store import Store
 from tests.scenarios import FIRST_SET, LATER_SET
 
@@ -37,7 +38,8 @@ class Driver:
 def read(*reads: Read) -> tuple[list[bytes], Device]:
     """The pieces that a device delivers, one a data set."""
     stream = Device(Driver(*reads))
-    return list(iter(stream.read, b"")), stream
+    peeked = Peeked(stream)
+    return list(iter(lambda: peeked.read(1000), b"")), stream
 
 
 def test_a_set_is_delivered_whole_however_short_its_reads_are():
