@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 U8 = npt.NDArray[np.uint8]
 U64 = npt.NDArray[np.uint64]
@@ -19,7 +20,6 @@ Mask = npt.NDArray[np.bool_]
 EPOCH_US = 0x7D91048BCA000000 >> 12
 """1970-01-01 as microseconds of the TOD clock, which starts in 1900."""
 
-BLANK = 0x40
 EBCDIC = bytes(range(256)).decode("cp037").encode("latin-1")
 """Code point of each EBCDIC byte. All 256 are below 256, so a byte holds it."""
 
@@ -81,18 +81,11 @@ def ebcdic_text(raw: U8) -> pa.StringArray:
     Args:
         raw: (fields, width) as written.
     """
-    width = raw.shape[1]
-    lengths = np.zeros(len(raw), np.int32)
-    for place, column in enumerate(raw.T, start=1):
-        lengths[(column != BLANK) & (column != 0)] = place
-    points = np.frombuffer(raw.tobytes().translate(EBCDIC), np.uint8).reshape(raw.shape)
-    if len(lengths) and lengths.min() == width and points.max() < 0x80:
-        return _strings(points, lengths)
-    inside = np.arange(width) < lengths[:, None]
-    wide = inside & (points >= 0x80)
-    if not wide.any():
-        return _strings(points[inside], lengths)
-    return _strings(_utf8(points, inside, wide), lengths + wide.sum(axis=1))
+    text = raw.tobytes().translate(EBCDIC)
+    wide = np.frombuffer(text, np.uint8).reshape(raw.shape) >= 0x80
+    lengths = raw.shape[1] + wide.sum(axis=1)
+    utf8 = text if text.isascii() else text.decode("latin-1").encode()
+    return pc.ascii_rtrim(_strings(np.frombuffer(utf8, np.uint8), lengths), characters=" \0")
 
 
 def guest_text(raw: U8) -> pa.StringArray:
@@ -143,16 +136,6 @@ def dictionary(raw: U8, decode: Decoder) -> pa.DictionaryArray:
 def _decoded(distinct: bytes, stored: int, width: int, decode: Decoder) -> pa.StringArray:
     """Distinct values, `stored` bytes apart, decoded. The same names come again every interval."""
     return decode(np.frombuffer(distinct, np.uint8).reshape(-1, stored)[:, :width])
-
-
-def _utf8(points: U8, inside: Mask, wide: Mask) -> U8:
-    """Code points below 256 as UTF-8: one byte below 128, else two."""
-    size = inside.astype(np.int64) + wide
-    last = np.cumsum(size.ravel()).reshape(size.shape) - 1
-    out = np.empty(int(size.sum()), np.uint8)
-    out[last[inside]] = np.where(wide, 0x80 | (points & 0x3F), points)[inside]
-    out[last[wide] - 1] = 0xC0 | (points[wide] >> 6)
-    return out
 
 
 def _strings(data: U8, lengths: npt.NDArray[np.integer[Any]]) -> pa.StringArray:
