@@ -86,6 +86,10 @@ class _SmallReads(RawIOBase):
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
 
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
     def read(self, size: int = -1) -> bytes:
         """Up to `ZSTD_STEP` bytes."""
         return self._stored.read(min(size, ZSTD_STEP) if size >= 0 else ZSTD_STEP)
