@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from importlib.resources import files
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..schemas.arrow import FINDING
+from .codec import I64
 
 
 class Severity(StrEnum):
@@ -171,10 +173,15 @@ class Tally:
     _first: dict[Code, dict[Any, tuple[int, str]]] = field(default_factory=dict)
     _counts: Counter[tuple[Code, Any]] = field(default_factory=Counter)
 
-    def note(self, code: Code, subject: Any, offset: int, detail: str, count: int = 1) -> None:
-        """Count a finding about a subject; offset and detail of the first one are kept."""
-        self._first.setdefault(code, {}).setdefault(subject, (offset, detail))
-        self._counts[code, subject] += count
+    def note(self, code: Code, subject: Any, offsets: Sequence[int] | I64, detail: str) -> None:
+        """Count findings about a subject; offset and detail of the first one are kept.
+
+        Args:
+            offsets: where each was met. detail: of the first of them.
+        """
+        if len(offsets):
+            self._first.setdefault(code, {}).setdefault(subject, (int(offsets[0]), detail))
+            self._counts[code, subject] += len(offsets)
 
     def report(self, findings: Findings, *codes: Code, effect: str = "") -> None:
         """Add what was counted under some codes, sorted by subject."""

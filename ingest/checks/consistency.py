@@ -112,28 +112,24 @@ class ConsistencyChecks:
         """NaN stands for a field that the record does not have, and is never too much."""
         over = np.flatnonzero(parts > whole * (1 + SLACK) + bound.spare)
         if len(over):
-            first = int(over[0])
-            self._note(str(bound), parts[first], whole[first], int(offset[first]), len(over))
+            self._note(str(bound), parts[over[0]], whole[over[0]], offset[over])
 
     def _limit(self, rule: str, part: int, whole: int, offset: int) -> None:
         if part > whole * (1 + SLACK) + 1:
-            self._note(rule, part, whole, offset, 1)
+            self._note(rule, part, whole, [offset])
 
-    def _note(self, rule: str, part: float, whole: float, offset: int, count: int) -> None:
+    def _note(self, rule: str, part: float, whole: float, offsets: Sequence[int] | I64) -> None:
         detail = f"{rule}: found {part:,.0f}, at most {whole:,.0f}"
-        self._broken.note(Code.SUM_OPEN, rule, offset, detail, count)
+        self._broken.note(Code.SUM_OPEN, rule, offsets, detail)
 
     def _note_users(self, rows: pa.Table) -> None:
         """Users and resident pages of every interval; a user may have several rows."""
-        ends, numbers = _intervals(rows)
-        names = rows["vmduser"].combine_chunks().dictionary_encode()
-        user = names.indices.fill_null(0).to_numpy().astype(np.int64)
-        every = np.unique(numbers * len(names.dictionary) + user)
-        users = np.bincount(every // max(len(names.dictionary), 1), minlength=len(ends))
-        pages = np.bincount(numbers, np.nan_to_num(_values(rows, "vmdctpvr")), len(ends))
-        for end, many, resident in zip(ends.tolist(), users.tolist(), pages.tolist(), strict=True):
-            self._users[end] += many
-            self._resident[end] += int(resident)
+        users = rows["vmduser"].cast(pa.string())
+        columns = [rows["interval_end"].cast(pa.int64()), users, rows["vmdctpvr"]]
+        sums = pa.table(columns, ["end", "user", "pages"]).group_by("end")
+        for row in sums.aggregate([("user", "count_distinct"), ("pages", "sum")]).to_pylist():
+            self._users[row["end"]] += row["user_count_distinct"]
+            self._resident[row["end"]] += row["pages_sum"] or 0
 
     def _note_logged_on(self, rows: pa.Table) -> None:
         ends = rows["interval_end"].cast(pa.int64()).to_pylist()
@@ -141,13 +137,6 @@ class ConsistencyChecks:
         for end, users, offset in zip(ends, *columns, strict=True):
             if end is not None and users is not None:
                 self._logged_on[end] = users, offset
-
-
-def _intervals(rows: pa.Table) -> tuple[I64, I64]:
-    """The distinct interval ends, and for each row the number of its own; -1 is none."""
-    ends = rows["interval_end"].cast(pa.int64()).fill_null(-1).to_numpy()
-    distinct, numbers = np.unique(ends, return_inverse=True)
-    return distinct, numbers
 
 
 def _values(rows: pa.Table, name: str) -> F64:

@@ -44,7 +44,10 @@ class CounterChecks:
                 falls[counter] = back
                 fallen += back
         restarted = (fallen > 0) & (2 * fallen >= moved)
-        self._note_restarts(pairs, restarted)
+        if restarted.any():
+            table = pairs.layout.name
+            detail = ": ".join(filter(None, [table, pairs.owner(int(np.argmax(restarted)))]))
+            self._tally.note(Code.OWNER_RESTARTED, table, pairs.offset[restarted], detail)
         for counter, back in falls.items():
             self._note_falls(pairs, counter, back & ~restarted)
 
@@ -52,23 +55,14 @@ class CounterChecks:
         """Report what was counted."""
         self._tally.report(findings, Code.OWNER_RESTARTED, Code.COUNTER_FELL)
 
-    def _note_restarts(self, pairs: Pairs, restarted: Mask) -> None:
-        if restarted.any():
-            first, table = int(np.argmax(restarted)), pairs.layout.name
-            detail = ": ".join(filter(None, [table, pairs.owner(first)]))
-            count = int(restarted.sum())
-            self._tally.note(Code.OWNER_RESTARTED, table, int(pairs.offset[first]), detail, count)
-
     def _note_falls(self, pairs: Pairs, counter: Field, back: Mask) -> None:
         if not back.any():
             return
         first, subject = int(np.argmax(back)), (pairs.layout.name, counter.name)
         before, now, _ = pairs.values(counter)
-        detail = f"{'.'.join(subject)}: {now[first]} after {before[first]}"
-        if owner := pairs.owner(first):
-            detail += f", {owner}"
-        offset, count = int(pairs.offset[first]), int(back.sum())
-        self._tally.note(Code.COUNTER_FELL, subject, offset, detail, count)
+        values = f"{'.'.join(subject)}: {now[first]} after {before[first]}"
+        detail = ", ".join(filter(None, [values, pairs.owner(first)]))
+        self._tally.note(Code.COUNTER_FELL, subject, pairs.offset[back], detail)
 
 
 def _backwards(pairs: Pairs, counter: Field) -> Mask:

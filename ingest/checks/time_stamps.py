@@ -74,11 +74,10 @@ class TimeStampChecks:
         self._last[sample] = int(times[-1])
         places = numbers[fell]
         if len(places):
-            kind = "sample" if sample else "event"
-            detail = f"{kind} records with an earlier time than the one before, first at "
-            offset = window.base + int(window.index.start[places[0]])
-            detail += _time(int(tod[places[0]]))
-            self._disorder.note(Code.TOD_DISORDER, kind, offset, detail, len(places))
+            kind, first = "sample" if sample else "event", _time(int(tod[places[0]]))
+            detail = f"{kind} records with an earlier time than the one before, first at {first}"
+            offsets = window.index.start[places] + window.base
+            self._disorder.note(Code.TOD_DISORDER, kind, offsets, detail)
 
     def _reported_by_ends(self, tod: I64, numbers: I64, ends: I64) -> Mask:
         """(numbers,) the first sample behind an interval end whose own interval ends no later.

@@ -81,7 +81,7 @@ def are_controls(window: U8, at: I64) -> Mask:
     at = at[fits]
     size = _entry_bytes(window, at)
     whole = (size > 0) & (size <= FRAME - AREA) & (size % MCE.itemsize == 0)
-    good[fits] = whole & are_entries(_entries(window, at + AREA)) & ~are_headers(window, at)
+    good[fits] = whole & are_entries(entries_at(window, at + AREA)) & ~are_headers(window, at)
     return good
 
 
@@ -98,7 +98,7 @@ def find_control(window: U8, first: int, behind: int) -> int | None:
     at = first + np.flatnonzero((flag == SAMPLE) | (flag == EVENT))
     at = at[are_controls(window, at)]
     size = _entry_bytes(window, at)
-    at = at[are_entries(_entries(window, at + AREA + size - MCE.itemsize))]
+    at = at[are_entries(entries_at(window, at + AREA + size - MCE.itemsize))]
     for place in at.tolist():
         mces = read_control(window[place : place + FRAME]) or []
         data = place + FRAME
@@ -115,5 +115,6 @@ def _entry_bytes(window: U8, at: I64) -> I64:
     return np.asarray(words[:, 1] - words[:, 0] + 1)
 
 
-def _entries(window: U8, at: I64) -> npt.NDArray[np.void]:
+def entries_at(window: U8, at: I64) -> npt.NDArray[np.void]:
+    """(positions,) the entries there, of dtype `MCE`."""
     return items(window, MCE.itemsize)[at].view(MCE)

@@ -6,11 +6,10 @@ import struct
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from ...schemas.field import HEADER_LENGTH
-from ..codec import I64, U8, Mask, items
-from .control_records import EVENT, MCE, SAMPLE, Mce, are_entries
+from ..codec import I64, U8, Mask
+from .control_records import EVENT, SAMPLE, Mce, are_entries, entries_at
 from .frames import FRAME, Frames, are_headers, is_header
 from .record_index import find_runs
 
@@ -99,7 +98,6 @@ def frames_of_sets(sets: list[Set]) -> tuple[Frames, I64]:
     return Frames(start, limit, sample[owner] != 0), owner
 
 
-Elements = npt.NDArray[np.void]
 ELEMENT = struct.Struct(">BBBxII")
 KINDS = (SAMPLE, EVENT)
 BEGIN = ELEMENT.size + HEADER_LENGTH
@@ -199,7 +197,7 @@ def set_starts(window: U8, first: int, behind: int) -> I64:
 
 def are_followed(window: U8, starts: I64, final: bool) -> Mask:
     """Whether another set, or the end of the stream, follows each set; it is not too long."""
-    entries = _entries(window, starts)
+    entries = entries_at(window, starts)
     length = entries["end"].astype(np.int64) - entries["start"] + 1
     behind = starts + ELEMENT.size + length
     follows = (behind == len(window)) & final
@@ -210,14 +208,9 @@ def are_followed(window: U8, starts: I64, final: bool) -> Mask:
 
 def _begin_set(window: U8, at: I64) -> Mask:
     """Whether an element and a record header stand at each position; none is near the end."""
-    good = are_entries(_entries(window, at))
+    good = are_entries(entries_at(window, at))
     good[good] = are_headers(window, at[good] + ELEMENT.size)
     return good
-
-
-def _entries(window: U8, at: I64) -> Elements:
-    """The elements at some positions."""
-    return items(window, MCE.itemsize)[at].view(MCE)
 
 
 def _decided(window: U8, final: bool) -> int:

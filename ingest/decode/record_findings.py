@@ -32,7 +32,7 @@ class RecordFindings:
     def note_unknown(self, kind: tuple[int, int], offsets: I64) -> None:
         """Count records without a layout. `offsets`: (records,) where they start in the dump."""
         name = record_names().get(kind, "unknown").upper()
-        self._count(Code.LAYOUT_UNKNOWN, kind, offsets, f"record {kind[0]}.{kind[1]} ({name})")
+        self._tally.note(Code.LAYOUT_UNKNOWN, kind, offsets, f"record {kind[0]}.{kind[1]} ({name})")
 
     def note(self, decoded: Decoded, offsets: I64) -> None:
         """Count records longer than their layout, and those with impossible values.
@@ -45,7 +45,7 @@ class RecordFindings:
             detail = (
                 f"records of {layout.name}: {layout.length + spare} bytes, {layout.length} known"
             )
-            self._count(Code.RECORD_LONGER, layout.name, offsets[longer], detail)
+            self._tally.note(Code.RECORD_LONGER, layout.name, offsets[longer], detail)
         self._note_impossible(decoded, offsets)
 
     def note_cut(self, layout: Layout, offsets: I64) -> None:
@@ -82,11 +82,7 @@ class RecordFindings:
         )
 
     def _count_records(self, code: Code, layout: Layout, offsets: I64) -> None:
-        self._count(code, layout.name, offsets, f"records of {layout.name}")
-
-    def _count(self, code: Code, subject: object, offsets: I64, detail: str) -> None:
-        if len(offsets):
-            self._tally.note(code, subject, int(offsets[0]), detail, len(offsets))
+        self._tally.note(code, layout.name, offsets, f"records of {layout.name}")
 
     def _note_impossible(self, decoded: Decoded, offsets: I64) -> None:
         """Count values that no system can have; the first of each field is described."""
@@ -94,7 +90,7 @@ class RecordFindings:
             limit, first = impossible.field.limit, impossible.first
             name = f"{decoded.layout.name}.{impossible.field.name}"
             detail = f"{name}: expected at most {limit}, found {first} (X'{first:016X}')"
-            self._count(Code.VALUE_IMPOSSIBLE, name, offsets[impossible.record], detail)
+            self._tally.note(Code.VALUE_IMPOSSIBLE, name, offsets[impossible.record], detail)
 
     def _report_empty(self, findings: Findings) -> None:
         """Report frames of zeros, those in a row together."""

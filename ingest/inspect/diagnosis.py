@@ -12,7 +12,7 @@ from ..container.source import Container, Progress, Source
 from ..container.windows import prefetched
 from ..decode.reader import Reader
 from ..findings import Code, Findings
-from .inventory import Inventory, RecordCounter
+from .inventory import Inventory
 
 
 @dataclass
@@ -57,18 +57,18 @@ def diagnose(source: Source, release: str = "", progress: Progress | None = None
     """
     diagnosis = Diagnosis(source.name, source.stored_size)
     check = DumpCheck(Reader(source, release), Checked(source.name))
-    counter = RecordCounter(Inventory(source.name))
+    inventory = Inventory(source.name)
     try:
         for window in prefetched(source, check.reader.framer, progress):
             check.take(window)
-            counter.take(window)
+            inventory.take(window)
     except DumpError as error:
         diagnosis.refused = error
     else:
-        counter.finish(Findings())
-        diagnosis.inventory, diagnosis.checked = counter.inventory, check.finish()
-        diagnosis.inventory.size, diagnosis.content = source.size, source.identity
-        diagnosis.inventory.configuration.level = release or counter.inventory.configuration.level
+        inventory.finish(source, Findings())
+        diagnosis.inventory, diagnosis.checked = inventory, check.finish()
+        diagnosis.content = source.identity
+        inventory.configuration.level = release or inventory.configuration.level
     diagnosis.compression, diagnosis.wrapping = source.compression, tuple(source.wrapping)
     diagnosis.container = "" if source.container is Container.AUTO else str(source.container)
     return diagnosis

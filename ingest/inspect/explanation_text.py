@@ -65,28 +65,17 @@ def footnote(lines: Sequence[Line]) -> str:
 
 def rows(record: SelectedRecord, lines: Sequence[Line], dump: str) -> pa.Table:
     """A row for each line, with where the record stands; values as text."""
-    about = {
-        "dump": dump,
-        "record_offset": record.offset,
-        "tod": moment(record.tod_us).replace(tzinfo=None),
-        "domain": record.domain,
-        "record": record.record,
-        "name": record.name or None,
-    }
+    about = _about(record, dump)
     return pa.Table.from_pylist([about | _row(line) for line in lines], schema=ROWS)
 
 
 def document(record: SelectedRecord, lines: Sequence[Line], dump: str) -> dict[str, Any]:
     """The record for JSON: numbers stay numbers, bytes are hexadecimal."""
-    layout = record.layout
+    layout, about = record.layout, _about(record, dump)
     return {
         "schema_version": 1,
-        "dump": dump,
-        "record_offset": record.offset,
-        "tod": moment(record.tod_us).replace(tzinfo=None).isoformat(timespec="microseconds"),
-        "domain": record.domain,
-        "record": record.record,
-        "name": record.name or None,
+        **about,
+        "tod": about["tod"].isoformat(timespec="microseconds"),
         "title": layout.title if layout else None,
         "layout": str(layout.provenance) if layout else None,
         "release": record.release or None,
@@ -95,8 +84,21 @@ def document(record: SelectedRecord, lines: Sequence[Line], dump: str) -> dict[s
     }
 
 
+def _about(record: SelectedRecord, dump: str) -> dict[str, Any]:
+    return {
+        "dump": dump,
+        "record_offset": record.offset,
+        "tod": moment(record.tod_us).replace(tzinfo=None),
+        "domain": record.domain,
+        "record": record.record,
+        "name": record.name or None,
+    }
+
+
 def _row(line: Line) -> dict[str, Any]:
     column = line.field
+    # The header is in no layout; its place is published.
+    in_layout = column if column and column.role else None
     return {
         "field": line.path,
         "offset": line.offset,
@@ -105,27 +107,19 @@ def _row(line: Line) -> dict[str, Any]:
         "value": None if line.value is None else str(_plain(line.value)),
         "note": line.note or None,
         "unit": (column.unit or None) if column else None,
-        "role": str(column.role) if column and column.role else None,
-        "provenance": _provenance(line),
+        "role": str(in_layout.role) if in_layout else None,
+        "provenance": str(in_layout.provenance) if in_layout else None,
         "meaning": line.meaning or None,
     }
-
-
-def _provenance(line: Line) -> str | None:
-    """How sure the place is; the header's own is in no layout, and is published."""
-    return str(line.field.provenance) if line.field and line.field.role else None
 
 
 def _plain(value: Any) -> Any:
     return value.hex() if isinstance(value, bytes) else value
 
 
-def _depth(line: Line) -> int:
-    return len(line.group) + line.is_bit - line.is_entry
-
-
-def _name(line: Line) -> str:
-    return f"{line.name}[{line.group[-1][1]}]" if line.is_entry else line.name
+def _indented_name(line: Line) -> str:
+    depth = len(line.group) + line.is_bit - line.is_entry
+    return "  " * depth + line.name + (f"[{line.group[-1][1]}]" if line.is_entry else "")
 
 
 def _value_text(line: Line) -> str:
@@ -140,18 +134,16 @@ def _value_text(line: Line) -> str:
     return f"{value} = {line.note}" if line.note else str(value)
 
 
-def _short(raw: bytes | None) -> str:
-    if raw is None:
-        return ""
+def _short(raw: bytes) -> str:
     more = f" + {len(raw) - SHOWN} more" if len(raw) > SHOWN else ""
     return raw[:SHOWN].hex(" ", -4).upper() + more
 
 
 COLUMNS: dict[str, tuple[pa.DataType, Callable[[Line], Any]]] = {
-    "field": (pa.string(), lambda line: "  " * _depth(line) + _name(line)),
+    "field": (pa.string(), _indented_name),
     "offset": (pa.int64(), lambda line: line.offset),
     "hex": (pa.string(), lambda line: f"{line.offset:04X}"),
-    "bytes": (pa.string(), lambda line: _short(line.raw)),
+    "bytes": (pa.string(), lambda line: _short(line.raw or b"")),
     "value": (pa.string(), _value_text),
     "unit": (pa.string(), lambda line: line.field.unit if line.field else ""),
     "meaning": (pa.string(), lambda line: line.meaning),

@@ -82,6 +82,8 @@ class Inventory:
     starts: list[Start] = field(default_factory=list)
     configuration: Configuration = field(default_factory=Configuration)
     findings: Findings = field(default_factory=Findings)
+    _time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks)
+    _record_findings: RecordFindings = field(default_factory=RecordFindings)
 
     @property
     def interval_s(self) -> float | None:
@@ -109,6 +111,45 @@ class Inventory:
     def resets(self) -> list[Start]:
         """The starts of monitoring behind which CP had been loaded again."""
         return [start for start in self.starts if start.again]
+
+    def take(self, window: Window) -> None:
+        """Count the records of the next window."""
+        index = window.index
+        tod = tod_to_unix_us(index.tod)
+        for kind, numbers in index.by_kind():
+            count, size = self.records.get(kind, (0, 0))
+            lengths = index.length[numbers]
+            self.records[kind] = count + len(numbers), size + int(lengths.sum())
+            self.longest[kind] = max(self.longest.get(kind, 0), int(lengths.max()))
+            if kind not in by_record():
+                self._record_findings.note_unknown(kind, index.start[numbers] + window.base)
+        for name in (SYSTEM[0], INTERVAL[0]):
+            if (records := decode_records(window, name)) is not None:
+                self.configuration.take(*records)
+                if name == SYSTEM[0]:
+                    self._note_starts(records[0], tod[records[1]].tolist())
+        intervals = closed_intervals(window, self.configuration)
+        self.ends_us += intervals["interval_end_us"].to_pylist()
+        self._time_stamps.take(window, self.configuration.nominal_at_ends)
+        self._record_findings.note_frames(window, self.findings)
+        if len(tod):
+            self.first_us = int(tod[0]) if self.first_us is None else self.first_us
+            self.last_us = int(tod[-1])
+
+    def finish(self, source: Source, framing: Findings) -> None:
+        """Report what the whole dump shows; `framing`: what is wrong with its frames."""
+        self.size, findings = source.size, self.findings
+        findings.merge(framing)
+        self._record_findings.finish(findings)
+        if not self.configuration.system:
+            findings.add(Code.CONFIG_MISSING, 0, "expected a record 1.4")
+        self._time_stamps.finish(findings)
+
+    def _note_starts(self, decoded: Decoded, at_us: list[int]) -> None:
+        for at, ipl_us in zip(at_us, ipl_times(decoded), strict=True):
+            again = None not in (ipl_us, self.ipl_us) and self.ipl_us != ipl_us
+            self.starts.append(Start(at, ipl_us, again))
+        self.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
 
     def table(self, sort: str = "bytes") -> pa.Table:
         """One row for each kind of record.
@@ -143,62 +184,12 @@ def take_inventory(source: Source, progress: Progress | None = None) -> Inventor
     Raises:
         DumpError: it is no monitor data.
     """
-    counter, framer = RecordCounter(Inventory(source.name)), Framer(Findings())
+    inventory, framer = Inventory(source.name), Framer(Findings())
     source.hashing = False
     for window in prefetched(source, framer, progress):
-        counter.take(window)
-    counter.finish(framer.findings)
-    counter.inventory.size = source.size
-    return counter.inventory
-
-
-@dataclass
-class RecordCounter:
-    """Counts a dump window by window."""
-
-    inventory: Inventory
-    _time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks)
-    _record_findings: RecordFindings = field(default_factory=RecordFindings)
-
-    def take(self, window: Window) -> None:
-        """Count the records of the next window."""
-        inventory, index = self.inventory, window.index
-        tod = tod_to_unix_us(index.tod)
-        for kind, numbers in index.by_kind():
-            count, size = inventory.records.get(kind, (0, 0))
-            lengths = index.length[numbers]
-            inventory.records[kind] = count + len(numbers), size + int(lengths.sum())
-            inventory.longest[kind] = max(inventory.longest.get(kind, 0), int(lengths.max()))
-            if kind not in by_record():
-                self._record_findings.note_unknown(kind, index.start[numbers] + window.base)
-        for name in (SYSTEM[0], INTERVAL[0]):
-            if (records := decode_records(window, name)) is not None:
-                inventory.configuration.take(*records)
-                if name == SYSTEM[0]:
-                    self._note_starts(records[0], tod[records[1]].tolist())
-        intervals = closed_intervals(window, inventory.configuration)
-        inventory.ends_us += intervals["interval_end_us"].to_pylist()
-        self._time_stamps.take(window, inventory.configuration.nominal_at_ends)
-        self._record_findings.note_frames(window, inventory.findings)
-        if len(tod):
-            inventory.first_us = int(tod[0]) if inventory.first_us is None else inventory.first_us
-            inventory.last_us = int(tod[-1])
-
-    def finish(self, framing: Findings) -> None:
-        """Report what the whole dump shows; `framing`: what is wrong with its frames."""
-        findings = self.inventory.findings
-        findings.merge(framing)
-        self._record_findings.finish(findings)
-        if not self.inventory.configuration.system:
-            findings.add(Code.CONFIG_MISSING, 0, "expected a record 1.4")
-        self._time_stamps.finish(findings)
-
-    def _note_starts(self, decoded: Decoded, at_us: list[int]) -> None:
-        inventory = self.inventory
-        for at, ipl_us in zip(at_us, ipl_times(decoded), strict=True):
-            again = None not in (ipl_us, inventory.ipl_us) and inventory.ipl_us != ipl_us
-            inventory.starts.append(Start(at, ipl_us, again))
-        inventory.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
+        inventory.take(window)
+    inventory.finish(source, framer.findings)
+    return inventory
 
 
 def _zone(value: int | None) -> int | None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ...schemas.field import HEADER_LENGTH
 from ..codec import I64, U8, U64, Mask, items
 from ..container.control_records import EVENT, SAMPLE
-from ..container.frames import FRAME, FRAME_END, INTERVAL_END
+from ..container.frames import FRAME, FRAME_END, HEADER, INTERVAL_END
 from ..container.record_index import NO_RECORDS, RecordIndex
 from ..container.windows import Window
 from ..decode.columns import copied, copy_pieces
@@ -38,16 +38,6 @@ CONTROL = np.dtype(
 )
 """A control record with one entry: IUCV's interrupt buffer, then flag, domain masks, addresses."""
 MESSAGE_PENDING = 9
-
-CLOSING = np.dtype(
-    {
-        "names": ["length", "domain", "record", "tod"],
-        "formats": [">u2", "u1", ">u2", ">u8"],
-        "offsets": [0, 4, 6, 8],
-        "itemsize": HEADER_LENGTH,
-    }
-)
-"""A record that is a header only (MRRECHDR)."""
 
 END_OF_DATA = bytes(FRAME)
 """The control record without entries that ends the file."""
@@ -221,11 +211,11 @@ def _frames(bytes_before: I64, set_behind: I64, room: I64) -> tuple[I64, I64]:
 
 def _end_frames(out: U8, place: I64, tod: U64) -> None:
     """Write the record that ends a frame at each place; it has the time of the one before."""
-    closing = np.zeros(len(place), CLOSING)
+    closing = np.zeros(len(place), HEADER)
     closing["length"] = HEADER_LENGTH
     closing["domain"], closing["record"] = FRAME_END
     closing["tod"] = tod
-    items(out, HEADER_LENGTH)[place] = closing.view(f"V{HEADER_LENGTH}")
+    items(out, HEADER.itemsize)[place] = closing.view(f"V{HEADER.itemsize}")
 
 
 def _domain_bits(domain: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
