@@ -12,6 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..schemas.field import Type
+
 U8 = npt.NDArray[np.uint8]
 U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
@@ -29,9 +31,9 @@ TO_EBCDIC = np.argsort(np.frombuffer(EBCDIC, np.uint8)).astype(np.uint8)
 ALNUM = np.array([bytes([byte]).isalnum() for byte in range(256)])
 
 WORD = 8
+TEXT = pa.string()
 
 Decoder = Callable[[U8], pa.StringArray]
-HEX = np.frombuffer(b"0123456789ABCDEF", np.uint8)
 
 
 def tod_to_unix_us(tod: U64) -> I64:
@@ -85,7 +87,7 @@ def ebcdic_text(raw: U8) -> pa.StringArray:
     wide = np.frombuffer(text, np.uint8).reshape(raw.shape) >= 0x80
     lengths = raw.shape[1] + wide.sum(axis=1)
     utf8 = text if text.isascii() else text.decode("latin-1").encode()
-    return pc.ascii_rtrim(_strings(np.frombuffer(utf8, np.uint8), lengths), characters=" \0")
+    return pc.ascii_rtrim(strings(np.frombuffer(utf8, np.uint8), lengths), characters=" \0")
 
 
 def guest_text(raw: U8) -> pa.StringArray:
@@ -104,8 +106,15 @@ def guest_text(raw: U8) -> pa.StringArray:
 
 def packed_text(raw: U8) -> pa.StringArray:
     """Digits of packed fields, two a byte. `raw`: (fields, width) as written."""
-    digits = np.stack([HEX[raw >> 4], HEX[raw & 15]], axis=-1)
-    return _strings(digits.ravel(), np.full(len(raw), 2 * raw.shape[1]))
+    digits = np.frombuffer(raw.tobytes().hex().upper().encode(), np.uint8)
+    return strings(digits, np.full(len(raw), 2 * raw.shape[1]))
+
+
+DECODERS: dict[Type, Decoder] = {
+    Type.CHAR: ebcdic_text,
+    Type.GUEST: guest_text,
+    Type.PACKED: packed_text,
+}
 
 
 def dictionary(raw: U8, decode: Decoder) -> pa.DictionaryArray:
@@ -113,7 +122,7 @@ def dictionary(raw: U8, decode: Decoder) -> pa.DictionaryArray:
 
     Args:
         raw: (fields, width) as written.
-        decode: `ebcdic_text`, `guest_text` or `packed_text`.
+        decode: one of `DECODERS`.
     """
     fields, width = raw.shape
     if width > WORD:
@@ -138,8 +147,11 @@ def _decoded(distinct: bytes, stored: int, width: int, decode: Decoder) -> pa.St
     return decode(np.frombuffer(distinct, np.uint8).reshape(-1, stored)[:, :width])
 
 
-def _strings(data: U8, lengths: npt.NDArray[np.integer[Any]]) -> pa.StringArray:
+def strings(
+    data: U8, lengths: npt.NDArray[np.integer[Any]], kind: pa.DataType = TEXT
+) -> pa.StringArray | pa.BinaryArray:
+    """Values of `kind`, text or binary, that stand end to end in less than 2 GiB of `data`."""
     offsets = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
-    return pa.Array.from_buffers(pa.string(), len(lengths), buffers)
+    return pa.Array.from_buffers(kind, len(lengths), buffers)

@@ -22,7 +22,7 @@ from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
 from ..store.runs.runs import Run, read_run, run_file, save_run
 from .checks.time_stamps import TimeStampChecks
-from .codec import moment
+from .codec import moment, unix_us
 from .container.source import Container, Progress, Source, open_source
 from .container.windows import prefetched
 from .decode.configuration import UNKNOWN
@@ -195,7 +195,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
         "source": source.name,
         "stored_size": source.stored_size,
         "compression": source.compression,
-        "landed_at": _iso(datetime.now(UTC)),
+        "landed_at": _iso_us(unix_us(datetime.now(UTC))),
         "first_tod": _iso_us(reader.first_us),
         "last_tod": _iso_us(reader.last_us),
         "first_interval_end": _iso_us(reader.first_end_us),
@@ -231,16 +231,15 @@ def _run(path: str | Path, landed: Landed, run_id: str | None) -> Run | None:
     return run if run_id is None else replace(run, run_id=run_id)
 
 
-def _iso(moment: datetime) -> str:
-    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
-
-
 def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def _iso_us(us: int | None) -> str | None:
-    return None if us is None else _iso(moment(us))
+    """Naive UTC with microseconds, as DuckDB reads a TIMESTAMP."""
+    if us is None:
+        return None
+    return moment(us).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ from ...schemas.layout import Kind, Layout
 from ...schemas.registry import record_of
 from ...schemas.registry import tables as layout_tables
 from ..codec import I64, U64, Mask
-
-IPL = ("mtrsys", "systodst")
+from ..decode.configuration import IPL
 
 
 @dataclass(frozen=True)
@@ -112,11 +111,8 @@ class ConsecutiveSamples:
         return Pairs(layout, rows, earlier[steady], later[steady])
 
     def _steady(self, tod: I64, earlier: I64, later: I64) -> Mask:
-        if not self._restarts:
-            return np.ones(len(later), np.bool_)
         restarts = np.array(self._restarts, np.int64)
-        sides = (np.searchsorted(restarts, tod[rows], side="right") for rows in (earlier, later))
-        before, after = sides
+        before, after = (restarts.searchsorted(tod[rows], "right") for rows in (earlier, later))
         return np.asarray(before == after)
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from ..container.source import Progress, Source
 from ..container.windows import Window, prefetched
+from ..decode.configuration import IPL
 from ..decode.reader import ByteCounts, Reader, Tables
 from ..findings import Code, Findings, Pass
-from .consecutive_samples import IPL, ConsecutiveSamples
+from .consecutive_samples import ConsecutiveSamples
 from .consistency import ConsistencyChecks
 from .counters import CounterChecks
 from .time_stamps import TimeStampChecks

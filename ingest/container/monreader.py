@@ -20,7 +20,7 @@ from ..codec import I64, U8
 from ..findings import Code
 from . import record_sets
 from .control_records import Mce
-from .frames import FRAME, Frames, are_headers
+from .frames import FRAME, are_headers
 from .monwrite import Framed, Framer
 from .record_sets import (
     BEGIN,
@@ -58,7 +58,7 @@ class SetFramer:
     _credit: int = FIRST_CREDIT
     _credited: int = 0
     _sets: list[Set] = field(default_factory=list)
-    """Sets whose frames are still to be made."""
+    """Sets, and stretches of frames without one, whose frames are still to be made."""
 
     def frames(self, window: U8, base: int, first: int, final: bool) -> Framed:
         """Explain `window[first:]`, as far as it goes without the bytes that follow.
@@ -82,7 +82,10 @@ class SetFramer:
             if not final and self._needs_more(window, at):
                 break
             self._doubtful(window, base, framed, final)
-        self._make_frames(framed)
+        if self._sets:
+            # Made together: there may be many small ones.
+            framed.frames.append(frames_of_sets(self._sets)[0])
+            self._sets = []
         return framed
 
     def _needs_more(self, window: U8, at: int) -> bool:
@@ -134,12 +137,6 @@ class SetFramer:
         self._credit, self._credited = min(self._credit + earned, CREDIT) - work, offset
         return self._credit
 
-    def _make_frames(self, framed: Framed) -> None:
-        """The frames of the sets met, made together: there may be many small ones."""
-        if self._sets:
-            framed.frames.append(frames_of_sets(self._sets)[0])
-            self._sets.clear()
-
     def _doubtful(self, window: U8, base: int, framed: Framed, final: bool) -> None:
         """Take the set that comes next, if it is one, though nothing follows it in its place."""
         at = framed.used
@@ -162,7 +159,10 @@ class SetFramer:
             self.books.findings.add(Code.CONTROL_CUT, base + cut, detail, effect)
             behind = cut
         elif behind > len(window) and mce.length <= record_sets.SET_LIMIT:
-            self._incomplete(window, base, framed, behind)
+            framed.lost.append((at, len(window)))
+            framed.used = len(window)
+            effect = "the set does not count: its bytes are kept in quarantine"
+            self._truncated(base + framed.used, behind - framed.used, effect)
             return
         self.books.control_bytes += ELEMENT.size
         if begin < behind <= len(window):
@@ -226,19 +226,12 @@ class SetFramer:
             if stop <= at:
                 self._open = mce
                 return False
-        self._make_frames(framed)
-        framed.frames.append(set_frames(at, stop, mce))
+        self._sets.append((at, stop, mce.start, mce.sample))
         framed.used = stop
         self._open = Mce(mce.sample, mce.start + stop - at, mce.end) if stop < behind else None
         if final and self._open is not None:
             self._truncated(base + stop, behind - stop, "what is there was landed")
         return True
-
-    def _incomplete(self, window: U8, base: int, framed: Framed, behind: int) -> None:
-        framed.lost.append((framed.used, len(window)))
-        framed.used = len(window)
-        effect = "the set does not count: its bytes are kept in quarantine"
-        self._truncated(base + len(window), behind - len(window), effect)
 
     def _truncated(self, offset: int, missing: int, effect: str) -> None:
         detail = f"{missing} bytes announced by the last control element are missing"
@@ -264,14 +257,12 @@ class SetFramer:
         """Frames that hold records, as far as they follow each other; the rest is lost."""
         count = readable_frames(window, at, behind) if behind - at >= HEADER_LENGTH else 0
         if count:
-            self._make_frames(framed)
-            start = at + np.arange(count, dtype=np.int64) * FRAME
-            limit = np.minimum(start + FRAME, behind)
-            framed.frames.append(Frames(start, limit, np.ones(count, np.bool_)))
+            end = min(at + count * FRAME, behind)
+            self._sets.append((at, end, 0, True))
             detail = "expected a control element, or a set that one announces"
             effect = "landed as sample data"
             self.books.findings.add(Code.FRAME_ORPHAN, base + at, detail, effect, count=count)
-            at = int(limit[-1])
+            at = end
         if at < behind:
             framed.lost.append((at, behind))
             detail = f"{behind - at} bytes; expected a control element"

@@ -67,17 +67,13 @@ def find_damage(window: U8, frames: Frames, last: int, ends: bool) -> tuple[bool
     bare = indexed.stop < frames.limit
     suspect = bare & indexed.broken
     suspect[-1] |= bare[-1] and ends
-    for frame in np.flatnonzero(suspect).tolist():
-        if window[indexed.stop[frame] : indexed.limit[frame]].any():
-            number = int(np.searchsorted(runs.frame, frame, side="right")) - 1
-            return True, _last_record(runs.start, runs.count, runs.length, number, last)
-    return False, _last_record(runs.start, runs.count, runs.length, len(runs) - 1, last)
-
-
-def _last_record(start: I64, count: I64, length: I64, run: int, otherwise: int) -> int:
-    if run < 0:
-        return otherwise
-    return int(start[run] + (count[run] - 1) * length[run])
+    places = ((f, slice(indexed.stop[f], indexed.limit[f])) for f in np.flatnonzero(suspect))
+    damaged = next((frame for frame, place in places if window[place].any()), None)
+    if damaged is not None:
+        runs = runs[: int(np.searchsorted(runs.frame, damaged, side="right"))]
+    if len(runs):
+        last = int(runs.start[-1] + (runs.count[-1] - 1) * runs.length[-1])
+    return damaged is not None, last
 
 
 def set_frames(begin: int, behind: int, mce: Mce) -> Frames:

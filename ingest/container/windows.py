@@ -131,11 +131,8 @@ class _Reading:
 
     def drop(self, count: int) -> None:
         """Drop the first bytes."""
-        self.data, self.base, self._framed = (
-            self.data[count:],
-            self.base + count,
-            self._framed - count,
-        )
+        self.data, self.base = self.data[count:], self.base + count
+        self._framed -= count
 
     def _recognise(self) -> Framer | SetFramer | None:
         """What splits the dump into frames; None if more bytes are needed to tell."""

@@ -18,15 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...schemas.arrow import SHORT, arrow_type
-from ...schemas.field import REST, WIDEST, Field, Type
+from ...schemas.field import REST, WIDEST, Field
 from ...schemas.layout import Group, Layout
-from ..codec import I64, U8, Mask, as_arrow, dictionary, ebcdic_text, guest_text, items, packed_text
+from ..codec import DECODERS, I64, U8, Mask, as_arrow, dictionary, items, strings
 from .decoded import Decoded, Entries, Impossible, merge
 
 BLOCK_BYTES = 512 * 1024
 """Half of a core's second-level cache: a block and the columns made of it stay in it."""
-
-DECODERS = {Type.CHAR: ebcdic_text, Type.GUEST: guest_text, Type.PACKED: packed_text}
 
 
 @dataclass(frozen=True)
@@ -100,10 +98,7 @@ def copy_pieces(window: U8, starts: I64, lengths: I64, target: U8, places: I64) 
 
 def pieces(window: U8, starts: I64, lengths: I64) -> pa.BinaryArray:
     """Pieces of the window as binary values, in the order given. `starts`, `lengths`: (pieces,)."""
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(copied(window, starts, lengths))]
-    return pa.Array.from_buffers(pa.large_binary(), len(lengths), buffers).cast(pa.binary())
+    return strings(copied(window, starts, lengths), lengths, pa.binary())
 
 
 @dataclass(frozen=True)
@@ -153,7 +148,7 @@ def _decode_equal(layout: Layout, window: U8, starts: I64, length: int, release:
     columns = {name: absent.get(how.missing.get(name)) for name in how.kinds}
     numbers, opaques = _read(how, window, starts, length)
     impossible = tuple(_impossible(how, numbers))
-    valid = {values.field.name: _all_but(values.record, len(starts)) for values in impossible}
+    valid = {v.field.name: np.bincount(v.record, minlength=len(starts)) == 0 for v in impossible}
     for name, row in numbers.items():
         columns[name] = as_arrow(row, how.kinds[name], valid.get(name))
     for field, raw in zip(how.opaque, opaques, strict=True):
@@ -164,7 +159,8 @@ def _decode_equal(layout: Layout, window: U8, starts: I64, length: int, release:
         mask = _have_group(layout, group, how, window, starts, length)
         located = _locate(group, numbers, mask, length)
         entries.append(_decode_entries(group, window, starts, located, release))
-        np.maximum(ends, located.end, out=ends)
+        end_of_group = located.start + located.stride * located.count
+        ends = np.where(located.count > 0, np.maximum(ends, end_of_group), ends)
     tails = _tails(window, starts, ends, length)
     return Decoded(layout, columns, tails, tuple(entries), impossible)
 
@@ -188,10 +184,8 @@ def _read(
             target[:, rows] = np.ndarray(shape, band.wire, block, band.offset, strides)
         for field, end, raw in zip(how.opaque, ends, opaques, strict=True):
             raw[rows] = block[:, field.offset : end]
-    numbers_by_name: dict[str, npt.NDArray[Any]] = {}
-    for band, values in zip(how.bands, numbers, strict=True):
-        numbers_by_name.update(zip((f.name for f in band.fields), values, strict=True))
-    return numbers_by_name, opaques
+    rows_by_field = (zip(b.fields, n, strict=True) for b, n in zip(how.bands, numbers, strict=True))
+    return {field.name: row for rows in rows_by_field for field, row in rows}, opaques
 
 
 def _impossible(how: Plan, numbers: dict[str, npt.NDArray[Any]]) -> Iterator[Impossible]:
@@ -203,19 +197,10 @@ def _impossible(how: Plan, numbers: dict[str, npt.NDArray[Any]]) -> Iterator[Imp
             yield Impossible(field, beyond, int(row[beyond[0]]))
 
 
-def _all_but(record: I64, count: int) -> Mask:
-    """(count,) false for the records of these numbers."""
-    mask = np.ones(count, np.bool_)
-    mask[record] = False
-    return mask
-
-
 def _opaque(field: Field, raw: U8) -> pa.Array:
     if field.type in DECODERS:
         return dictionary(raw, DECODERS[field.type])
-    kind = pa.binary(raw.shape[1])
-    fixed = pa.Array.from_buffers(kind, len(raw), [None, pa.py_buffer(raw)])
-    return fixed.cast(pa.binary())
+    return strings(raw, np.full(len(raw), raw.shape[1]), pa.binary())
 
 
 @dataclass(frozen=True)
@@ -226,10 +211,6 @@ class _Located:
     stride: I64
     count: I64
     claimed: I64
-
-    @property
-    def end(self) -> I64:
-        return np.where(self.count > 0, self.start + self.stride * self.count, 0)
 
 
 def _have_group(

@@ -32,10 +32,6 @@ class Stamps(Rows):
     end_us: I64
     offset: I64
 
-    def without_end(self) -> Stamps:
-        """The same for records that belong to no interval."""
-        return Stamps(self.tod_us, np.full(len(self), NO_END), self.offset)
-
     def arrays(self) -> list[pa.Array]:
         """The columns of `schemas.arrow.ROW`."""
         end = as_arrow(self.end_us, MICROSECONDS, self.end_us != NO_END)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
 from ...schemas.arrow import CODE, ENTRY, QUARANTINE, RAW, arrow_schema
-from ...schemas.layout import Group, Kind, Layout
+from ...schemas.layout import Kind, Layout
 from ...schemas.registry import by_record
 from ...schemas.release import UNNAMED, release_key
 from ..codec import I64, U8
@@ -20,8 +20,8 @@ from ..container.windows import Window
 from ..findings import Code, Findings
 from .columns import copied, decode, pieces
 from .configuration import Configuration
-from .decoded import Decoded, Entries
-from .intervals import Stamps, closed_intervals, row_stamps
+from .decoded import Decoded
+from .intervals import NO_END, Stamps, closed_intervals, row_stamps
 from .record_findings import RecordFindings
 
 Tables = list[tuple[str, pa.Table]]
@@ -58,7 +58,6 @@ class RecordBuffer:
     """
 
     _waiting: list[Records] = field(default_factory=list)
-    _bytes: int = 0
 
     def add(self, records: Records) -> Records | None:
         """Add records; returns all buffered ones once they are enough, else None."""
@@ -67,12 +66,11 @@ class RecordBuffer:
         data = copied(records.data, records.starts, records.lengths)
         starts = np.cumsum(records.lengths) - records.lengths
         self._waiting.append(Records(data, starts, records.lengths, records.stamps))
-        self._bytes += len(data)
-        return self.take() if self._bytes >= ENOUGH_BYTES else None
+        return self.take() if sum(len(p.data) for p in self._waiting) >= ENOUGH_BYTES else None
 
     def take(self) -> Records | None:
         """Remove and return all records, end to end; None if there are none."""
-        parts, self._waiting, self._bytes = self._waiting, [], 0
+        parts, self._waiting = self._waiting, []
         if not parts:
             return None
         lengths = np.concatenate([p.lengths for p in parts])
@@ -180,7 +178,7 @@ class Reader:
 
     def rest(self) -> Tables:
         """The tables of the buffered records, once there are no more windows."""
-        waiting = [(layout, batch.take()) for layout, batch in self._buffers.items()]
+        waiting = [(layout, buffer.take()) for layout, buffer in self._buffers.items()]
         return [
             table for layout, ready in waiting if ready for table in self._decode(layout, ready)
         ]
@@ -228,7 +226,7 @@ class Reader:
         layout = decoded.layout
         self._record_findings.note(decoded, stamps.offset)
         if layout.kind is not Kind.SAMPLE:
-            stamps = stamps.without_end()
+            stamps = replace(stamps, end_us=np.full(len(stamps), NO_END))
         tables = [(layout.name, _table(decoded, stamps, {}))]
         return tables + self._entries(decoded, stamps, {})
 
@@ -247,7 +245,8 @@ class Reader:
             inside = stamps[entries.record]
             parent = {**inherited, ENTRY.name: pa.array(entries.position.astype(np.int32))}
             if layout.labelled:
-                parent[CODE.name] = _codes(group, entries)
+                codes = pa.array(group.codes, pa.string())
+                parent[CODE.name] = pa.DictionaryArray.from_arrays(parent[ENTRY.name], codes)
             table = _table(entries.decoded, inside, parent)
             if len(table):
                 self._record_findings.note_entries(entries.decoded, inside.offset)
@@ -292,12 +291,6 @@ def _configuration_first(kind: tuple[tuple[int, int], I64]) -> tuple[bool, bool]
     """Sorts what names the release before what is read by it."""
     layout = by_record().get(kind[0])
     return kind[0] != SYSTEM, layout is None or layout.kind is not Kind.CONFIG
-
-
-def _codes(group: Group, entries: Entries) -> pa.DictionaryArray:
-    """What each entry of a labelled group counts."""
-    codes = pa.array(group.codes, pa.string())
-    return pa.DictionaryArray.from_arrays(pa.array(entries.position.astype(np.int32)), codes)
 
 
 def _table(decoded: Decoded, stamps: Stamps, parent: dict[str, pa.Array]) -> pa.Table:

@@ -121,7 +121,8 @@ class _Part:
     def _bits(self, layout: Layout, field: Field) -> Iterator[Line]:
         for bit in layout.bits_of(field):
             at = self.base + bit.offset
-            raw, value = self.record[at : at + 1], bit_value(bit, self.record[at])
+            number = (self.record[at] & bit.mask) >> bit.shift
+            raw, value = self.record[at : at + 1], bool(number) if bit.is_boolean else number
             yield Line(bit.name, at, 1, raw, value, bit, self.group, "", bit.meaning)
 
     def _entries(self, group: Group, values: Mapping[str, Any]) -> Iterator[Line]:
@@ -134,12 +135,6 @@ class _Part:
             raw, meaning = self.record[start:behind], group.meaning
             yield Line(group.name, start, len(raw), raw, code, None, inside, meaning=meaning)
             yield from _Part(self.record, start, behind, inside).lines(group.entry, entry)
-
-
-def bit_value(bit: Field, byte: int) -> bool | int:
-    """The value of bits of a byte: a boolean for a single bit, a number for several."""
-    number = (byte & bit.mask) >> bit.shift
-    return bool(number) if bit.is_boolean else number
 
 
 def _stride(part: Group, values: Mapping[str, Any], length: int) -> int:

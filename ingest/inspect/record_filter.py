@@ -18,17 +18,16 @@ from ...schemas.field import Field, Type
 from ...schemas.layout import Layout
 from ...schemas.lookup import nearest as like_name
 from ...schemas.lookup import unknown
-from ...schemas.registry import by_record, layouts, record_names
+from ...schemas.registry import by_record, record_names
 from ..codec import I64, Mask, tod_to_unix_us
 from ..container.monwrite import Framer
+from ..container.record_index import Kind
 from ..container.source import Source
 from ..container.windows import Window, windows
 from ..decode.columns import decode
 from ..decode.configuration import SYSTEM, Configuration, decode_records
 from ..decode.decoded import Decoded
 from ..findings import Findings
-
-Kind = tuple[int, int]
 
 NUMBER = re.compile(r"(\d+)[./](\d+)")
 TRUE, FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
@@ -208,8 +207,11 @@ def _kinds_with(query: RecordFilter) -> frozenset[Kind]:
     """
     if not query.where:
         return query.kinds
-    every = {_kind(layout): layout for layout in layouts()}
-    names = {kind: _names(every[kind]) for kind in every if kind in (query.kinds or every)}
+    names = {
+        kind: {f.name for part in layout.tables() for f in (*part.columns, *part.bits)}
+        for kind, layout in by_record().items()
+        if not query.kinds or kind in query.kinds
+    }
     for name in query.where:
         if not any(name in columns for columns in names.values()):
             raise _unknown_field(name, names)
@@ -219,24 +221,14 @@ def _kinds_with(query: RecordFilter) -> frozenset[Kind]:
     return kinds
 
 
-def _unknown_field(name: str, names: Mapping[Kind, frozenset[str]]) -> CpmonError:
+def _unknown_field(name: str, names: Mapping[Kind, set[str]]) -> CpmonError:
     """Names all fields of a single record, else only the nearest name."""
-    every = sorted({column for columns in names.values() for column in columns})
+    every = sorted(set().union(*names.values()))
     if len(names) == 1:
         return unknown("field", name, every)
     like = like_name(name, every)
     remedy = f"did you mean {like}?" if like else "name the record with --record"
     return CpmonError(f"no record has a field {name}", found=name, remedy=remedy)
-
-
-def _kind(layout: Layout) -> Kind:
-    return layout.domain, layout.record
-
-
-def _names(layout: Layout) -> frozenset[str]:
-    """Names of the fields and bits of a record and of its entries."""
-    parts = list(layout.tables())
-    return frozenset(f.name for part in parts for f in (*part.columns, *part.bits))
 
 
 def _matches(decoded: Decoded, name: str, value: str, records: int) -> Mask:
