@@ -6,9 +6,11 @@ takes time and its records are made one after the other; so parts may exceed a w
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
@@ -30,13 +32,13 @@ FRAME_BYTES = 4096
 
 @dataclass(frozen=True)
 class Bound:
-    """`parts` sum up to `whole` at most, in every row of a table.
+    """`parts` sum up to `whole` at most, in every row of a table: a row of `bounds.csv`.
 
     `delta`: compares increases between consecutive samples, not values.
     """
 
     table: str
-    parts: tuple[str, ...]
+    parts: Sequence[str]
     whole: str
     delta: bool = False
     spare: float = 0.0
@@ -47,18 +49,9 @@ class Bound:
         return f"{self.table}: {prefix}{' + '.join(self.parts)} <= {self.whole}"
 
 
-BOUNDS = (
-    Bound("sytprp", ("pfxprbtm",), "pfxutime", delta=True, spare=4096e3),
-    Bound("sytprp", ("pfxutime", "pfxtmsys", "pfxtotwt"), ELAPSED, delta=True, spare=4096e3),
-    Bound("useact", ("vmdvtime",), "vmdttime"),
-    Bound("sytusr", ("srmcdorm",), "sysusrs", spare=1),
-    Bound("sytscg", ("srmc1dsp", "srmc2dsp", "srmc3dsp"), "srmcdisp", spare=1),
-    Bound("sytscg", ("srmcdldg",), "srmcdisp", spare=1),
-    Bound("sytuwt", ("calcrcp", "calcrzap", "calcrifl", "calcrzip"), "calcpurn", spare=1),
-    Bound("sytuwt", ("calcwcp", "calcwzap", "calcwifl", "calcwzip"), "calcpuwt", spare=1),
-    Bound("sytuwt", ("calswcp", "calswzap", "calswifl", "calswzip"), "calsimwt", spare=1),
-    Bound("sytuwt", ("calcfcp", "calcfzap", "calcfifl", "calcfzip"), "calcfwt", spare=1),
-    Bound("sytrsg", ("rsaavail",), "rsapgabl", spare=1),
+BOUNDS = tuple(
+    Bound(r["table"], r["parts"].split(), r["whole"], r["delta"] == "yes", float(r["spare"]))
+    for r in csv.DictReader((files(__package__) / "bounds.csv").read_text("utf-8").splitlines())
 )
 
 USERS = "users in USEACT <= SYTUSR.sysusrs"

@@ -12,10 +12,10 @@ from ..container.source import Progress, Source
 from ..container.windows import Window, prefetched
 from ..decode.configuration import IPL
 from ..decode.reader import ByteCounts, Reader, Tables
-from ..findings import Code, Findings, Pass
+from ..findings import Code, Findings, Pass, Tally
 from .consecutive_samples import ConsecutiveSamples
 from .consistency import ConsistencyChecks
-from .counters import CounterChecks
+from .counters import check_counters
 from .time_stamps import TimeStampChecks
 
 COUNTED = {
@@ -91,7 +91,7 @@ class DumpCheck:
     reader: Reader
     checked: Checked
     samples: ConsecutiveSamples = field(default_factory=ConsecutiveSamples)
-    counters: CounterChecks = field(default_factory=CounterChecks)
+    counters: Tally = field(default_factory=Tally)
     consistency: ConsistencyChecks = field(default_factory=ConsistencyChecks)
     time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks)
 
@@ -112,7 +112,7 @@ class DumpCheck:
             self.consistency.take(name, rows)
             pairs = self.samples.pairs(name, rows)
             if pairs is not None and len(pairs):
-                self.counters.take(pairs)
+                check_counters(pairs, self.counters)
                 self.consistency.check_deltas(pairs)
 
     def finish(self) -> Checked:
@@ -121,7 +121,7 @@ class DumpCheck:
         self.reader.finish()
         findings = self.reader.findings
         self.time_stamps.finish(findings)
-        self.counters.finish(findings)
+        self.counters.report(findings, Code.OWNER_RESTARTED, Code.COUNTER_FELL)
         self.consistency.finish(findings)
         source = self.reader.source
         self.checked.system = self.reader.configuration.system

@@ -132,6 +132,8 @@ class Reader:
     findings: Findings = field(default_factory=Findings)
     configuration: Configuration = field(default_factory=Configuration)
     bytes: ByteCounts = field(default_factory=ByteCounts)
+    framer: Framer = field(default_factory=lambda: Framer(Findings()))
+    """It works on another thread, so it has findings of its own until the end."""
     intervals: int = 0
     first_us: int | None = None
     last_us: int | None = None
@@ -140,10 +142,6 @@ class Reader:
     """The last release that writes every kind of record so far, where some end with a release."""
     _buffers: dict[Layout, RecordBuffer] = field(default_factory=dict)
     _record_findings: RecordFindings = field(default_factory=RecordFindings)
-
-    def __post_init__(self) -> None:
-        # The framer works on another thread, so it has findings of its own until the end.
-        self.framer = Framer(Findings())
 
     def tables(self, window: Window) -> Tables:
         """The tables of a window's records, but for those still buffered.

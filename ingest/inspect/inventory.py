@@ -82,8 +82,8 @@ class Inventory:
     starts: list[Start] = field(default_factory=list)
     configuration: Configuration = field(default_factory=Configuration)
     findings: Findings = field(default_factory=Findings)
-    _time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks)
-    _record_findings: RecordFindings = field(default_factory=RecordFindings)
+    _time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks, compare=False)
+    _record_findings: RecordFindings = field(default_factory=RecordFindings, compare=False)
 
     @property
     def interval_s(self) -> float | None:
