@@ -75,7 +75,7 @@ class ConsistencyChecks:
         """Check the values of the rows of a table."""
         for bound in BOUNDS:
             if bound.table == table and not bound.delta:
-                parts = _sum([_values(rows, name) for name in bound.parts])
+                parts = np.sum([_values(rows, name) for name in bound.parts], axis=0)
                 offset = rows["record_offset"].to_numpy()
                 self._compare(bound, parts, _values(rows, bound.whole), offset)
         if table == "useact":
@@ -89,7 +89,7 @@ class ConsistencyChecks:
         """Check the increases between consecutive samples of a table."""
         for bound in BOUNDS:
             if bound.table == pairs.layout.name and bound.delta:
-                parts = _sum([_increase(pairs, name) for name in bound.parts])
+                parts = np.sum([_increase(pairs, name) for name in bound.parts], axis=0)
                 self._compare(bound, parts, _increase(pairs, bound.whole), pairs.offset)
 
     def finish(self, findings: Findings) -> None:
@@ -144,7 +144,3 @@ def _increase(pairs: Pairs, name: str) -> F64:
         return np.asarray(pairs.elapsed_us * TOD_UNITS_PER_US, np.float64)
     low, high, both = pairs.ascending(pairs.layout.field(name))
     return np.where(both & (high >= low), (high - low).astype(np.float64), np.nan)
-
-
-def _sum(columns: Sequence[F64]) -> F64:
-    return np.asarray(np.sum(columns, axis=0), np.float64)

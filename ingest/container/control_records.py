@@ -21,13 +21,11 @@ SAMPLE, EVENT = 0xE2, 0xC5
 AREA = 40
 MCE = np.dtype(
     {
-        "names": ["flag", "mask_a", "mask_b", "start", "end"],
-        "formats": ["u1", "u1", "u1", ">u4", ">u4"],
-        "offsets": [0, 1, 2, 4, 8],
-        "itemsize": 12,
+        "names": ["flag", "mask_a", "mask_b", "reserved", "start", "end"],
+        "formats": ["u1", "u1", "u1", "u1", ">u4", ">u4"],
     }
 )
-"""An entry (MWTCADOM, MWTCASTR, MWTCAEND); byte 3 is reserved."""
+"""An entry (MWTCADOM, MWTCASTR, MWTCAEND)."""
 ENTRIES = (FRAME - AREA) // MCE.itemsize
 BUFFER_AREA = 12
 """Offset of the two words of the interrupt buffer: first and last address of the entries."""

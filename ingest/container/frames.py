@@ -8,17 +8,15 @@ import numpy as np
 
 from ...schemas.field import HEADER_LENGTH
 from ..arrays import Rows
-from ..codec import I64, U8, Mask
+from ..codec import I64, U8, Mask, items
 
 FRAME = 4096
 TOP_DOMAIN = 11
 
 HEADER = np.dtype(
     {
-        "names": ["length", "zero", "domain", "record", "tod"],
-        "formats": [">u2", ">u2", "u1", ">u2", ">u8"],
-        "offsets": [0, 2, 4, 6, 8],
-        "itemsize": 16,
+        "names": ["length", "zero", "domain", "reserved", "record", "tod"],
+        "formats": [">u2", ">u2", "u1", "u1", ">u2", ">u8"],
     }
 )
 """The part of MRRECHDR that framing needs."""
@@ -62,16 +60,12 @@ class IndexedFrames(Frames):
 def are_headers(window: U8, at: I64) -> Mask:
     """Whether a record header stands at each position: the plausibility test of the format."""
     fits = at + HEADER_LENGTH <= len(window)
-    safe = np.where(fits, at, 0)
-    if len(window) < HEADER_LENGTH:
-        return np.zeros(len(at), np.bool_)
-    length = window[safe].astype(np.int64) << 8 | window[safe + 1]
-    zero = (window[safe + 2] == 0) & (window[safe + 3] == 0)
-    clock = np.zeros(len(at), np.bool_)
-    for byte in range(8, 16):
-        clock |= window[safe + byte] != 0
-    size = (length >= HEADER_LENGTH) & (length <= FRAME)
-    return np.asarray(fits & size & zero & (window[safe + 4] <= TOP_DOMAIN) & clock, np.bool_)
+    header = items(window, HEADER.itemsize)[at[fits]].view(HEADER)
+    good = (header["length"] >= HEADER_LENGTH) & (header["length"] <= FRAME)
+    good &= (header["zero"] == 0) & (header["domain"] <= TOP_DOMAIN) & (header["tod"] != 0)
+    result = np.zeros(len(at), np.bool_)
+    result[fits] = good
+    return result
 
 
 def is_header(window: U8, at: int) -> bool:
@@ -81,7 +75,6 @@ def is_header(window: U8, at: int) -> bool:
 
 def end_frames(window: U8, at: I64) -> Mask:
     """Whether the header at each position is that of a record that ends its frame."""
-    number = window[at + 6].astype(np.int64) << 8 | window[at + 7]
-    return np.asarray(
-        (window[at + 4] == FRAME_END[0]) & ((number == FRAME_END[1]) | (number == INTERVAL_END[1]))
-    )
+    header = items(window, HEADER.itemsize)[at].view(HEADER)
+    ends = (header["record"] == FRAME_END[1]) | (header["record"] == INTERVAL_END[1])
+    return np.asarray((header["domain"] == FRAME_END[0]) & ends)

@@ -79,7 +79,7 @@ class SetFramer:
             self._follow(window, base, framed, final)
             if framed.used > at:
                 continue
-            if not final and self._needs_more(window, at):
+            if not final and at + record_sets.lookahead() > len(window):
                 break
             self._doubtful(window, base, framed, final)
         if self._sets:
@@ -88,16 +88,12 @@ class SetFramer:
             self._sets = []
         return framed
 
-    def _needs_more(self, window: U8, at: int) -> bool:
-        """Whether bytes that decide about a position have not been read."""
-        return at + record_sets.lookahead() > len(window)
-
     def _follow(self, window: U8, base: int, framed: Framed, final: bool) -> None:
         """Take the sets that come next, each of which another, or the end, follows."""
         sets = self._following(window, framed.used, final)
         for number in self._doubted(window, base, sets).tolist():
             at, behind = sets[number][0] - ELEMENT.size, sets[number][1]
-            if (not final and self._needs_more(window, at)) or (
+            if (not final and at + record_sets.lookahead() > len(window)) or (
                 self._starts.first(window, base, at + 1, behind, final, sure=True) is not None
             ):
                 sets = sets[:number]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import time
 from dataclasses import dataclass, field
-from typing import Protocol
+from io import RawIOBase
 
 READ = 1024 * 1024
 """Bytes asked for at a time; the driver hands out less."""
@@ -22,14 +22,6 @@ DISCARDED = "a data set could not be read to its end and was discarded"
 MISSED = "the system delivered faster than was read: data sets are missing"
 
 
-class Raw(Protocol):
-    """A binary file that is not buffered."""
-
-    def read(self, size: int = -1, /) -> bytes | None:
-        """Up to `size` bytes; none at the end of a data set; None if there is nothing yet."""
-        ...
-
-
 @dataclass
 class Device:
     """Complete data sets of a device, one after the other, as a stream of bytes.
@@ -38,10 +30,11 @@ class Device:
     instead. A data set that is not complete then is discarded.
 
     Attributes:
+        raw: reads no bytes at the end of a data set, and None if there is nothing yet.
         troubles: what went wrong, and how many bytes had been taken from the device before.
     """
 
-    raw: Raw
+    raw: RawIOBase
     troubles: list[tuple[int, str]] = field(default_factory=list)
     _taken: int = 0
     _set: memoryview = field(default_factory=lambda: memoryview(b""))

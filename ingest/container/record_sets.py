@@ -95,7 +95,6 @@ def frames_of_sets(sets: list[Set]) -> tuple[Frames, I64]:
 
 
 ELEMENT = struct.Struct(">BBBxII")
-KINDS = (SAMPLE, EVENT)
 BEGIN = ELEMENT.size + HEADER_LENGTH
 """Bytes of a control element and the header of the first record."""
 
@@ -143,7 +142,8 @@ class SetStarts:
         if not self._from <= base + first <= self._upto:
             self._from = self._upto = base + first
             self._starts = self._sure = np.empty(0, np.int64)
-        decided = _decided(window, final)
+        # Up to here the window tells of every set what follows it.
+        decided = len(window) if final else len(window) - SET_LIMIT - 2 * BEGIN
         while True:
             offsets = self._sure if sure else self._starts
             number = int(np.searchsorted(offsets, base + first))
@@ -171,7 +171,7 @@ def read_element(window: U8, at: int) -> Mce | None:
     if at + ELEMENT.size > len(window):
         return None
     flag, mask_a, mask_b, start, end = ELEMENT.unpack_from(window.data, at)
-    if flag not in KINDS or not (mask_a or mask_b) or end <= start:
+    if flag not in (SAMPLE, EVENT) or not (mask_a or mask_b) or end <= start:
         return None
     return Mce(flag == SAMPLE, start, end)
 
@@ -207,8 +207,3 @@ def _begin_set(window: U8, at: I64) -> Mask:
     good = are_entries(entries_at(window, at))
     good[good] = are_headers(window, at[good] + ELEMENT.size)
     return good
-
-
-def _decided(window: U8, final: bool) -> int:
-    """Position up to which the window tells of every set what follows it."""
-    return len(window) if final else len(window) - SET_LIMIT - 2 * BEGIN

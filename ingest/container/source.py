@@ -25,7 +25,6 @@ from .wrapping import (
     Delivered,
     Peeked,
     descriptor_words,
-    is_tar,
     tar_member,
     without_words,
     zip_member,
@@ -36,6 +35,8 @@ LARGEST_RATIO, FREE_BYTES = 400, 256 * 1024 * 1024
 idle systems compress by less than a hundred, and files made to fill a disk by a thousand."""
 TWICE_RATIO = 10
 """The same of what is compressed inside: that does not become much smaller again."""
+TAR = b"ustar"
+"""It stands at byte 257 of the header of an archive's first member."""
 LAYERS = 3
 """How often something may be packed that was packed before."""
 
@@ -160,11 +161,16 @@ class Source:
     def _delivered(self) -> Delivered:
         if self.device:
             return self._stored
-        outer = self._outermost()
+        pieces: Iterator[bytes] | None = None
+        if self.compression == "zip":
+            pieces = zip_member(self._file, self.name)
+        elif decompress := DECOMPRESSORS.get(self.compression):
+            pieces = decompress(self._stored)
+        outer: Delivered = _Pieces(pieces, self, LARGEST_RATIO) if pieces else self._stored
         stream = Peeked(outer)
         head = stream.peek(HEAD)
         for _ in range(LAYERS):
-            if is_tar(head):
+            if head[257:].startswith(TAR):
                 self.wrapping.append("tar")
                 stream = Peeked(_Pieces(tar_member(stream, self.name), self))
             elif inner := DECOMPRESSORS.get(compression_of(head)):
@@ -182,14 +188,6 @@ class Source:
             in_blocks = words.startswith("BDW")
             return _Pieces(without_words(stream, in_blocks=in_blocks, broken=broken), self)
         return stream
-
-    def _outermost(self) -> Delivered:
-        """The stored bytes without their own compression."""
-        if self.compression == "zip":
-            return _Pieces(zip_member(self._file, self.name), self, LARGEST_RATIO)
-        if decompress := DECOMPRESSORS.get(self.compression):
-            return _Pieces(decompress(self._stored), self, LARGEST_RATIO)
-        return self._stored
 
 
 Progress = Callable[[Source], None]

@@ -74,11 +74,6 @@ class Peeked:
         return count
 
 
-def is_tar(head: bytes) -> bool:
-    """Whether a tar archive begins here."""
-    return head[257:262] == b"ustar"
-
-
 def tar_member(stream: Peeked, name: str) -> Iterator[bytes]:
     """The bytes of the one file of an archive.
 

@@ -149,7 +149,9 @@ class Reader:
         Rows of one table come in the order of the dump, over all windows.
         """
         index, stamps = window.index, row_stamps(window)
-        self._note_span(stamps)
+        if len(stamps):
+            self.first_us = int(stamps.tod_us[0]) if self.first_us is None else self.first_us
+            self.last_us = int(stamps.tod_us[-1])
         tables: Tables = []
         unknown: list[I64] = []
         kinds = index.by_kind()
@@ -210,7 +212,7 @@ class Reader:
         self.configuration.level = before
         tables = self.rest() if before else []
         self.configuration.level = named
-        return tables + self._landed(self._columns(layout, records), records.stamps)
+        return tables + self._decode(layout, records)
 
     def _decode(self, layout: Layout, records: Records) -> Tables:
         return self._landed(self._columns(layout, records), records.stamps)
@@ -278,11 +280,6 @@ class Reader:
         layouts = map(by_record().get, kinds)
         ends = {layout.until for layout in layouts if layout} | {self._last_release}
         self._last_release = min(filter(None, ends), key=release_key, default="")
-
-    def _note_span(self, stamps: Stamps) -> None:
-        if len(stamps):
-            self.first_us = int(stamps.tod_us[0]) if self.first_us is None else self.first_us
-            self.last_us = int(stamps.tod_us[-1])
 
 
 def _configuration_first(kind: tuple[tuple[int, int], I64]) -> tuple[bool, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from io import RawIOBase
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -19,7 +20,7 @@ from tests.scenarios import FIRST_SET, LATER_SET
 Read = bytes | int | None
 
 
-class Driver:
+class Driver(RawIOBase):
     """Answers reads as /dev/monreader would: bytes, nothing yet (None), or an error number.
 
     Afterwards the connection is severed: every read fails with EIO.
