@@ -174,29 +174,20 @@ def _chosen(window: Window, query: RecordFilter, kinds: frozenset[Kind], release
     for kind, numbers in index.by_kind():
         if kind in kinds:
             inside = numbers[mask[numbers]]
-            layout = by_record().get(kind)
-            parts.append(_with_values(window, layout, inside, query.where, release))
+            parts.append(_with_values(window, kind, inside, query.where, release))
     return np.sort(np.concatenate(parts))
 
 
 def _with_values(
-    window: Window,
-    layout: Layout | None,
-    numbers: I64,
-    where: Mapping[str, str],
-    release: str,
+    window: Window, kind: Kind, numbers: I64, where: Mapping[str, str], release: str
 ) -> I64:
-    """Those records of one kind whose fields have the values of `where`."""
+    """Those records of one kind, which has the fields of `where`, with the values there."""
     if not where or not len(numbers):
         return numbers
-    if layout is None:
-        return numbers[:0]
-    index = window.index
-    decoded = decode(layout, window.data, index.start[numbers], index.length[numbers], release)
-    mask = np.ones(len(numbers), np.bool_)
-    for name, value in where.items():
-        mask &= _matches(decoded, name, value, len(numbers))
-    return numbers[mask]
+    starts, lengths = window.index.start[numbers], window.index.length[numbers]
+    decoded = decode(by_record()[kind], window.data, starts, lengths, release)
+    masks = [_matches(decoded, name, value) for name, value in where.items()]
+    return numbers[np.all(masks, axis=0)]
 
 
 def _kinds_with(query: RecordFilter) -> frozenset[Kind]:
@@ -231,9 +222,9 @@ def _unknown_field(name: str, names: Mapping[Kind, set[str]]) -> CpmonError:
     return CpmonError(f"no record has a field {name}", found=name, remedy=remedy)
 
 
-def _matches(decoded: Decoded, name: str, value: str, records: int) -> Mask:
+def _matches(decoded: Decoded, name: str, value: str) -> Mask:
     """(records,) whether a field, a bit, or some entry's has the value."""
-    mask = np.zeros(records, np.bool_)
+    mask = np.zeros(len(decoded.tail), np.bool_)
     of = decoded.layout
     for column in of.columns:
         if column.name == name:
@@ -242,7 +233,7 @@ def _matches(decoded: Decoded, name: str, value: str, records: int) -> Mask:
         if bit.name == name:
             mask |= _bit_equal(bit, of.field(bit.of), decoded.columns[bit.of], value)
     for entries in decoded.entries:
-        inside = _matches(entries.decoded, name, value, len(entries.record))
+        inside = _matches(entries.decoded, name, value)
         mask[entries.record[inside]] = True
     return mask
 

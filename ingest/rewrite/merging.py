@@ -70,7 +70,10 @@ def merge(
         CpmonError: they are of several systems, or overlap in time, or one has configuration only.
     """
     parts = sorted((_inspect(path, container) for path in paths), key=lambda part: part.first_us)
-    _same_system(parts)
+    named = [part for part in parts if part.system]
+    for part in named[1:]:
+        if part.system != named[0].system:
+            raise _other_system(part.path, part.system, named[0].path, named[0].system)
     writer, merged = MonwriteWriter(sink), np.empty(0, np.uint64)
     for part, following in zip(parts, [*parts[1:], None], strict=True):
         written = writer.records
@@ -154,13 +157,6 @@ def _close(writer: MonwriteWriter, part: Merged) -> None:
     config: Mask = are_configuration(held.index)
     part.left_out = int((~config).sum())
     writer.put(held[config], hold=True)
-
-
-def _same_system(parts: Sequence[Merged]) -> None:
-    named = [part for part in parts if part.system]
-    for part in named[1:]:
-        if part.system != named[0].system:
-            raise _other_system(part.path, part.system, named[0].path, named[0].system)
 
 
 def _other_system(path: Path, system: str, other: Path, expected: str) -> CpmonError:
