@@ -33,9 +33,7 @@ class AnnouncedData:
 
     def size(self, window: U8, at: int) -> int:
         """Bytes of the file that what is left takes, from `at` on."""
-        lead = 0
-        if not self.aligned and _keeps_lead(window, at, self.mce):
-            lead = self.mce.lead
+        lead = 0 if self.aligned else _kept_lead(window, at, self.mce)
         return -(-(lead + self.left) // FRAME) * FRAME
 
     def frames(self, window: U8, at: int, stop: int) -> Frames:
@@ -62,7 +60,7 @@ class AnnouncedData:
     def _odd(self, window: U8, at: int, stop: int) -> Frames:
         """Data that starts inside a frame of the segment: its frames end where the segment's do."""
         mce = self.mce
-        begin = at + (mce.lead if _keeps_lead(window, at, mce) else 0)
+        begin = at + _kept_lead(window, at, mce)
         first_end = begin + FRAME - mce.lead
         behind = min(begin + mce.length, stop)
         start = np.concatenate([[begin], np.arange(first_end, behind, FRAME)]).astype(np.int64)
@@ -103,6 +101,7 @@ def _cut(window: U8, frames: IndexedFrames) -> Mask:
     return np.asarray(inside & are_headers(window, frames.stop), np.bool_)
 
 
-def _keeps_lead(window: U8, at: int, mce: Mce) -> bool:
-    """Whether the frame came whole, with what stood before the data: the header tells."""
-    return is_header(window, at + mce.lead) and not is_header(window, at)
+def _kept_lead(window: U8, at: int, mce: Mce) -> int:
+    """Bytes before the data, if the frame came whole, with what stood there: the header tells."""
+    is_whole = is_header(window, at + mce.lead) and not is_header(window, at)
+    return mce.lead if is_whole else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ...schemas.field import HEADER_LENGTH
 from ..arrays import Rows
@@ -60,7 +61,7 @@ class IndexedFrames(Frames):
 def are_headers(window: U8, at: I64) -> Mask:
     """Whether a record header stands at each position: the plausibility test of the format."""
     fits = at + HEADER_LENGTH <= len(window)
-    header = items(window, HEADER.itemsize)[at[fits]].view(HEADER)
+    header = headers_at(window, at[fits])
     good = (header["length"] >= HEADER_LENGTH) & (header["length"] <= FRAME)
     good &= (header["zero"] == 0) & (header["domain"] <= TOP_DOMAIN) & (header["tod"] != 0)
     result = np.zeros(len(at), np.bool_)
@@ -73,8 +74,12 @@ def is_header(window: U8, at: int) -> bool:
     return bool(are_headers(window, np.array([at], np.int64))[0])
 
 
-def end_frames(window: U8, at: I64) -> Mask:
-    """Whether the header at each position is that of a record that ends its frame."""
-    header = items(window, HEADER.itemsize)[at].view(HEADER)
+def headers_at(window: U8, at: I64) -> npt.NDArray[np.void]:
+    """(positions,) what stands there, of dtype `HEADER`."""
+    return items(window, HEADER.itemsize)[at].view(HEADER)
+
+
+def end_frames(header: npt.NDArray[np.void]) -> Mask:
+    """Whether each header is that of a record that ends its frame."""
     ends = (header["record"] == FRAME_END[1]) | (header["record"] == INTERVAL_END[1])
     return np.asarray((header["domain"] == FRAME_END[0]) & ends)

@@ -33,7 +33,6 @@ from .record_sets import (
     frames_of_sets,
     read_element,
     readable_frames,
-    set_frames,
     starts_set,
 )
 
@@ -198,7 +197,7 @@ class SetFramer:
 
         A record may be the last one because its length is wrong.
         """
-        frames = set_frames(begin, limit, mce)
+        frames, _ = frames_of_sets([(begin, limit, mce.start, mce.sample)])
         first, count, last, credit = 0, 2, begin, self._charge(base + begin, 0)
         while first < len(frames) and credit > 0:
             part = frames[slice(first, first + count)]

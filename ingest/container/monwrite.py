@@ -20,7 +20,7 @@ from ..codec import I64, U8, Mask
 from ..findings import Code, Findings
 from .announced_data import AnnouncedData
 from .control_records import AREA, MCE, Mce, are_controls, find_control, read_control
-from .frames import FRAME, Frames, are_headers, end_frames, is_header
+from .frames import FRAME, Frames, are_headers, end_frames, headers_at, is_header
 
 
 @dataclass
@@ -305,11 +305,11 @@ def _begin_frames(window: U8, at: I64) -> Mask:
     """Whether two records begin each frame, or one that leaves no room or ends it."""
     good = are_headers(window, at)
     rows = np.flatnonzero(good)
-    first = at[rows]
-    second = first + (window[first].astype(np.int64) << 8 | window[first + 1])
+    first, header = at[rows], headers_at(window, at[rows])
+    second = first + header["length"]
     limit = np.minimum(first + FRAME, len(window))
     follows = are_headers(window, second) & (second + HEADER_LENGTH <= limit)
-    good[rows] = follows | (second + HEADER_LENGTH > limit) | end_frames(window, first)
+    good[rows] = follows | (second + HEADER_LENGTH > limit) | end_frames(header)
     return good
 
 

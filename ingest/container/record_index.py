@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ...schemas.field import HEADER_LENGTH
 from ..arrays import Rows
 from ..codec import I64, U8, U64, Mask, items
-from .frames import FRAME_END, HEADER, INTERVAL_END, NO_FRAMES, Frames, IndexedFrames
+from .frames import HEADER, INTERVAL_END, NO_FRAMES, Frames, IndexedFrames, end_frames
 
 Kind = tuple[int, int]
 
@@ -43,7 +43,7 @@ class RecordIndex(Rows):
 
     def are_of(self, kinds: Iterable[Kind]) -> Mask:
         """(records,) whether each is of one of these (domain, record)."""
-        numbers = [_kind(kind) for kind in kinds]
+        numbers = [domain << 16 | record for domain, record in kinds]
         return np.isin(self.domain.astype(np.int64) << 16 | self.record, numbers)
 
     @functools.cached_property
@@ -146,8 +146,7 @@ def _run(
     length = header["length"].astype(np.int64)
     good = (length >= HEADER_LENGTH) & (length <= limit - at)
     good &= (header["zero"] == 0) & (header["tod"] != 0)
-    kind = header["domain"].astype(np.uint32) << 16 | header["record"]
-    last = good & ((kind == _kind(INTERVAL_END)) | (kind == _kind(FRAME_END)))
+    last = good & end_frames(header)
     fitting = np.where(last, 1, good * ((limit - at) // np.maximum(length, 1)))
     fitting = np.minimum(fitting, LONGEST)
     for first in range(0, len(at), BLOCK):
@@ -171,10 +170,6 @@ def _alike(headers: npt.NDArray[np.void], at: I64, length: I64, fitting: I64) ->
     alike &= words[:, :, 1] != 0
     other = np.argmin(alike, axis=1)
     return np.where(alike[:, -1] & (other == 0), width, other)
-
-
-def _kind(record: Kind) -> int:
-    return record[0] << 16 | record[1]
 
 
 def _in_order(steps: list[tuple[I64, I64, I64, npt.NDArray[np.void]]]) -> Runs:

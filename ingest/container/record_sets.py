@@ -37,7 +37,7 @@ def holds_set(head: U8, final: bool) -> bool:
         if mce is None or begin + mce.length > len(head):
             continue
         work -= max(mce.length, LEAST_CHARGE)
-        frames = set_frames(begin, begin + mce.length, mce)
+        frames, _ = frames_of_sets([(begin, begin + mce.length, mce.start, mce.sample)])
         if work > 0 and not find_damage(head, frames, begin, True)[0]:
             return True
     return False
@@ -74,11 +74,6 @@ def find_damage(window: U8, frames: Frames, last: int, ends: bool) -> tuple[bool
     if len(runs):
         last = int(runs.start[-1] + (runs.count[-1] - 1) * runs.length[-1])
     return damaged is not None, last
-
-
-def set_frames(begin: int, behind: int, mce: Mce) -> Frames:
-    """The frames of a record set, or of a part of it, in `[begin, behind)` of a window."""
-    return frames_of_sets([(begin, behind, mce.start, mce.sample)])[0]
 
 
 def frames_of_sets(sets: list[Set]) -> tuple[Frames, I64]:

@@ -77,7 +77,7 @@ class Source:
     ) -> None:
         self.name = name
         self._file = file
-        self._opened = _state(file)
+        self._opened = None if file is None else os.fstat(file.fileno())
         self.stored_size = stored_size
         self.size = 0
         self.ended = False
@@ -130,12 +130,12 @@ class Source:
 
     def change(self) -> str:
         """How the file changed since it was opened; empty if it did not, or is no file."""
-        before, now = self._opened, _state(self._file)
-        if before == now or before is None or now is None:
+        if self._file is None or self._opened is None:
             return ""
-        if before[0] != now[0]:
-            return f"{before[0]:,} bytes at the beginning, {now[0]:,} bytes now"
-        return "its time of change is another one"
+        before, now = self._opened, os.fstat(self._file.fileno())
+        if before.st_size != now.st_size:
+            return f"{before.st_size:,} bytes at the beginning, {now.st_size:,} bytes now"
+        return "" if before.st_mtime_ns == now.st_mtime_ns else "its time of change is another one"
 
     def check_ratio(self, size: int, most: int) -> None:
         """Refuse what was made to grow without end; nothing of it is landed.
@@ -217,14 +217,6 @@ def open_source(path: str | Path, container: Container | str = Container.AUTO) -
         size = path.stat().st_size if path.is_file() else None
         raw = Device(stored) if path.is_char_device() else stored
         yield Source(raw, path.name, size, container, stored if size is not None else None)
-
-
-def _state(file: RawIOBase | None) -> tuple[int, int] | None:
-    """Size and time of change of an open file."""
-    if file is None:
-        return None
-    status = os.fstat(file.fileno())
-    return status.st_size, status.st_mtime_ns
 
 
 class _Pieces:

@@ -43,11 +43,6 @@ class Records:
     lengths: I64
     stamps: Stamps
 
-    @property
-    def size(self) -> int:
-        """Bytes of all of them."""
-        return int(self.lengths.sum())
-
 
 @dataclass
 class RecordBuffer:
@@ -61,7 +56,7 @@ class RecordBuffer:
 
     def add(self, records: Records) -> Records | None:
         """Add records; returns all buffered ones once they are enough, else None."""
-        if not self._waiting and records.size >= ENOUGH_BYTES:
+        if not self._waiting and records.lengths.sum() >= ENOUGH_BYTES:
             return records
         data = copied(records.data, records.starts, records.lengths)
         starts = np.cumsum(records.lengths) - records.lengths
@@ -164,7 +159,7 @@ class Reader:
                 continue
             starts, lengths = index.start[chosen], index.length[chosen]
             records = Records(window.data, starts, lengths, stamps[chosen])
-            self.bytes.decoded += records.size
+            self.bytes.decoded += int(lengths.sum())
             if layout.kind is Kind.CONFIG:
                 tables += self._configured(layout, records, chosen)
             elif ready := self._buffers.setdefault(layout, RecordBuffer()).add(records):

@@ -123,13 +123,12 @@ def _report_broken(window: Window, frame: int, findings: Findings) -> None:
         code = Code.RECORD_LONG
     else:
         code = Code.HEADER_BAD
-    number = int(np.searchsorted(window.index.frame, frame, side="right"))
-    first = int(np.searchsorted(window.index.frame, frame))
+    first, behind_last = np.searchsorted(window.index.frame, [frame, frame + 1])
     expected = f"length {HEADER_LENGTH} to {room}"
     if code is Code.HEADER_BAD:
         expected += ", then zeros, and a time stamp that is not zero"
     detail = (
-        f"record {number - first} of its frame: expected {expected}, "
+        f"record {behind_last - first} of its frame: expected {expected}, "
         f"found {length} ({head.hex(' ')})"
     )
     effect = f"{room} bytes up to the end of the frame kept in quarantine; landing continues"
