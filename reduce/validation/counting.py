@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 import duckdb
+import pyarrow as pa
 
 from ...schemas import CpmonError
-from ...schemas.field import Field
 from ...schemas.registry import record_of, tables
 from ...store.sandbox.sandbox import run
 from .counter_checks import CounterCheck, at_hand, counters_of
@@ -56,51 +56,47 @@ def _of_table(
     checks = [rule.check for rule in rules if isinstance(rule.check, TableCheck)]
     figures = ", ".join(f"{check.checked}, {check.screen}" for check in checks)
     where = scope.condition(checks[0].time)
-    row = _query(con, rules[0], f"SELECT {figures} FROM {checks[0].table} WHERE {where}")
-    for rule, check, checked, bad in zip(rules, checks, row[::2], row[1::2], strict=True):
-        exact = bad
-        if bad and not check.exact:
-            (exact,) = _query(con, rule, _number_of(check.rows(scope)))
-        yield _judged(rule, checked, exact, "no row of it is in this span")
+    row = _counts(con, rules[0], f"SELECT {figures} FROM {checks[0].table} WHERE {where}")
+    for rule, check, checked, screen in zip(rules, checks, row[::2], row[1::2], strict=True):
+        bad = _bad_rows(con, rule, scope) if screen and not check.exact else screen
+        yield Outcome(rule, checked, bad, "" if checked else "no row of it is in this span")
 
 
 def _of_rule(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Outcome:
     """The count of a rule about counters, or of a written one."""
     check = rule.check
     if isinstance(check, CounterCheck):
-        checked, *moved = _query(con, rule, check.moved(scope))
+        reason = "no interval follows another directly in this span"
+        checked, *moved = _counts(con, rule, check.moved(scope))
         counters = [f for f, did in zip(counters_of(check.layout), moved, strict=True) if did]
-        bad = _fallen(con, rule, check, scope, counters) if checked and counters else 0
-        return _judged(rule, checked, bad, "no interval follows another directly in this span")
-    assert isinstance(check, WrittenCheck)
-    checked, bad = _query(con, rule, check.guarded(con).counted(scope))
-    return _judged(rule, checked, bad, "no figure of it is known in this span")
-
-
-def _fallen(
-    con: duckdb.DuckDBPyConnection,
-    rule: Rule,
-    check: CounterCheck,
-    scope: Scope,
-    counters: Sequence[Field],
-) -> int:
-    """Rows with a counter that ran backwards; counted only where one is less than before."""
-    if not _query(con, rule, check.screen(scope, counters))[0]:
-        return 0
-    return _query(con, rule, _number_of(check.rows(scope)))[0]
-
-
-def _judged(rule: Rule, checked: int, bad: int, reason: str) -> Outcome:
+        # Rows are compared as a whole only where a counter is less than before.
+        fell = checked and counters and _counts(con, rule, check.screen(scope, counters))[0]
+        bad = _bad_rows(con, rule, scope) if fell else 0
+    else:
+        assert isinstance(check, WrittenCheck)
+        reason = "no figure of it is known in this span"
+        checked, bad = _counts(con, rule, check.guarded(con).counted(scope))
     return Outcome(rule, checked, bad, "" if checked else reason)
 
 
-def _number_of(rows: str) -> str:
-    return f"SELECT count(*) FROM (\n{rows}\n)"
+def _bad_rows(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> int:
+    """The number of rows that break a rule."""
+    return _counts(con, rule, f"SELECT count(*) FROM (\n{rule.check.rows(scope)}\n)")[0]
 
 
-def _query(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> tuple[int, ...]:
+def _counts(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> list[int]:
+    """The only row of a query."""
+    return [column[0].as_py() for column in query(con, rule, sql).columns]
+
+
+def query(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> pa.Table:
+    """The result of a query that belongs to a rule.
+
+    Raises:
+        CpmonError: it fails.
+    """
     try:
-        row: tuple[int, ...] = run(con, lambda: con.execute(sql).fetchall()[0])
+        return run(con, lambda: con.sql(sql).to_arrow_table())
     except duckdb.Error as error:
         raise CpmonError(
             f"rule {rule.id} cannot be looked at",
@@ -109,7 +105,6 @@ def _query(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> tuple[int, .
             effect="no rule was judged",
             remedy=f"correct it, or switch it off: enabled = false in [validation.{rule.id!r}]",
         ) from None
-    return row
 
 
 def _missing(rule: Rule, landed: set[str]) -> str:

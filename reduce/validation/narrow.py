@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from types import TracebackType
+from contextlib import ExitStack, contextmanager
 
 import duckdb
 
@@ -26,32 +25,15 @@ CONFIGURATION = "mtrsys"
 """The file of a dump that begins with the configuration of its system."""
 
 
-class Narrow:
-    """A catalogue that shows the dumps of one scope after another."""
+class Narrow(ExitStack):
+    """A catalogue that shows the dumps of one scope after another; it is closed at the exit."""
 
     def __init__(self, store: Store, limits: Limits | None = None) -> None:
-        """Nothing is made yet.
-
-        Args:
-            limits: what queries may use; those of DuckDB by default.
-        """
+        """Args: limits: what queries may use; those of DuckDB by default."""
+        super().__init__()
         self._store, self._limits = store, limits or Limits()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._shown: set[str] = set()
-
-    def __enter__(self) -> Narrow:
-        """Itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Let the catalogue go."""
-        if self._connection is not None:
-            self._connection.close()
 
     @contextmanager
     def to(self, scope: Scope) -> Iterator[tuple[duckdb.DuckDBPyConnection, set[str]]]:
@@ -68,6 +50,7 @@ class Narrow:
             return
         if self._connection is None:
             self._connection = live_catalogue(self._store, shut=True)
+            self.callback(self._connection.close)
             seal(self._connection, self._store, self._limits)
         names = {ABOUT}.union(*(dump.tables for dump in dumps))
         files = {name: files_of(self._store, name, dumps) for name in names}

@@ -15,17 +15,8 @@ from ..render.text import bullets
 from .outcome import Outcome, Status, Validation
 from .rule import Rule
 
-SCHEMA = pa.schema(
-    [
-        ("rule", pa.string()),
-        ("severity", pa.string()),
-        ("status", pa.string()),
-        ("checked", pa.int64()),
-        ("bad", pa.int64()),
-        ("title", pa.string()),
-        ("reason", pa.string()),
-    ]
-)
+COLUMNS = ("rule", "severity", "status", "checked", "bad", "title", "reason")
+SCHEMA = pa.schema([(n, pa.int64() if n in ("checked", "bad") else pa.string()) for n in COLUMNS])
 """A rule a row: `status` is failed, passed or not applicable, `reason` says why it is the last."""
 
 
@@ -41,8 +32,12 @@ def render_validation(validation: Validation, format: str = "table") -> bytes:
         return _page(validation)
     if format == "json":
         return (json.dumps(validation.document(), indent=1, ensure_ascii=False) + "\n").encode()
-    rows = [outcome.row() for outcome in validation.outcomes]
-    return render(pa.Table.from_pylist(rows, schema=SCHEMA), format, title="Validation")
+    return render(_table(validation.outcomes), format, title="Validation")
+
+
+def _table(outcomes: Iterable[Outcome]) -> pa.Table:
+    """Rules as `SCHEMA`."""
+    return pa.Table.from_pylist([outcome.row() for outcome in outcomes], schema=SCHEMA)
 
 
 def render_rules(rules: Iterable[Rule], format: str = "table") -> bytes:
@@ -51,18 +46,10 @@ def render_rules(rules: Iterable[Rule], format: str = "table") -> bytes:
     Raises:
         CpmonError: there is no such format.
     """
-    rows = [
-        {
-            "rule": rule.id,
-            "severity": str(rule.severity),
-            "title": rule.title,
-            "written_in": rule.place,
-        }
-        for rule in rules
-    ]
-    schema = pa.schema([(column, pa.string()) for column in ("rule", "severity", "title")])
-    schema = schema.append(pa.field("written_in", pa.string()))
-    table = pa.Table.from_pylist(rows, schema=schema)
+    schema = pa.schema([(n, pa.string()) for n in ("rule", "severity", "title", "written_in")])
+    rows = [(rule.id, str(rule.severity), rule.title, rule.place) for rule in rules]
+    named = [dict(zip(schema.names, row, strict=True)) for row in rows]
+    table = pa.Table.from_pylist(named, schema=schema)
     return render(table, "table" if format == "text" else format)
 
 
@@ -96,27 +83,15 @@ def _lines(validation: Validation) -> Iterator[str]:
     failed = validation.of(Status.FAILED)
     if failed:
         yield ""
-        yield from _table(failed)
+        shown = _table(failed).select(["severity", "rule", "bad", "checked", "title"])
+        shown = shown.rename_columns(["Severity", "Rule", "Bad", "Checked", "Must hold"])
+        yield from render(shown, "table").decode().splitlines()
         yield ""
         yield from bullets(_notes(failed))
         yield f"  The rows: cpmon validate --rows {failed[0].rule.id}"
     yield from bullets(
         f"not applicable, {reason}: {', '.join(rules)}" for reason, rules in _missing(validation)
     )
-
-
-def _table(failed: Iterable[Outcome]) -> list[str]:
-    rows = [
-        {
-            "Severity": str(outcome.rule.severity),
-            "Rule": outcome.rule.id,
-            "Bad": outcome.bad,
-            "Checked": outcome.checked,
-            "Must hold": outcome.rule.title,
-        }
-        for outcome in failed
-    ]
-    return render(pa.Table.from_pylist(rows), "table").decode().splitlines()
 
 
 def _page(validation: Validation) -> bytes:

@@ -16,7 +16,6 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from ...schemas import CpmonError
@@ -24,19 +23,6 @@ from .outcome import Outcome
 
 SUITE = "cpmon"
 QUIET: Any = {"globally": False, "metric_calculations": False}
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the suite says.
-
-    Attributes:
-        success: rule id -> whether its expectation was met; without rules that do not apply.
-        document: the result as Great Expectations writes it to JSON.
-    """
-
-    success: dict[str, bool]
-    document: dict[str, Any]
 
 
 @contextmanager
@@ -56,15 +42,19 @@ def _import() -> None:
         importlib.import_module("great_expectations.expectations")
 
 
-def judge(counts: Sequence[Outcome]) -> Verdict:
+def judge(counts: Sequence[Outcome]) -> tuple[dict[str, bool], dict[str, Any]]:
     """Assert that no row breaks any of the rules.
+
+    Returns:
+        Rule id -> whether its expectation was met, without rules that do not apply; and the result
+        as Great Expectations writes it to JSON.
 
     Raises:
         CpmonError: an expectation could not be computed.
     """
     applying = [outcome for outcome in counts if not outcome.reason]
     if not applying:
-        return Verdict({}, {})
+        return {}, {}
     with _offline():
         result = _validated(applying)
     success: dict[str, bool] = {}
@@ -77,8 +67,7 @@ def judge(counts: Sequence[Outcome]) -> Verdict:
                 effect="no rule was judged",
             )
         success[rule] = bool(outcome.success)
-    document: dict[str, Any] = result.to_json_dict()
-    return Verdict(success, document)
+    return success, result.to_json_dict()
 
 
 def _validated(counts: Sequence[Outcome]) -> Any:

@@ -6,7 +6,8 @@ the rule; otherwise the offending rows are counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from ...schemas.arrow import owner_keys, row_keys
 from ...schemas.field import Field, Role, Type
@@ -95,16 +96,8 @@ def object_of(layout: Layout) -> str:
 
 def keys_present(layout: Layout) -> TableCheck | None:
     """Every row has the keys that tell what it is about; None of a table without keys."""
-    keys = row_keys(layout)
-    if not keys:
-        return None
-    missing = [f"{name(key.name)} IS NULL{_blank(key)}" for key in keys]
-    details = [
-        f"CASE WHEN {condition} THEN {text(key.name)} END"
-        for key, condition in zip(keys, missing, strict=True)
-    ]
-    bad = " OR ".join(missing)
-    return _rows_without(layout, bad, f"'no ' || concat_ws(', ', {', '.join(details)})")
+    keys = {key.name: f"{name(key.name)} IS NULL{_blank(key)}" for key in row_keys(layout)}
+    return _none_of(layout, keys, "'no ' || ", text)
 
 
 def keys_unique(layout: Layout) -> TableCheck | None:
@@ -134,28 +127,19 @@ def keys_unique(layout: Layout) -> TableCheck | None:
 
 def text_decodable(layout: Layout) -> TableCheck | None:
     """No text has a control character in it; None of a table without text."""
-    texts = [(f.name, _known(f)) for f in layout.columns if f.is_text]
-    if not texts:
-        return None
+    texts = {f.name: _known(f) for f in layout.columns if f.is_text}
     pattern = f"'{CONTROLS}'"
-    controls = [f"regexp_matches({column}, {pattern})" for _, column in texts]
-    details = [
-        f"CASE WHEN {bad} THEN {text(column_name + ' X')} || hex({column}) END"
-        for (column_name, column), bad in zip(texts, controls, strict=True)
-    ]
+    check = _none_of(
+        layout,
+        {field: f"regexp_matches({column}, {pattern})" for field, column in texts.items()},
+        detail=lambda field: f"{text(field + ' X')} || hex({texts[field]})",
+    )
     screens = [
         f"coalesce(len(list_filter(list(DISTINCT {column}), lambda x:"
         f" regexp_matches(x, {pattern}))), 0)"
-        for _, column in texts
+        for column in texts.values()
     ]
-    return TableCheck(
-        layout,
-        " OR ".join(controls),
-        f"concat_ws(', ', {', '.join(details)})",
-        "count(*)",
-        " + ".join(screens),
-        exact=False,
-    )
+    return check and replace(check, screen=" + ".join(screens), exact=False)
 
 
 def _blank(key: Field) -> str:
@@ -174,35 +158,36 @@ def _known(field: Field) -> str:
 
 def levels_not_negative(layout: Layout) -> TableCheck | None:
     """No level is below 0; None of a table without one that could be."""
-    fields = [f for f in layout.columns if _is_level(f)]
-    if not fields:
-        return None
-    return _none_of(layout, {f.name: f"{name(f.name)} < 0" for f in fields})
+    levels = [f for f in layout.columns if f.role is Role.GAUGE and f.type is Type.SIGNED]
+    return _none_of(layout, {f.name: f"{name(f.name)} < 0" for f in levels if f.unit in LEVELS})
 
 
 def clocks_not_ahead(layout: Layout) -> TableCheck | None:
     """No clock is ahead of the record that it stands in; None of a table without clocks."""
     fields = [f for f in layout.columns if f.role is Role.TIME and f.type is Type.TOD]
-    if not fields:
-        return None
     late = f"tod + INTERVAL {SLACK_S} SECOND"
     return _none_of(layout, {f.name: f"tod_timestamp({name(f.name)}) > {late}" for f in fields})
 
 
-def _is_level(field: Field) -> bool:
-    return field.role is Role.GAUGE and field.type is Type.SIGNED and field.unit in LEVELS
+def _value_of(field: str) -> str:
+    return f"{text(field + ' ')} || {name(field)}"
 
 
-def _none_of(layout: Layout, conditions: dict[str, str]) -> TableCheck:
-    """The check that no field meets its condition."""
+def _none_of(
+    layout: Layout,
+    conditions: dict[str, str],
+    prefix: str = "",
+    detail: Callable[[str], str] = _value_of,
+) -> TableCheck | None:
+    """The check that no field meets its condition; None without fields.
+
+    Args:
+        conditions: field -> condition on a row.
+        prefix: expression before the details.
+        detail: field -> expression of what is wrong with it, as text.
+    """
     bad = " OR ".join(conditions.values())
-    details = [
-        f"CASE WHEN {condition} THEN {text(field + ' ')} || {name(field)} END"
-        for field, condition in conditions.items()
-    ]
-    return _rows_without(layout, bad, f"concat_ws(', ', {', '.join(details)})")
-
-
-def _rows_without(layout: Layout, bad: str, detail: str) -> TableCheck:
-    """The check that no row meets a condition, which is counted as it stands."""
-    return TableCheck(layout, bad, detail, "count(*)", f"count(*) FILTER (WHERE {bad})")
+    cases = [f"CASE WHEN {bad_of} THEN {detail(field)} END" for field, bad_of in conditions.items()]
+    details = f"{prefix}concat_ws(', ', {', '.join(cases)})"
+    screen = f"count(*) FILTER (WHERE {bad})"
+    return TableCheck(layout, bad, details, "count(*)", screen) if conditions else None

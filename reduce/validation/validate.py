@@ -12,13 +12,13 @@ from ...config import Settings
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, nearest
 from ...store import Store
-from ...store.sandbox.sandbox import Limits, run
+from ...store.sandbox.sandbox import Limits
 from ..rules.scope import coverage
-from .counting import count
+from .counting import count, query
 from .layout_rules import layout_rules
 from .narrow import Narrow, define
 from .outcome import Validation, outcomes
-from .rule import Check, Rule, Scope
+from .rule import Rule, Scope
 from .site_rules import with_site_rules
 from .suite import judge, loading
 from .written import WrittenCheck, written_rules
@@ -82,9 +82,8 @@ def validate(
     define(con, _written(rules))
     with loading():
         counts = count(con, rules, scope, landed)
-    verdict = judge(counts)
-    rule_outcomes = outcomes(counts, verdict.success)
-    return Validation(rule_outcomes, covered, verdict.document)
+    success, document = judge(counts)
+    return Validation(outcomes(counts, success), covered, document)
 
 
 def validate_span(
@@ -139,19 +138,8 @@ def offending(
             found=f"none of {', '.join(name.upper() for name in missing)}",
         )
     define(con, _written([rule]))
-    try:
-        sql = _guarded(con, rule).rows(scope)
-        return run(con, lambda: con.sql(sql).to_arrow_table())
-    except duckdb.Error as error:
-        message = str(error).partition("\n\nLINE")[0]
-        raise CpmonError(
-            f"rule {rule.id} cannot be looked at", place=rule.place, found=message
-        ) from None
-
-
-def _guarded(con: duckdb.DuckDBPyConnection, rule: Rule) -> Check:
-    """The check of a rule, with the SQL that runs for that of a site."""
-    return rule.check.guarded(con) if isinstance(rule.check, WrittenCheck) else rule.check
+    check = rule.check.guarded(con) if isinstance(rule.check, WrittenCheck) else rule.check
+    return query(con, rule, check.rows(scope))
 
 
 def _written(rules: Iterable[Rule]) -> list[str]:

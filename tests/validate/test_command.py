@@ -211,7 +211,7 @@ def test_a_span_is_validated_by_the_dumps_it_rests_on(tmp_path: Path):
 
 def test_nothing_that_applies_is_no_success():
     rule = Rule("r", "t", Severity.INFO, "", "", (), WrittenCheck("SELECT 1"))
-    assert judge([Outcome(rule, 0, 0, "no record")]).success == {}
+    assert judge([Outcome(rule, 0, 0, "no record")]) == ({}, {})
 
 
 def test_an_expectation_that_cannot_be_computed_is_no_verdict(monkeypatch: pytest.MonkeyPatch):
