@@ -21,9 +21,8 @@ from ..config import Settings
 from ..config.shifts import find_zone
 from ..reduce.jobs.reducing import reduce
 from ..reduce.reductions.reductions import reductions
-from ..reduce.rules.exceptions import exceptions_of
+from ..reduce.rules.exceptions import exceptions
 from ..reduce.rules.rule import Severity, load_rules
-from ..reduce.rules.scope import scope_of
 from ..schemas.errors import BusyError, CpmonError, StoreError
 from ..store import Store
 from ..store.catalogue.in_memory import in_memory
@@ -197,8 +196,16 @@ class BatchRunner:
         rules = load_rules(self.settings)
         with SpanRecords(con, self.store) as records:
             for system, days in sorted(changed.items()):
-                scope = scope_of(con, None, system, *self._bounds(system, days))
-                table = exceptions_of(con, rules, scope, self.settings, records=records).table
+                since, until = self._bounds(system, days)
+                table = exceptions(
+                    con,
+                    rules,
+                    system=system,
+                    since=since,
+                    until=until,
+                    settings=self.settings,
+                    records=records,
+                ).table
                 for counts in pc.value_counts(table.column("severity")).to_pylist():
                     result.exceptions[counts["values"]] += counts["counts"]
                 events += [_event(row, system) for row in table.slice(0, MAX_WORST).to_pylist()]

@@ -14,13 +14,11 @@ from functools import partial
 from typing import Any
 
 import duckdb
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...config import Settings
 from ...config.shifts import Shift
-from ...config.values import Text
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ...store.catalogue.span_records import SpanRecords
@@ -30,7 +28,7 @@ from ..metrics.report_shape import TIME
 from ..reports.report_sql import shift_condition
 from .rule import Rule, Severity, load_rules
 from .rule_records import LookBack, first_look, in_turn
-from .rule_sql import SQL_NEEDS, episodes_sql, values_sql
+from .rule_sql import SQL_NEEDS, episodes_sql, values_of_sql, values_sql
 from .scope import Coverage, Scope, coverage, scope_of
 
 SCHEMA = pa.schema(
@@ -152,61 +150,39 @@ def exceptions(  # noqa: PLR0913 - most are options of the command
             times without zone are UTC.
         severity: rules below it are not looked at.
         settings: has the shifts that rules name.
-        records: of `con`, as `exceptions_of` has it.
-
-    Raises:
-        CpmonError: an unknown name, SQL of a rule that fails, or no interval in the scope.
-    """
-    limits = settings or Settings()
-    loaded = load_rules(limits) if rules is None else rules
-    selected = tuple(rule for rule in loaded if rule.severity.rank >= severity.rank)
-    scope = scope_of(con, run, system, since, until)
-    return exceptions_of(con, selected, scope, limits, run=run, records=records)
-
-
-def exceptions_of(
-    con: duckdb.DuckDBPyConnection,
-    rules: Sequence[Rule],
-    scope: Scope,
-    settings: Settings,
-    *,
-    run: str | None = None,
-    records: SpanRecords | None = None,
-) -> Exceptions:
-    """The exceptions of a scope.
-
-    Args:
-        run: the run that named the scope.
         records: of `con`, where they may be narrowed for rules that look at no others; they are
             left so.
 
     Raises:
-        CpmonError: as `exceptions`.
+        CpmonError: an unknown name, SQL of a rule that fails, or no interval in the scope.
     """
+    site = settings or Settings()
+    loaded = load_rules(site) if rules is None else rules
+    selected = tuple(rule for rule in loaded if rule.severity.rank >= severity.rank)
+    scope = scope_of(con, run, system, since, until)
     covered = coverage(con, scope, run)
-    shifts = {rule.id: _shift(rule, settings) for rule in rules}
+    shifts = {rule.id: _shift(rule, site) for rule in selected}
     by_rule: dict[str, _Search] = {}
-    for rule, look_back in in_turn(rules, scope, records):
+    for rule, look_back in in_turn(selected, scope, records):
         by_rule[rule.id] = _episodes(con, rule, scope, shifts[rule.id], look_back)
-    searches = [by_rule[rule.id] for rule in rules]
-    systems = _systems(con, scope)
-    missing = [tuple(name for name in systems if name not in of.seen) for of in searches]
-    pairs = zip(rules, missing, strict=True)
-    # Where every row is an exception, no row is good news.
-    unseen = tuple((rule, names) for rule, names in pairs if names and rule.limit is not None)
+    searches = [by_rule[rule.id] for rule in selected]
+    systems = _systems(con, scope.condition())
+    missing = [tuple(name for name in systems if name not in s.seen) for s in searches]
+    pairs = zip(selected, missing, strict=True)
     return Exceptions(
-        _sorted(pa.concat_tables([SCHEMA.empty_table(), *(of.episodes for of in searches)])),
-        tuple(rules),
-        unseen,
-        tuple(lacking for of in searches for lacking in of.lacking),
-        tuple(unjudged for of in searches for unjudged in of.unjudged),
+        _sorted(pa.concat_tables([SCHEMA.empty_table(), *(s.episodes for s in searches)])),
+        selected,
+        # Where every row is an exception, no row is good news.
+        tuple((rule, names) for rule, names in pairs if names and rule.limit is not None),
+        tuple(lacking for search in searches for lacking in search.lacking),
+        tuple(unjudged for search in searches for unjudged in search.unjudged),
         covered,
     )
 
 
-def _systems(con: duckdb.DuckDBPyConnection, scope: Scope) -> list[str]:
-    """The systems that have an interval in a scope."""
-    sql = f"SELECT DISTINCT system FROM meta.interval WHERE {scope.condition()} ORDER BY system"
+def _systems(con: duckdb.DuckDBPyConnection, condition: str = "true") -> list[str]:
+    """The systems that have an interval."""
+    sql = f"SELECT DISTINCT system FROM meta.interval WHERE {condition} ORDER BY system"
     return [str(name) for (name,) in con.execute(sql).fetchall()]
 
 
@@ -226,12 +202,10 @@ def _episodes(
     """What a rule finds in a scope; the begin of what lasted then already is looked for."""
     of_shift, values = shift_condition(shift, TIME) if shift else ("true", [])
     try:
-        ready = _guarded(con, rule) if rule.sql else rule
-        columns = _columns(con, ready) if rule.sql else []
-        system = _only_system(con, ready) if rule.sql and "system" not in columns else None
-        every, start = values_sql(ready, columns, system), first_look(rule, scope)
+        every = _values_of_sql(con, rule) if rule.sql else values_sql(rule)
+        start = first_look(rule, scope)
         for longer in (*LONGER, None):
-            sql = episodes_sql(ready, every, scope, start, of_shift)
+            sql = episodes_sql(rule, every, scope, start, of_shift)
             rows = run(con, partial(_arrow, con, sql, values))
             is_cut = rule.limit is not None and pc.any(rows.column("cut")).as_py()
             if longer is None or scope.since is None or not is_cut:
@@ -285,43 +259,31 @@ def _table(rule: Rule, met: pa.Table) -> pa.Table:
     )
 
 
-def _guarded(con: duckdb.DuckDBPyConnection, rule: Rule) -> Rule:
-    """A rule with the SQL that runs for its own.
+def _values_of_sql(con: duckdb.DuckDBPyConnection, rule: Rule) -> str:
+    """SELECT of the values that the SQL of a rule yields.
+
+    Without a column `system` they are of the only system of the store.
 
     Raises:
-        CpmonError: it is no single query that only reads.
+        CpmonError: it is no single query that only reads, or a column is missing.
     """
     try:
-        sql = Text(guarded(con, rule.sql, explain=False))
-        return msgspec.structs.replace(rule, sql=sql)
+        sql = guarded(con, rule.sql, explain=False)
     except CpmonError as error:
         raise _failed(rule, "sql", f"{error.problem}; found {error.found}") from None
-
-
-def _columns(con: duckdb.DuckDBPyConnection, rule: Rule) -> list[str]:
-    """The columns that the SQL of a rule yields.
-
-    Raises:
-        CpmonError: a column is missing.
-    """
-    columns = run(con, lambda: con.sql(f"SELECT * FROM ({rule.sql}) LIMIT 0").columns)
+    columns = run(con, lambda: con.sql(f"SELECT * FROM ({sql}) LIMIT 0").columns)
     for needed in SQL_NEEDS:
         if needed not in columns:
             raise unknown("column", needed, columns, place=rule.place("sql"))
-    return columns
-
-
-def _only_system(con: duckdb.DuckDBPyConnection, rule: Rule) -> str | None:
-    """The system whose values an SQL without that column yields: the only one of the store."""
-    rows = con.execute("SELECT DISTINCT system FROM meta.interval").fetchall()
-    if len(rows) > 1:
+    systems = [] if "system" in columns else _systems(con)
+    if len(systems) > 1:
         raise rule.wrong(
             "sql",
             "a column system beside interval_end, object and value",
             "none, and several systems in the store",
             "the SQL of a rule does not say which system a value is of",
         )
-    return str(rows[0][0]) if rows else None
+    return values_of_sql(sql, rule.scale, columns, "".join(systems))
 
 
 def _failed(rule: Rule, key: str, found: str) -> CpmonError:
@@ -337,8 +299,8 @@ def _failed(rule: Rule, key: str, found: str) -> CpmonError:
 
 def _sorted(table: pa.Table) -> pa.Table:
     """The worst severity first, then by time."""
-    ranks: Any = [Severity(value).rank for value in table.column("severity").to_pylist()]
-    ranked = table.append_column("rank", pa.array(ranks, pa.int64()))
+    severities = pa.array([str(severity) for severity in Severity])
+    ranked = table.append_column("rank", pc.index_in(table.column("severity"), severities))
     order = [("rank", "descending"), ("first_interval", "ascending")]
     order += [(key, "ascending") for key in ("rule", "system", "object")]
     return ranked.sort_by(order).drop_columns(["rank"])

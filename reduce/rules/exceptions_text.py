@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -72,24 +71,19 @@ def limit_of(rule: Rule) -> str:
 
 
 def _text(exceptions: Exceptions, zone: ZoneInfo) -> str:
-    lines = [*_heading(exceptions, zone), ""]
-    if exceptions.table.num_rows:
+    count, unknown = exceptions.table.num_rows, unknowns(exceptions, zone)
+    lines = [f"Exceptions: {count:,} by {len(exceptions.rules)} rules"]
+    lines += [exceptions.coverage.line(zone), ""]
+    if count:
         shown = pa.table(_columns(exceptions, zone))
         lines += [render(shown, "table").decode().rstrip(), ""]
     else:
-        lines.append(
-            "No exceptions in what is known." if unknowns(exceptions) else "No exceptions."
-        )
-    lines += bullets([*_meanings(exceptions), *_earlier(exceptions), *unknowns(exceptions, zone)])
-    return "\n".join(lines) + "\n"
-
-
-def _heading(exceptions: Exceptions, zone: ZoneInfo) -> list[str]:
-    count = exceptions.table.num_rows
-    return [
-        f"Exceptions: {count:,} by {len(exceptions.rules)} rules",
-        exceptions.coverage.line(zone),
-    ]
+        lines.append("No exceptions in what is known." if unknown else "No exceptions.")
+    notes = _meanings(exceptions)
+    if exceptions.earlier:
+        noun = "episode" if exceptions.earlier == 1 else "episodes"
+        notes.append(f"{exceptions.earlier:,} {noun} began before this span: First is where.")
+    return "\n".join(lines + bullets([*notes, *unknown])) + "\n"
 
 
 def _columns(exceptions: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
@@ -150,10 +144,11 @@ def unknowns(exceptions: Exceptions, zone: ZoneInfo = UTC_ZONE) -> list[str]:
 def _unjudged(parts: Sequence[Unjudged], zone: ZoneInfo, *, with_system: bool) -> str:
     """One note for what is too short to be judged by one rule, the longest first."""
     rule = parts[0].rule
+    longest = sorted(parts, key=lambda p: (-p.minutes, p.system, p.object, p.last))
     named = [
         f"{f'{part.system} ' if with_system else ''}{part.object} for {_minutes(part.minutes)}"
         f" up to {clock(part.last, zone)}"
-        for part in sorted(parts, key=_longest_first)[:MOST_NAMED]
+        for part in longest[:MOST_NAMED]
     ]
     more = [f"{len(parts) - MOST_NAMED} more"] if len(parts) > MOST_NAMED else []
     return (
@@ -163,21 +158,9 @@ def _unjudged(parts: Sequence[Unjudged], zone: ZoneInfo, *, with_system: bool) -
     )
 
 
-def _longest_first(part: Unjudged) -> tuple[float, str, str, datetime]:
-    return -part.minutes, part.system, part.object, part.last
-
-
 def _minutes(value: float) -> str:
     text = _number(value)
     return f"{text} minute" if text == "1" else f"{text} minutes"
-
-
-def _earlier(exceptions: Exceptions) -> list[str]:
-    """That episodes are listed with what was before the span."""
-    if not exceptions.earlier:
-        return []
-    noun = "episode" if exceptions.earlier == 1 else "episodes"
-    return [f"{exceptions.earlier:,} {noun} began before this span: First is where."]
 
 
 def _limit(row: dict[str, Any]) -> str:

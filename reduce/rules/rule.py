@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from importlib.resources import files
 from pathlib import Path
@@ -190,18 +190,11 @@ class Rule(RuleSettings, frozen=True, kw_only=True):
             "record_keys": self.record_keys.values(),
         }
         for key, names in used.items():
-            for name in names:
-                if name not in columns:
-                    raise unknown("column", name, columns, place=self.place(key))
+            self._check_columns(key, names, columns)
 
     def _check_sql(self) -> None:
-        given: dict[str, str] = {
-            "metric": self.metric,
-            "per": self.per,
-            "object": self.object_name,
-        }
-        given |= {"least": str(self.least or ""), "record_keys": str(self.record_keys or "")}
-        for key, value in given.items():
+        given = {"metric": self.metric, "per": self.per, "object": self.object_name}
+        for key, value in {**given, "least": self.least, "record_keys": self.record_keys}.items():
             if value:
                 raise self.wrong(key, "nothing: the sql says it", value)
 
@@ -209,9 +202,12 @@ class Rule(RuleSettings, frozen=True, kw_only=True):
         if self.record not in tables():
             raise unknown("table", self.record, tables(), place=self.place("record"))
         columns = [f.name for f in tables()[self.record].columns]
-        for name in self.record_keys:
+        self._check_columns("record_keys", self.record_keys, columns)
+
+    def _check_columns(self, key: str, names: Iterable[str], columns: Sequence[str]) -> None:
+        for name in names:
             if name not in columns:
-                raise unknown("column", name, columns, place=self.place("record_keys"))
+                raise unknown("column", name, columns, place=self.place(key))
 
 
 SHIPPED = "shipped rules"

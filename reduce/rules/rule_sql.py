@@ -20,26 +20,29 @@ ENOUGH = 0.99
 """Share of a rule's minutes that is as good as all of them: no interval is exactly a minute."""
 
 SQL_NEEDS = ("interval_end", "object", "value")
-PLACE = ("dump", "record_offset")
 
 
-def values_sql(rule: Rule, columns: list[str], system: str | None) -> str:
+def values_of_sql(sql: str, scale: float, columns: list[str], system: str) -> str:
+    """SELECT of the values that some SQL yields, with the columns of `values_sql`.
+
+    Args:
+        columns: those of the SQL.
+        system: the one whose values they are where the SQL has no column of that name.
+    """
+    defaults = {"system": text(system), "dump": "NULL", "record_offset": "NULL"}
+    shown = [n if n in columns else f"{default} AS {n}" for n, default in defaults.items()]
+    return (
+        f"SELECT {', '.join(shown)}, interval_end, CAST(object AS VARCHAR) AS object,"
+        f" CAST(value AS DOUBLE) * {scale!r} AS value, true AS enough FROM ({sql})"
+    )
+
+
+def values_sql(rule: Rule) -> str:
     """SELECT of all values of a rule: system, interval_end, object, value, dump, record_offset, ...
 
     Keys of the record come behind as k0, k1, in the order of `record_keys`; `enough` is false
     where the interval has less than the rule's `least`.
-
-    Args:
-        columns: those of `rule.sql`.
-        system: the one whose values they are where the SQL has no column of that name.
     """
-    if rule.sql:
-        defaults = {"system": text(system or ""), "dump": "NULL", "record_offset": "NULL"}
-        shown = [n if n in columns else f"{defaults[n]} AS {n}" for n in ("system", *PLACE)]
-        return (
-            f"SELECT {', '.join(shown)}, interval_end, CAST(object AS VARCHAR) AS object,"
-            f" CAST(value AS DOUBLE) * {rule.scale!r} AS value, true AS enough FROM ({rule.sql})"
-        )
     divisor = f" / nullif({name(rule.per)}, 0)" if rule.per else ""
     keys = "".join(f", {name(c)} AS k{n}" for n, c in enumerate(rule.record_keys.values()))
     enough = " AND ".join(f"{name(c)} >= {value!r}" for c, value in rule.least.items())

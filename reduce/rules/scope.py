@@ -103,7 +103,9 @@ def scope_of(
     """
     since, until = utc(since), utc(until)
     if run is None:
-        if system is not None and not _has_intervals(con, system):
+        # The intervals come first: the dumps of an old store take long to look through.
+        has_intervals = "SELECT 1 FROM meta.interval WHERE system = ? LIMIT 1"
+        if system is not None and not con.execute(has_intervals, [system]).fetchall():
             of_dumps = con.execute("SELECT DISTINCT system FROM meta.dump").fetchall()
             systems = [str(name) for (name,) in of_dumps]
             if system not in systems:
@@ -112,9 +114,3 @@ def scope_of(
     measured, begins, ends = run_window(con, run, system)
     latest = max(filter(None, (begins, since)), default=None)
     return Scope(measured, latest, min(filter(None, (ends, until)), default=None))
-
-
-def _has_intervals(con: duckdb.DuckDBPyConnection, system: str) -> bool:
-    """Whether a system has any; the dumps of an old store take long to look through."""
-    sql = "SELECT 1 FROM meta.interval WHERE system = ? LIMIT 1"
-    return bool(con.execute(sql, [system]).fetchall())

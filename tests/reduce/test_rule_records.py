@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
+from typing import Any
 
 import duckdb
 import pytest
@@ -11,9 +12,8 @@ import pytest
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
-from cpmon.reduce.rules.exceptions import exceptions_of
+from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.reduce.rules.rule import load_rules
-from cpmon.reduce.rules.scope import Scope
 from cpmon.schemas import CpmonError
 from cpmon.store import Store
 from cpmon.store.catalogue.in_memory import in_memory
@@ -58,9 +58,10 @@ def con(store: Store) -> Iterator[duckdb.DuckDBPyConnection]:
 RULES = Settings(exceptions=LOW | SITE)
 
 
-def scope(system: str | None, first: date, days: int = 1) -> Scope:
+def scope(system: str | None, first: date) -> dict[str, Any]:
+    """A day as keywords of `exceptions`."""
     since = datetime.combine(first, time.min)
-    return Scope(system, since, since + timedelta(days=days))
+    return {"system": system, "since": since, "until": since + timedelta(days=1)}
 
 
 @pytest.mark.parametrize(
@@ -76,9 +77,9 @@ def test_they_are_the_same(
     store: Store, con: duckdb.DuckDBPyConnection, system: str | None, day: date, met: str
 ):
     rules, asked = load_rules(RULES), scope(system, day)
-    whole = exceptions_of(con, rules, asked, Settings())
+    whole = exceptions(con, rules, **asked)
     with SpanRecords(con, store) as records:
-        near = exceptions_of(con, rules, asked, Settings(), records=records)
+        near = exceptions(con, rules, **asked, records=records)
     assert near == whole
     assert {met, "all-rows"} <= set(near.table.column("rule").to_pylist())
 
@@ -94,13 +95,7 @@ def test_only_rules_that_need_no_more_are_asked_by_the_samples_of_the_span(
     whole = rows(con)
     with SpanRecords(con, store) as records:
         for system in SYSTEMS:  # the second is asked when the first has narrowed them
-            found = exceptions_of(
-                con,
-                load_rules(RULES),
-                scope(system, DAYS[2]),
-                Settings(),
-                records=records,
-            )
+            found = exceptions(con, load_rules(RULES), **scope(system, DAYS[2]), records=records)
             assert rows(con) < whole / 2
             by_rule = {row["rule"]: row["value"] for row in found.table.to_pylist()}
             assert by_rule["all-rows"] == whole
@@ -115,11 +110,10 @@ def test_a_rule_that_fails_leaves_no_narrow_samples_behind(
     with pytest.raises(CpmonError, match="user-looping"), SpanRecords(con, store) as records:  # noqa: PT012
         records.near("ALPHA", *span(DAYS[1]), {"sytprp", "mtrsys"})
         assert rows(con) < whole
-        exceptions_of(con, broken, scope("ALPHA", DAYS[1]), Settings(), records=records)
+        exceptions(con, broken, **scope("ALPHA", DAYS[1]), records=records)
     assert rows(con) == whole
 
 
 def span(day: date) -> tuple[datetime, datetime]:
     asked = scope("ALPHA", day)
-    assert asked.since is not None and asked.until is not None
-    return asked.since, asked.until
+    return asked["since"], asked["until"]
