@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from importlib.resources import files
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -21,7 +23,7 @@ from ..rules.exceptions import exceptions
 from ..rules.exceptions_text import unknowns
 from .chart import CHARTS, TILES, Chart
 from .drawing import over_time, svg
-from .listing import Listing, listing, short_report
+from .listing import Listing, Read, listing, short_report
 from .points import hover_values, read_points
 from .tiles import Shown, shown_tiles
 from .window import Window
@@ -95,90 +97,71 @@ def read_content(
         zone: in which times are printed.
     """
     by = window.step()
-    request = _Request(con, window, zone, settings)
+    read = partial(report, con, **window.selection, zone=zone.key, settings=settings)
     matches = exceptions(con, **window.selection, settings=settings)
     limits = {rule.id: rule.limit for rule in matches.rules if rule.limit is not None}
     return Content(
         window,
-        tuple(shown_tiles(_for_tiles(request), limits, zone)),
+        tuple(shown_tiles(_for_tiles(read), limits, zone)),
         tuple(matches.table.slice(0, MOST_EPISODES).to_pylist()),
         tuple(unknowns(matches, zone)),
         tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
         tuple(_rows(con, "dumps.sql", window)),
         tuple(_rows(con, "findings.sql", window)),
-        tuple(_figures(request, by, limits)),
-        tuple(_groups(request)),
+        tuple(_figures(con, window, by, zone, limits)),
+        tuple(_groups(read, window)),
         by,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """How every report of a page is asked for."""
-
-    con: duckdb.DuckDBPyConnection
-    window: Window
-    zone: ZoneInfo
-    settings: Settings
-
-    def read(self, name: str, by: timedelta | None = None, top: int | None = None) -> ReportResult:
-        """A report over the window.
-
-        Raises:
-            CpmonError: there is nothing to report.
-        """
-        selection, zone = self.window.selection, self.zone.key
-        return report(
-            self.con, name, **selection, by=by, top=top, zone=zone, settings=self.settings
-        )
-
-
-def _for_tiles(request: _Request) -> dict[str, ReportResult]:
+def _for_tiles(read: Read) -> dict[str, ReportResult]:
     """The reports that tiles are taken from, interval by interval."""
     results = {}
     for name in dict.fromkeys(tile.report for tile in TILES if tile.report in REPORTS):
-        try:
-            results[name] = request.read(name)
-        except CpmonError:
-            continue  # its table says that there is nothing
+        with suppress(CpmonError):  # its table says that there is nothing
+            results[name] = read(name)
     return results
 
 
-def _figures(request: _Request, by: timedelta | None, limits: Mapping[str, float]) -> list[Figure]:
-    drawn, zone = [], request.zone
+def _figures(
+    con: duckdb.DuckDBPyConnection,
+    window: Window,
+    by: timedelta | None,
+    zone: ZoneInfo,
+    limits: Mapping[str, float],
+) -> Iterator[Figure]:
     for chart in CHARTS:
         if not any(series.is_known for series in chart.series):
             continue
         try:
-            points = read_points(request.con, chart, request.window.span, by, zone)
+            points = read_points(con, chart, window.span, by, zone)
         except CpmonError as error:
-            drawn.append(Figure(chart, "", {}, missing=str(error)))
+            yield Figure(chart, "", {}, missing=str(error))
             continue
         if points.is_empty:
-            drawn.append(Figure(chart, "", {}))
+            yield Figure(chart, "", {})
             continue
         spec = over_time(chart, points, zone, limit=limits.get(chart.rule))
         picture = svg(spec, chart.title, chart.about, chart.name)
-        drawn.append(Figure(chart, picture, hover_values(points, zone)))
-    return drawn
+        yield Figure(chart, picture, hover_values(points, zone))
 
 
-def _groups(request: _Request) -> list[Group]:
+def _groups(read: Read, window: Window) -> list[Group]:
     groups = dict.fromkeys(report.group for report in REPORTS.values())
     order = [name for name in TITLES if name in groups]
     return [
         Group(
             name,
             TITLES.get(name, name.capitalize()),
-            tuple(_listing(request, r) for r in REPORTS.values() if r.group == name),
+            tuple(_listing(read, window, r) for r in REPORTS.values() if r.group == name),
         )
         for name in [*order, *(name for name in groups if name not in TITLES)]
     ]
 
 
-def _listing(request: _Request, listed: Report) -> Listing:
+def _listing(read: Read, window: Window, listed: Report) -> Listing:
     try:
-        result = short_report(request.read, request.window, listed)
+        result = short_report(read, window, listed)
     except CpmonError as error:
         return Listing(listed.name, listed.title, missing=str(error))
     docs = {column.name: column.doc for column in reduction(listed.reduction).columns}

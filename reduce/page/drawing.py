@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -24,7 +24,7 @@ from ...schemas.printable import printable
 from ..metrics.report_shape import TIME
 from ..render.html import COLORS
 from .chart import RUNS, Chart, Kind
-from .points import Points, runs_points
+from .points import Points, local_times, runs_points
 
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 WIDTH, HEIGHT = 640, 200
@@ -109,8 +109,6 @@ def over_time(
 
     if chart.kind is Kind.LINES:
         points = thinned(points)
-    rows = _rows(points.table, zone)
-    order, colors = list(points.order), _colors(chart, points.order)
     scale = alt.Scale(domainMin=0, domainMax=_end(chart, points))
     y = alt.Y(
         "value:Q",
@@ -119,9 +117,8 @@ def over_time(
         stack="zero" if chart.kind is Kind.STACK else None,
         axis=alt.Axis(tickCount=5, format="~s" if _greatest(points) >= LARGE else alt.Undefined),
     )
-    symbol = "square" if chart.kind is Kind.STACK else "stroke"
-    legend = alt.Legend(orient="top", title=None, symbolType=symbol) if len(order) > 1 else None
-    base = alt.Chart(alt.NamedData(name=chart.name), width=WIDTH, height=HEIGHT).encode(
+    color = _color(chart, points.order, "square" if chart.kind is Kind.STACK else "stroke")
+    base = _chart(chart).encode(
         x=alt.X(
             "time:T",
             title=None,
@@ -130,14 +127,30 @@ def over_time(
             axis=alt.Axis(tickCount=8, labelOverlap=True, grid=False, format=TICKS),
         ),
         y=y,
-        color=alt.Color(
-            "series:N", scale=alt.Scale(domain=order, range=colors), sort=order, legend=legend
-        ),
+        color=color,
         order=alt.Order("place:Q"),
     )
-    drawn = base.mark_area() if chart.kind is Kind.STACK else _lines(base, points, legend)
-    layers = [drawn, *([_limit(limit)] if limit and _near(points, limit) else [])]
+    layers = [base.mark_area() if chart.kind is Kind.STACK else _lines(base, points, color.legend)]
+    if limit and _greatest(points) >= limit / 2:  # a greater one would press the values down
+        layers.append(_limit(limit))
+    rows = _rows(points.table, zone)
     return _finished(alt.layer(*layers), {chart.name: rows}, background)
+
+
+def _chart(chart: Chart) -> Any:
+    import altair as alt
+
+    return alt.Chart(alt.NamedData(name=chart.name), width=WIDTH, height=HEIGHT)
+
+
+def _color(chart: Chart, series: tuple[str, ...], symbol: Any) -> Any:
+    """The colours of the series; several have a legend with such symbols."""
+    import altair as alt
+
+    order = list(series)
+    legend = alt.Legend(orient="top", title=None, symbolType=symbol) if len(order) > 1 else None
+    scale = alt.Scale(domain=order, range=_colors(chart, series))
+    return alt.Color("series:N", scale=scale, sort=order, legend=legend)
 
 
 def _lines(base: Any, points: Points, legend: Any) -> Any:
@@ -164,21 +177,16 @@ def bars(chart: Chart, points: Points, *, background: bool = False) -> dict[str,
     import altair as alt
 
     rows = points.table.to_pylist()
-    order, colors = list(points.order), _colors(chart, points.order)
     objects = list(dict.fromkeys(row["object"] for row in rows))
+    tilt = 0 if sum(map(len, objects)) < 60 else -40
     drawn = (
-        alt.Chart(alt.NamedData(name=chart.name), width=WIDTH, height=HEIGHT)
+        _chart(chart)
         .mark_bar(cornerRadiusEnd=2)
         .encode(
-            x=alt.X("object:N", sort=objects, title=None, axis=alt.Axis(labelAngle=_tilt(objects))),
-            xOffset=alt.XOffset("series:N", sort=order),
+            x=alt.X("object:N", sort=objects, title=None, axis=alt.Axis(labelAngle=tilt)),
+            xOffset=alt.XOffset("series:N", sort=list(points.order)),
             y=alt.Y("value:Q", title=chart.unit, axis=alt.Axis(tickCount=5)),
-            color=alt.Color(
-                "series:N",
-                scale=alt.Scale(domain=order, range=colors),
-                sort=order,
-                legend=alt.Legend(orient="top", title=None) if len(order) > 1 else None,
-            ),
+            color=_color(chart, points.order, alt.Undefined),
         )
     )
     return _finished(drawn, {chart.name: rows}, background)
@@ -213,19 +221,13 @@ def stacked(specs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _rows(table: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
-    places = {name: n for n, name in enumerate(dict.fromkeys(table["series"].to_pylist()))}
-    times = [local_text(time, zone) for time in table[TIME].to_pylist()]
-    both = zip(times, table["series"].to_pylist(), table["value"].to_pylist(), strict=True)
-    return [
-        {"time": time, "series": series, "value": value, "place": places[series]}
-        for time, series, value in both
-    ]
-
-
-def local_text(time: datetime, zone: ZoneInfo) -> str:
-    """A UTC time as the clocks of a zone show it, marked as UTC so that it is taken as it is."""
-    local = time.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None)
-    return local.isoformat(timespec="seconds") + "Z"
+    """The data of a drawing; local times are marked as UTC so that they are taken as they are."""
+    seconds = local_times(table[TIME], zone).cast(pa.timestamp("s"), safe=False)
+    series = table["series"].combine_chunks().dictionary_encode()
+    columns = {"time": pc.strftime(seconds, "%Y-%m-%dT%H:%M:%SZ"), "series": table["series"]}
+    columns |= {"value": table["value"], "place": series.indices}
+    rows: list[dict[str, Any]] = pa.table(columns).to_pylist()
+    return rows
 
 
 def _colors(chart: Chart, order: tuple[str, ...]) -> list[str]:
@@ -300,20 +302,11 @@ def _end(chart: Chart, points: Points) -> Any:
     return chart.whole if chart.whole and greatest <= chart.whole * 1.005 else alt.Undefined
 
 
-def _near(points: Points, limit: float) -> bool:
-    """Whether a limit is worth the room: it would not press the values to the ground."""
-    return _greatest(points) >= limit / 2
-
-
 def _limit(value: float) -> Any:
     import altair as alt
 
     rule = alt.Chart(alt.InlineData(values=[{"limit": value}]))
     return rule.mark_rule(color=COLORS["bad"], strokeDash=[5, 4]).encode(y="limit:Q")
-
-
-def _tilt(objects: list[str]) -> int:
-    return 0 if sum(map(len, objects)) < 60 else -40
 
 
 def _finished(drawn: Any, data: dict[str, Any], background: bool) -> dict[str, Any]:

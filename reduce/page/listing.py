@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,8 +23,8 @@ MOST_LINES = 500
 MOST_ROWS = 1000
 """Lines of a log."""
 
-Read = Callable[[str, timedelta | None, int | None], ReportResult]
-"""Reads a report by name, with lines of a length (`--by`) or so many objects (`--top`)."""
+Read = Callable[..., ReportResult]
+"""Reads a report by name, with lines of a length (`by`) or so many objects (`top`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +76,16 @@ def short_report(
     Raises:
         CpmonError: there is nothing to report.
     """
-    if report.lines is Lines.ROW:
-        return read(report.name, None, MOST_ROWS)
-    if report.lines is Lines.OBJECT:
-        return read(report.name, None, most)
+    if report.lines is not Lines.TIME:
+        return read(report.name, top=MOST_ROWS if report.lines is Lines.ROW else most)
     by = window.step(most)
-    result = read(report.name, by, None)
+    result = read(report.name, by=by)
     longer = [step for step in STEPS if by is None or step > by]
     while result.table.num_rows > most and longer:
         length = (window.last - window.first) * result.table.num_rows / most**2
         by = next((step for step in longer if step >= length), longer[-1])
         longer = [step for step in longer if step > by]
-        result = read(report.name, by, None)
+        result = read(report.name, by=by)
     lines = result.table.num_rows
     if lines <= most:
         return result

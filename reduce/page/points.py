@@ -84,22 +84,19 @@ class _Reader:
         shown = tuple(dict.fromkeys((*keys, column, sort)))
         ranked = replace(report, columns=shown, lines=Lines.OBJECT, sort=sort.name)
         source, _ = source_of(self.con, report, self.span, self.by, self.zone)
-        sql, values = lines_sql(ranked, self.span, source, by=None, over_time=False, top=top)
-        greatest = self.con.sql(sql, params=values).to_arrow_table().select(list(report.keys))
+        greatest, ranking = lines_sql(ranked, self.span, source, by=None, over_time=False, top=top)
         sql, values = self._over_time(report, (*keys, column), report.keys)
-        names = ", ".join(report.keys)
-        self.con.register("_greatest", greatest)
-        try:
-            lines = self.con.sql(
-                f"SELECT l.* FROM ({sql}) AS l SEMI JOIN _greatest AS g USING ({names})"
-                f" ORDER BY {TIME}",
-                params=values,
-            ).to_arrow_table()
-        finally:
-            self.con.unregister("_greatest")
+        lines = self.con.sql(
+            f"SELECT l.*, g.place FROM ({sql}) AS l"
+            f" JOIN (SELECT *, row_number() OVER () AS place FROM ({greatest})) AS g"
+            f" USING ({', '.join(report.keys)}) ORDER BY g.place, l.{TIME}",
+            params=[*values, *ranking],
+        ).to_arrow_table()
+        tables = [lines.filter(pc.equal(lines["place"], n + 1)) for n in range(top)]
         return [
-            series_of_object(lines, row, report.keys, column, object_name(keys, row))
-            for row in greatest.to_pylist()
+            series_of(table, column, object_name(keys, table.slice(0, 1).to_pylist()[0]))
+            for table in tables
+            if len(table)
         ]
 
     def _over_time(
@@ -113,21 +110,13 @@ class _Reader:
 
 def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
     """The values of the figure: rows with `object` (the run), `series` and `value` in percent."""
-    given = pa.table(
-        [pa.array(list(runs), pa.string()), pa.array(range(len(runs)), pa.int32())],
-        names=["run_id", "place"],
-    )
-    con.register("_given", given)
     series = [f"({n}, '{d.label}', s.{d.column})" for n, d in enumerate(RUNS.series)]
-    try:
-        table = con.sql(
-            "SELECT s.run_id AS object, v.series, 100 * v.value AS value"
-            " FROM run_summary AS s JOIN _given AS g USING (run_id),"
-            f" LATERAL (VALUES {', '.join(series)}) AS v (n, series, value)"
-            " ORDER BY g.place, v.n"
-        ).to_arrow_table()
-    finally:
-        con.unregister("_given")
+    table = con.sql(
+        "SELECT s.run_id AS object, v.series, 100 * v.value AS value FROM run_summary AS s,"
+        f" LATERAL (VALUES {', '.join(series)}) AS v (n, series, value)"
+        " WHERE list_contains($1, s.run_id) ORDER BY list_position($1, s.run_id), v.n",
+        params=[list(runs)],
+    ).to_arrow_table()
     return Points(table, tuple(drawn.label for drawn in RUNS.series))
 
 
@@ -181,12 +170,18 @@ def hover_values(points: Points, zone: ZoneInfo) -> dict[str, Any]:
         names: of the series. values: for each series one for each time, four digits or null.
     """
     times = pc.unique(points.table[TIME]).sort()
-    local = pc.local_timestamp(pc.assume_timezone(times, "UTC").cast(pa.timestamp("us", zone.key)))
+    micros = local_times(times, zone).cast(pa.int64())
     return {
-        "times": pc.floor(pc.divide(local.cast(pa.int64()), 1000.0)).cast(pa.int64()).to_pylist(),
+        "times": pc.floor(pc.divide(micros, 1000.0)).cast(pa.int64()).to_pylist(),
         "names": list(points.order),
         "values": [_hover_series(points.table, name, times) for name in points.order],
     }
+
+
+def local_times(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.ChunkedArray:
+    """UTC times as the clocks of a zone show them, without zone, in microseconds."""
+    utc = pc.assume_timezone(times, "UTC").cast(pa.timestamp("us", zone.key))
+    return pc.local_timestamp(utc)
 
 
 def _hover_series(table: pa.Table, name: str, times: pa.Array) -> list[float | None]:

@@ -42,8 +42,11 @@ def shown_tiles(
         results: report name -> its lines, not thinned; a maximum is one of intervals.
         limits: of the rules of exceptions that are switched on, by id, in the printed unit.
     """
-    have = [tile for tile in TILES if tile.report in results]
-    shown = [_shown(tile, results[tile.report], limits.get(tile.rule), zone) for tile in have]
+    shown = [
+        _shown(tile, results[tile.report], limits.get(tile.rule), zone)
+        for tile in TILES
+        if tile.report in results
+    ]
     return [tile for tile in shown if tile is not None]
 
 
@@ -58,7 +61,8 @@ def _shown(tile: Tile, result: ReportResult, limit: float | None, zone: ZoneInfo
     over_time = result.lines is Lines.TIME
     value = result.mean.get(tile.column) if over_time else greatest
     where = result.table.slice(pc.index(values, greatest).as_py(), 1).to_pylist()[0]
-    detail = _highest(result, column, where, zone) if over_time else _object(result, where)
+    keys = [column_of(result.report, key) for key in result.report.keys]
+    detail = _highest(result, column, where, zone) if over_time else object_name(keys, where)
     noun = "intervals" if over_time else "objects"
     state, verdict = _verdict(limit, tile.unit, column.scale, values, noun)
     return Shown(tile.label, cell_text(column, value, zone), tile.unit, detail, state, verdict)
@@ -72,12 +76,6 @@ def _highest(
     if pc.min(result.table.column(column.name)).as_py() == line[column.name]:
         return "all the time"
     return f"highest {text} at {when if result.ends - result.starts > DAY else when[11:]}"
-
-
-def _object(result: ReportResult, line: dict[str, Any]) -> str:
-    """The names of the object of a line."""
-    keys = [column_of(result.report, key) for key in result.report.keys]
-    return object_name(keys, line)
 
 
 def _verdict(limit: float | None, unit: str, scale: int, values: Any, noun: str) -> tuple[str, str]:

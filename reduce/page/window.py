@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -123,10 +124,7 @@ def file_names(page_windows: list[Window]) -> list[str]:
     for window in page_windows:
         plain = plain_name(window.run_id or window.system)
         base = f"{'run' if window.run_id else 'system'}-{plain}"
-        name, n = base, 1
-        # Some file systems do not tell upper from lower case.
-        while name.lower() in {taken.lower() for taken in names}:
-            n += 1
-            name = f"{base}-{n}"
-        names.append(name)
+        candidates = (f"{base}-{n}" if n > 1 else base for n in itertools.count(1))
+        taken = {name.lower() for name in names}  # some file systems do not tell the cases apart
+        names.append(next(name for name in candidates if name.lower() not in taken))
     return [f"{name}.html" for name in names]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -310,10 +311,9 @@ def test_a_report_with_too_many_lines_is_thinned_and_then_cut_with_a_note(
     con: duckdb.DuckDBPyConnection, window: Window
 ):
     def processors(most: int) -> ReportResult:
-        def read(name: str, by: timedelta | None, top: int | None) -> ReportResult:
-            return report(con, name, run="R1", by=by, top=top)
-
-        return short_report(read, window, REPORTS["PROCESSORS_BY_TIME"], most)
+        return short_report(
+            partial(report, con, run="R1"), window, REPORTS["PROCESSORS_BY_TIME"], most
+        )
 
     assert processors(4).table.num_rows == 4  # two intervals, two processors
     assert processors(3).restrictions == ("by 2 min",)
