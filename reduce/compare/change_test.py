@@ -29,11 +29,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from statistics import fmean, pvariance
 
 import numpy as np
 import numpy.typing as npt
 
-from .samples import SIGNIFICANT_P, deviation, mean
+from .samples import SIGNIFICANT_P
 
 Array = npt.NDArray[np.float64]
 
@@ -226,9 +227,9 @@ def confidence(samples: Sequence[Decimal], base_samples: Sequence[Decimal]) -> i
 def _estimated(values: Sequence[Decimal]) -> Estimate:
     """The mean of independent samples."""
     freedom = len(values) - 1
-    variance = float(deviation(values)) ** 2 / freedom
+    variance = float(pvariance(values)) / freedom
     uncertainties = (Uncertainty(variance, freedom),) if variance else ()
-    return Estimate(float(mean(values)), len(values), uncertainties)
+    return Estimate(fmean(values), len(values), uncertainties)
 
 
 def adjusted(chances: Sequence[float]) -> list[float]:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from ..reductions.reductions import reduction
-from ..render.printing import Printed, blank, percentage, show
+from ..render.printing import Printed, blank, exact, percentage, show
 from .samples import Samples, difference, quotient, statistic
 from .spec import Change, Difference, Row, Spec
 
@@ -70,7 +70,7 @@ def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
     """
     computed = next((d for d in spec.differences if d.run == run), None)
     if computed is None:
-        return {n: value * row.factor for n, value in figures.of(run, row.samples).items()}
+        return {n: value * exact(row.scale) for n, value in figures.of(run, row.samples).items()}
     measures = row.quotient or (row.samples,)
     parts = []
     for measure in measures:
@@ -79,7 +79,7 @@ def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
             return {}
         parts.append(difference(minuend, subtrahend))
     samples = quotient(parts[0], parts[1]) if row.quotient else parts[0]
-    return {n: value * row.factor for n, value in samples.items()}
+    return {n: value * exact(row.scale) for n, value in samples.items()}
 
 
 def _measured(spec: Spec, run: str, figures: Figures) -> Column:
@@ -96,7 +96,7 @@ def _cell(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
     """A cell that does not depend on others."""
     if row.measure:
         value = figures.summary[run][row.measure]
-        return show(value, row.form, scale=row.factor, reason=_absence(row))
+        return show(value, row.form, scale=row.scale, reason=_absence(row))
     if row.attribute:
         value = figures.attributes.get(run, {}).get(row.attribute)
         missing = blank(f"{row.label}: run {run} has no attribute {row.attribute}")
@@ -105,7 +105,7 @@ def _cell(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
         values = figures.of(run, row.total).values()
         reason = f"{row.label}: run {run} has no {row.total}"
         total = sum(values, Decimal(0)) if values else None
-        return show(total, row.form, scale=row.factor, reason=reason)
+        return show(total, row.form, scale=row.scale, reason=reason)
     return _statistic(spec, row, run, figures)
 
 

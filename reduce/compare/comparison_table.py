@@ -16,6 +16,7 @@ import pyarrow as pa
 from ...schemas import CpmonError
 from ..render.printing import blank, ratio
 from .columns import Column, Figures, Values, columns, row_samples
+from .run_facts import texts
 from .samples import read_samples
 from .spec import Spec
 from .spec_file import load_spec
@@ -23,10 +24,7 @@ from .statement import Wording
 
 CALCULATED = "calc"
 CELLS = pa.schema(
-    [
-        pa.field(name, pa.string())
-        for name in ("table", "run_id", "row_label", "value_as_printed", "source_tag")
-    ]
+    dict.fromkeys(("table", "run_id", "row_label", "value_as_printed", "source_tag"), pa.string())
 )
 
 
@@ -75,8 +73,7 @@ class ComparisonTable:
     def to_arrow(self) -> pa.Table:
         """The cells as the published CSVs have them; an empty cell is NULL."""
         rows = [(c.table, c.run_id, c.row_label, c.text or None, c.source) for c in self.cells]
-        named = [dict(zip(CELLS.names, row, strict=True)) for row in rows]
-        return pa.Table.from_pylist(named, schema=CELLS)
+        return pa.table(list(zip(*rows, strict=True)), schema=CELLS)
 
 
 def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> ComparisonTable:
@@ -106,14 +103,8 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
 def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
     """Run id -> the columns of run_summary that the spec needs; runs alone need no reduction."""
     measures = list(dict.fromkeys(r.measure for r in spec.rows if r.measure))
-    names = ["run_id", "system", "base_run_id", *measures]
-    marks = ", ".join("?" for _ in spec.measured)
-    rows = con.execute(
-        f"SELECT {', '.join(names)} FROM {'run_summary' if measures else 'meta.run'} "
-        f"WHERE run_id IN ({marks})",
-        list(spec.measured),
-    ).fetchall()
-    measured = [dict(zip(names, row, strict=True)) for row in rows]
+    columns = ", ".join(["run_id", "system", "base_run_id", *measures])
+    measured = _rows(con, spec, columns, "run_summary" if measures else "meta.run")
     summaries: dict[str, Values] = {str(values["run_id"]): values for values in measured}
     if len(summaries) < len(measured):
         systems = ", ".join(sorted(f"{v['run_id']} of {v['system']}" for v in measured))
@@ -131,11 +122,15 @@ def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
 
 def _attributes(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
     """Run id -> what is known about it: columns of meta.run, then its free attributes."""
-    marks = ", ".join("?" for _ in spec.measured)
-    cursor = con.execute(f"SELECT * FROM meta.run WHERE run_id IN ({marks})", list(spec.measured))
-    names = [column[0] for column in cursor.description or ()]
-    rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    rows = _rows(con, spec, "*", "meta.run")
     return {row["run_id"]: {**(row["attributes"] or {}), **row} for row in rows}
+
+
+def _rows(con: duckdb.DuckDBPyConnection, spec: Spec, columns: str, view: str) -> list[Values]:
+    """The rows of a view about the measured runs."""
+    sql = f"SELECT {columns} FROM {view} WHERE list_contains(?, run_id)"
+    rows = con.sql(sql, params=[list(spec.measured)])
+    return [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
 
 
 def _bases(spec: Spec, figures: Figures) -> dict[str, str]:
@@ -190,11 +185,7 @@ def _headers(spec: Spec, figures: Figures, bases: Mapping[str, str]) -> tuple[Ru
         RunHeader(
             spec.name_of(run),
             spec.name_of(bases.get(run, "")),
-            {key: _text(figures.attributes.get(run, {}).get(key)) for key in spec.header},
+            texts(figures.attributes.get(run, {}), spec.header),
         )
         for run in spec.runs
     )
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)

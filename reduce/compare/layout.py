@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,7 +49,7 @@ class Layout:
         remarks: what columns are that no run was measured for.
         statements: change statements and steps: label, runs compared, value.
         sources: what the letters behind labels mean.
-        footnotes: mark of an empty cell -> why it is empty.
+        marks: why a cell is empty -> its mark.
         notes: how to read it.
         cells: the values in long form.
         document: the same with the runs, for JSON.
@@ -63,11 +63,27 @@ class Layout:
     remarks: Sequence[str] = ()
     statements: Grid = ()
     sources: Sequence[str] = ()
-    footnotes: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
+    @property
+    def heading(self) -> str:
+        """Subtitle and title in a line."""
+        return ": ".join(filter(None, (self.subtitle, self.title)))
 
-def footnote_marks(reasons: Sequence[str]) -> dict[str, str]:
+    @property
+    def footnotes(self) -> list[str]:
+        """Why cells are empty, behind the marks."""
+        return [f"{mark} {reason}" for reason, mark in self.marks.items()]
+
+    @property
+    def paragraphs(self) -> tuple[Sequence[str], ...]:
+        """The lines below the blocks: remarks, statements, footnotes and notes."""
+        sentences = [f"{label}, {runs}: {text}" for label, runs, text in self.statements]
+        return self.remarks, sentences, self.footnotes, self.notes
+
+
+def footnote_marks(reasons: Iterable[str]) -> dict[str, str]:
     """Reason -> its mark: (1), (2) ..."""
     return {reason: f"({n})" for n, reason in enumerate(reasons, start=1)}
 

@@ -6,6 +6,7 @@ prints.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 
@@ -67,24 +68,16 @@ def render_comparison(
     )
 
 
-def _sentences(layout: Layout) -> list[str]:
-    """Change statements and steps as sentences."""
-    return [f"{label}, {runs}: {text}" for label, runs, text in layout.statements]
-
-
-def _footnotes(layout: Layout) -> list[str]:
-    return [f"{mark} {reason}" for mark, reason in layout.footnotes.items()]
-
-
 def _text(layout: Layout) -> Iterator[str]:
-    yield ": ".join(filter(None, (layout.subtitle, layout.title)))
+    yield layout.heading
     heads: list[list[str]] = []
     for block in layout.blocks:
         if list(block.head) not in heads:  # blocks of the same columns share their widths
             heads.append(list(block.head))
             same = [other for other in layout.blocks if list(other.head) == heads[-1]]
             yield from _text_blocks(same)
-    for lines in (layout.remarks, _sentences(layout), _footnotes(layout), bullets(layout.notes)):
+    *paragraphs, notes = layout.paragraphs
+    for lines in (*paragraphs, bullets(notes)):
         yield from ["", *lines] if lines else []
 
 
@@ -104,7 +97,7 @@ def _text_blocks(blocks: list[Block]) -> Iterator[str]:
 
 def _markdown(layout: Layout) -> Iterator[str]:
     """The paragraphs."""
-    yield f"## {one_line(': '.join(filter(None, (layout.subtitle, layout.title))))}"
+    yield f"## {one_line(layout.heading)}"
     for block in layout.blocks:
         left = [n < block.left for n in range(len(block.head))]
         heading = f"### {one_line(block.heading)}"
@@ -115,8 +108,7 @@ def _markdown(layout: Layout) -> Iterator[str]:
         else:
             yield from [heading] if block.heading else []
             yield _markdown_rows(block, block.bodies, left)
-    for lines in (layout.remarks, _sentences(layout), _footnotes(layout), layout.notes):
-        yield from map(one_line, lines)
+    yield from map(one_line, itertools.chain(*layout.paragraphs))
 
 
 def _markdown_rows(block: Block, bodies: Sequence[Body], left: list[bool]) -> str:
@@ -136,9 +128,9 @@ def _sheets(layout: Layout) -> Iterator[Sheet]:
             lines += [[body.name], *body.rows] if body.name else body.rows
     rows = [[number_of(cell) for cell in (*line, *[""] * (width - len(line)))] for line in lines]
     head = [*blocks[0].head, *[""] * (width - len(blocks[0].head))]
-    notes = (*layout.remarks, *_sentences(layout), *_footnotes(layout), *layout.notes)
-    title = ": ".join(filter(None, (layout.subtitle, layout.title)))
-    yield Sheet("comparison", [Column(name, width=24) for name in head], rows, [title], (), notes)
+    notes = list(itertools.chain(*layout.paragraphs))
+    columns = [Column(name, width=24) for name in head]
+    yield Sheet("comparison", columns, rows, [layout.heading], (), notes)
     cells = layout.cells
     columns = [Column(name, width=len(name) + 2) for name in cells.column_names]
     yield Sheet("cells", columns, ([*row.values()] for row in cells.to_pylist()))
@@ -156,7 +148,7 @@ def _page(layout: Layout, figure: str) -> bytes:
         title=layout.title,
         subtitle="" if layout.subtitle == layout.title else layout.subtitle,
         blocks=blocks,
-        reasons=layout.footnotes,
-        notes=[*layout.remarks, *layout.sources, *_footnotes(layout), *layout.notes],
+        reasons={mark: reason for reason, mark in layout.marks.items()},
+        notes=[*layout.remarks, *layout.sources, *layout.footnotes, *layout.notes],
         wide=max(len(block.head) for block in blocks) > UPRIGHT,
     )

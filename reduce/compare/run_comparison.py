@@ -128,10 +128,6 @@ class RunComparison:
         """The lines of a run."""
         return tuple(line for line in self.lines if line.run_id == run)
 
-    def reasons(self) -> tuple[str, ...]:
-        """Why cells are empty, each reason once, in order of appearance."""
-        return tuple(dict.fromkeys(line.reason for line in self.lines if line.reason))
-
     def to_arrow(self) -> pa.Table:
         """The lines, unrounded, in the unit that each names; what is not known is NULL."""
         columns = {"base_run_id": pa.array([self.base.run_id] * len(self.lines), _TEXT)}

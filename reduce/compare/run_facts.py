@@ -76,28 +76,25 @@ def base_and_runs(
 
 def read_facts(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str, RunFacts]:
     """Run -> what is known of it; only those that have a row in run_summary."""
-    marks = ", ".join("?" for _ in runs)
     measures = [metric.name for metric in compared_metrics()]
+    names = ", ".join([*(f"r.{name}" for name in ATTRIBUTES), *(f"s.{name}" for name in measures)])
     rows = con.execute(
         "SELECT r.run_id, r.system, r.steady_since, r.steady_until, s.intervals, s.seconds, "
-        f"{', '.join(f'r.{name}' for name in ATTRIBUTES)}, "
-        f"{', '.join(f's.{name}' for name in measures)} "
-        f"FROM meta.run AS r JOIN run_summary AS s USING (run_id) WHERE r.run_id IN ({marks})",
-        list(runs),
+        f"{names} FROM meta.run AS r JOIN run_summary AS s USING (run_id) "
+        "WHERE list_contains(?, r.run_id)",
+        [list(runs)],
     ).fetchall()
-    return {str(row[0]): _fact(row, measures) for row in rows}
+    facts = {}
+    for run, system, since, until, intervals, seconds, *rest in rows:
+        row = dict(zip((*ATTRIBUTES, *measures), rest, strict=True))
+        attributes, values = texts(row, ATTRIBUTES), {name: row[name] for name in measures}
+        facts[run] = RunFacts(run, system, since, until, intervals, seconds, attributes, values)
+    return facts
 
 
-def _fact(row: Sequence[Any], measures: Sequence[str]) -> RunFacts:
-    attributes, values = row[6 : 6 + len(ATTRIBUTES)], row[6 + len(ATTRIBUTES) :]
-    run, system, since, until, intervals, seconds = row[:6]
-    texts = _texts(zip(ATTRIBUTES, attributes, strict=True))
-    measured = dict(zip(measures, values, strict=True))
-    return RunFacts(run, system, since, until, intervals, seconds, texts, measured)
-
-
-def _texts(pairs: Iterable[tuple[str, Any]]) -> dict[str, str]:
-    return {key: "" if value is None else str(value) for key, value in pairs}
+def texts(values: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:
+    """Some of the attributes of a run as texts, empty where it has none."""
+    return {key: str(values[key]) if values.get(key) is not None else "" for key in keys}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +135,8 @@ def read_intervals(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[
     rows = con.execute(
         "SELECT run_id, CAST(epoch(interval_end) AS DOUBLE) AS _end, CAST(seconds AS DOUBLE) AS"
         f" _seconds, {casts} FROM _run_interval WHERE is_steady"
-        f" AND run_id IN ({', '.join('?' for _ in runs)}) ORDER BY run_id, interval_end",
-        list(runs),
+        " AND list_contains(?, run_id) ORDER BY run_id, interval_end",
+        [list(runs)],
     ).fetchnumpy()
     return {run: _intervals(rows, rows["run_id"] == run, list(names)) for run in runs}
 

@@ -21,7 +21,8 @@ _SECTIONS = {
 
 def run_layout(comparison: RunComparison) -> Layout:
     """The layout of a run comparison."""
-    marks = footnote_marks(comparison.reasons())
+    reasons = dict.fromkeys(line.reason for line in comparison.lines if line.reason)
+    marks = footnote_marks(reasons)
     runs = ", ".join(run.run_id for run in comparison.runs)
     title = f"{runs} compared with {comparison.base.run_id}"
     notes = list(_notes(comparison))
@@ -31,7 +32,7 @@ def run_layout(comparison: RunComparison) -> Layout:
             _facts(comparison),
             *(_metrics(comparison, run.run_id, marks) for run in comparison.runs),
         ],
-        footnotes={mark: reason for reason, mark in marks.items()},
+        marks=marks,
         notes=notes,
         cells=comparison.to_arrow(),
         document=_document(comparison, title, notes),

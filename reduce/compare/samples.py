@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Context, Decimal
+from decimal import Decimal
+from statistics import mean, pstdev
 
 import duckdb
 
@@ -30,8 +31,6 @@ SIGNIFICANT_P = 0.05
 Samples = Mapping[int, Decimal]
 """Number of the sample -> its value."""
 
-_WIDE = Context(prec=60)
-
 
 def read_samples(
     con: duckdb.DuckDBPyConnection, runs: Iterable[str], measures: Iterable[str]
@@ -51,18 +50,6 @@ def read_samples(
     return dict(samples)
 
 
-def mean(values: Sequence[Decimal]) -> Decimal:
-    """The mean of at least one value."""
-    return _WIDE.divide(sum(values, Decimal(0)), Decimal(len(values)))
-
-
-def deviation(values: Sequence[Decimal]) -> Decimal:
-    """The standard deviation of at least one value; its divisor is their number."""
-    middle = mean(values)
-    squares = [_WIDE.power(_WIDE.subtract(value, middle), 2) for value in values]
-    return _WIDE.sqrt(mean(squares))
-
-
 def statistic(values: Sequence[Decimal], *, whole: bool = False, padded: bool = False) -> Printed:
     """N/mean/sd of at least one value: `10/38.9/1.221`. The mean is what arithmetic goes on with.
 
@@ -73,7 +60,7 @@ def statistic(values: Sequence[Decimal], *, whole: bool = False, padded: bool = 
         padded: zeros at the end of the deviation stay (2.410).
     """
     middle = fixed(mean(values), 0 if whole else 1)
-    spread = fixed(deviation(values), 0) if whole else significant(deviation(values), SD_DIGITS)
+    spread = fixed(pstdev(values), 0) if whole else significant(pstdev(values), SD_DIGITS)
     sd = f"{spread:f}" if padded else _trimmed(spread)
     return Printed(f"{len(values)}/{_trimmed(middle)}/{sd}", middle)
 
@@ -83,15 +70,10 @@ def difference(samples: Samples, less: Samples) -> Samples:
     return {sample: value - less[sample] for sample, value in samples.items()}
 
 
-def quotient_of(amount: Decimal, divisor: Decimal) -> Decimal:
-    """Amount over divisor, which is not zero, to 60 digits."""
-    return _WIDE.divide(amount, divisor)
-
-
 def quotient(amounts: Samples, times: Samples) -> Samples:
     """Sample by sample; a sample without time has none, so it is left out."""
     return {
-        sample: quotient_of(amount, times[sample])
+        sample: amount / times[sample]
         for sample, amount in amounts.items()
         if sample in times and not times[sample].is_zero()
     }

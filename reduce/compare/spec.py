@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from ...config import Table
 from ...config.values import Names, Text
-from ..render.printing import Format, Style, exact
+from ..render.printing import Format, Style
 from .statement import ChangeStatement, Digits, Step
 
 SOURCES = {
@@ -75,11 +74,6 @@ class Row(Table, frozen=True):
     def form(self) -> Format:
         """How values are printed."""
         return Format(self.digits, self.style)
-
-    @property
-    def factor(self) -> int | Decimal:
-        """The scale, as it was written."""
-        return self.scale if isinstance(self.scale, int) else exact(self.scale)
 
     @property
     def terms(self) -> tuple[tuple[int, str], ...]:

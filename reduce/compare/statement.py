@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
+from statistics import mean
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -17,7 +18,7 @@ from ...config import Table
 from ...config.values import Text
 from ..render.printing import Printed, blank, change, exact, fixed, percent, significant
 from .change_test import confidence
-from .samples import Samples, mean, quotient_of
+from .samples import Samples
 
 NOT_SIGNIFICANT = "not significant"
 Digits = Annotated[int, Meta(ge=0, le=9)]
@@ -108,7 +109,7 @@ class Step(Table, frozen=True):
         first, second = numbers
         if self.divide and second.is_zero():
             return blank(f"{self.label}: divides by zero")
-        rounded = fixed(quotient_of(first, second) if self.divide else first - second, self.digits)
+        rounded = fixed(first / second if self.divide else first - second, self.digits)
         return Printed(f"{rounded:f}", rounded)
 
 

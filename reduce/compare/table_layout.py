@@ -24,7 +24,6 @@ def table_layout(table: ComparisonTable) -> Layout:
     if spec.ratios:
         bases = Body([["Base run", *(run.base_run_id for run in table.runs)]], about=True)
         blocks.append(_block(table, spec.ratios_table, head, bases, "Ratio to base run"))
-    marks = footnote_marks(table.reasons())
     return Layout(
         title=spec.heading,
         subtitle=spec.name,
@@ -36,7 +35,7 @@ def table_layout(table: ComparisonTable) -> Layout:
             if cell.table in spec.statement_blocks
         ],
         sources=_sources(table),
-        footnotes={mark: reason for reason, mark in marks.items()},
+        marks=footnote_marks(table.reasons()),
         cells=table.to_arrow(),
         document=_document(table),
     )
@@ -47,28 +46,16 @@ def _block(
 ) -> Block:
     """A block of the table's cells; in the one of values labels have the letter of their source."""
     cells, marks = table.block(name), footnote_marks(table.reasons())
-    bodies = [
-        Body(
-            [
-                [
-                    row.label if heading else _lettered(row.label, row.source_tag),
-                    *(_text(cells[row.label, run], marks) for run in head[1:]),
-                ]
-                for row in group.rows
-            ]
-        )
-        for group in table.spec.groups
-    ]
-    return Block(head, [body for body in (about, *bodies) if body.rows], heading)
-
-
-def _lettered(label: str, source: str) -> str:
-    return f"{label} ({source})" if source in LETTERED else label
-
-
-def _text(cell: Any, marks: dict[str, str]) -> str:
-    text: str = cell.text or marks.get(cell.reason, "")
-    return text
+    bodies = [about]
+    for group in table.spec.groups:
+        rows = []
+        for row in group.rows:
+            has_letter = not heading and row.source_tag in LETTERED
+            label = f"{row.label} ({row.source_tag})" if has_letter else row.label
+            printed = [cells[row.label, run] for run in head[1:]]
+            rows.append([label, *(cell.text or marks.get(cell.reason, "") for cell in printed)])
+        bodies.append(Body(rows))
+    return Block(head, [body for body in bodies if body.rows], heading)
 
 
 def _remarks(table: ComparisonTable) -> list[str]:

@@ -90,16 +90,14 @@ def fixed(value: Decimal, digits: int) -> Decimal:
     return abs(rounded) if rounded.is_zero() else rounded
 
 
-def show(
-    value: Number | None, form: Format, *, scale: int | Decimal = 1, reason: str = ""
-) -> Printed:
+def show(value: Number | None, form: Format, *, scale: Number = 1, reason: str = "") -> Printed:
     """A value as its column prints it, multiplied by `scale` before.
 
     None, NaN and infinity print as a blank, with `reason`.
     """
     if value is None or not math.isfinite(value):
         return blank(reason)
-    number = _EXACT.multiply(exact(value), Decimal(scale))
+    number = _EXACT.multiply(exact(value), exact(scale))
     match form.style:
         case Style.KEPT:
             return _kept(number)
