@@ -32,12 +32,6 @@ class Series(Table, frozen=True):
     label: str = ""
     color: str = ""
 
-    @property
-    def is_known(self) -> bool:
-        """Whether there are the report and the column."""
-        report = REPORTS.get(self.report)
-        return report is not None and any(c.name == self.column for c in report.columns)
-
 
 class Chart(Table, frozen=True):
     """A chart of a page.

@@ -117,7 +117,7 @@ def read_content(
 def _for_tiles(read: Read) -> dict[str, ReportResult]:
     """The reports that tiles are taken from, interval by interval."""
     results = {}
-    for name in dict.fromkeys(tile.report for tile in TILES if tile.report in REPORTS):
+    for name in dict.fromkeys(tile.report for tile in TILES):
         with suppress(CpmonError):  # its table says that there is nothing
             results[name] = read(name)
     return results
@@ -131,8 +131,6 @@ def _figures(
     limits: Mapping[str, float],
 ) -> Iterator[Figure]:
     for chart in CHARTS:
-        if not any(series.is_known for series in chart.series):
-            continue
         try:
             points = read_points(con, chart, window.span, by, zone)
         except CpmonError as error:

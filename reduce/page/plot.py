@@ -13,11 +13,12 @@ from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ..metrics.report_shape import TIME, Lines, ReportColumn
 from ..metrics.report_shape import Kind as ColumnKind
+from ..render.render import is_number
 from ..reports.cells import cell_text, clock
 from ..reports.report import ReportResult
 from .chart import Chart, Kind, column_of
 from .drawing import bars, over_time, png, stacked, svg
-from .points import Points, object_name, series_of, series_of_object
+from .points import Points, object_name, series_of
 
 FORMATS = ("svg", "png")
 NO_FIGURES = (ColumnKind.KEY, ColumnKind.ELAPSED, ColumnKind.LATEST)
@@ -59,12 +60,9 @@ _TITLE = {"anchor": "start", "fontSize": 13, "subtitleFontSize": 11, "offset": 1
 def _about(result: ReportResult) -> str:
     """What the chart covers."""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
-    run = f", run {result.run_id}" if result.run_id else ""
-    selection = "".join(f", {part}" for part in result.restrictions)
-    return (
-        f"{result.report.name}, system {result.system}{run}{selection},"
-        f" {first} to {last} {result.zone.key}"
-    )
+    run = [f"run {result.run_id}"] if result.run_id else []
+    parts = [result.report.name, f"system {result.system}", *run, *result.restrictions]
+    return ", ".join([*parts, f"{first} to {last} {result.zone.key}"])
 
 
 def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
@@ -89,8 +87,7 @@ def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
 def _is_figure(result: ReportResult, column: ReportColumn) -> bool:
     """Whether a column has numbers that mean something side by side."""
     kind = result.table.schema.field(column.name).type
-    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    return bool(number) and column.kind not in NO_FIGURES
+    return is_number(kind) and column.kind not in NO_FIGURES
 
 
 def _grouped(result: ReportResult, columns: list[ReportColumn]) -> list[list[ReportColumn]]:
@@ -119,31 +116,28 @@ def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
     chart = Chart(first.name, result.report.title, "", (), kind, axis=axis)
     if result.lines is Lines.OBJECT:
         return bars(chart, _objects(result, columns), background=True)
-    points = _split(result, first) if _is_split(result) else _times(result, columns)
+    if _is_split(result):
+        points = _split(result, first)
+    else:
+        tables = [series_of(result.table, column, column.heading) for column in columns]
+        points = Points(pa.concat_tables(tables), tuple(column.heading for column in columns))
     return over_time(chart, points, result.zone, background=True)
-
-
-def _times(result: ReportResult, columns: list[ReportColumn]) -> Points:
-    """Columns over time."""
-    tables = [series_of(result.table, column, column.heading) for column in columns]
-    return Points(pa.concat_tables(tables), tuple(column.heading for column in columns))
 
 
 def _split(result: ReportResult, column: ReportColumn) -> Points:
     """A column of each object over time, the first objects by name."""
     keys = list(result.report.keys)
     objects = result.table.group_by(keys).aggregate([]).sort_by([(k, "ascending") for k in keys])
+    shown = [column_of(result.report, key) for key in keys]
     tables, names = [], []
     for row in objects.slice(0, MOST_OBJECTS).to_pylist():
-        names.append(_name(result, row))
-        tables.append(series_of_object(result.table, row, keys, column, names[-1]))
+        lines = result.table
+        for key in keys:
+            lines = lines.filter(pc.equal(lines.column(key), pa.scalar(row[key])))
+        # With what the keys are: CPU 0, Userid MAINT.
+        names.append(" ".join(f"{k.heading} {cell_text(k, row[k.name])}" for k in shown))
+        tables.append(series_of(lines, column, names[-1]))
     return Points(pa.concat_tables(tables), tuple(names))
-
-
-def _name(result: ReportResult, row: dict[str, Any]) -> str:
-    """An object with what its keys are: CPU 0, Userid MAINT."""
-    keys = [column_of(result.report, key) for key in result.report.keys]
-    return " ".join(f"{key.heading} {cell_text(key, row[key.name])}" for key in keys)
 
 
 def _objects(result: ReportResult, columns: list[ReportColumn]) -> Points:

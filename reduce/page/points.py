@@ -49,11 +49,11 @@ def read_points(
         by: a point covers the intervals of such a length; None: each interval is one.
         zone: whose hours and days are points.
     """
-    drawn, reader = [d for d in chart.series if d.is_known], _Reader(con, span, by, zone)
+    reader = _Reader(con, span, by, zone)
     if chart.top:
-        tables = reader.top(drawn[0], chart.top)
+        tables = reader.top(chart.series[0], chart.top)
     else:
-        by_report = groupby(drawn, lambda series: series.report)
+        by_report = groupby(chart.series, lambda series: series.report)
         tables = [t for name, same in by_report for t in reader.together(name, list(same))]
     table = pa.concat_tables([POINTS.empty_table(), *tables])
     return Points(table, tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables)))
@@ -118,15 +118,6 @@ def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
         params=[list(runs)],
     ).to_arrow_table()
     return Points(table, tuple(drawn.label for drawn in RUNS.series))
-
-
-def series_of_object(
-    lines: pa.Table, row: dict[str, Any], keys: Sequence[str], column: ReportColumn, label: str
-) -> pa.Table:
-    """A column of the lines of one object, whose keys are in `row`, as points."""
-    for key in keys:
-        lines = lines.filter(pc.equal(lines.column(key), pa.scalar(row[key])))
-    return series_of(lines, column, label)
 
 
 def object_name(keys: Sequence[ReportColumn], row: dict[str, Any]) -> str:

@@ -83,19 +83,9 @@ def _distinct(table: pa.Table) -> pa.Table:
     """The table with a number behind names that came before: a, a_2 (as of a join)."""
     names: list[str] = []
     for name in table.column_names:
-        tries = (f"{name}_{n}" if n > 1 else name for n in itertools.count(1))
-        names.append(next(free for free in tries if free not in names))
+        candidates = (f"{name}_{n}" if n > 1 else name for n in itertools.count(1))
+        names.append(next(candidate for candidate in candidates if candidate not in names))
     return table.rename_columns(names)
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    """The table with times as ISO-8601 text in UTC, spans of time and bytes as text."""
-    return _spelled(table, _plain_sql)
-
-
-def _flat(table: pa.Table) -> pa.Table:
-    """The plain table with lists, structs and maps as JSON, for formats without a word for them."""
-    return _spelled(_plain(table), _flat_sql)
 
 
 def _spelled(table: pa.Table, sql_of: Callable[[str, pa.DataType], str]) -> pa.Table:
@@ -122,10 +112,9 @@ def _span_sql(column: str, kind: pa.DataType) -> str:
 
 
 def _plain_sql(column: str, kind: pa.DataType) -> str:
-    """SQL for the text of a column, or nothing where it stays as it is."""
+    """SQL for times as ISO-8601 text in UTC, spans of time and bytes as text; "" of others."""
     if pa.types.is_timestamp(kind):
-        utc = column if kind.tz is None else f"({column} AT TIME ZONE 'UTC')"
-        return f"strftime({utc}, '{_ISO}')"
+        return f"strftime({_utc_sql(column, kind)}, '{_ISO}')"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return f"lower(hex({column}))"
     if pa.types.is_time(kind):
@@ -133,8 +122,15 @@ def _plain_sql(column: str, kind: pa.DataType) -> str:
     return _span_sql(column, kind)
 
 
+def _utc_sql(column: str, kind: pa.DataType) -> str:
+    return column if kind.tz is None else f"({column} AT TIME ZONE 'UTC')"
+
+
 def _flat_sql(column: str, kind: pa.DataType) -> str:
-    return f"CAST(to_json({column}) AS VARCHAR)" if pa.types.is_nested(kind) else ""
+    """The same, and lists, structs and maps as JSON, for formats without a word for them."""
+    if pa.types.is_nested(kind):
+        return f"CAST(to_json({column}) AS VARCHAR)"
+    return _plain_sql(column, kind)
 
 
 def _query(sql: str, given: pa.Table) -> pa.Table:
@@ -158,7 +154,7 @@ def _csv(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
 
     for number, table in enumerate(parts):
         out = io.BytesIO()
-        frame = polars.DataFrame(_flat(table))
+        frame = polars.DataFrame(_spelled(table, _flat_sql))
         frame.write_csv(out, quote_style="necessary", include_header=not number)
         yield out.getvalue()
 
@@ -166,7 +162,7 @@ def _csv(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
 def _json(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
     before = b"["
     for table in parts:
-        for lines in filter(None, [_objects(table)]):
+        if lines := _objects(table):
             yield before + b",\n ".join(lines)
             before = b",\n "
     yield b"]\n" if before != b"[" else b"[]\n"
@@ -179,7 +175,7 @@ def _jsonl(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
 
 def _objects(table: pa.Table) -> list[bytes]:
     """One JSON object a row; NaN and infinity, for which JSON has no word, are null."""
-    table = _plain(table)
+    table = _spelled(table, _plain_sql)
     for n, field in enumerate(table.schema):
         if pa.types.is_floating(field.type):
             column = table.column(n)
@@ -244,14 +240,8 @@ def _xlsx(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
 def _sheet_sql(column: str, kind: pa.DataType) -> str:
     """SQL for the text of a column of a sheet, which has times of its own."""
     if pa.types.is_timestamp(kind):
-        utc = column if kind.tz is None else f"({column} AT TIME ZONE 'UTC')"
-        return f"CAST({utc} AS TIMESTAMP)"
-    return _plain_sql(column, kind) or _flat_sql(column, kind)
-
-
-def _cells(table: pa.Table) -> list[pa.Array]:
-    """The columns as texts, for tables that a person reads."""
-    return [_texts(column) for column in _flat(table).columns]
+        return f"CAST({_utc_sql(column, kind)} AS TIMESTAMP)"
+    return _flat_sql(column, kind)
 
 
 def _texts(column: pa.ChunkedArray) -> pa.Array:
@@ -289,17 +279,17 @@ def _short(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values of a type are integers, floats or decimals."""
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(test(kind) for test in tests)
 
 
 def _text(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
     widths: list[int] = []
     for table in parts:
-        left = [not _is_number(field.type) for field in table.schema]
-        cells = _cells(table)
+        left = [not is_number(field.type) for field in table.schema]
+        cells = [_texts(column) for column in _spelled(table, _flat_sql).columns]
         if not cells:
             lines = [title] if title else []
         elif not widths:
@@ -318,8 +308,9 @@ def _text(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
 
 def _markdown(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
     for number, table in enumerate(parts):
-        left = [not _is_number(field.type) for field in table.schema]
-        rows = zip(*(column.to_pylist() for column in _cells(table)), strict=True)
+        left = [not is_number(field.type) for field in table.schema]
+        cells = [_texts(column).to_pylist() for column in _spelled(table, _flat_sql).columns]
+        rows = zip(*cells, strict=True)
         text = markdown_table([one_line(name) for name in table.column_names], rows, left)
         if number:
             text = "".join(f"{line}\n" for line in text.split("\n")[2:])

@@ -32,25 +32,17 @@ from .rule_sql import SQL_NEEDS, episodes_sql, values_of_sql, values_sql
 from .scope import Coverage, Scope, coverage, scope_of
 
 SCHEMA = pa.schema(
-    [
-        ("severity", pa.string()),
-        ("rule", pa.string()),
-        ("area", pa.string()),
-        ("title", pa.string()),
-        ("system", pa.string()),
-        ("object", pa.string()),
-        ("first_interval", pa.timestamp("us")),
-        ("last_interval", pa.timestamp("us")),
-        ("intervals", pa.int64()),
-        ("minutes", pa.float64()),
-        ("value", pa.float64()),
-        ("worst_interval", pa.timestamp("us")),
-        ("comparison", pa.string()),
-        ("limit", pa.float64()),
-        ("unit", pa.string()),
-        ("dump", pa.string()),
-        ("record_offset", pa.int64()),
-    ]
+    {
+        **dict.fromkeys(("severity", "rule", "area", "title", "system", "object"), pa.string()),
+        **dict.fromkeys(("first_interval", "last_interval"), pa.timestamp("us")),
+        "intervals": pa.int64(),
+        **dict.fromkeys(("minutes", "value"), pa.float64()),
+        "worst_interval": pa.timestamp("us"),
+        "comparison": pa.string(),
+        "limit": pa.float64(),
+        **dict.fromkeys(("unit", "dump"), pa.string()),
+        "record_offset": pa.int64(),
+    }
 )
 """An episode a row, as a whole if it began before the scope. `value` is the worst of it, in `unit`,
 met at the end of `worst_interval`; `dump` and `record_offset` are the place of the record that it
