@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from ..reductions.reductions import reduction
@@ -85,15 +86,12 @@ def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
 def _measured(spec: Spec, run: str, figures: Figures) -> Column:
     if run not in figures.summary:
         return {row.label: blank(f"run {run} is not in the store") for row in spec.rows}
-    return _column(
-        spec,
-        run,
-        lambda row, above: _computed(row, above) if row.terms else _cell(spec, row, run, figures),
-    )
+    return _column(spec, run, partial(_cell, spec, run, figures))
 
 
-def _cell(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
-    """A cell that does not depend on others."""
+def _cell(spec: Spec, run: str, figures: Figures, row: Row, above: Column) -> Printed:
+    if row.terms:
+        return _computed(row, above)
     if row.measure:
         value = figures.summary[run][row.measure]
         return show(value, row.form, scale=row.scale, reason=_absence(row))
@@ -109,13 +107,11 @@ def _cell(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
     return _statistic(spec, row, run, figures)
 
 
-def _statistic(
-    spec: Spec, row: Row, run: str, figures: Figures, *, padded: bool = False
-) -> Printed:
+def _statistic(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
     values = list(row_samples(spec, row, run, figures).values())
     if not values:
         return blank(f"{row.label}: run {run} has no samples of {row.samples}")
-    return statistic(values, whole=row.whole, padded=padded)
+    return statistic(values, whole=row.whole, padded=run not in spec.measured)
 
 
 def _difference(spec: Spec, computed: Difference, figures: Figures) -> Column:
@@ -128,7 +124,7 @@ def _difference(spec: Spec, computed: Difference, figures: Figures) -> Column:
         if row.terms:
             return _computed(row, above)
         if row.samples:
-            return _statistic(spec, row, computed.run, figures, padded=True)
+            return _statistic(spec, row, computed.run, figures)
         return blank(f"{row.label}: {computed.run} is a difference of samples")
 
     return _column(spec, computed.run, cell)

@@ -70,12 +70,10 @@ def render_comparison(
 
 def _text(layout: Layout) -> Iterator[str]:
     yield layout.heading
-    heads: list[list[str]] = []
-    for block in layout.blocks:
-        if list(block.head) not in heads:  # blocks of the same columns share their widths
-            heads.append(list(block.head))
-            same = [other for other in layout.blocks if list(other.head) == heads[-1]]
-            yield from _text_blocks(same)
+    by_head: dict[tuple[str, ...], list[Block]] = {}
+    for block in layout.blocks:  # those of the same columns share their widths
+        by_head.setdefault(tuple(block.head), []).append(block)
+    yield from itertools.chain(*map(_text_blocks, by_head.values()))
     *paragraphs, notes = layout.paragraphs
     for lines in (*paragraphs, bullets(notes)):
         yield from ["", *lines] if lines else []
@@ -99,19 +97,19 @@ def _markdown(layout: Layout) -> Iterator[str]:
     """The paragraphs."""
     yield f"## {one_line(layout.heading)}"
     for block in layout.blocks:
-        left = [n < block.left for n in range(len(block.head))]
         heading = f"### {one_line(block.heading)}"
         if any(body.name for body in block.bodies):
             for body in block.bodies:
                 yield f"{heading}: {body.name}"
-                yield _markdown_rows(block, [body], left)
+                yield _markdown_rows(block, [body])
         else:
             yield from [heading] if block.heading else []
-            yield _markdown_rows(block, block.bodies, left)
+            yield _markdown_rows(block, block.bodies)
     yield from map(one_line, itertools.chain(*layout.paragraphs))
 
 
-def _markdown_rows(block: Block, bodies: Sequence[Body], left: list[bool]) -> str:
+def _markdown_rows(block: Block, bodies: Sequence[Body]) -> str:
+    left = [n < block.left for n in range(len(block.head))]
     rows = [list(map(one_line, row)) for body in bodies for row in body.rows]
     return markdown_table(list(map(one_line, block.head)), rows, left)
 

@@ -29,7 +29,6 @@ CLOCK = "yyyy-mm-dd hh:mm:ss"
 TICKS = f"{CLOCK}.000"
 NUMBER = re.compile(r"-?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
 _FIRST_DAY = datetime(1900, 1, 1)  # noqa: DTZ001 - Excel's own, which has no time zone
-_BOLD = {"bold": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +78,23 @@ class _Writer:
 
     def __init__(self, book: Any) -> None:
         self._book = book
-        self._bold = book.add_format(_BOLD)
-        self._formats: dict[tuple[str, bool], Any] = {}
+        self._bold, self._ticks, self._day = map(
+            book.add_format, ({"bold": True}, {"num_format": TICKS}, {"num_format": "yyyy-mm-dd"})
+        )
         self._names: set[str] = set()
         self._page: Any = None
         self._row = 0
 
     def write(self, sheet: Sheet) -> None:
         """Write a sheet, and as many others as its rows need."""
-        formats = [self._format(column.format, bold=False) for column in sheet.columns]
+        formats = [self._format(column, bold=False) for column in sheet.columns]
         self._begin(sheet)
         for row in sheet.rows:
             if self._row == MAX_ROWS:
                 self._begin(sheet)
             self._put(row, formats)
         if sheet.summary:
-            self._put(sheet.summary, [self._format(c.format, bold=True) for c in sheet.columns])
+            self._put(sheet.summary, [self._format(column, bold=True) for column in sheet.columns])
         for note in ("", *sheet.notes) if sheet.notes else ():
             self._put([note], [None])
 
@@ -136,15 +136,12 @@ class _Writer:
                 if math.isfinite(value):
                     page.write_number(row, number, value, form)
             case datetime() if value.replace(tzinfo=None) >= _FIRST_DAY:
-                plain = value.replace(tzinfo=None)
-                page.write_datetime(row, number, plain, form or self._format(TICKS, bold=False))
+                page.write_datetime(row, number, value.replace(tzinfo=None), form or self._ticks)
             case date() if not isinstance(value, datetime) and value >= _FIRST_DAY.date():
-                page.write_datetime(row, number, value, self._format("yyyy-mm-dd", bold=False))
+                page.write_datetime(row, number, value, self._day)
             case _:
                 page.write_string(row, number, printable(str(value))[:MAX_TEXT], form)
 
-    def _format(self, form: str, *, bold: bool) -> Any:
-        if (form, bold) not in self._formats:
-            properties = ({"num_format": form} if form else {}) | (_BOLD if bold else {})
-            self._formats[form, bold] = self._book.add_format(properties) if properties else None
-        return self._formats[form, bold]
+    def _format(self, column: Column, *, bold: bool) -> Any:
+        properties = ({"num_format": column.format} if column.format else {}) | {"bold": bold}
+        return self._book.add_format(properties) if column.format or bold else None

@@ -20,10 +20,8 @@ from .table_checks import object_of
 WORD, DOUBLEWORD = 4, 8
 """Bytes of counters that are looked at: narrower ones wrap from sample to sample."""
 HALF = 1 << 31
-STEADY = "SELECT DISTINCT system, interval_end, previous_end FROM meta.interval"
-"""Intervals with the one directly before: not across a gap or a restart."""
-AT_HAND = "steady_at_hand"
-"""The same of a scope as a table of the connection, for all tables that are looked at."""
+STEADY = "steady_intervals"
+"""The table of the connection with `_steady` of a scope, for all tables that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +39,17 @@ class CounterCheck:
 
         One that has but one value cannot have fallen.
         """
-        steady = f"(system, interval_end) IN (SELECT (system, interval_end) FROM {AT_HAND})"
+        steady = f"(system, interval_end) IN (SELECT (system, interval_end) FROM {STEADY})"
         figures = [f"min({name(f.name)}) < max({name(f.name)})" for f in counters_of(self.layout)]
         return (
             f"SELECT count(*) FILTER (WHERE {steady}), {', '.join(figures)}"
-            f" FROM {landed_rows(self.layout.name)} WHERE {_reach(scope, AT_HAND)}"
+            f" FROM {landed_rows(self.layout.name)} WHERE {_reach(scope, STEADY)}"
         )
 
     def screen(self, scope: Scope, counters: Sequence[Field]) -> str:
         """SELECT of the number of rows with less in some counter than before, wrapped or not."""
         table = landed_rows(self.layout.name)
-        pairs = _pairs(self.layout, table, scope, counters, f"SELECT * FROM {AT_HAND}")
+        pairs = _pairs(self.layout, table, scope, counters, f"SELECT * FROM {STEADY}")
         return f"WITH {pairs}\nSELECT count(*) FROM fell"
 
     def rows(self, scope: Scope) -> str:
@@ -83,9 +81,9 @@ def counters_of(layout: Layout) -> list[Field]:
     return [f for f in numbers if f.is_cumulative]
 
 
-def at_hand(scope: Scope) -> str:
-    """The statement that makes the table that `moved` and `screen` read."""
-    return f"CREATE OR REPLACE TEMP TABLE {AT_HAND} AS {_steady(scope)}"
+def create_steady(scope: Scope) -> str:
+    """The statement that creates the table that `moved` and `screen` read."""
+    return f"CREATE OR REPLACE TEMP TABLE {STEADY} AS {_steady(scope)}"
 
 
 def _pairs(layout: Layout, table: str, scope: Scope, counters: Sequence[Field], steady: str) -> str:
@@ -126,8 +124,11 @@ def _detail(field: Field) -> str:
 
 
 def _steady(scope: Scope) -> str:
-    where = scope.condition()
-    return f"{STEADY} WHERE previous_end IS NOT NULL AND {where}"
+    """SELECT of intervals with the one directly before: not across a gap or a restart."""
+    return (
+        "SELECT DISTINCT system, interval_end, previous_end FROM meta.interval"
+        f" WHERE previous_end IS NOT NULL AND {scope.condition()}"
+    )
 
 
 def _reach(scope: Scope, steady: str) -> str:

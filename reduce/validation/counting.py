@@ -15,7 +15,7 @@ import pyarrow as pa
 from ...schemas import CpmonError
 from ...schemas.registry import record_of, tables
 from ...store.sandbox.sandbox import run
-from .counter_checks import CounterCheck, at_hand, counters_of
+from .counter_checks import CounterCheck, counters_of, create_steady
 from .outcome import Outcome
 from .rule import Rule, Scope
 from .table_checks import TableCheck
@@ -40,7 +40,7 @@ def count(
     of_tables = [rule for rule in available if isinstance(rule.check, TableCheck)]
     for _, same in itertools.groupby(of_tables, key=lambda rule: rule.needs):
         outcomes |= {outcome.rule.id: outcome for outcome in _of_table(con, list(same), scope)}
-    con.execute(at_hand(scope))
+    con.execute(create_steady(scope))
     for rule in available:
         if rule.id not in outcomes:
             outcomes[rule.id] = _of_rule(con, rule, scope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import files
 
@@ -41,35 +42,23 @@ class Kind(Table, frozen=True):
     remedy: Text
 
 
-class _Kinds(Table, frozen=True):
-    """The file."""
-
-    rules: list[Kind]
-
-
 _TEXT = (files(__package__) / "layout_rules.toml").read_text(encoding="utf-8")
-_FILLED = _TEXT.replace("{slack_s}", f"{SLACK_S}")
-KINDS = Document(_FILLED, "layout_rules.toml", "the rules").read(_Kinds).rules
+_RULES = Document(_TEXT.replace("{slack_s}", f"{SLACK_S}"), "layout_rules.toml", "the rules")
+KINDS = _RULES.read_part(_RULES.values["rules"], "rules", list[Kind])
 
 
 def layout_rules(landed: Iterable[str]) -> Iterator[Rule]:
     """The rules of some tables, by table; what has no layout has none."""
     layouts = tables()
-    for table in sorted(set(landed) & layouts.keys()):
-        yield from _rules(layouts[table])
-
-
-def _rules(layout: Layout) -> Iterator[Rule]:
-    record = record_of(layout)
-    for kind in KINDS:
-        if check := CHECKS[kind.name](layout):
+    for table, kind in itertools.product(sorted(set(landed) & layouts.keys()), KINDS):
+        if check := CHECKS[kind.name](layouts[table]):
             yield Rule(
-                f"{layout.name}.{kind.name}",
-                kind.title.format(table=layout.name),
+                f"{table}.{kind.name}",
+                kind.title.format(table=table),
                 kind.severity,
                 kind.meaning,
                 kind.remedy,
-                (layout.name,),
+                (table,),
                 check,
-                f"layout of {record.name.upper()}",
+                f"layout of {record_of(layouts[table]).name.upper()}",
             )

@@ -15,7 +15,7 @@ import duckdb
 from ...store import Store, connect
 from ...store.catalogue.catalogue import live_catalogue
 from ...store.dumps.landed_dump import ABOUT, LandedDump
-from ...store.results.lineage import code_of
+from ...store.results.lineage import code_of, lineages
 from ...store.sandbox.sandbox import Limits, seal
 from ...store.views.sources import files_of, shown
 from ..reductions.reductions import reductions
@@ -74,15 +74,11 @@ def narrowed(
 
 
 def define(connection: duckdb.DuckDBPyConnection, texts: Iterable[str]) -> None:
-    """Make the reductions that some SQL reads, live, as far as they are not there."""
-    by_name, rest = {view.name: view for view in reductions()}, list(texts)
-    names: set[str] = set()
-    while rest:
-        more = (set(re.findall(r"\w+", code_of(rest.pop()))) & by_name.keys()) - names
-        names |= more
-        rest += (by_name[name].select for name in more)
-    if not names:
-        return
+    """Create the reductions that some SQL reads as views, as far as they are not there."""
+    words = {word for text in texts for word in re.findall(r"\w+", code_of(text))}
+    names = {
+        n for lineage in lineages(reductions()) if lineage.name in words for n in lineage.names
+    }
     views = connection.execute("SELECT view_name FROM duckdb_views() WHERE schema_name = 'main'")
     names -= {name for (name,) in views.fetchall()}
     for view in reductions():  # each behind those that it reads

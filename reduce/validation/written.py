@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import duckdb
 
@@ -83,33 +83,34 @@ class WrittenCheck:
 @functools.cache
 def written_rules() -> tuple[Rule, ...]:
     """The shipped ones, by name."""
-    return tuple(sorted(_shipped(), key=lambda rule: rule.id))
+    shipped = [f for f in (files(__package__) / "rules").iterdir() if f.name.endswith(".sql")]
+    return tuple(sorted(map(_parsed, shipped), key=lambda rule: rule.id))
 
 
-def parse_rule(text: str, name: str, place: str) -> Rule:
-    """A rule from the text of its file.
+def _parsed(file: Traversable) -> Rule:
+    """A rule from its file.
 
     Raises:
         CpmonError: the file has not the shape that the module's docstring describes.
     """
-    match = _FILE.match(text)
+    match = _FILE.match(file.read_text(encoding="utf-8"))
     if match is None or match["severity"] not in set(Severity):
         raise CpmonError(
             "a rule is not a documented SELECT",
-            place=place,
+            place=file.name,
             expected="comment lines: title, meaning, severity, needs, remedy; then a SELECT",
         )
     select = match["select"].strip()
     needs = match["needs"].split() if match["needs"] else landed_in(select)
     return Rule(
-        name.replace("_", "-"),
+        file.name.removesuffix(".sql").replace("_", "-"),
         match["title"].strip(),
         Severity(match["severity"]),
         comment(match["meaning"]),
         comment(match["remedy"]),
         tuple(needs),
         WrittenCheck(select),
-        place,
+        file.name,
     )
 
 
@@ -118,10 +119,3 @@ def landed_in(select: str) -> list[str]:
     layouts = tables()
     read = dict.fromkeys(table.lower() for table in _READS.findall(select))
     return [t for t in read if t in layouts and record_of(layouts[t]).kind is Kind.SAMPLE]
-
-
-def _shipped() -> Iterator[Rule]:
-    for file in (files(__package__) / "rules").iterdir():
-        if file.name.endswith(".sql"):
-            text = file.read_text(encoding="utf-8")
-            yield parse_rule(text, file.name.removesuffix(".sql"), file.name)
