@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -193,19 +194,12 @@ class BatchRunner:
     ) -> None:
         """Find exceptions in the changed days of each system."""
         events: list[tuple[int, Event]] = []
-        rules = load_rules(self.settings)
+        find = partial(exceptions, con, load_rules(self.settings), settings=self.settings)
         with SpanRecords(con, self.store) as records:
             for system, days in sorted(changed.items()):
                 since, until = self._bounds(system, days)
-                table = exceptions(
-                    con,
-                    rules,
-                    system=system,
-                    since=since,
-                    until=until,
-                    settings=self.settings,
-                    records=records,
-                ).table
+                matches = find(system=system, since=since, until=until, records=records)
+                table = matches.table
                 for counts in pc.value_counts(table.column("severity")).to_pylist():
                     result.exceptions[counts["values"]] += counts["counts"]
                 events += [_event(row, system) for row in table.slice(0, MAX_WORST).to_pylist()]

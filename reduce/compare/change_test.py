@@ -74,15 +74,12 @@ class Uncertainty:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean of samples and its uncertainty.
+    """A mean of samples and its uncertainties.
 
-    Attributes:
-        samples: how many there are.
-        uncertainties: by the correlation and by the slow part; none where all samples are the same.
+    They are by the correlation and by the slow part; none where all samples are the same.
     """
 
     mean: float
-    samples: int
     uncertainties: tuple[Uncertainty, ...]
 
 
@@ -157,7 +154,7 @@ def estimate(samples: Array) -> Estimate | None:
         return None
     mean = float(values.mean())
     same = np.ptp(values) <= _EXACT * float(np.abs(values).max())
-    return Estimate(mean, values.size, () if same else _uncertainties(samples - mean))
+    return Estimate(mean, () if same else _uncertainties(samples - mean))
 
 
 def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
@@ -221,15 +218,13 @@ def confidence(samples: Sequence[Decimal], base_samples: Sequence[Decimal]) -> i
     Two-sided t-test by Welch, with variances that divide by N - 1; None where they do not differ
     significantly.
     """
-    return level(welch_difference(_estimated(base_samples), _estimated(samples)).p)
-
-
-def _estimated(values: Sequence[Decimal]) -> Estimate:
-    """The mean of independent samples."""
-    freedom = len(values) - 1
-    variance = float(pvariance(values)) / freedom
-    uncertainties = (Uncertainty(variance, freedom),) if variance else ()
-    return Estimate(fmean(values), len(values), uncertainties)
+    estimates = []
+    for values in (base_samples, samples):
+        freedom = len(values) - 1
+        variance = float(pvariance(values)) / freedom
+        uncertainties = (Uncertainty(variance, freedom),) if variance else ()
+        estimates.append(Estimate(fmean(values), uncertainties))
+    return level(welch_difference(*estimates).p)
 
 
 def adjusted(chances: Sequence[float]) -> list[float]:

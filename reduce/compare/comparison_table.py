@@ -87,8 +87,8 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
         CpmonError: the spec is wrong, no run of it is in the store, or a run is there twice.
     """
     spec = spec if isinstance(spec, Spec) else load_spec(spec)
-    measures = sorted({measure for row in spec.rows for measure in row.sample_measures})
-    samples = read_samples(con, spec.measured, measures)
+    measures = {name for row in spec.rows for name in (row.samples, row.total, *row.quotient)}
+    samples = read_samples(con, spec.measured, filter(None, measures))
     figures = Figures(_summary(con, spec), samples, _attributes(con, spec))
     bases = _bases(spec, figures)
     printed = columns(spec, figures)
@@ -97,7 +97,15 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
         ratios = {run: _ratios(spec, run, bases.get(run, ""), printed) for run in spec.runs}
         cells += _block(spec, spec.ratios_table, ratios, CALCULATED)
     cells += [*_statements(spec, printed, figures), *_steps(spec, printed)]
-    return ComparisonTable(spec, _headers(spec, figures, bases), tuple(cells))
+    headers = (
+        RunHeader(
+            spec.name_of(run),
+            spec.name_of(bases.get(run, "")),
+            texts(figures.attributes.get(run, {}), spec.header),
+        )
+        for run in spec.runs
+    )
+    return ComparisonTable(spec, tuple(headers), tuple(cells))
 
 
 def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
@@ -178,14 +186,3 @@ def _steps(spec: Spec, printed: Mapping[str, Column]) -> Iterator[Cell]:
     for step in spec.steps:
         cell = done[step.label] = step.cell(printed, done)
         yield Cell(step.table, step.about, step.label, cell.text, CALCULATED, cell.reason)
-
-
-def _headers(spec: Spec, figures: Figures, bases: Mapping[str, str]) -> tuple[RunHeader, ...]:
-    return tuple(
-        RunHeader(
-            spec.name_of(run),
-            spec.name_of(bases.get(run, "")),
-            texts(figures.attributes.get(run, {}), spec.header),
-        )
-        for run in spec.runs
-    )

@@ -81,11 +81,6 @@ class Row(Table, frozen=True):
         labels, sign = (self.plus, 1) if self.plus else (self.minus, -1)
         return tuple((sign if n else 1, label) for n, label in enumerate(labels or ()))
 
-    @property
-    def sample_measures(self) -> tuple[str, ...]:
-        """Every measure of `run_samples` that the row needs."""
-        return tuple(name for name in (self.samples, self.total, *self.quotient) if name)
-
 
 class Group(Table, frozen=True):
     """Rows that stand together."""

@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from ...config import Table
 from ...config.values import Text
-from ..render.printing import Printed, blank, change, exact, fixed, percent, significant
+from ..render.printing import Printed, blank, exact, fixed, percent, significant
 from .change_test import confidence
 from .samples import Samples
 
@@ -55,11 +55,15 @@ class ChangeStatement(Table, frozen=True):
 
     def cell(self, value: Printed, base: Printed) -> Printed:
         """The change from base to value."""
-        if self.wording is Wording.WORDS:
-            return change(value, base, self.digits)
-        return percent(value, base, self._percentage)
+        return percent(value, base, self._words if self.wording is Wording.WORDS else self._percent)
 
-    def _percentage(self, exactly: Decimal) -> Printed:
+    def _words(self, exactly: Decimal) -> Printed:
+        rounded = fixed(exactly, self.digits)
+        direction = "increase" if rounded > 0 else "decrease"
+        text = "no change" if rounded.is_zero() else f"{abs(rounded):f}% {direction}"
+        return Printed(text, rounded)
+
+    def _percent(self, exactly: Decimal) -> Printed:
         wide = self.significant
         rounded = significant(exactly, wide) if wide else fixed(exactly, self.digits)
         shown = abs(rounded) if self.wording is Wording.SIZE else rounded

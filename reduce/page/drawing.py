@@ -130,7 +130,7 @@ def over_time(
         color=color,
         order=alt.Order("place:Q"),
     )
-    layers = [base.mark_area() if chart.kind is Kind.STACK else _lines(base, points, color.legend)]
+    layers = [base.mark_area() if chart.kind is Kind.STACK else _lines(base, points)]
     if limit and _greatest(points) >= limit / 2:  # a greater one would press the values down
         layers.append(_limit(limit))
     rows = _rows(points.table, zone)
@@ -143,17 +143,22 @@ def _chart(chart: Chart) -> Any:
     return alt.Chart(alt.NamedData(name=chart.name), width=WIDTH, height=HEIGHT)
 
 
-def _color(chart: Chart, series: tuple[str, ...], symbol: Any) -> Any:
-    """The colours of the series; several have a legend with such symbols."""
+def _legend(series: tuple[str, ...], symbol: Any) -> Any:
+    """The legend of several series, with such symbols."""
     import altair as alt
 
-    order = list(series)
-    legend = alt.Legend(orient="top", title=None, symbolType=symbol) if len(order) > 1 else None
+    return alt.Legend(orient="top", title=None, symbolType=symbol) if len(series) > 1 else None
+
+
+def _color(chart: Chart, series: tuple[str, ...], symbol: Any) -> Any:
+    import altair as alt
+
+    order, legend = list(series), _legend(series, symbol)
     scale = alt.Scale(domain=order, range=_colors(chart, series))
     return alt.Color("series:N", scale=scale, sort=order, legend=legend)
 
 
-def _lines(base: Any, points: Points, legend: Any) -> Any:
+def _lines(base: Any, points: Points) -> Any:
     """Lines of the series, some of them dashed."""
     import altair as alt
 
@@ -162,7 +167,7 @@ def _lines(base: Any, points: Points, legend: Any) -> Any:
     dashes = _dashes(points)
     if not any(dashes):
         return lines
-    order = list(points.order)
+    order, legend = list(points.order), _legend(points.order, "stroke")
     scale = alt.Scale(domain=order, range=[DASH if dash else [1, 0] for dash in dashes])
     return lines.encode(
         strokeDash=alt.StrokeDash("series:N", scale=scale, sort=order, legend=legend)

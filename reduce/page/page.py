@@ -134,13 +134,10 @@ def read_lines(
     columns = ", ".join(measure[0] for measure in MEASURES)
     rows = con.execute(f"SELECT system, run_id, {columns} FROM run_summary").fetchall()
     values_of = {(system, run): values for system, run, *values in rows}
-    blank = [None] * len(MEASURES)
-    return [
-        Line(window, name, _texts(values_of.get((window.system, window.run_id), blank)))
-        for window, name in zip(page_windows, names, strict=True)
-    ]
-
-
-def _texts(values: Sequence[float | None]) -> tuple[str, ...]:
-    both = zip(values, MEASURES, strict=True)
-    return tuple(show(value, Format(m[4]), scale=m[3]).text for value, m in both)
+    lines = []
+    for window, name in zip(page_windows, names, strict=True):
+        values = values_of.get((window.system, window.run_id), [None] * len(MEASURES))
+        both = zip(values, MEASURES, strict=True)
+        texts = tuple(show(value, Format(m[4]), scale=m[3]).text for value, m in both)
+        lines.append(Line(window, name, texts))
+    return lines

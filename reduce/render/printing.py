@@ -164,18 +164,6 @@ def upper_percent(value: float) -> str:
     return f"{tenths:.1f}" if tenths < 10 else f"{math.ceil(value)}"
 
 
-def change(value: Printed, base: Printed, digits: int) -> Printed:
-    """The change from base to value in words: "5% decrease", "no change"."""
-
-    def shown(exactly: Decimal) -> Printed:
-        rounded = fixed(exactly, digits)
-        if rounded.is_zero():
-            return Printed("no change", rounded)
-        return Printed(f"{abs(rounded):f}% {'increase' if rounded > 0 else 'decrease'}", rounded)
-
-    return percent(value, base, shown)
-
-
 def _plain(value: Decimal) -> Printed:
     return Printed(f"{value:f}", value)
 

@@ -197,9 +197,10 @@ def _literal(text: str) -> str:
 def _parquet(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
     from pyarrow import parquet
 
-    out, first = _Sink(), _spelled(next(parts), _span_sql)
+    out, tables = _Sink(), (_spelled(part, _span_sql) for part in parts)
+    first = next(tables)
     with parquet.ParquetWriter(pa.PythonFile(out, mode="w"), first.schema, compression="zstd") as w:
-        for table in itertools.chain([first], (_spelled(part, _span_sql) for part in parts)):
+        for table in itertools.chain([first], tables):
             w.write_table(table)
             yield out.take()
     yield out.take()

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from ...schemas.printable import printable
@@ -64,8 +65,7 @@ def workbook(sheets: Iterable[Sheet]) -> Iterator[bytes]:
             writer.write(sheet)
         book.close()
         file.seek(0)
-        while piece := file.read(PIECE):
-            yield piece
+        yield from iter(partial(file.read, PIECE), b"")
 
 
 def number_of(text: str) -> float | str | None:

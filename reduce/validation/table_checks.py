@@ -96,7 +96,11 @@ def object_of(layout: Layout) -> str:
 
 def keys_present(layout: Layout) -> TableCheck | None:
     """Every row has the keys that tell what it is about; None of a table without keys."""
-    keys = {key.name: f"{name(key.name)} IS NULL{_blank(key)}" for key in row_keys(layout)}
+    keys = {
+        key.name: f"{name(key.name)} IS NULL"
+        + (f" OR {name(key.name)} = ''" if key.is_text else "")
+        for key in row_keys(layout)
+    }
     return _none_of(layout, keys, "'no ' || ", text)
 
 
@@ -140,10 +144,6 @@ def text_decodable(layout: Layout) -> TableCheck | None:
         for column in texts.values()
     ]
     return check and replace(check, screen=" + ".join(screens), exact=False)
-
-
-def _blank(key: Field) -> str:
-    return f" OR {name(key.name)} = ''" if key.is_text else ""
 
 
 def _known(field: Field) -> str:

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpmon.config.values import Text
+from cpmon.reduce.compare.statement import ChangeStatement
 from cpmon.reduce.render.printing import (
     DASH,
     Format,
     Printed,
     Style,
     blank,
-    change,
     exact,
     fixed,
     percentage,
@@ -137,7 +138,8 @@ def test_what_is_missing_is_blank_and_says_why() -> None:
     ],
 )
 def test_a_change_in_words_is_whole_percent(value: str, base: str, text: str) -> None:
-    assert change(printed(value), printed(base), 0).text == text
+    statement = ChangeStatement(Text("l"), Text("r"), Text("a"), Text("b"))
+    assert statement.cell(printed(value), printed(base)).text == text
 
 
 @pytest.mark.parametrize(

