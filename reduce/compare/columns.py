@@ -94,7 +94,9 @@ def _cell(spec: Spec, run: str, figures: Figures, row: Row, above: Column) -> Pr
         return _computed(row, above)
     if row.measure:
         value = figures.summary[run][row.measure]
-        return show(value, row.form, scale=row.scale, reason=_absence(row))
+        absence = reduction("run_summary").column(row.measure).absence
+        reason = f"{row.label}: not known {absence}".rstrip()
+        return show(value, row.form, scale=row.scale, reason=reason)
     if row.attribute:
         value = figures.attributes.get(run, {}).get(row.attribute)
         missing = blank(f"{row.label}: run {run} has no attribute {row.attribute}")
@@ -144,8 +146,3 @@ def _computed(row: Row, column: Column) -> Printed:
             return blank(term.reason or f"{label} has no value")
         total += sign * term.value
     return show(total, row.form)
-
-
-def _absence(row: Row) -> str:
-    absence = reduction("run_summary").column(row.measure).absence
-    return f"{row.label}: not known {absence}" if absence else f"{row.label}: not known"

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -188,6 +189,7 @@ def _line(
     absence = _absence(metric, [f for f, v in zip((base, run), values, strict=True) if v is None])
     form = Format(_decimals(metric, values))
     of_base, of_run = (show(v, form, scale=metric.scale, reason=absence) for v in values)
+    before, after = (None if value is None else value * metric.scale for value in values)
     factor = metric.multiplier * metric.scale
     samples = [
         ratio_samples(sums[metric.sampled], sums[metric.denominator]) * factor for sums in binned
@@ -195,7 +197,7 @@ def _line(
     line = MetricLine(
         metric,
         run.run_id,
-        (_scaled(values[0], metric), _scaled(values[1], metric)),
+        (before, after),
         (of_base, of_run),
         _less(of_run, of_base, form),
         percentage(of_run, of_base),
@@ -210,10 +212,6 @@ def _line(
         reason = "in the steady state alone the runs differ the other way"
         return replace(line, reason=reason)
     return replace(line, test=test)
-
-
-def _scaled(value: float | None, metric: Metric) -> float | None:
-    return None if value is None else value * metric.scale
 
 
 def _decimals(metric: Metric, values: Sequence[float | None]) -> int:
@@ -278,9 +276,8 @@ def _with_verdict(line: MetricLine, p_adjusted: float, least: float) -> MetricLi
         verdict = Verdict.SAME
     else:
         verdict = Verdict.UNPROVEN if large else Verdict.WITHIN
-    detectable = percent and test.detectable(least) * percent
-    line = replace(line, p_adjusted=p_adjusted, bound=bound, detectable=detectable)
-    return replace(line, verdict=verdict)
+    smallest = percent and test.detectable(least) * percent
+    return replace(line, p_adjusted=p_adjusted, bound=bound, detectable=smallest, verdict=verdict)
 
 
 def _rank(line: MetricLine) -> tuple[float, ...]:
@@ -292,13 +289,11 @@ def _rank(line: MetricLine) -> tuple[float, ...]:
     return (rank, -size)
 
 
-def _percent(difference: float | None, base: float | None) -> float | None:
-    return None if difference is None or not base else 100 * difference / abs(base)
-
-
-def _difference(line: MetricLine) -> float | None:
+def _difference(line: MetricLine, *, in_percent: bool = False) -> float | None:
     before, after = line.values
-    return None if before is None or after is None else after - before
+    if before is None or after is None or (in_percent and not before):
+        return None
+    return 100 * (after - before) / abs(before) if in_percent else after - before
 
 
 _TEXT, _NUMBER, _COUNT = pa.string(), pa.float64(), pa.int64()
@@ -310,7 +305,7 @@ COLUMNS: dict[str, tuple[pa.DataType, Callable[[MetricLine], Any]]] = {
     "base_value": (_NUMBER, lambda line: line.values[0]),
     "value": (_NUMBER, lambda line: line.values[1]),
     "difference": (_NUMBER, _difference),
-    "change_percent": (_NUMBER, lambda line: _percent(_difference(line), line.values[0])),
+    "change_percent": (_NUMBER, partial(_difference, in_percent=True)),
     "verdict": (_TEXT, lambda line: str(line.verdict) or None),
     "confidence": (_TEXT, lambda line: line.confidence or None),
     "p": (_NUMBER, lambda line: line.test and line.test.p),

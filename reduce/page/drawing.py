@@ -109,16 +109,9 @@ def over_time(
 
     if chart.kind is Kind.LINES:
         points = thinned(points)
-    scale = alt.Scale(domainMin=0, domainMax=_end(chart, points))
-    y = alt.Y(
-        "value:Q",
-        title=chart.unit,
-        scale=scale,
-        stack="zero" if chart.kind is Kind.STACK else None,
-        axis=alt.Axis(tickCount=5, format="~s" if _greatest(points) >= LARGE else alt.Undefined),
-    )
-    color = _color(chart, points.order, "square" if chart.kind is Kind.STACK else "stroke")
-    base = _chart(chart).encode(
+    number = "~s" if _greatest(points) >= LARGE else alt.Undefined
+    symbol = "square" if chart.kind is Kind.STACK else "stroke"
+    base = _colored_chart(chart, points.order, symbol).encode(
         x=alt.X(
             "time:T",
             title=None,
@@ -126,21 +119,21 @@ def over_time(
             scale=alt.Scale(type="utc", nice=False),
             axis=alt.Axis(tickCount=8, labelOverlap=True, grid=False, format=TICKS),
         ),
-        y=y,
-        color=color,
+        y=alt.Y(
+            "value:Q",
+            title=chart.unit,
+            scale=alt.Scale(domainMin=0, domainMax=_end(chart, points)),
+            stack="zero" if chart.kind is Kind.STACK else None,
+            axis=alt.Axis(tickCount=5, format=number),
+        ),
         order=alt.Order("place:Q"),
     )
     layers = [base.mark_area() if chart.kind is Kind.STACK else _lines(base, points)]
     if limit and _greatest(points) >= limit / 2:  # a greater one would press the values down
-        layers.append(_limit(limit))
+        rule = alt.Chart(alt.InlineData(values=[{"limit": limit}]))
+        layers.append(rule.mark_rule(color=COLORS["bad"], strokeDash=DASH).encode(y="limit:Q"))
     rows = _rows(points.table, zone)
     return _finished(alt.layer(*layers), {chart.name: rows}, background)
-
-
-def _chart(chart: Chart) -> Any:
-    import altair as alt
-
-    return alt.Chart(alt.NamedData(name=chart.name), width=WIDTH, height=HEIGHT)
 
 
 def _legend(series: tuple[str, ...], symbol: Any) -> Any:
@@ -150,12 +143,14 @@ def _legend(series: tuple[str, ...], symbol: Any) -> Any:
     return alt.Legend(orient="top", title=None, symbolType=symbol) if len(series) > 1 else None
 
 
-def _color(chart: Chart, series: tuple[str, ...], symbol: Any) -> Any:
+def _colored_chart(chart: Chart, series: tuple[str, ...], symbol: Any) -> Any:
+    """An empty drawing with the colours of its series, and with their legend."""
     import altair as alt
 
     order, legend = list(series), _legend(series, symbol)
     scale = alt.Scale(domain=order, range=_colors(chart, series))
-    return alt.Color("series:N", scale=scale, sort=order, legend=legend)
+    drawing = alt.Chart(alt.NamedData(name=chart.name), width=WIDTH, height=HEIGHT)
+    return drawing.encode(color=alt.Color("series:N", scale=scale, sort=order, legend=legend))
 
 
 def _lines(base: Any, points: Points) -> Any:
@@ -185,13 +180,12 @@ def bars(chart: Chart, points: Points, *, background: bool = False) -> dict[str,
     objects = list(dict.fromkeys(row["object"] for row in rows))
     tilt = 0 if sum(map(len, objects)) < 60 else -40
     drawn = (
-        _chart(chart)
+        _colored_chart(chart, points.order, alt.Undefined)
         .mark_bar(cornerRadiusEnd=2)
         .encode(
             x=alt.X("object:N", sort=objects, title=None, axis=alt.Axis(labelAngle=tilt)),
             xOffset=alt.XOffset("series:N", sort=list(points.order)),
             y=alt.Y("value:Q", title=chart.unit, axis=alt.Axis(tickCount=5)),
-            color=_color(chart, points.order, alt.Undefined),
         )
     )
     return _finished(drawn, {chart.name: rows}, background)
@@ -305,13 +299,6 @@ def _end(chart: Chart, points: Points) -> Any:
         return 1
     # A sum of shares may be over the whole by a rounding.
     return chart.whole if chart.whole and greatest <= chart.whole * 1.005 else alt.Undefined
-
-
-def _limit(value: float) -> Any:
-    import altair as alt
-
-    rule = alt.Chart(alt.InlineData(values=[{"limit": value}]))
-    return rule.mark_rule(color=COLORS["bad"], strokeDash=[5, 4]).encode(y="limit:Q")
 
 
 def _finished(drawn: Any, data: dict[str, Any], background: bool) -> dict[str, Any]:

@@ -147,8 +147,7 @@ def with_gaps(points: pa.Table) -> pa.Table:
     if not len(behind):
         return points
     missing = pa.array(micros[behind] + int(usual)).cast(pa.timestamp("us"))
-    label = points.column("series").slice(0, 1).combine_chunks()
-    labels = label.take(pa.array(np.zeros(len(behind), np.int64)))
+    labels = pa.repeat(points.column("series")[0], len(behind))
     empty = pa.table([missing, labels, pa.nulls(len(behind), pa.float64())], schema=POINTS)
     return pa.concat_tables([points, empty]).sort_by(TIME)
 

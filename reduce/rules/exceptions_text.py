@@ -100,7 +100,7 @@ def _columns(exceptions: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
         "Limit": [_limit(row) for row in rows],
         "At": [clock(row["worst_interval"], zone) for row in rows],
         "Dump": [(row["dump"] or "")[:_IDENTITY] for row in rows],
-        "Offset": [_hex(row["record_offset"]) for row in rows],
+        "Offset": ["" if (n := row["record_offset"]) is None else f"{n:#x}" for row in rows],
     }
     if exceptions.coverage.scope.system:
         del columns["System"]
@@ -174,7 +174,3 @@ def _number(value: float) -> str:
     if abs(value) < 10:
         return f"{value:.3g}"
     return f"{value:,.1f}".removesuffix(".0")
-
-
-def _hex(offset: int | None) -> str:
-    return "" if offset is None else f"{offset:#x}"

@@ -25,6 +25,7 @@ from ...config.values import Minutes, Number, Text
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ...schemas.registry import tables
+from ...store.results.lineage import code_of
 from ..reductions.provenance import tables_of
 from ..reductions.reductions import reductions
 
@@ -134,11 +135,8 @@ class Rule(RuleSettings, frozen=True, kw_only=True):
         if self.reduction:
             return tables_of(self.reduction)
         words = set(_WORD.findall(self.sql.lower()))
-        landed = {
-            f"{schema}.{table}": table for schema in ("interval", "monitor") for table in tables()
-        }
-        read = frozenset(landed[word] for word in words & landed.keys())
-        return read.union(*(tables_of(r.name) for r in reductions() if r.name in words))
+        below = (tables_of(r.name) for r in reductions() if r.name in words)
+        return frozenset(landed_tables(self.sql)).union(*below)
 
     def place(self, key: str = "") -> str:
         """Where a key was written, for messages."""
@@ -210,6 +208,12 @@ class Rule(RuleSettings, frozen=True, kw_only=True):
                 raise unknown("column", name, columns, place=self.place(key))
 
 
+def landed_tables(sql: str) -> list[str]:
+    """The landed tables that some SQL reads itself, in its order."""
+    names = dict.fromkeys(re.findall(r"\b(?:interval|monitor)\.(\w+)", code_of(sql)))
+    return [name for name in names if name in tables()]
+
+
 SHIPPED = "shipped rules"
 OF_REDUCTION = ("reduction", "metric", "per", "object", "least", "record", "record_keys")
 OF_SQL = ("sql", "record")
@@ -224,14 +228,11 @@ def load_rules(settings: Settings | None = None, file: Path | None = None) -> tu
     Raises:
         CpmonError: a file cannot be read, or a rule is wrong: file, key, found, allowed.
     """
-    layers = [_shipped(), *rule_layers(KIND, settings or Settings(), file)]
-    return tuple(rule for rule in _rules(layers) if rule.enabled)
-
-
-def _shipped() -> Layer:
     text = (files(__package__) / "shipped.toml").read_text(encoding="utf-8")
     document = Document(text, SHIPPED, "the rules")
-    return Layer(SHIPPED, document.values[KIND], document.place)
+    shipped = Layer(SHIPPED, document.values[KIND], document.place)
+    layers = [shipped, *rule_layers(KIND, settings or Settings(), file)]
+    return tuple(rule for rule in _rules(layers) if rule.enabled)
 
 
 def _rules(layers: Iterable[Layer]) -> Iterable[Rule]:

@@ -6,14 +6,13 @@ what the shipped rules ask. The SQL of a site may look back as far as it likes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from ...store.catalogue.span_records import SpanRecords
-from ...store.results.lineage import Lineage, code_of, lineages
+from ...store.results.lineage import Lineage, lineages
 from ..reductions.reductions import reductions
-from .rule import SHIPPED, Rule
+from .rule import SHIPPED, Rule, landed_tables
 from .scope import Scope
 
 LookBack = Callable[[datetime], None]
@@ -68,7 +67,7 @@ def _tables(rules: Iterable[Rule], by_name: dict[str, Lineage]) -> set[str]:
     """The tables of records that rules read."""
     read: set[str] = set()
     for rule in rules:
-        read |= set(re.findall(r"\b(?:interval|monitor)\.(\w+)", code_of(rule.sql)))
+        read |= set(landed_tables(rule.sql))
         read.add(rule.record)
         if rule.reduction:
             read |= {name.rpartition(".")[2] for name in by_name[rule.reduction].reads}

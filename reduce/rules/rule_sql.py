@@ -80,15 +80,11 @@ def episodes_sql(rule: Rule, values: str, scope: Scope, start: datetime | None, 
         beyond=beyond,
         shift=shift,
         least=repr(rule.for_minutes * 60 * ENOUGH),
-        start=_literal(start),
+        start="NULL" if start is None else f"TIMESTAMP '{start}'",
         ends_in_scope=since.condition(f"max({TIME})"),
         behind_begin=since.condition(),
         placed=_placed(rule, keys),
     )
-
-
-def _literal(time: datetime | None) -> str:
-    return "NULL" if time is None else f"TIMESTAMP '{time}'"
 
 
 def _object(rule: Rule) -> str:

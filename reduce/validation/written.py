@@ -26,6 +26,7 @@ from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
 from ...store.sandbox.guard import guarded
 from ..reductions.reductions import comment
+from ..rules.rule import landed_tables
 from .rule import Rule, Scope, Severity
 
 COLUMNS = ("system", "interval_end", "object", "value", "least", "most")
@@ -38,7 +39,6 @@ _FILE = re.compile(
     r"(?P<select>.*?);?\s*\Z",
     re.DOTALL,
 )
-_READS = re.compile(r"\b(?:monitor|interval)\.(\w+)")
 BAD = "value < least OR value > most"
 
 
@@ -117,5 +117,4 @@ def _parsed(file: Traversable) -> Rule:
 def landed_in(select: str) -> list[str]:
     """The tables of samples that a SELECT reads."""
     layouts = tables()
-    read = dict.fromkeys(table.lower() for table in _READS.findall(select))
-    return [t for t in read if t in layouts and record_of(layouts[t]).kind is Kind.SAMPLE]
+    return [t for t in landed_tables(select) if record_of(layouts[t]).kind is Kind.SAMPLE]
