@@ -59,12 +59,8 @@ def parse_spec(text: str, file: str) -> Spec:
 
 
 def _shipped() -> dict[str, Traversable]:
-    folder = files(__package__) / "tables"
-    return {
-        file.name.removesuffix(".toml"): file
-        for file in folder.iterdir()
-        if file.name.endswith(".toml")
-    }
+    specs = [f for f in (files(__package__) / "tables").iterdir() if f.name.endswith(".toml")]
+    return {file.name.removesuffix(".toml"): file for file in specs}
 
 
 def _read(document: Document) -> Spec:

@@ -145,15 +145,13 @@ def _figures(
 
 
 def _groups(read: Read, window: Window) -> list[Group]:
-    groups = dict.fromkeys(report.group for report in REPORTS.values())
-    order = [name for name in TITLES if name in groups]
+    listings: dict[str, list[Listing]] = {name: [] for name in TITLES}
+    for listed in REPORTS.values():
+        listings.setdefault(listed.group, []).append(_listing(read, window, listed))
     return [
-        Group(
-            name,
-            TITLES.get(name, name.capitalize()),
-            tuple(_listing(read, window, r) for r in REPORTS.values() if r.group == name),
-        )
-        for name in [*order, *(name for name in groups if name not in TITLES)]
+        Group(name, TITLES.get(name, name.capitalize()), tuple(of_group))
+        for name, of_group in listings.items()
+        if of_group
     ]
 
 

@@ -141,5 +141,5 @@ def _cell(result: ReportResult, column: ReportColumn, value: object) -> Cell:
 def _covers(result: ReportResult) -> str:
     noun = "interval" if result.intervals == 1 else "intervals"
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
-    selection = "".join(f", {part}" for part in result.restrictions)
-    return f"{first} to {last} {result.zone.key}, {result.intervals} {noun}{selection}"
+    span = f"{first} to {last} {result.zone.key}"
+    return ", ".join([span, f"{result.intervals} {noun}", *result.restrictions])

@@ -20,7 +20,6 @@ from .rule import Scope
 CONTROLS = r"[\x00-\x1F\x7F-\x9F]"
 """What no text of CP has: EBCDIC bytes that are controls, as which ASCII digits are read, too."""
 
-
 LEVELS = frozenset(
     {
         *("blocks", "bytes", "count", "cylinders", "frames", "pages", "paths", "processors"),
