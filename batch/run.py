@@ -198,8 +198,7 @@ class BatchRunner:
         with SpanRecords(con, self.store) as records:
             for system, days in sorted(changed.items()):
                 since, until = self._bounds(system, days)
-                matches = find(system=system, since=since, until=until, records=records)
-                table = matches.table
+                table = find(system=system, since=since, until=until, records=records).table
                 for counts in pc.value_counts(table.column("severity")).to_pylist():
                     result.exceptions[counts["values"]] += counts["counts"]
                 events += [_event(row, system) for row in table.slice(0, MAX_WORST).to_pylist()]

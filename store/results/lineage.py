@@ -132,7 +132,7 @@ def day_versions(dumps: Sequence[LandedDump]) -> dict[date, str]:
 
 @functools.lru_cache(maxsize=8)
 def _lineages(views: tuple[View, ...], layouts: str) -> tuple[Lineage, ...]:
-    of_views = _digest([f"{view.name}\0{view.select}\0{view.rollup}" for view in views])
+    of_views = digest([f"{view.name}\0{view.select}\0{view.rollup}" for view in views])
     return derived("lineages", tuple[Lineage, ...], lambda: _traced(views), layouts, of_views)
 
 
@@ -161,7 +161,7 @@ def _traced(views: tuple[View, ...]) -> tuple[Lineage, ...]:
                 below_it[1] if is_kept and below_it else view.name,
                 names,
                 reads,
-                _digest([day_condition(date.min + timedelta(days=1)), *sql]),
+                digest([day_condition(date.min + timedelta(days=1)), *sql]),
             )
         )
     return tuple(traced)
