@@ -16,7 +16,6 @@ from ..options import ANY_PATH, FILE_PATH, RELEASE
 from ..output import Output, write_file
 
 if TYPE_CHECKING:
-    from ...schemas.pages.merge_result import MergeResult
     from ...schemas.pages.page_import import Change, Imported, PageImport
 
 FEW = 20
@@ -141,12 +140,17 @@ def _summary(imported: Imported) -> dict[str, Any]:
 
 def _tell(imported: Imported, *, details: bool) -> None:
     """What a reader should know of a page: its problems, and what was taken of it."""
-    if imported.problem:
-        click.echo(f"cpmon: {imported.problem}", err=True)
-    if imported.merged and imported.merged.contradictions:
-        _tell_contradictions(imported.name, imported.merged)
-    elif imported.merged and details:
-        merged = imported.merged
+    merged = imported.merged
+    contradictions = merged.contradictions if merged else []
+    for error in (imported.problem, *contradictions):
+        if error:
+            click.echo(f"cpmon: {error}", err=True)
+    if contradictions:
+        click.echo(
+            "  remedy    check the page against IBM's; if it is right, --replace takes its word",
+            err=True,
+        )
+    elif merged and details:
         about = (
             ("added", merged.added),
             ("changed", merged.changed),
@@ -156,23 +160,6 @@ def _tell(imported: Imported, *, details: bool) -> None:
         for label, lines in about:
             for line in lines:
                 click.echo(f"{merged.page.dsect}: {label}: {line}", err=True)
-
-
-def _tell_contradictions(name: str, merged: MergeResult) -> None:
-    """Every contradiction as an error, with the page's line."""
-    for contradiction in merged.contradictions:
-        error = CpmonError(
-            f"{name} contradicts the layout: {contradiction.problem}",
-            place=f"{name}, line {contradiction.line}",
-            expected=contradiction.expected,
-            found=contradiction.text,
-            effect=f"nothing was written for {merged.page.dsect}",
-        )
-        click.echo(f"cpmon: {error}", err=True)
-    click.echo(
-        "  remedy    check the page against IBM's; if it is right, --replace takes its word",
-        err=True,
-    )
 
 
 def _tell_totals(

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..errors import LayoutError
 from ..loader import Row
 from .page import Page
 from .page_rows import BitRow, PageRow
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """A row of the page that the layout contradicts; `line` and `text` are the page's."""
-
-    line: int
-    text: str
-    problem: str
-    expected: str
 
 
 @dataclass
 class MergeResult:
     """The layout files of a page's record after the merge, and notes about it.
 
-    With `contradictions` nothing may be written. `doubts` are fields whose role is a guess;
-    `changed` lists changes to fields of the layout.
+    With `contradictions`, errors of the page's lines, nothing may be written. `doubts` are fields
+    whose role is a guess; `changed` lists changes to fields of the layout.
     """
 
     page: Page
@@ -36,9 +27,13 @@ class MergeResult:
     changed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
-    contradictions: list[Contradiction] = field(default_factory=list)
+    contradictions: list[LayoutError] = field(default_factory=list)
 
     def contradict(self, row: PageRow | BitRow, problem: str, expected: str) -> None:
         """Record that a row of the page contradicts the layout."""
-        text = " ".join(row.line.text.split())
-        self.contradictions.append(Contradiction(row.line.number, text, problem, expected))
+        error = row.line.error(
+            f"{row.line.place} contradicts the layout: {problem}",
+            expected=expected,
+            effect=f"nothing was written for {self.page.dsect}",
+        )
+        self.contradictions.append(error)

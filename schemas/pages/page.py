@@ -131,7 +131,7 @@ def _prolog_entry(source: PageText, pattern: str, expected: str) -> str:
             f"{source.place} is no page of a monitor record",
             place=f"{source.place}, line 1",
             expected=expected,
-            found=next((line.strip()[:60] for line in source.lines if line.strip()), "nothing"),
+            found=source.text.strip().partition("\n")[0].rstrip()[:60] or "nothing",
             remedy="save the page of one record, as HTML or as text, from its first to last line",
         )
     return match[1]

@@ -104,7 +104,8 @@ def close_offsets(source: PageText) -> PageText:
         is_offset = int(digits, 16) == int(match["dec"])
         return f"{match['dec']}{match['gap']} {digits}" if is_offset else match[0]
 
-    return replace(source, lines=tuple(SPLIT.sub(closed, line) for line in source.lines))
+    lines = (SPLIT.sub(closed, line) for line in source.text.split("\n"))
+    return replace(source, text="\n".join(lines))
 
 
 def read_rows(source: PageText, start: int, end: int) -> Iterator[PageRow]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import bisect
 import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from itertools import accumulate
 
 from ..errors import LayoutError
 
@@ -32,31 +30,24 @@ class Line:
 
     def error(self, problem: str, **parts: str) -> LayoutError:
         """The error that names this line and shows its text."""
-        found = " ".join(self.text.split())[:90]
+        found = " ".join(self.text.split())
         return LayoutError(problem, place=f"{self.place}, line {self.number}", found=found, **parts)
 
 
 @dataclass(frozen=True)
 class PageText:
-    """Lines of text, and for each the number of the line in the file `place`, from 1."""
+    """A text, and for each of its lines the number of the line in the file `place`, from 1."""
 
     place: str
-    lines: tuple[str, ...]
+    text: str
     numbers: tuple[int, ...]
-
-    @property
-    def text(self) -> str:
-        """All lines, with line feeds between them."""
-        return "\n".join(self.lines)
 
     def line_at(self, position: int) -> Line:
         """The line that a position of `text` is on; of a table on one line, what begins there."""
-        starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
-        number = bisect.bisect_right(starts[:-1], position) - 1
-        line = self.lines[number]
-        if len(line) >= 120:
-            line = self.text[position : position + 60].split("\n")[0]
-        return Line(self.place, self.numbers[number], line)
+        start = self.text.rfind("\n", 0, position) + 1
+        line, behind = (self.text[at:].partition("\n")[0] for at in (start, position))
+        number = self.numbers[self.text.count("\n", 0, position)]
+        return Line(self.place, number, line if len(line) < 120 else behind[:60])
 
 
 def read_page(data: bytes, place: str) -> PageText:
@@ -73,12 +64,8 @@ def read_page(data: bytes, place: str) -> PageText:
     else:
         lines = text.split("\n")
         numbers = list(range(1, len(lines) + 1))
-    clean = tuple(BAR.sub(" ", _plain(line)) for line in lines)
-    return PageText(place, clean, tuple(numbers))
-
-
-def _plain(line: str) -> str:
-    return INVISIBLE.sub("", line.expandtabs().replace("\u00a0", " "))
+    visible = (INVISIBLE.sub("", line.expandtabs().replace("\u00a0", " ")) for line in lines)
+    return PageText(place, "\n".join(BAR.sub(" ", line) for line in visible), tuple(numbers))
 
 
 def _decode(data: bytes) -> str:
@@ -102,18 +89,16 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Breaks begin a line, cells are set apart."""
         del attrs
-        if tag in HIDDEN:
-            self._hidden += 1
-        elif tag in BREAKS:
+        self._hidden += tag in HIDDEN
+        if tag in BREAKS:
             self._break(self.getpos()[0])
         elif tag in ("td", "th"):
             self._add(" ", self.getpos()[0])
 
     def handle_endtag(self, tag: str) -> None:
         """What follows a block begins a line."""
-        if tag in HIDDEN:
-            self._hidden = max(0, self._hidden - 1)
-        elif tag in BREAKS:
+        self._hidden = max(0, self._hidden - (tag in HIDDEN))
+        if tag in BREAKS:
             self._break(self.getpos()[0])
 
     def handle_data(self, data: str) -> None:

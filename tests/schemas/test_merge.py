@@ -48,8 +48,9 @@ def merged(page: Draft, layouts: Sources, *, replace: bool = False) -> MergeResu
     text = page.aligned()
     found = merge(parse_page(text.encode(), "page"), layouts, replace=replace)
     for contradiction in found.contradictions:
-        line = text.split("\n")[contradiction.line - 1]
-        assert " ".join(line.split()) == contradiction.text
+        place, _, number = str(contradiction.place).partition(", line ")
+        line = text.split("\n")[int(number) - 1]
+        assert (place, " ".join(line.split())) == ("page", contradiction.found)
     return found
 
 
@@ -58,7 +59,8 @@ def row(found: MergeResult, name: str, file: str = "xmplrc") -> Row:
 
 
 def problems(found: MergeResult) -> list[str]:
-    return [c.problem.removeprefix("xmplrc: ") for c in found.contradictions]
+    start = "page contradicts the layout: "
+    return [c.problem.removeprefix(start).removeprefix("xmplrc: ") for c in found.contradictions]
 
 
 def without(files: dict[str, list[Row]], *columns: str) -> dict[str, list[Row]]:
@@ -360,9 +362,10 @@ def test_another_name_or_type_or_none_is_a_contradiction(
 ):
     page = draft(known(), "xmplrc", "5.4.0")
     vars(page.line("many")).update(change)
-    (only,) = merged(page, known()).contradictions
-    assert (only.problem, only.expected) == (f"xmplrc: {problem}", expected)
-    assert "24 18" in only.text
+    found = merged(page, known())
+    (only,) = found.contradictions
+    assert (problems(found), only.expected) == ([problem], expected)
+    assert "24 18" in str(only.found)
 
 
 def test_another_length_is_a_contradiction():
