@@ -37,15 +37,11 @@ class ReleaseContext:
 
     def before(self, release: str) -> str:
         """The release before one."""
-        return max(
-            (r for r in self.releases if release_key(r) < release_key(release)), key=release_key
-        )
+        return [r for r in self.releases if release_key(r) < release_key(release)][-1]
 
     def after(self, release: str) -> str:
         """The release after one."""
-        return min(
-            (r for r in self.releases if release_key(r) > release_key(release)), key=release_key
-        )
+        return next(r for r in self.releases if release_key(r) > release_key(release))
 
     def since(self, end: int) -> str:
         """The first release whose record is long enough for a field that ends at `end`."""
@@ -89,7 +85,7 @@ class FileMerge:
 
 def marked(row: Row) -> Row:
     """A copy of a row with all columns and a mark that is set once the page has it."""
-    return {column: row.get(column, "") for column in COLUMNS} | {"_seen": ""}
+    return dict.fromkeys(COLUMNS, "") | row | {"_seen": ""}
 
 
 class BitMerge(FileMerge):

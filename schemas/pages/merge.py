@@ -51,6 +51,12 @@ def merge(page: Page, sources: Sources, *, replace: bool = False) -> MergeResult
         _merge_part(merged, part, before, table)
     _say_keys(merged)
     merged.notes += [note for part in items for note in part.notes]
+    merged.doubts = [
+        f"{name}.{row['name']}"
+        for name, rows in merged.files.items()
+        for row in rows
+        if "_doubt" in row
+    ]
     merged.files = {
         name: [{column: row[column] for column in COLUMNS} for row in rows]
         for name, rows in merged.files.items()

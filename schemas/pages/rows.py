@@ -66,29 +66,21 @@ class Habits:
 
 def rows_of(
     table: str, item: Item, habits: Habits, *, keys: bool = False
-) -> tuple[list[Row], dict[str, list[Row]], list[str]]:
-    """The rows for a field of a table, the entry files that they need, and fields to look at.
+) -> dict[str, list[Row]]:
+    """The rows for a field, by file: the table's own, and that of entries which it needs.
+
+    A field whose role is no more than a guess has a mark `_doubt`.
 
     Args:
         keys: whether the table is new, so that a key may follow from other records'.
-
-    Returns:
-        Rows of the table's own file; rows by the name of an entry file; names of fields whose
-        role is no more than a guess.
     """
     if not item.is_array or item.is_reserved:
-        rows, doubts = _plain(item, habits, keys=keys)
-        return rows, {}, [f"{table}.{name}" for name in doubts]
+        return {table: _field_rows(item, habits, keys=keys)}
     parts = item.parts or (Item(0, item.length, 1, item.name, item.row, bits=item.bits),)
-    entry, doubts = [], []
-    for part in parts:
-        rows, guesses = _plain(part, habits, keys=False)
-        entry += rows
-        doubts += guesses
     group = _row(item.offset, item.length, Type.GROUP, item.name, meaning=item.row.meaning)
     group["count"] = str(item.count)
-    file = f"{table}_{item.name}"
-    return [group], {file: entry}, [f"{file}.{name}" for name in doubts]
+    entry = [row for part in parts for row in _field_rows(part, habits, keys=False)]
+    return {table: [group], f"{table}_{item.name}": entry}
 
 
 def rest_row(item: Item) -> Row:
@@ -104,21 +96,17 @@ def bit_row(item: Item, bit: BitItem) -> Row:
     return row | {"of": item.name, "code": f"{bit.mask:02X}", "role": "flag"}
 
 
-def _plain(item: Item, habits: Habits, *, keys: bool) -> tuple[list[Row], list[str]]:
+def _field_rows(item: Item, habits: Habits, *, keys: bool) -> list[Row]:
     if item.is_reserved:
         length = item.end - item.offset
-        return [_row(item.offset, length, Type.RESERVED, "*", meaning=item.row.meaning)], []
-    habit = habits.of(item, keys=keys)
-    if habit:
-        kind, role, unit = habit
-    else:
-        kind, unit = _type(item), ""
-        role = ROLES.get(kind, "gauge")
+        return [_row(item.offset, length, Type.RESERVED, "*", meaning=item.row.meaning)]
+    habit, own = habits.of(item, keys=keys), _type(item)
+    kind, role, unit = habit or (own, ROLES.get(own, "gauge"), "")
     row = _row(item.offset, item.length, kind, item.name, meaning=item.row.meaning)
     row |= {"of": item.of, "role": role, "unit": unit}
-    bits = [bit_row(item, bit) for bit in item.bits]
-    is_guess = role == Role.KEY or (role == Role.GAUGE and not habit)
-    return [row, *bits], [item.name] if is_guess else []
+    if role == Role.KEY or (role == Role.GAUGE and not habit):
+        row["_doubt"] = "yes"
+    return [row, *(bit_row(item, bit) for bit in item.bits)]
 
 
 def _type(item: Item) -> str:
@@ -146,17 +134,19 @@ def _row(offset: int, length: int, kind: str, name: str, *, meaning: str) -> Row
 
 def insert(rows: list[Row], new: Row) -> None:
     """Put a row where it belongs: by offset, bits and views directly behind their field."""
-    for at, row in enumerate(rows):
-        if new["of"] and row["name"] == new["of"]:
-            after = at + 1
-            while after < len(rows) and rows[after]["of"] and rows[after]["of"] == new["of"]:
-                after += 1
-            rows.insert(after, new)
-            return
-    later = (
-        at
-        for at, row in enumerate(rows)
-        if not row["offset"].isdigit()
-        or (not row["of"] and int(row["offset"]) >= int(new["offset"]) and row is not new)
-    )
-    rows.insert(next(later, len(rows)), new)
+    field = next((at for at, row in enumerate(rows) if new["of"] and row["name"] == new["of"]), None)
+    if field is not None:
+        views = {new["of"]}
+        at = field + 1
+        while at < len(rows) and rows[at]["of"] in views:
+            views.add(rows[at]["name"])
+            at += 1
+    else:
+        later = (
+            at
+            for at, row in enumerate(rows)
+            if not row["offset"].isdigit()
+            or (not row["of"] and int(row["offset"]) >= int(new["offset"]))
+        )
+        at = next(later, len(rows))
+    rows.insert(at, new)

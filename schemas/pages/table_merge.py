@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..field import REST, Provenance, Type
 from ..loader import Row
@@ -12,7 +13,7 @@ from .file_merge import BitMerge, FileMerge, ReleaseContext, marked
 from .items import Item, Items
 from .merge_result import MergeResult
 from .rows import FITTING, Habits, insert, rest_row, rows_of
-from .slots import Leaf, Slot, alike, entry_file, extent, leaves, slots
+from .slots import BOUNDS, Leaf, Slot, alike, entry_file, extent, leaves, slots
 
 
 class TableMerge(FileMerge):
@@ -47,7 +48,8 @@ class TableMerge(FileMerge):
         left = [item for item in items.fields if not item.is_reserved and not self._is_met(item)]
         refused = [item for item in left if not self._accept(item)]
         if self.is_new:
-            self._add_all(items)
+            for item in items.fields:
+                self._insert(item, {})
         for slot in self.slots:
             if not slot.is_matched and slot.is_in(self.context.now):
                 self._miss(slot, items, refused)
@@ -166,7 +168,6 @@ class TableMerge(FileMerge):
 
     def _add(self, item: Item) -> None:
         """A field where nothing or reserved bytes were."""
-        rows, files, doubts = rows_of(self.name, item, self.habits)
         span = {"since": self.context.since(item.end), "until": ""}
         if item.end <= self.end and not item.of:
             now = self.context.now
@@ -174,36 +175,25 @@ class TableMerge(FileMerge):
             if self.context.is_older:
                 span, reserved = {"since": "", "until": now}, {"since": self.context.after(now)}
             self._cut(item.offset, item.end, reserved)
-        for row in rows:
-            insert(self.rows, marked(row | span))
-        for file, entry in files.items():
-            self.files[file] = [marked(row | span) for row in entry]
-        self.merged.added.append(f"{self.name}.{item.name}")
-        self.merged.doubts += doubts
+        self._insert(item, span)
 
     def _add_view(self, item: Item, around: Slot) -> None:
         """A second view of bytes that the page names as the layout does."""
         if around.group is not None:
             self.merged.notes.append(f"{item.row.name} is a second view of an array's entry")
             return
-        rows, _, doubts = rows_of(self.name, item, self.habits)
-        for row in rows:
-            if row["type"] != Type.BIT:
-                row["of"] = around.row["of"] or around.row["name"]
-            row["since"], row["until"] = around.row["since"], around.row["until"]
-            insert(self.rows, marked(row))
-        self.merged.added.append(f"{self.name}.{item.name}")
-        self.merged.doubts += doubts
+        whole = around.row["of"] or around.row["name"]
+        self._insert(replace(item, of=whole), {at: around.row[at] for at in BOUNDS})
 
-    def _add_all(self, items: Items) -> None:
-        """The whole structure, of which nothing was known."""
-        for item in items.fields:
-            rows, files, doubts = rows_of(self.name, item, self.habits, keys=True)
-            self.rows += [marked(row) for row in rows]
-            self.files |= {file: [marked(r) for r in entry] for file, entry in files.items()}
-            self.merged.doubts += doubts
-            if item.name:
-                self.merged.added.append(f"{self.name}.{item.name}")
+    def _insert(self, item: Item, span: Mapping[str, str]) -> None:
+        """Rows of an item that the layout lacks; a new table may have keys as other tables have."""
+        for file, rows in rows_of(self.name, item, self.habits, keys=self.is_new).items():
+            if file != self.name:
+                self.files[file] = []
+            for row in rows:
+                insert(self.rows if file == self.name else self.files[file], marked(row | span))
+        if item.name:
+            self.merged.added.append(f"{self.name}.{item.name}")
 
     def _cut(self, start: int, end: int, span: dict[str, str]) -> None:
         """Take bytes out of the reserved rows, which have them in the releases of `span` only."""
@@ -237,9 +227,8 @@ class TableMerge(FileMerge):
         for item in items.own:
             if item.is_reserved and item.end > self.end:
                 start = max(item.offset, self.end)
-                (row,), _, _ = rows_of(self.name, item, self.habits)
-                row |= {"offset": str(start), "length": str(item.end - start)}
-                insert(self.rows, marked(row | {"since": self.context.since(item.end)}))
+                free = replace(item, offset=start, length=item.end - start, count=1)
+                self._insert(free, {"since": self.context.since(item.end)})
 
     # What the layout alone has.
 
