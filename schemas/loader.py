@@ -86,8 +86,21 @@ def build(sources: Sources) -> list[Layout]:
     Raises:
         LayoutError: a file contradicts itself or uses a word that is not in the vocabulary.
     """
-    layouts = [_layout(row, sources) for row in sources.records if row["dsect"] in sources.fields]
+    layouts = [_record(row, sources) for row in sources.records if row["dsect"] in sources.fields]
     return sorted(layouts, key=lambda layout: (layout.domain, layout.record))
+
+
+def _record(record: Row, sources: Sources) -> Layout:
+    """The layout of a record; an error has the name of the record as its place."""
+    name = record["dsect"]
+    try:
+        return _layout(record, sources)
+    except LayoutError as error:
+        error.place = name
+        raise
+    except ValueError as error:
+        problem = f"{name}: a number is expected"
+        raise LayoutError(problem, place=name, found=str(error)) from None
 
 
 def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:

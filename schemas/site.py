@@ -45,10 +45,13 @@ def build_all(sources: Sources, folder: Path | None) -> list[Layout]:
     """
     try:
         return build(sources)
-    except (LayoutError, ValueError) as error:
-        if folder is None:
-            raise
-        raise _located(sources, folder, error) from error
+    except LayoutError as error:
+        if folder is not None:
+            table = error.problem.split(".")[0].split(":")[0].split()[-1]
+            own = {file.name.removesuffix(".csv"): str(file) for file in layout_files(folder)}
+            record = own.get(str(error.place), str(folder / "records.csv"))
+            error.place = own.get(table, record)
+        raise
 
 
 def site_archive(folder: Path) -> tuple[bytes, int]:
@@ -68,23 +71,3 @@ def site_archive(folder: Path) -> tuple[bytes, int]:
             member = zipfile.ZipInfo(file.relative_to(folder).as_posix())
             archive.writestr(member, file.read_bytes(), zipfile.ZIP_DEFLATED)
     return buffer.getvalue(), len(files)
-
-
-def _located(sources: Sources, folder: Path, error: Exception) -> LayoutError:
-    """The error of the first record that fails, with the site's file that it is in."""
-    mine = {file.name.removesuffix(".csv"): file for file in layout_files(folder)}
-    for record in sources.records:
-        name = record["dsect"]
-        if name not in sources.fields:
-            continue
-        lengths = [row for row in sources.lengths if row["dsect"] == name]
-        try:
-            build(Sources([record], lengths, sources.fields))
-        except LayoutError as refusal:
-            table = refusal.problem.split(".")[0].split(":")[0].split()[-1]
-            refusal.place = str(mine.get(table) or mine.get(name) or folder / "records.csv")
-            return refusal
-        except ValueError as cause:
-            place = str(mine.get(name) or folder / "records.csv")
-            return LayoutError(f"{name}: a number is expected", place=place, found=str(cause))
-    return LayoutError("the layouts cannot be read", place=str(folder), found=str(error))

@@ -107,8 +107,7 @@ def check(merged: MergeResult, sources: Sources) -> None:
     Raises:
         LayoutError: it cannot be loaded.
     """
-    lengths = [row for row in sources.lengths if row["dsect"] == merged.page.dsect]
-    build(Sources([merged.record], lengths, sources.fields | merged.files))
+    build(replace(after(merged, sources), records=[merged.record]))
 
 
 @dataclass(frozen=True)
@@ -122,8 +121,7 @@ class Change:
 
 def after(merged: MergeResult, sources: Sources) -> Sources:
     """All layouts after the merge of a page."""
-    mine = Sources([merged.record], merged.lengths, merged.files)
-    return overlay(sources, mine)
+    return overlay(sources, Sources([merged.record], merged.lengths, merged.files))
 
 
 def changes(merged: MergeResult, site: Sources, shipped: Sources, folder: Path) -> Iterator[Change]:

@@ -64,9 +64,7 @@ class Habits:
         return first
 
 
-def rows_of(
-    table: str, item: Item, habits: Habits, *, keys: bool = False
-) -> dict[str, list[Row]]:
+def rows_of(table: str, item: Item, habits: Habits, *, keys: bool = False) -> dict[str, list[Row]]:
     """The rows for a field, by file: the table's own, and that of entries which it needs.
 
     A field whose role is no more than a guess has a mark `_doubt`.
@@ -134,7 +132,9 @@ def _row(offset: int, length: int, kind: str, name: str, *, meaning: str) -> Row
 
 def insert(rows: list[Row], new: Row) -> None:
     """Put a row where it belongs: by offset, bits and views directly behind their field."""
-    field = next((at for at, row in enumerate(rows) if new["of"] and row["name"] == new["of"]), None)
+    field = next(
+        (at for at, row in enumerate(rows) if new["of"] and row["name"] == new["of"]), None
+    )
     if field is not None:
         views = {new["of"]}
         at = field + 1

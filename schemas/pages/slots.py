@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..field import REST, Type
@@ -18,7 +18,7 @@ BOUNDS = ("since", "until")
 class Slot:
     """Bytes of a record that a row names. `group` is the row of the array they are in.
 
-    `entry` is the row of the entry's file, or of the label; the same row has a slot an element.
+    `row` is that of the entry's file, or of the label; the same row has a slot an element.
     """
 
     offset: int
@@ -82,21 +82,18 @@ def alike(name: str, other: str) -> bool:
     return bool(first) and second.endswith(first)
 
 
-def slots(table: str, rows: Iterable[Row], files: Mapping[str, Sequence[Row]]) -> Iterator[Slot]:
+def slots(table: str, rows: Sequence[Row], files: Mapping[str, Sequence[Row]]) -> Iterator[Slot]:
     """The named bytes of a table. Groups that a record locates itself have no fixed place."""
-    rows = list(rows)
     groups = {row["name"]: row for row in rows if row["type"] == Type.GROUP}
     labelled = {row["of"] for row in rows}
     for row in rows:
-        if row["type"] == Type.GROUP:
-            if row["name"] not in labelled:
-                yield from _of_group(table, row, files)
-        elif extent(row) is None:
-            continue
-        elif row["of"] in groups:
-            yield _slot(row, int(row["offset"]), groups[row["of"]])
-        elif row["type"] not in (Type.RESERVED, Type.BIT):
-            yield _slot(row, int(row["offset"]))
+        if _is_named(row):
+            yield _slot(row, 0, groups.get(row["of"]))
+        elif row["type"] == Type.GROUP and row["name"] not in labelled and (place := extent(row)):
+            named = [r for r in files.get(entry_file(table, row), ()) if _is_named(r)]
+            for number in range(int(row["count"])):
+                start = place[0] + number * int(row["length"])
+                yield from (_slot(entry, start, row) for entry in named)
 
 
 def entry_file(table: str, group: Row) -> str:
@@ -115,22 +112,12 @@ def extent(row: Row) -> tuple[int, int] | None:
     return start, start + stride * count
 
 
-def _of_group(table: str, group: Row, files: Mapping[str, Sequence[Row]]) -> Iterator[Slot]:
-    if extent(group) is None:
-        return
-    named = [
-        row
-        for row in files.get(entry_file(table, group), ())
-        if row["type"] not in (Type.RESERVED, Type.BIT, Type.GROUP) and extent(row)
-    ]
-    for number in range(int(group["count"])):
-        start = int(group["offset"]) + number * int(group["length"])
-        for row in named:
-            yield _slot(row, start + int(row["offset"]), group)
+def _is_named(row: Row) -> bool:
+    return row["type"] not in (Type.RESERVED, Type.BIT, Type.GROUP) and extent(row) is not None
 
 
-def _slot(row: Row, offset: int, group: Row | None = None) -> Slot:
-    return Slot(offset, int(row["length"]), row["name"], row, group)
+def _slot(row: Row, start: int, group: Row | None) -> Slot:
+    return Slot(start + int(row["offset"]), int(row["length"]), row["name"], row, group)
 
 
 def leaves(item: Item) -> Iterator[Leaf]:

@@ -80,12 +80,13 @@ class TableMerge(FileMerge):
             for slot in self._at(leaf.offset, leaf.part.length):
                 if slot.fits(leaf):
                     self._confirm(slot, leaf)
-        if item.is_array and not any(self._is_met_leaf(leaf) for leaf in leaves(item)):
-            for slot in self._at(item.offset, item.end - item.offset):
-                if slot.name == item.name:
-                    self._confirm(slot, Leaf(slot.offset, item, item))
-        if not item.is_array and not any(self._is_met_leaf(leaf) for leaf in leaves(item)):
+        if any(map(self._is_met_leaf, leaves(item))):
+            return
+        if not item.is_array:
             self._match_whole(item)
+        for slot in self._at(item.offset, item.end - item.offset) if item.is_array else ():
+            if slot.name == item.name:
+                self._confirm(slot, Leaf(slot.offset, item, item))
 
     def _match_whole(self, item: Item) -> None:
         """A group of the layout that the page has as one field: its place is confirmed."""
@@ -97,10 +98,9 @@ class TableMerge(FileMerge):
                     slot.is_matched = slot.is_matched or slot.group is group
 
     def _confirm(self, slot: Slot, leaf: Leaf) -> None:
-        first = slot.row["_seen"] == ""
-        slot.is_matched = True
+        is_first, slot.is_matched = not slot.row["_seen"], True
         slot.row["_seen"] = slot.whole["_seen"] = "yes"
-        if not first:
+        if not is_first:
             return
         row, page_row = slot.row, leaf.part.row
         if page_row.word in FITTING and row["type"] not in FITTING[page_row.word]:
@@ -148,23 +148,18 @@ class TableMerge(FileMerge):
 
     def _tell_apart(self, item: Item, over: Sequence[Slot], active: Sequence[Slot]) -> None:
         """What exactly is wrong with a field that does not fit."""
-        page_row = item.row
         same = next((s for s in active if s.name == item.name), None)
         if same is not None and same.offset == item.offset:
-            self.contradict(
-                page_row,
-                f"{item.name} has length {item.end - item.offset}",
-                f"length {same.length}",
-            )
+            problem, expected = f"has length {item.end - item.offset}", f"length {same.length}"
         elif same is not None:
-            self.contradict(
-                page_row, f"{item.name} is at offset {item.offset}", f"offset {same.offset}"
-            )
+            problem, expected = f"is at offset {item.offset}", f"offset {same.offset}"
         elif (over[0].offset, over[0].end) == (item.offset, item.end):
-            self.contradict(page_row, f"offset {item.offset} is {item.name}", over[0].name)
+            self.contradict(item.row, f"offset {item.offset} is {item.name}", over[0].name)
+            return
         else:
-            place = f"{over[0].name}, {over[0].length} bytes at {over[0].offset}"
-            self.contradict(page_row, f"{item.name} overlaps {over[0].name}", place)
+            problem = f"overlaps {over[0].name}"
+            expected = f"{over[0].name}, {over[0].length} bytes at {over[0].offset}"
+        self.contradict(item.row, f"{item.name} {problem}", expected)
 
     def _add(self, item: Item) -> None:
         """A field where nothing or reserved bytes were."""
@@ -198,7 +193,7 @@ class TableMerge(FileMerge):
     def _cut(self, start: int, end: int, span: dict[str, str]) -> None:
         """Take bytes out of the reserved rows, which have them in the releases of `span` only."""
         for row in [r for r in self.rows if r["type"] == Type.RESERVED]:
-            first, last = int(row["offset"]), int(row["offset"]) + int(row["length"])
+            first, last = extent(row) or (0, 0)
             is_current = is_within(self.context.now, row["since"], row["until"])
             if last <= start or end <= first or not is_current:
                 continue
@@ -250,14 +245,10 @@ class TableMerge(FileMerge):
             slot.whole["until"] = self.context.before(self.context.now)
             self.merged.changed.append(f"{self.name}.{slot.name}: until {slot.whole['until']}")
             return
-        if slot.row.get("_missed"):
-            return
-        slot.row["_missed"] = "yes"
-        self.contradict(
-            page_row,
-            f"{slot.name} is missing",
-            f"{slot.name} at offset {slot.offset}, length {slot.length}",
-        )
+        if not slot.row.get("_missed"):
+            slot.row["_missed"] = "yes"
+            expected = f"{slot.name} at offset {slot.offset}, length {slot.length}"
+            self.contradict(page_row, f"{slot.name} is missing", expected)
 
     # Rows without bytes of their own.
 
@@ -278,9 +269,8 @@ class TableMerge(FileMerge):
         free = [(i.offset, i.end) for i in items.own if i.is_reserved]
         for row in self.rows:
             if row["type"] == Type.RESERVED:
-                start, end = int(row["offset"]), int(row["offset"]) + int(row["length"])
-                inside = sum(max(0, min(end, b) - max(start, a)) for a, b in free)
-                if inside == end - start:
+                start, end = extent(row) or (0, 0)
+                if sum(max(0, min(end, b) - max(start, a)) for a, b in free) == end - start:
                     row["provenance"] = str(Provenance.PUBLISHED)
 
     def _at(self, offset: int, length: int) -> list[Slot]:
@@ -300,6 +290,4 @@ class TableMerge(FileMerge):
 
 def _names(meaning: str, field: str) -> bool:
     """Whether the description of reserved bytes names a field, with or without its prefix."""
-    return (
-        re.search(rf"(?<![A-Z0-9])(?:[A-Z0-9]+_)?{re.escape(field)}\b", meaning, re.I) is not None
-    )
+    return bool(re.search(rf"(?<![A-Z0-9])(?:[A-Z0-9]+_)?{re.escape(field)}\b", meaning, re.I))
