@@ -50,13 +50,7 @@ def read_settings(store: Path | None = None, file: Path | None = None) -> Settin
         CpmonError: a file that was named is not there, or something is wrong in it or in a
             variable: file, key and line, what was found and what is allowed.
     """
-    return _with_trust(
-        _read_settings(store, file), named=file is not None or VARIABLE in os.environ
-    )
-
-
-def _with_trust(settings: Settings, *, named: bool) -> Settings:
-    """The settings with a word on whether commands are taken from their file."""
+    settings, named = _read_settings(store, file), file is not None or VARIABLE in os.environ
     if settings.file is None or not (settings.batch.hook_dump or settings.batch.hook_end):
         return settings
     users = _users_file()
@@ -85,21 +79,12 @@ def parse_settings(file: Path | None) -> Settings:
         document = Document.load(file, "the settings")
         site = document.read(SiteSettings, file.parent)
         origins = {key: document.place(key) for key in flat(document.values) if key}
-    for key, variable in VARIABLES.items():
-        if os.environ.get(variable):
-            site = msgspec.structs.replace(site, **{key: _value(key, variable)})
-            origins[key] = variable
-    return settings_from(site, document, origins)
-
-
-def _value(key: str, variable: str) -> object:
-    """The value of a key from its variable; paths begin at the working directory.
-
-    Raises:
-        CpmonError: it means nothing.
-    """
-    values = {key: os.environ[variable]}
-    return getattr(read_values(SiteSettings, values, lambda _: variable, strict=False), key)
+    texts = {key: os.environ.get(variable) for key, variable in VARIABLES.items()}
+    values = {key: text for key, text in texts.items() if text}
+    # Paths of variables begin at the working directory.
+    own = read_values(SiteSettings, values, VARIABLES.__getitem__, strict=False)
+    site = msgspec.structs.replace(site, **{key: getattr(own, key) for key in values})
+    return settings_from(site, document, origins | {key: VARIABLES[key] for key in values})
 
 
 def _is_file(path: Path) -> bool:

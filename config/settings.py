@@ -163,13 +163,11 @@ class Settings:
 
     def zone(self, system: str | None) -> str:
         """In which times of a system are printed."""
-        settings = self.systems.get(system or "")
-        return (settings and settings.timezone) or self.timezone
+        return self.systems.get(system or "", SystemSettings()).timezone or self.timezone
 
     def release(self, system: str | None) -> str:
         """Release of z/VM that wrote the dumps of a system, where that is set; else empty."""
-        settings = self.systems.get(system or "")
-        return (settings and settings.release) or ""
+        return self.systems.get(system or "", SystemSettings()).release or ""
 
     def format_of(self, command: str) -> str | None:
         """How results of a command are printed without --format; None where that is not set."""
@@ -224,17 +222,14 @@ def setting_list(settings: Settings) -> list[dict[str, Any]]:
     values = flat(dict(settings.document.values) if settings.document else {})
     rows = []
     for key in SiteSettings.__struct_fields__:
-        set_here = {name: value for name, value in values.items() if _is_below(name, key)}
+        below = (f"{key}.", f"{key}[")
+        set_here = {n: value for n, value in values.items() if n == key or n.startswith(below)}
         if key in VARIABLES and key in settings.origins:
             set_here = {key: getattr(settings, key)}
         if not set_here:
             rows.append(_row(key, DEFAULTS.get(key, ""), DEFAULT))
         rows += [_row(n, value, settings.origins.get(n, DEFAULT)) for n, value in set_here.items()]
     return rows
-
-
-def _is_below(name: str, key: str) -> bool:
-    return name == key or name.startswith((f"{key}.", f"{key}["))
 
 
 def _row(key: str, value: Any, origin: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 from zoneinfo import ZoneInfo
 
-from ..schemas.urls import scheme_of
+from .urls import scheme_of
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -143,11 +143,9 @@ class Moment(datetime):
     def parse(cls, value: Any) -> Self:
         """The value, a text or a date and time of TOML."""
         try:
-            moment = cls.fromisoformat(str(value))
+            moment = cls.fromisoformat(str(value) if isinstance(value, str | datetime) else "")
         except ValueError:
             raise ValueError(cls.EXPECTED) from None
-        if not isinstance(value, str | datetime):
-            raise ValueError(cls.EXPECTED)
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
@@ -161,9 +159,8 @@ class Names(tuple[str, ...]):
     def parse(cls, value: Any) -> Self:
         """The value, if it holds names."""
         names = value if isinstance(value, list) else [value]
-        if not all(isinstance(name, str) and name for name in names):
-            raise ValueError(cls.EXPECTED)
-        if len(set(names)) < len(names):
+        is_valid = all(isinstance(name, str) and name for name in names)
+        if not is_valid or len(set(names)) < len(names):
             raise ValueError(cls.EXPECTED)
         return cls(names)
 
@@ -190,18 +187,13 @@ def converter(folder: Path) -> Callable[[type, Any], Any]:
     """
 
     def convert(kind: type, value: Any) -> Any:
-        if kind is Path and scheme_of(str(value)):
+        if kind is not Path:
+            return kind.parse(value)  # type: ignore[attr-defined]
+        if scheme_of(str(value)):
             return Path(value)
-        if kind is Path:
-            return folder / _expanded(Path(Text.parse(value)))
-        return kind.parse(value)  # type: ignore[attr-defined]
+        try:
+            return folder / Path(Text.parse(value)).expanduser()
+        except RuntimeError:
+            raise ValueError("a path; there is no such user's home") from None
 
     return convert
-
-
-def _expanded(path: Path) -> Path:
-    """The path with a home in place of `~`."""
-    try:
-        return path.expanduser()
-    except RuntimeError:
-        raise ValueError("a path; there is no such user's home") from None
