@@ -17,11 +17,10 @@ SUFFIXES = (".html", ".htm", ".txt")
 
 @dataclass(frozen=True)
 class PageFile:
-    """A page that was not read yet. `data` is None where `problem` says why it cannot be."""
+    """The bytes of a page, or the error that says why they cannot be read."""
 
     name: str
-    data: bytes | None
-    problem: str = ""
+    data: bytes | LayoutError
 
 
 def collect_pages(paths: Iterable[Path]) -> Iterator[PageFile]:
@@ -47,7 +46,7 @@ def _read(path: Path, name: str) -> PageFile:
         with path.open("rb") as file:
             return PageFile(name, file.read(LONGEST + 1))
     except OSError as error:
-        return PageFile(name, None, f"{path} cannot be read: {error.strerror}")
+        return PageFile(name, LayoutError(f"{path} cannot be read: {error.strerror}"))
 
 
 def _members(path: Path) -> Iterator[PageFile]:

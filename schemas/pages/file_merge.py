@@ -13,9 +13,6 @@ from .merge_result import MergeResult
 from .page_rows import BitRow, PageRow
 from .rows import bit_row, insert
 
-BASE = "5.3.0"
-"""The release whose layouts are shipped in full: fields that an older page lacks came later."""
-
 
 @dataclass(frozen=True)
 class ReleaseContext:
@@ -82,28 +79,21 @@ class FileMerge:
         """Record that a row of the page contradicts the layout."""
         self.merged.contradict(row, f"{self.name}: {problem}", expected)
 
-
-def marked(row: Row) -> Row:
-    """A copy of a row with all columns and a mark that is set once the page has it."""
-    return dict.fromkeys(COLUMNS, "") | row | {"_seen": ""}
-
-
-class BitMerge(FileMerge):
-    """Bits of the fields of one file."""
-
-    def match(self, rows: list[Row], field: Row, item: Item) -> None:
+    def match_bits(self, rows: list[Row], field: Row, item: Item) -> None:
         """Named bits of a field, which is one of `rows`: the same, new ones, or others."""
         bits = [r for r in rows if r["type"] == Type.BIT and r["of"] == field["name"]]
         start = int(field["offset"])
         for bit in item.bits:
             new = bit_row(item, bit) | {"of": field["name"], "offset": str(start + bit.byte)}
-            same = next((r for r in bits if _place(r) == _place(new)), None)
+            shared = [
+                r for r in bits if r["offset"] == new["offset"] and int(r["code"], 16) & bit.mask
+            ]
+            same = next((r for r in shared if int(r["code"], 16) == bit.mask), None)
             if same is not None and same["name"] == bit.name:
                 same["_seen"] = "yes"
                 self.confirm(same, bit.row.meaning)
                 self.widen(same)
                 continue
-            shared = [r for r in bits if _share(r, new)]
             if shared:
                 expected = f"{shared[0]['name']}, mask {shared[0]['code']}"
                 self.contradict(
@@ -113,9 +103,9 @@ class BitMerge(FileMerge):
             new["since"] = self.context.now if bits and not self.context.is_older else ""
             insert(rows, marked(new))
             self.merged.added.append(f"{self.name}.{bit.name}")
-        self._miss(item, [r for r in bits if not r["_seen"]])
+        self._miss_bits(item, [r for r in bits if not r["_seen"]])
 
-    def _miss(self, item: Item, missing: Iterable[Row]) -> None:
+    def _miss_bits(self, item: Item, missing: Iterable[Row]) -> None:
         """Bits that the layout names and the page, which names others, does not."""
         for row in missing:
             if self.context.is_older and not row["since"]:
@@ -126,10 +116,6 @@ class BitMerge(FileMerge):
                 )
 
 
-def _place(row: Row) -> tuple[str, str]:
-    return row["offset"], row["code"].upper()
-
-
-def _share(row: Row, other: Row) -> bool:
-    """Whether two bit rows have a bit in common."""
-    return row["offset"] == other["offset"] and bool(int(row["code"], 16) & int(other["code"], 16))
+def marked(row: Row) -> Row:
+    """A copy of a row with all columns and a mark that is set once the page has it."""
+    return dict.fromkeys(COLUMNS, "") | row | {"_seen": ""}

@@ -59,7 +59,6 @@ class Items:
     """What a structure holds, by offset; `notes` say what has no place in a layout."""
 
     name: str
-    start: int
     end: int
     fields: tuple[Item, ...]
     notes: tuple[str, ...]
@@ -108,7 +107,7 @@ def nest(structure: Structure, dsect: str, *, is_record: bool) -> Items:
     _check_unique(fields)
     name = _stripped(structure.head.name, prefixes)
     tail = Item(end, 0, 1, _stripped(rest.name, prefixes), rest) if rest and is_record else None
-    return Items(name, start, end, tuple(fields), tuple(notes), structure.head, tail)
+    return Items(name, end, tuple(fields), tuple(notes), structure.head, tail)
 
 
 @dataclass
@@ -140,16 +139,14 @@ def _nested(rows: Sequence[PageRow], prefixes: tuple[str, ...], notes: list[str]
         while open_ and open_[-1].end <= row.offset:
             open_.pop()
         if open_:
-            around = open_[-1]
-            limit = around.row.offset + around.row.length
+            around = open_[-1].row
+            limit = around.offset + around.length
             if node.end > limit:
                 raise row.line.error(
-                    f"{row.name or '*'} overlaps {around.row.name or '*'} without being a part",
-                    expected=f"an end of at most {limit}, as line {around.row.line.number} says",
+                    f"{row.name or '*'} overlaps {around.name or '*'} without being a part",
+                    expected=f"an end of at most {limit}, as line {around.line.number} says",
                 )
-            around.inside.append(node)
-        else:
-            top.append(node)
+        (open_[-1].inside if open_ else top).append(node)
         open_.append(node)
     return top
 
@@ -163,7 +160,7 @@ def _flat(nodes: Iterable[_Node], start: int, notes: list[str]) -> Iterator[Item
             inner = _flat(node.inside, start, notes)
             yield from _with_gaps(inner, node, node.row.offset, node.end)
             continue
-        whole = _item(node, node.row.offset)
+        whole = _item(node)
         if node.row.count > 1:
             inner = _flat(node.inside, node.row.offset, notes)
             parts = [part for item in inner for part in _numbered(item, node.row.offset)]
@@ -190,7 +187,7 @@ def _with_gaps(items: Iterable[Item], node: _Node, start: int, end: int) -> Iter
 def _views(node: _Node) -> Iterator[Item]:
     for inner in node.inside:
         if inner.name:
-            yield _item(inner, inner.row.offset)
+            yield _item(inner)
         yield from _views(inner)
 
 
@@ -201,18 +198,13 @@ def _numbered(item: Item, start: int) -> Iterator[Item]:
         yield replace(item, offset=at)
         return
     for number in range(item.count):
-        yield replace(
-            item,
-            offset=at + number * item.length,
-            count=1,
-            name=f"{item.name}{number + 1}" if item.name else "",
-            parts=(),
-        )
+        name = f"{item.name}{number + 1}" if item.name else ""
+        yield replace(item, offset=at + number * item.length, count=1, name=name, parts=())
 
 
-def _item(node: _Node, offset: int) -> Item:
+def _item(node: _Node) -> Item:
     row = node.row
-    return Item(offset, row.length, row.count, node.name, row, bits=node.bits)
+    return Item(row.offset, row.length, row.count, node.name, row, bits=node.bits)
 
 
 def _stripped(name: str, prefixes: tuple[str, ...]) -> str:
@@ -279,10 +271,9 @@ def _check_cover(fields: Sequence[Item], start: int, end: int, structure: Struct
 def _check_unique(fields: Sequence[Item]) -> None:
     earlier: dict[str, PageRow] = {}
     for item in fields:
-        if item.name in earlier:
+        if item.name and item.name in earlier:
             raise item.row.line.error(
                 f"{item.row.name} is on the page twice",
                 expected=f"other names than on line {earlier[item.name].line.number}",
             )
-        if item.name:
-            earlier[item.name] = item.row
+        earlier[item.name] = item.row

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from ..field import REST, Provenance, Type
 from ..loader import COLUMNS, RECORD_COLUMNS, Row, Sources
-from ..release import release_key
-from .file_merge import BASE, ReleaseContext
+from ..release import LATEST, release_key
+from .file_merge import ReleaseContext
 from .items import Items, nest
 from .merge_result import MergeResult
 from .page import Page
@@ -40,12 +40,13 @@ def merge(page: Page, sources: Sources, *, replace: bool = False) -> MergeResult
         for number, structure in enumerate(page.structures)
     ]
     before = {} if replace else sources.fields
-    _merge_record(merged, sources, replace=replace)
+    _merge_record(merged, sources)
     table = TableMerge(
         merged, page.dsect, before, Habits(sources.fields), _context(merged, sources, items[0])
     )
     table.merge(items[0])
     if replace:
+        merged.contradictions.clear()
         _keep_located(table, sources.fields)
     for part in items[1:]:
         _merge_part(merged, part, before, table)
@@ -67,11 +68,11 @@ def merge(page: Page, sources: Sources, *, replace: bool = False) -> MergeResult
 def _context(merged: MergeResult, sources: Sources, items: Items) -> ReleaseContext:
     dsect, now = merged.page.dsect, merged.page.release
     since = [r["since"] for r in sources.fields.get(dsect, ()) if r["since"]]
-    releases = {row["release"] for row in sources.lengths} | {now, BASE, "0"}
+    releases = {row["release"] for row in sources.lengths} | {now, LATEST, "0"}
     lengths = [(r["release"], int(r["length"])) for r in sources.lengths if r["dsect"] == dsect]
     return ReleaseContext(
         now,
-        max([BASE, *since], key=release_key),
+        max([LATEST, *since], key=release_key),
         tuple(sorted(releases, key=release_key)),
         (*lengths, (now, items.end)),
     )
@@ -95,56 +96,31 @@ def _merge_withdrawn(merged: MergeResult, sources: Sources) -> None:
 
 def _record(page: Page) -> Row:
     """The row of records.csv that a page alone gives."""
-    return {
-        "domain": str(page.domain),
-        "record": str(page.record),
-        "dsect": page.dsect,
-        "kind": str(page.kind),
-        "grain": "",
-        "keys": "",
-        "until": "",
-        "title": page.title,
-        "provenance": "published",
-    }
+    numbers = {"domain": str(page.domain), "record": str(page.record)}
+    texts = {"dsect": page.dsect, "kind": str(page.kinds[0]), "title": page.title}
+    return dict.fromkeys(RECORD_COLUMNS, "") | numbers | texts | {"provenance": "published"}
 
 
-def _merge_record(merged: MergeResult, sources: Sources, *, replace: bool) -> None:
+def _merge_record(merged: MergeResult, sources: Sources) -> None:
     """The rows of records.csv and lengths.csv."""
-    page, head = merged.page, merged.page.main.head
+    page, head = merged.page, merged.page.structures[0].head
     row = next((dict(r) for r in sources.records if r["dsect"] == page.dsect), None)
     new = _record(page)
     if row is None:
-        taken = [
-            r
-            for r in sources.records
-            if (r["domain"], r["record"]) == (new["domain"], new["record"])
-        ]
-        if taken and not replace:
-            merged.contradict(
-                head,
-                f"record {page.domain}.{page.record} has another name",
-                taken[0]["dsect"],
-            )
+        names = {(r["domain"], r["record"]): r["dsect"] for r in sources.records}
+        if name := names.get((new["domain"], new["record"])):
+            merged.contradict(head, f"record {page.domain}.{page.record} has another name", name)
         row = new
     for column in ("domain", "record", "kind"):
-        fits = row[column] == new[column] or (column == "kind" and row[column] in page.kinds)
-        if not fits and not replace:
+        if row[column] != new[column] and not (column == "kind" and row[column] in page.kinds):
             merged.contradict(head, f"the {column} of {page.dsect} is {new[column]}", row[column])
-        elif not fits:
             row[column] = new[column]
     merged.record = {column: row.get(column, "") for column in RECORD_COLUMNS}
-    _merge_length(merged, sources, replace=replace)
-
-
-def _merge_length(merged: MergeResult, sources: Sources, *, replace: bool) -> None:
-    page, head = merged.page, merged.page.main.head
-    own = [r for r in sources.lengths if (r["dsect"], r["release"]) == (page.dsect, page.release)]
-    if own and int(own[0]["length"]) != head.length and not replace:
-        merged.contradict(
-            head,
-            f"the length of {page.dsect} in {page.release} is {head.length}",
-            own[0]["length"],
-        )
+    lengths = {(r["dsect"], r["release"]): r["length"] for r in sources.lengths}
+    length = lengths.get((page.dsect, page.release), str(head.length))
+    if int(length) != head.length:
+        problem = f"the length of {page.dsect} in {page.release} is {head.length}"
+        merged.contradict(head, problem, length)
     merged.lengths = [{"dsect": page.dsect, "release": page.release, "length": str(head.length)}]
     if head.open:
         merged.notes.append(
@@ -200,6 +176,5 @@ def _say_keys(merged: MergeResult) -> None:
     rows = merged.files[merged.page.dsect]
     keys = sorted((r for r in rows if r["role"] == "key"), key=lambda r: int(r["offset"]))
     merged.record["keys"] = " ".join(row["name"] for row in keys)
-    order = list(Provenance)
-    weakest = max((order.index(Provenance(row["provenance"])) for row in rows), default=0)
-    merged.record["provenance"] = str(order[weakest])
+    provenances = [row["provenance"] for row in rows]
+    merged.record["provenance"] = max(provenances, key=[*Provenance].index, default="published")

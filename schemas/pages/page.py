@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -44,8 +45,8 @@ class Page:
     """What a page says.
 
     `kinds` are those that the record may have, the likeliest first; `release` is like "5.2.0".
-    `notes` say what the page contradicts itself in. A page without structures is that of a record
-    that is no longer written.
+    `structures` are the record itself, then the parts that its fields locate; none of a record that
+    is no longer written. `notes` say what the page contradicts itself in.
     """
 
     dsect: str
@@ -61,16 +62,6 @@ class Page:
     def is_withdrawn(self) -> bool:
         """Whether its release no longer writes the record."""
         return not self.structures
-
-    @property
-    def kind(self) -> Kind:
-        """When the record is most likely written."""
-        return self.kinds[0]
-
-    @property
-    def main(self) -> Structure:
-        """The record itself; the others are parts that are found by its fields."""
-        return self.structures[0]
 
 
 LONGEST = 8_000_000
@@ -247,14 +238,12 @@ def _check_names(source: PageText, structures: tuple[Structure, ...], start: int
     if reference is None:
         return
     named = [row for s in structures for row in (s.head, *s.rows) if row.name]
-    rows = {row.name: row for row in named if not row.dimensioned}
-    again = {row.name for n, row in enumerate(named) if row.name in {r.name for r in named[:n]}}
+    counts = Counter(row.name for row in named)
+    rows = {row.name: row for row in named if not row.dimensioned and counts[row.name] == 1}
     listed = re.compile(rf"(?<!\S)({NAME})\s+([0-9A-F]+)\s+(\d+)\+?(?!\S)")
     for match in listed.finditer(source.text, start + reference.end()):
         row = rows.get(match[1])
-        if row is None or row.name in again:
-            continue
-        if (row.offset, row.length) != (int(match[2], 16), int(match[3])):
+        if row and (row.offset, row.length) != (int(match[2], 16), int(match[3])):
             place = f"offset X'{row.offset:X}', length {row.length}, as on line {row.line.number}"
             raise source.line_at(match.start()).error(
                 f"the cross reference has another place for {row.name}", expected=place

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from ..errors import CpmonError, LayoutError
+from ..errors import CpmonError
 from ..loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, Row, Sources, build, read, to_csv
 from ..site import home, overlay, shipped
 from .collection import PageFile
@@ -69,8 +69,8 @@ class PageImport:
         Args:
             named: the user named this file; of others, those that are no pages are passed over.
         """
-        if file.data is None:
-            return Imported(file.name, Outcome.NOT_UNDERSTOOD, problem=LayoutError(file.problem))
+        if isinstance(file.data, CpmonError):
+            return Imported(file.name, Outcome.NOT_UNDERSTOOD, problem=file.data)
         if not named and b"DSECT NAME" not in b" ".join(file.data.split()):
             return Imported(file.name, Outcome.OTHER)
         try:
@@ -159,11 +159,7 @@ def _change(path: Path, old: list[Row], new: list[Row], columns: Sequence[str]) 
 
 def _with(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
     """Rows of records.csv or lengths.csv, those of the same record and release replaced."""
-
-    def key(row: Row) -> tuple[str, str]:
-        return row["dsect"], row.get("release", "")
-
-    rows = {key(row): row for row in (*old, *new)}
+    rows = {(row["dsect"], row.get("release", "")): row for row in (*old, *new)}
     return [rows[k] for k in sorted(rows)]
 
 

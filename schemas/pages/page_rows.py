@@ -8,6 +8,7 @@ a length, a name. What stands between two rows is the description of the first.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -193,10 +194,8 @@ def _count(dimension: str | None, line: Line) -> int:
         return 1
     if "*" in dimension:
         return 0
-    count = 1
-    for extent in dimension.split(","):
-        low, _, high = extent.partition(":")
-        count *= max(0, int(high) - int(low) + 1 if high else int(low))
+    bounds = [tuple(map(int, extent.split(":"))) for extent in dimension.split(",")]
+    count = math.prod(max(0, b[-1] - b[0] + 1 if len(b) > 1 else b[0]) for b in bounds)
     if count < 1:
         raise line.error(f"the dimension ({dimension}) has no elements")
     return count

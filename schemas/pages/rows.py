@@ -119,15 +119,9 @@ def _type(item: Item) -> str:
 
 
 def _row(offset: int, length: int, kind: str, name: str, *, meaning: str) -> Row:
-    values = {
-        "offset": str(offset),
-        "length": str(length),
-        "type": str(kind),
-        "name": name,
-        "provenance": "published",
-        "meaning": meaning,
-    }
-    return {column: values.get(column, "") for column in COLUMNS}
+    place = {"offset": str(offset), "length": str(length), "type": str(kind)}
+    texts = {"name": name, "provenance": "published", "meaning": meaning}
+    return dict.fromkeys(COLUMNS, "") | place | texts
 
 
 def insert(rows: list[Row], new: Row) -> None:

@@ -38,11 +38,6 @@ class Slot:
         """The row of the record's file: the field's own, or its group's."""
         return self.group or self.row
 
-    @property
-    def is_conditional(self) -> bool:
-        """Whether bits of CALLEVEL decide, too, which dumps have it."""
-        return any("callevel" in row[at] for row in (self.row, self.whole) for at in BOUNDS)
-
     def is_in(self, release: str) -> bool:
         """Whether a release has these bytes under this name, as far as the layout knows."""
         rows = (self.row, self.whole)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..field import REST, Provenance, Type
 from ..loader import Row
 from ..release import ends_before, is_within
-from .file_merge import BitMerge, FileMerge, ReleaseContext, marked
+from .file_merge import FileMerge, ReleaseContext, marked
 from .items import Item, Items
 from .merge_result import MergeResult
 from .rows import FITTING, Habits, insert, rest_row, rows_of
@@ -108,22 +108,17 @@ class TableMerge(FileMerge):
             self.contradict(page_row, f"{row['name']} is {page_row.word}", expected)
             return
         self.confirm(row, "")
-        self._describe(slot, leaf)
+        # The page's description becomes the meaning; that of an array is its group's.
+        described = slot.whole if leaf.item.is_array and not leaf.item.parts else row
+        if slot.group is None or leaf.item.is_array or not described["meaning"]:
+            described["meaning"] = page_row.meaning or described["meaning"]
         for spanned in {id(r): r for r in (row, slot.whole)}.values():
             self.widen(spanned)
             self._free(spanned)
         if leaf.part.bits:
             group = slot.group
             rows = self.rows if group is None else self.files[entry_file(self.name, group)]
-            BitMerge(self.merged, self.name, self.context).match(rows, slot.row, leaf.part)
-
-    @staticmethod
-    def _describe(slot: Slot, leaf: Leaf) -> None:
-        """The page's description becomes the meaning; that of an array is its group's."""
-        meaning = leaf.part.row.meaning
-        row = slot.whole if leaf.item.is_array and not leaf.item.parts else slot.row
-        if meaning and (slot.group is None or leaf.item.is_array or not row["meaning"]):
-            row["meaning"] = meaning
+            self.match_bits(rows, row, leaf.part)
 
     # What the page alone has.
 
@@ -180,7 +175,7 @@ class TableMerge(FileMerge):
         whole = around.row["of"] or around.row["name"]
         self._insert(replace(item, of=whole), {at: around.row[at] for at in BOUNDS})
 
-    def _insert(self, item: Item, span: Mapping[str, str]) -> None:
+    def _insert(self, item: Item, span: Row) -> None:
         """Rows of an item that the layout lacks; a new table may have keys as other tables have."""
         for file, rows in rows_of(self.name, item, self.habits, keys=self.is_new).items():
             if file != self.name:
@@ -192,11 +187,10 @@ class TableMerge(FileMerge):
 
     def _cut(self, start: int, end: int, span: dict[str, str]) -> None:
         """Take bytes out of the reserved rows, which have them in the releases of `span` only."""
-        for row in [r for r in self.rows if r["type"] == Type.RESERVED]:
-            first, last = extent(row) or (0, 0)
-            is_current = is_within(self.context.now, row["since"], row["until"])
-            if last <= start or end <= first or not is_current:
+        for row in self._reserved(start, end):
+            if not is_within(self.context.now, row["since"], row["until"]):
                 continue
+            first, last = extent(row) or (0, 0)
             at = self.rows.index(row)
             pieces = [
                 (first, start, row),
@@ -209,13 +203,14 @@ class TableMerge(FileMerge):
 
     def _free(self, row: Row) -> None:
         """End reserved bytes before a field that stands in them, since an earlier release now."""
-        start, end = extent(row) or (0, 0)
-        ended = (r for r in self.rows if r["type"] == Type.RESERVED and r["until"])
-        for reserved in ended:
-            first, last = extent(reserved) or (0, 0)
-            is_over = first < end and start < last
-            if is_over and not ends_before(reserved["until"], row["since"]):
+        for reserved in self._reserved(*(extent(row) or (0, 0))):
+            if reserved["until"] and not ends_before(reserved["until"], row["since"]):
                 reserved["until"] = self.context.before(row["since"])
+
+    def _reserved(self, start: int, end: int) -> list[Row]:
+        """The rows of reserved bytes that share some with `start` to `end`."""
+        reserved = [(r, *(extent(r) or (0, 0))) for r in self.rows if r["type"] == Type.RESERVED]
+        return [row for row, first, last in reserved if first < end and start < last]
 
     def _append_reserved(self, items: Items) -> None:
         """Reserved bytes behind the end known before."""
@@ -238,10 +233,12 @@ class TableMerge(FileMerge):
         if is_free and self.context.is_older and not slot.whole["since"]:
             self.narrow(slot.whole)
             return
-        if slot.is_conditional:
+        if any("callevel" in row[at] for row in (slot.row, slot.whole) for at in BOUNDS):
             return  # the service of the system that the page is of decides
         page_row = over[0].row if over else items.head
-        if is_free and any(_names(item.row.meaning, slot.name) for item in over):
+        # The description of reserved bytes names the field, with or without its prefix.
+        name = re.compile(rf"(?<![A-Z0-9])(?:[A-Z0-9]+_)?{re.escape(slot.name)}\b", re.IGNORECASE)
+        if is_free and any(name.search(item.row.meaning) for item in over):
             slot.whole["until"] = self.context.before(self.context.now)
             self.merged.changed.append(f"{self.name}.{slot.name}: until {slot.whole['until']}")
             return
@@ -286,8 +283,3 @@ class TableMerge(FileMerge):
         if any(s.is_matched and s.name == item.name for s in whole):
             return True
         return all(self._is_met_leaf(leaf) for leaf in leaves(item))
-
-
-def _names(meaning: str, field: str) -> bool:
-    """Whether the description of reserved bytes names a field, with or without its prefix."""
-    return bool(re.search(rf"(?<![A-Z0-9])(?:[A-Z0-9]+_)?{re.escape(field)}\b", meaning, re.I))

@@ -90,7 +90,11 @@ def everything(text: str) -> list[Items]:
 def test_the_prolog_says_record_kind_title_and_release(spell: Callable[[Draft], str]):
     page = read(spell(example()))
     assert (page.dsect, page.domain, page.record) == ("xmplrc", 12, 31)
-    assert (page.kind, page.title, page.release) == (Kind.SAMPLE, "Things of an example", "5.2.0")
+    assert (page.kinds[0], page.title, page.release) == (
+        Kind.SAMPLE,
+        "Things of an example",
+        "5.2.0",
+    )
 
 
 @EVERY_SPELLING
@@ -166,7 +170,7 @@ def test_lines_are_those_of_the_file_in_html_too():
     draft = example()
     for text in (draft.aligned(), draft.html()):
         page = read(text)
-        row = next(r for r in page.main.rows if r.name == "XMPLRC_COUNT")
+        row = next(r for r in page.structures[0].rows if r.name == "XMPLRC_COUNT")
         assert "XMPLRC_COUNT" in text.split("\n")[row.line.number - 1]
 
 
@@ -180,7 +184,7 @@ def test_lines_are_those_of_the_file_in_html_too():
 )
 def test_the_descriptive_name_says_the_kind(dsect: str, descriptive: str, kind: Kind):
     text = example().aligned().replace("Monitor Sample Record", descriptive)
-    assert read(text.replace("DSECT NAME - XMPLRC", f"DSECT NAME - {dsect}")).kind is kind
+    assert read(text.replace("DSECT NAME - XMPLRC", f"DSECT NAME - {dsect}")).kinds[0] is kind
 
 
 def test_a_text_that_is_no_page_is_refused():
@@ -235,7 +239,7 @@ def test_a_field_behind_the_structure_is_refused_unless_it_is_open():
     assert "ends behind its structure" in refused(draft.aligned()).problem
     draft.lines[0].length = 72
     open_ = draft.aligned().replace("Structure    72 ", "Structure    72+")
-    assert read(open_).main.head.open
+    assert read(open_).structures[0].head.open
     assert items(read(open_)).end == 72
 
 

@@ -89,7 +89,7 @@ SHAPES = {
 def page(table: str) -> Items:
     lines = (PROLOG + table + END).encode()
     found = parse_page(lines, "MRXMPLRC")
-    return nest(found.main, found.dsect, is_record=True)
+    return nest(found.structures[0], found.dsect, is_record=True)
 
 
 def said(items: Items) -> list[object]:
