@@ -7,7 +7,7 @@ own name. `Fleet.sql` takes the names with a schema.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +72,6 @@ class Fleet:
         self._reductions = {view.name: view for view in views}
         self._by_time = {lineage.name for lineage in lineages(views) if lineage.by_time}
         self._rolled = {f"rollup.{name}" for name, result in results.items() if result.rollups}
-        self._is_narrow = not self._span.is_open or bool(self._span.systems)
         self._prefix = f"_fleet{next(_NUMBERS)}_"
         self._created: set[str] = set()
         self._cached: list[DataFrame] = []
@@ -109,7 +108,9 @@ class Fleet:
             if not is_of_spark(error):
                 raise
             raise CpmonError(f"the query failed: {first_line(error)}") from None
-        return pa.table([_unsigned(column) for column in rows.columns], names=rows.column_names)
+        # Numbers of 64 bits without a sign, which Spark has as decimals.
+        columns = [c.cast(pa.uint64()) if c.type == _UNSIGNED else c for c in rows.columns]
+        return pa.table(columns, names=rows.column_names)
 
     def table(self, relation: str) -> DataFrame:
         """The rows of a relation.
@@ -151,30 +152,31 @@ class Fleet:
         relation = ".".join(filter(None, (schema, name))).lower().removeprefix("main.")
         if relation not in self.relations:
             raise unknown("relation", relation, self.relations)
-        view = self._prefix + relation.replace(".", "_")
-        if view not in self._created:
+
+        def narrowed() -> DataFrame:
             frame = self.spark.table(self._whole(*_split(relation)))
-            conditions = self._conditions(relation, frame.columns)
-            frame = frame.where(" AND ".join(conditions)) if conditions else frame
-            frame.createOrReplaceTempView(view)
-            self._created.add(view)
-        return view
+            return _where(frame, self._conditions(relation, frame.columns))
+
+        return self._create(self._prefix + relation.replace(".", "_"), narrowed)
 
     def _whole(self, schema: str, name: str) -> str:
         """The view of a relation that other views read: deltas need what is before a span."""
         relation = ".".join(filter(None, (schema, name)))
-        view = f"{self._prefix}whole_{schema or 'main'}_{name}".replace(".", "_")
+        return self._create(
+            f"{self._prefix}whole_{schema or 'main'}_{name}".replace(".", "_"),
+            lambda: self._frames.landed(name) if schema == LANDED else self._frame(relation),
+        )
+
+    def _create(self, view: str, frame: Callable[[], DataFrame]) -> str:
+        """The view, which is created when it is first asked for."""
         if view not in self._created:
-            frame = self._frames.landed(name) if schema == LANDED else self._frame(relation)
-            frame.createOrReplaceTempView(view)
+            frame().createOrReplaceTempView(view)
             self._created.add(view)
         return view
 
     def _frame(self, relation: str) -> DataFrame:
         if relation == RUN:
-            frame = self._frames.local(relation)
-            inside = self._run_conditions()
-            return frame.where(" AND ".join(inside)) if inside else frame
+            return _where(self._frames.local(relation), self._run_conditions())
         if relation in ON_DRIVER:
             return self._frames.local(relation)
         if relation in self._rolled:
@@ -191,8 +193,6 @@ class Fleet:
 
     def _conditions(self, relation: str, columns: Sequence[str]) -> list[str]:
         """What the rows of a relation have to meet that a user sees."""
-        if not self._is_narrow:
-            return []
         schema, name = _split(relation)
         conditions = self._of_systems() if "system" in columns else []
         if schema == "monitor" and kind_of(name) is not Kind.SAMPLE:
@@ -208,7 +208,7 @@ class Fleet:
         """Runs of which only a part lies in the span would be summed up wrongly."""
         span = self._span
         since = [f"since >= TIMESTAMP_NTZ '{span.since}'"] if span.since else []
-        return (self._of_systems() if self._is_narrow else []) + since + span.before_end("until")
+        return self._of_systems() + since + span.before_end("until")
 
     def _of_systems(self) -> list[str]:
         systems = ", ".join(text(system) for system in self._files.systems)
@@ -249,9 +249,8 @@ def register(
     return fleet
 
 
-def _unsigned(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers of 64 bits without a sign, which Spark has as decimals."""
-    return column.cast(pa.uint64()) if column.type == _UNSIGNED else column
+def _where(frame: DataFrame, conditions: Sequence[str]) -> DataFrame:
+    return frame.where(" AND ".join(conditions)) if conditions else frame
 
 
 def _split(relation: str) -> tuple[str, str]:

@@ -36,7 +36,9 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
-    running = active or _start(master)
+    settings = SETTINGS if master is None else {**SETTINGS, "spark.master": master}
+    with starting(master):
+        running = active or SparkSession.builder.config(map=dict(settings)).getOrCreate()
     # They write what Spark refuses to standard error, beside the error that is raised.
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "sqlglot"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -45,15 +47,3 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
     finally:
         if active is None:
             running.stop()
-
-
-def _start(master: str | None) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
-    if master is not None:
-        builder = builder.master(master)
-    with starting(master):
-        return builder.getOrCreate()
