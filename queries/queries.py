@@ -8,6 +8,7 @@ in single quotes, and give a parameter its type.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,10 +92,10 @@ def query(name: str) -> Query:
     Raises:
         CpmonError: there is none; the nearest is suggested.
     """
-    for candidate in queries():
-        if candidate.name == fold(name):
-            return candidate
-    raise unknown("query", name, query_names())
+    by_name = {query.name: query for query in queries()}
+    if fold(name) not in by_name:
+        raise unknown("query", name, by_name)
+    return by_name[fold(name)]
 
 
 def parse(file: Traversable) -> Query:
@@ -104,8 +105,8 @@ def parse(file: Traversable) -> Query:
         CpmonError: it has no title and description, or a parameter line cannot be read.
     """
     text = file.read_text(encoding="utf-8").strip()
-    lines = text.splitlines()
-    head = [line.removeprefix("--").strip() for line in _leading_comments(lines)]
+    comments = itertools.takewhile(lambda line: line.startswith("--"), text.splitlines())
+    head = [line.removeprefix("--").strip() for line in comments]
     prose = [line for line in head if line and not line.startswith("param:")]
     if len(prose) < 2:
         raise CpmonError(
@@ -121,11 +122,6 @@ def parse(file: Traversable) -> Query:
         params=params,
         sql=text.rstrip(";"),
     )
-
-
-def _leading_comments(lines: list[str]) -> list[str]:
-    first_code = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
-    return lines[:first_code]
 
 
 def _param(line: str, place: str) -> Param:
