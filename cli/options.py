@@ -93,8 +93,8 @@ def need_folder(store: Path, what: str) -> None:
     Raises:
         StoreError: it is one. `what` begins the message.
     """
+    from ..config.urls import scheme_of, url
     from ..schemas.errors import StoreError
-    from ..schemas.urls import scheme_of, url
 
     if scheme_of(str(store)):
         raise StoreError(

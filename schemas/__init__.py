@@ -1,7 +1,7 @@
 """What bytes mean: record layouts as data, and the small vocabulary that reads them."""
 
-from .errors import BusyError, CpmonError, DumpError, LayoutError, StoreError
-from .field import HEADER, HEADER_LENGTH, Field, Provenance, Role, Type
+from .errors import CpmonError, DumpError, LayoutError, StoreError
+from .field import HEADER, HEADER_LENGTH, Field, Role, Type
 from .layout import Group, Kind, Layout
 from .registry import by_record, fingerprint, layout, layouts, record_names, tables
 from .release import release_key
@@ -9,7 +9,6 @@ from .release import release_key
 __all__ = [
     "HEADER",
     "HEADER_LENGTH",
-    "BusyError",
     "CpmonError",
     "DumpError",
     "Field",
@@ -17,7 +16,6 @@ __all__ = [
     "Kind",
     "Layout",
     "LayoutError",
-    "Provenance",
     "Role",
     "StoreError",
     "Type",

@@ -114,15 +114,7 @@ def _schemas(_fingerprint: str) -> dict[str, pa.Schema]:
 
 
 def _arrow_field(field: Field) -> pa.Field:
-    metadata = {
-        "type": field.type,
-        "role": field.role or "",
-        "unit": field.unit,
-        "offset": str(field.offset),
-        "length": str(field.length or REST),
-        "since": field.since,
-        "until": field.until,
-        "provenance": field.provenance,
-        "meaning": field.meaning,
-    }
+    words = ("type", "role", "unit", "offset", "length", "since", "until", "provenance", "meaning")
+    metadata = {word: str(getattr(field, word)) for word in words}
+    metadata |= {"role": field.role or "", "length": str(field.length or REST)}
     return pa.field(field.name, arrow_type(field), metadata=metadata)

@@ -39,15 +39,6 @@ def describe(layout: Layout, release: str = "") -> Iterator[Described]:
             yield from describe(row.entry)
 
 
-def is_of(row: Described, name: str, layout: Layout) -> bool:
-    """Whether a row is the field of that name, or one of its bits."""
-    if row["name"] == name:
-        return True
-    return row["type"] == Type.BIT and any(
-        bit.name == row["name"] and bit.of == name for bit in layout.bits
-    )
-
-
 def pattern(code: str) -> str:
     """A mask as IBM prints it: 80 is `1... ....`."""
     ones = f"{int(code, 16):08b}".replace("0", ".")

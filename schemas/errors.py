@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from .printable import printable
 
 
+@dataclass(eq=False, repr=False)
 class CpmonError(Exception):
     """Something in the user's input or surroundings is wrong; a bug of ours is never one of these.
 
@@ -16,23 +19,13 @@ class CpmonError(Exception):
         remedy: what the reader can do now.
     """
 
-    def __init__(
-        self,
-        problem: str,
-        *,
-        place: str | None = None,
-        expected: str | None = None,
-        found: str | None = None,
-        effect: str | None = None,
-        remedy: str | None = None,
-    ) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.place = place
-        self.expected = expected
-        self.found = found
-        self.effect = effect
-        self.remedy = remedy
+    problem: str
+    _: KW_ONLY
+    place: str | None = None
+    expected: str | None = None
+    found: str | None = None
+    effect: str | None = None
+    remedy: str | None = None
 
     def __str__(self) -> str:
         """The problem on the first line, then the parts that are known, one a line.
@@ -40,17 +33,10 @@ class CpmonError(Exception):
         Parts may hold names from dumps: no control character of theirs is shown as it is, and
         what goes over several lines is indented, so that it cannot look like another part.
         """
-        parts = {
-            "at": self.place,
-            "expected": self.expected,
-            "found": self.found,
-            "effect": self.effect,
-            "remedy": self.remedy,
-        }
         lines = [
             f"  {name:<9} " + printable(text).replace("\n", "\n" + " " * 12)
-            for name, text in parts.items()
-            if text
+            for name in ("at", "expected", "found", "effect", "remedy")
+            if (text := self.place if name == "at" else getattr(self, name))
         ]
         return "\n".join([printable(self.problem), *lines])
 

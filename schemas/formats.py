@@ -11,16 +11,8 @@ FORMATS = ("table", "text", "csv", "json", "jsonl", "markdown", "parquet", "xlsx
 BINARY = {"parquet": "Parquet", "xlsx": "XLSX"}
 """Formats that are no text, and their names."""
 
-SUFFIXES = {
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".md": "markdown",
-    ".parquet": "parquet",
-    ".xlsx": "xlsx",
-    ".html": "html",
-}
+SUFFIXES = {f".{name}": name for name in ("csv", "json", "jsonl", "parquet", "xlsx", "html")}
+SUFFIXES |= {".ndjson": "jsonl", ".md": "markdown"}
 """Formats by the end of a file's name; other names say nothing."""
 
 

@@ -243,9 +243,8 @@ class Layout:
         key = release_key(release)
         later = [n for r, n in self.lengths if release_key(r) >= key]
         earlier = [n for r, n in self.lengths if release_key(r) < key]
-        if later:
-            return min(later[0], self.length)
-        return min(max(earlier, default=self.length), self.length)
+        nearest = later[0] if later else max(earlier, default=self.length)
+        return min(nearest, self.length)
 
     def written_at(self, release: str) -> int:
         """Bytes of a record as the release writes it, without what is appended to find it by place.

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .errors import LayoutError
 from .field import HEADER_LENGTH, NUMBERS, REST, WIDTHS, Field, Provenance, Role, Type
@@ -21,6 +21,7 @@ COLUMNS = (
     *("offset", "length", "count", "type", "name", "of", "code", "role", "unit"),
     *("since", "until", "provenance", "meaning"),
 )
+TEXT_COLUMNS = ("name", "of", "code", "unit", "since", "until", "meaning")
 RECORD_COLUMNS = (
     *("domain", "record", "dsect", "kind", "grain", "keys", "until", "title", "provenance"),
 )
@@ -141,12 +142,10 @@ def _layout(record: Row, sources: Sources) -> Layout:
     lengths = [
         (row["release"], int(row["length"])) for row in sources.lengths if row["dsect"] == name
     ]
-    rows = sources.fields[name]
-    groups = _groups(name, rows, sources)
-    layout = Layout(
-        name=name,
-        fields=_fields(name, rows, base=HEADER_LENGTH),
-        bits=_bits(name, rows),
+    layout = _table(
+        name,
+        sources.fields[name],
+        sources,
         domain=int(record["domain"]),
         record=int(record["record"]),
         kind=_word(Kind, record["kind"], name),
@@ -154,7 +153,6 @@ def _layout(record: Row, sources: Sources) -> Layout:
         until=record.get("until", ""),
         title=record["title"],
         provenance=_word(Provenance, record["provenance"], name),
-        groups=groups,
         lengths=tuple(sorted(lengths, key=lambda pair: release_key(pair[0]))),
     )
     declared = record["keys"].split()
@@ -164,6 +162,18 @@ def _layout(record: Row, sources: Sources) -> Layout:
             expected=" ".join(key.name for key in layout.keys),
             found=record["keys"],
         )
+    return layout
+
+
+def _table(name: str, rows: list[Row], sources: Sources, **attributes: Any) -> Layout:
+    """The layout of a record, or of a group's entries, from the rows of its file."""
+    layout = Layout(
+        name=name,
+        fields=_fields(name, rows, base=0 if attributes.get("parent") else HEADER_LENGTH),
+        bits=_bits(name, rows),
+        groups=tuple(_group(name, row, rows, sources) for row in rows if row["type"] == Type.GROUP),
+        **attributes,
+    )
     _check_operands(layout)
     return layout
 
@@ -196,19 +206,15 @@ def _check_names(name: str, rows: list[Row]) -> None:
 def _bits(name: str, rows: list[Row]) -> tuple[Field, ...]:
     """The rows that name bits, from left to right."""
     bits = [_field(name, row) for row in rows if row["type"] == Type.BIT]
-    fields = {row["name"]: row for row in rows if row["type"] in (Type.BITS, Type.UNSIGNED)}
+    wholes = [row for row in rows if row["type"] in (Type.BITS, Type.UNSIGNED)]
+    fields = {row["name"]: _field(name, row) for row in wholes}
     for bit in bits:
         whole = fields.get(bit.of)
-        if whole is None or bit.length != 1 or not _within(bit, whole):
+        if bit.length != 1 or not (whole and whole.offset <= bit.offset and bit.end <= whole.end):
             raise LayoutError(f"{name}.{bit.name} is no bit of a field", found=bit.of or "nothing")
         if len(bit.code) != 2 or not 0 < int(bit.code, 16) < 256:
             raise LayoutError(f"{name}.{bit.name} has no mask", expected="80", found=bit.code)
     return tuple(sorted(bits, key=lambda bit: (bit.offset, -bit.mask)))
-
-
-def _within(part: Field, whole: Row) -> bool:
-    start = int(whole["offset"])
-    return start <= part.offset and part.end <= start + int(whole["length"])
 
 
 def _field(name: str, row: Row) -> Field:
@@ -223,27 +229,29 @@ def _field(name: str, row: Row) -> Field:
         offset=int(row["offset"]),
         length=0 if row["length"] == REST else int(row["length"]),
         type=kind,
-        name=row["name"],
-        of=row["of"],
-        code=row["code"],
         role=_word(Role, row["role"], place) if row["role"] else None,
-        unit=row["unit"],
-        since=row["since"],
-        until=row["until"],
         provenance=_word(Provenance, row["provenance"], place),
-        meaning=row["meaning"],
+        **{column: row[column] for column in TEXT_COLUMNS},
     )
-
-
-def _groups(parent: str, rows: list[Row], sources: Sources) -> tuple[Group, ...]:
-    return tuple(_group(parent, row, rows, sources) for row in rows if row["type"] == Type.GROUP)
 
 
 def _group(parent: str, row: Row, rows: list[Row], sources: Sources) -> Group:
     name = f"{parent}_{row['name']}"
     check_bounds(row["since"], row["until"], name)
     labels = tuple(_field(name, label) for label in rows if label["of"] == row["name"])
-    entry = _entry(name, parent, row, sources, labelled=bool(labels))
+    file = row["of"] or name
+    if file not in sources.fields:
+        raise LayoutError(f"group {name} has no layout file", expected=f"{file}.csv")
+    provenance = _word(Provenance, row["provenance"], name)
+    entry = _table(
+        name,
+        sources.fields[file],
+        sources,
+        title=row["meaning"],
+        provenance=provenance,
+        parent=parent,
+        labelled=bool(labels),
+    )
     group = Group(
         name=row["name"],
         start=_operand(row["offset"]),
@@ -254,31 +262,11 @@ def _group(parent: str, row: Row, rows: list[Row], sources: Sources) -> Group:
         labels=labels,
         since=row["since"],
         until=row["until"],
-        provenance=entry.provenance,
+        provenance=provenance,
         meaning=row["meaning"],
     )
     _check_group(name, group)
     return group
-
-
-def _entry(name: str, parent: str, row: Row, sources: Sources, *, labelled: bool) -> Layout:
-    """The layout of a group's entries, from a file of the table's name or the one named by `of`."""
-    file = row["of"] or name
-    if file not in sources.fields:
-        raise LayoutError(f"group {name} has no layout file", expected=f"{file}.csv")
-    rows = sources.fields[file]
-    layout = Layout(
-        name=name,
-        fields=_fields(name, rows, base=0),
-        bits=_bits(name, rows),
-        title=row["meaning"],
-        provenance=_word(Provenance, row["provenance"], name),
-        parent=parent,
-        labelled=labelled,
-        groups=_groups(name, rows, sources),
-    )
-    _check_operands(layout)
-    return layout
 
 
 def _condition(group: str, text: str) -> Condition | None:

@@ -33,6 +33,5 @@ def for_page(text: str) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match[0])
-    if code in _SHORT:
-        return _SHORT[code]
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    number = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return _SHORT.get(code, number)

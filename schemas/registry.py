@@ -88,8 +88,7 @@ def record_of(table: Layout) -> Layout:
 @functools.cache
 def records() -> tuple[dict[str, str], ...]:
     """The rows of records.csv, by domain and record number: also records that have no layout."""
-    order = sorted(_sources().records, key=lambda r: (int(r["domain"]), int(r["record"])))
-    return tuple(order)
+    return tuple(sorted(_sources().records, key=lambda r: (int(r["domain"]), int(r["record"]))))
 
 
 @functools.cache

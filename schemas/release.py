@@ -69,7 +69,8 @@ def parse_release(text: str) -> Release:
             "a release is not written as numbers and points", expected="4.3.0", found=text
         )
     key = tuple(map(int, match[1].split(".")))
-    return Release(key, match[2] or "", _bits(match[3]) if match[2] else None)
+    bits = frozenset(int(bit) for bit in (match[3] or "").split(".") if bit)
+    return Release(key, match[2] or "", bits if match[2] else None)
 
 
 def release_key(release: str) -> tuple[int, ...]:
@@ -119,7 +120,3 @@ def check_bounds(since: str, until: str, place: str) -> None:
         if text and (not match or (match[2] and (match[2] != sign or not match[3]))):
             problem = f"{place}: `{column}` is no release"
             raise LayoutError(problem, expected=_WORDS[column], found=text)
-
-
-def _bits(text: str) -> frozenset[int]:
-    return frozenset(int(bit) for bit in text.split(".") if bit)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .field import Field
 from .layout import Layout
 from .release import is_within, release_key
 
@@ -47,12 +46,8 @@ def release_diff(layouts: Iterable[Layout], old: str, new: str) -> Iterator[Diff
 def _names(layout: Layout, release: str) -> Iterator[str]:
     """The fields that a release has, those of entries with the name of their table."""
     length = layout.written_at(release)
-
-    def has(field: Field) -> bool:
-        return is_within(release, field.since, field.until)
-
-    yield from (f.name for f in layout.columns if has(f) and f.is_inside(length))
+    tables = [("", f) for f in layout.columns if f.is_inside(length)]
     for group in layout.groups:
         if is_within(release, "", group.until) and group.end <= length:
-            tables = group.entry.tables()
-            yield from (f"{t.name}.{f.name}" for t in tables for f in t.columns if has(f))
+            tables += [(f"{t.name}.", f) for t in group.entry.tables() for f in t.columns]
+    yield from (table + f.name for table, f in tables if is_within(release, f.since, f.until))

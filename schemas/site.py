@@ -11,8 +11,6 @@ from .errors import LayoutError
 from .layout import Layout
 from .loader import Sources, build, layout_files, read
 
-LISTS = ("records.csv", "lengths.csv")
-
 
 def home() -> Path:
     """The folder of the installed layouts."""
@@ -61,7 +59,7 @@ def site_archive(folder: Path) -> tuple[bytes, int]:
         LayoutError: the folder holds no layouts, or one that cannot be loaded.
     """
     build_all(overlay(shipped(), read(folder)), folder)
-    lists = [file for name in LISTS if (file := folder / name).exists()]
+    lists = [file for name in ("records.csv", "lengths.csv") if (file := folder / name).exists()]
     files = [*lists, *(Path(str(file)) for file in layout_files(folder))]
     if not files:
         raise LayoutError("there are no layouts", place=str(folder))

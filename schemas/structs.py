@@ -79,10 +79,6 @@ def _witness(layout: Layout, when: Condition, length: Number, base: Number) -> c
     return _witnessed(when) / c.If(lambda this: field.end <= length(this), bytes_)
 
 
-def _holds(when: Condition, prefix: bytes | None) -> bool:
-    return prefix is not None and (prefix == when.prefix) is not when.negated
-
-
 def _witnessed(when: Condition) -> str:
     return f"_{when.field}_{when.prefix.hex()}"
 
@@ -106,8 +102,10 @@ def entry_count(group: Group, values: Context, length: int) -> int:
         values: the record's fields, as parsed.
         length: bytes of the record.
     """
-    if group.when and not _holds(group.when, values[_witnessed(group.when)]):
-        return 0
+    if group.when:
+        prefix = values[_witnessed(group.when)]
+        if prefix is None or (prefix == group.when.prefix) is group.when.negated:
+            return 0
     named = (values[o] for o in (group.start, group.stride, group.count) if o in values)
     if None in list(named):
         return 0
@@ -147,21 +145,12 @@ def _wire(field: Field, length: Number) -> c.Construct:
 
     raw = c.Bytes(size)
     if field.type in (Type.CHAR, Type.GUEST):
-        decode = _text if field.type is Type.CHAR else _guest
-        return c.ExprAdapter(raw, decode, lambda text, this: _ebcdic(text, size(this)))
+
+        def decode(text: bytes, _: Context) -> str:
+            is_ascii = field.type is Type.GUEST and text[:1].isalnum()
+            return text.decode("latin-1" if is_ascii else EBCDIC).rstrip(PAD)
+
+        return c.ExprAdapter(raw, decode, lambda text, this: text.ljust(size(this)).encode(EBCDIC))
     if field.type is Type.PACKED:
         return c.ExprAdapter(raw, lambda b, _: b.hex().upper(), lambda text, _: bytes.fromhex(text))
     return raw
-
-
-def _text(raw: bytes, _: Context) -> str:
-    return raw.decode(EBCDIC).rstrip(PAD)
-
-
-def _guest(raw: bytes, _: Context) -> str:
-    ascii_ = raw[:1].isalnum()
-    return raw.decode("latin-1" if ascii_ else EBCDIC).rstrip(PAD)
-
-
-def _ebcdic(text: str, length: int) -> bytes:
-    return text.ljust(length).encode(EBCDIC)

@@ -152,13 +152,14 @@ def show(name: str, release: str, out: Output) -> None:
       cpmon schema show SYTRSP --release 4.3
       cpmon schema show SYTRSP.PLSMVB2G
     """
-    from ...schemas.description import describe, is_of
+    from ...schemas.description import describe
 
     record, _, field = name.lower().partition(".")
     layout = _layout(record)
     rows = list(describe(layout, release))
     if field:
-        rows = [row for row in rows if is_of(row, field, layout)]
+        bits = {("bit", bit.name) for bit in layout.bits if bit.of == field}
+        rows = [row for row in rows if row["name"] == field or (row["type"], row["name"]) in bits]
         if not rows:
             raise _no_field(layout, field, release)
     if out.format in FOR_PEOPLE:
