@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...config.urls import scheme_of, url
 from ...schemas.errors import StoreError
-from ...schemas.urls import scheme_of, url
 from .files import Files
 from .local import LocalFiles
 
