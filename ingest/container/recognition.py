@@ -43,9 +43,6 @@ PADDING = (0x00, 0x40, 0x20)
 TERSE = (1, 2, 5, 7)
 """First bytes of what TERSE packs, AMATERSE among it; believed."""
 UNPACKED = "then transfer what comes of it in binary, in records of 4096 bytes"
-RECEIVE = "unpack it by RECEIVE or NETDATA RECEIVE"
-MOVEFILE = "read the file behind the labels by MOVEFILE or a DD statement"
-HETGET = "take the file out of the tape image, such as by hetget of Hercules"
 ORIGINAL = f"give the file that MONWRITE wrote; {BINARY}"
 
 
@@ -95,11 +92,13 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
                 name, what, head, "unpack it; gzip, zstd, bzip2, xz, zip and tar may stay"
             )
     packed = ", or unpack it first: by its first byte it may be packed by TERSE"
-    raise _refusal(
+    raise DumpError(
         f"{name} is no monitor data",
-        "a MONWRITE control record of 4096 bytes, or a monreader control element of 12",
-        _hex(head),
-        "give a file written by MONWRITE or read from /dev/monreader, plain or compressed "
+        place="offset 0x0",
+        expected="a MONWRITE control record of 4096 bytes, or a monreader control element of 12",
+        found=_hex(head),
+        effect="nothing was landed",
+        remedy="give a file written by MONWRITE or read from /dev/monreader, plain or compressed "
         "by gzip, zstd, bzip2, xz or zip; a file that CMS has packed is unpacked by COPYFILE "
         f"(UNPACK{packed if int(head[0]) in TERSE else ''}",
     )
@@ -107,32 +106,32 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
 
 def _refuse_wrapped(head: U8, name: str) -> None:
     """Raise if this is an archive or a tape of another system, or a copy record by record."""
-    first, behind = head[:4].tobytes().hex(), head[2:8].tobytes().hex()
-    for matches, what, remedy in (
-        (first == VMARC, "a VMARC archive", f"unpack it by VMARC UNPK, {UNPACKED}"),
-        (behind == NETDATA, "a file in NETDATA format", f"{RECEIVE}, {UNPACKED}"),
-        (first in LABELS, "a tape with standard labels", f"{MOVEFILE}, {UNPACKED}"),
-        (_is_aws_tape(head), "an AWSTAPE image", f"{HETGET}, {UNPACKED}"),
-        (_has_word_each_record(head), "monitor records, each with a descriptor word", ORIGINAL),
-        (_is_padded(head), f"a copy in records of {CARD} bytes", ORIGINAL),
-    ):
-        if matches:
-            raise _wrapped(name, what, head, remedy)
+    first = head[:4].tobytes().hex()
+    if first == VMARC:
+        raise _wrapped(name, "a VMARC archive", head, f"unpack it by VMARC UNPK, {UNPACKED}")
+    if head[2:8].tobytes().hex() == NETDATA:
+        unpack = "unpack it by RECEIVE or NETDATA RECEIVE"
+        raise _wrapped(name, "a file in NETDATA format", head, f"{unpack}, {UNPACKED}")
+    if first in LABELS:
+        read = "read the file behind the labels by MOVEFILE or a DD statement"
+        raise _wrapped(name, "a tape with standard labels", head, f"{read}, {UNPACKED}")
+    if _is_aws_tape(head):
+        read = "take the file out of the tape image, such as by hetget of Hercules"
+        raise _wrapped(name, "an AWSTAPE image", head, f"{read}, {UNPACKED}")
+    if _has_word_each_record(head):
+        what = "monitor records, each with a descriptor word"
+        raise _wrapped(name, what, head, ORIGINAL)
+    if _is_padded(head):
+        raise _wrapped(name, f"a copy in records of {CARD} bytes", head, ORIGINAL)
 
 
 def _wrapped(name: str, what: str, head: U8, remedy: str) -> DumpError:
-    return _refusal(f"{name} is {what}", "a MONWRITE control record", _hex(head), remedy)
-
-
-def _refusal(
-    problem: str, expected: str, found: str, remedy: str, effect: str = "nothing was landed"
-) -> DumpError:
     return DumpError(
-        problem,
+        f"{name} is {what}",
         place="offset 0x0",
-        expected=expected,
-        found=found,
-        effect=effect,
+        expected="a MONWRITE control record",
+        found=_hex(head),
+        effect="nothing was landed",
         remedy=remedy,
     )
 
@@ -237,12 +236,13 @@ def _translated(head: U8) -> bool:
 
 
 def _not_binary(name: str, content: str, head: U8) -> DumpError:
-    return _refusal(
+    return DumpError(
         f"{name} was transferred as text",
-        "a MONWRITE control record, then frames of 4096 bytes",
-        f"{content}; first bytes {_hex(head)}",
-        BINARY,
-        "nothing was landed; a translated dump cannot be repaired",
+        place="offset 0x0",
+        expected="a MONWRITE control record, then frames of 4096 bytes",
+        found=f"{content}; first bytes {_hex(head)}",
+        effect="nothing was landed; a translated dump cannot be repaired",
+        remedy=BINARY,
     )
 
 

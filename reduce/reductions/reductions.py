@@ -63,7 +63,7 @@ class Reduction:
     sql: str
     select: str
     reads: tuple[str, ...]
-    rollup: str
+    rollup: str = ""
 
     @property
     def is_private(self) -> bool:

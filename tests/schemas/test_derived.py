@@ -12,6 +12,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas import derived as cache
 from cpmon.schemas.derived import derived, files_version
 from cpmon.schemas.registry import layouts, reload
+from cpmon.store.results import lineage
 from cpmon.store.results.lineage import lineages
 
 Ask = Callable[..., tuple[int, ...]]
@@ -96,6 +97,7 @@ def twice(folder: Path, shipped_again: None) -> Iterator[list[object]]:
     for _ in range(2):
         reload()
         reductions.cache_clear()
+        lineage._lineages.cache_clear()
         values.append((layouts(), reductions(), lineages(reductions())))
     yield values
     reload()
