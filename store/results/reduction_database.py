@@ -29,9 +29,6 @@ from .units import Unit
 
 MEMORY = "600MB"
 """What DuckDB may use where the settings name no limit; the process needs 200 MB beside it."""
-KEPT_MEMORY = "50%"
-"""Of that DuckDB keeps as much instead of giving it back and asking again: of a day of 400 users
-6 s of 38 s of processor time were the kernel's, 4.7 s with it, and 50 MB are added to the peak."""
 FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 2000"
 """How results are written. Dictionaries of more values than this save few bytes: most are rates."""
 
@@ -119,7 +116,6 @@ class ReductionDatabase(QueryWriter):
         )
         limits = limits or Limits()
         limit(self.connection, Limits(limits.memory or MEMORY, limits.threads))
-        self.connection.execute(f"SET block_allocator_memory = '{KEPT_MEMORY}'")
         self._views = {view.name: view for view in views}
         self._readers: dict[str, set[Reader]] = {}
         self._materialized: set[str] = set()
