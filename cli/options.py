@@ -147,8 +147,8 @@ def choice_option(
 class Parsed(click.ParamType[Any]):
     """A type of values that a function parses from a text; it raises ValueError for another one."""
 
-    def __init__(self, name: str, metavar: str, example: str, parse: Callable[[str], Any]) -> None:
-        self.name, self._metavar, self._example, self._parse = name, metavar, example, parse
+    def __init__(self, name: str, example: str, metavar: str, parse: Callable[[str], Any]) -> None:
+        self.name, self._example, self._metavar, self._parse = name, example, metavar, parse
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """The word for a value in the help."""
@@ -236,15 +236,15 @@ def _offset(text: str) -> int:
     return offset
 
 
-RELEASE = Parsed("release", "V.R.M", "5.3.0", _release)
-LEVEL = Parsed("release", "V.R.M", "5.3.0 or 7.3.0+callevel.5", _level)
-MOMENT = Parsed("time", "TIME", EXAMPLES, _moment)
-TYPED_MOMENT = Parsed("time", "TIME", EXAMPLES, _typed_moment)
-LENGTH = Parsed("length of time", "SPAN", "15m or 1h", _length)
-LINE_LENGTH = Parsed("length of time", "SPAN", "15m, 1h, 1d, 1w or month", _line_length)
-DAY = Parsed("day", "DATE", "2026-01-31", lambda text: datetime.fromisoformat(text).date())
-OFFSET = Parsed("offset", "OFFSET", "8192 or 0x2000", _offset)
-DEVICE = Parsed("device number", "NUMBER", "0A1F", functools.partial(int, base=16))
+RELEASE = Parsed("release", "5.3.0", "V.R.M", _release)
+LEVEL = Parsed("release", "5.3.0 or 7.3.0+callevel.5", "V.R.M", _level)
+MOMENT = Parsed("time", EXAMPLES, "TIME", _moment)
+TYPED_MOMENT = Parsed("time", EXAMPLES, "TIME", _typed_moment)
+LENGTH = Parsed("length of time", "15m or 1h", "SPAN", _length)
+LINE_LENGTH = Parsed("length of time", "15m, 1h, 1d, 1w or month", "SPAN", _line_length)
+DAY = Parsed("day", "2026-01-31", "DATE", lambda text: datetime.fromisoformat(text).date())
+OFFSET = Parsed("offset", "8192 or 0x2000", "OFFSET", _offset)
+DEVICE = Parsed("device number", "0A1F", "NUMBER", functools.partial(int, base=16))
 
 
 release_option = click.option(
