@@ -295,5 +295,5 @@ def messages() -> Iterator[str]:
             if isinstance(called, ast.Attribute) and called.attr in RAISE:
                 yield text_of(node.args[0])
             elif isinstance(called, ast.Name) and called.id == "Parsed":
-                kind, example = text_of(node.args[0]), text_of(node.args[2])
+                kind, example = (text_of(part) for part in node.args[:2])
                 yield f"{{}} is no {kind}; write it like {example}"
