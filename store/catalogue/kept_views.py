@@ -8,7 +8,6 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ..columns import COLUMNS, docs
 from ..dumps.store import Store
@@ -60,6 +59,8 @@ def _unknown(rows: View) -> str:
 
 def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]:
     """`rollup.X` for every reduction that has roll-ups, of all levels."""
+    import pyarrow.parquet as pq
+
     for reduction, result in sorted(reduced.items()):
         files = result.rollups
         if not files:

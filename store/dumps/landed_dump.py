@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-import pyarrow.parquet as pq
 
 from .grace_period import INSIDE
 
@@ -135,6 +134,8 @@ def interval_facts(file: Path) -> dict[str, Any]:
     """
     if not file.exists():
         return {"days": [], "nominal": True, "first_end": None, "first_nominal": True}
+    import pyarrow.parquet as pq  # takes 20 ms, which readers do without
+
     table = pq.ParquetFile(file).read(["interval_end", "nominal_s"])
     # Functions of pyarrow with a scalar import pandas, which takes a third of a second.
     ends, lengths = (table.column(name).to_pylist() for name in table.column_names)

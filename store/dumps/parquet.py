@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 ROW_GROUP_BYTES = 16 * 1024 * 1024
 """Arrow bytes that are collected before they are written: what a window brings of a busy table, so
@@ -31,6 +30,8 @@ class TableWriter:
     """
 
     def __init__(self, path: Path, schema: pa.Schema, group_bytes: int = ROW_GROUP_BYTES) -> None:
+        import pyarrow.parquet as pq  # takes 20 ms, which readers do without
+
         self.rows = self.bytes = 0
         self.waiting_bytes = 0
         self.waiting_rows = 0

@@ -16,7 +16,6 @@ from urllib.parse import quote, unquote
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...schemas.errors import StoreError
 from ..dumps.grace_period import INSIDE
@@ -145,6 +144,8 @@ def result_file(reduction: str, level: str, system: str, own: str) -> str:
 
 def _days(store: Store, file: str) -> list[date]:
     """The days that the rows of a file count to."""
+    import pyarrow.parquet as pq
+
     table = pq.read_table(pa.BufferReader(store.files.read(file)), columns=["interval_end"])
     ends = table.column(0).drop_null().unique()
     return sorted({(end - INSIDE).date() for end in ends.to_pylist()})

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...schemas.arrow import INTERVAL
 from ...schemas.atomic import replacing
@@ -82,6 +81,8 @@ def _rows(
 
 
 def _write(file: Path, rows: pa.Table, version: bytes, columns: str) -> None:
+    import pyarrow.parquet as pq
+
     about = {_VERSION: version, _DEFINITION: _digest(columns)}
     with replacing(file) as part:
         pq.write_table(rows.replace_schema_metadata(about), part, compression="zstd")
@@ -89,6 +90,8 @@ def _write(file: Path, rows: pa.Table, version: bytes, columns: str) -> None:
 
 def _version(file: Path) -> bytes | None:
     """What changes with the columns and the dumps of a file; None if it is missing or damaged."""
+    import pyarrow.parquet as pq
+
     try:
         return (pq.read_schema(file).metadata or {}).get(_VERSION)
     except (OSError, pa.ArrowException):
@@ -97,6 +100,8 @@ def _version(file: Path) -> bytes | None:
 
 def _read(file: Path, columns: str) -> pa.Table | None:
     """The rows of a file; None if it is missing, damaged or has other columns."""
+    import pyarrow.parquet as pq
+
     try:
         with pq.ParquetFile(file) as before:
             about = before.schema_arrow.metadata or {}
