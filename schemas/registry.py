@@ -17,7 +17,7 @@ from .derived import derived, files_version
 from .errors import LayoutError
 from .layout import Layout
 from .loader import Sources, read
-from .site import build_all, overlay, shipped
+from .site import build_all, overlay, shipped, site_files
 
 VARIABLE = "CPMON_SCHEMAS"
 """Names the folder of a site's own layouts; wins over the folder beside a store."""
@@ -112,7 +112,11 @@ def _loaded() -> _Loaded:
     folder = site_folder()
     if folder and not folder.is_dir():
         return _load()
-    return derived("layouts", _Loaded, _load, files_version(folder) if folder else "")
+    try:
+        version = files_version(site_files(folder)) if folder else ""
+    except OSError:  # reading it names the file
+        return _load()
+    return derived("layouts", _Loaded, _load, version)
 
 
 def _load() -> _Loaded:

@@ -52,6 +52,12 @@ def build_all(sources: Sources, folder: Path | None) -> list[Layout]:
         raise
 
 
+def site_files(folder: Path) -> list[Path]:
+    """The files of a folder that layouts are read from."""
+    lists = [file for name in ("records.csv", "lengths.csv") if (file := folder / name).exists()]
+    return [*lists, *(Path(str(file)) for file in layout_files(folder))]
+
+
 def site_archive(folder: Path) -> tuple[bytes, int]:
     """A folder's layouts as a zip archive, the same bytes for the same layouts; and its files.
 
@@ -59,8 +65,7 @@ def site_archive(folder: Path) -> tuple[bytes, int]:
         LayoutError: the folder holds no layouts, or one that cannot be loaded.
     """
     build_all(overlay(shipped(), read(folder)), folder)
-    lists = [file for name in ("records.csv", "lengths.csv") if (file := folder / name).exists()]
-    files = [*lists, *(Path(str(file)) for file in layout_files(folder))]
+    files = site_files(folder)
     if not files:
         raise LayoutError("there are no layouts", place=str(folder))
     buffer = io.BytesIO()

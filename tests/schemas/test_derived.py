@@ -11,7 +11,7 @@ import pytest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas import derived as cache
 from cpmon.schemas.derived import derived, files_version
-from cpmon.schemas.registry import layouts, reload
+from cpmon.schemas.registry import layout, layouts, reload
 from cpmon.store.results import lineage
 from cpmon.store.results.lineage import lineages
 
@@ -80,14 +80,31 @@ def test_a_version_changes_with_names_and_contents_of_files(tmp_path: Path):
     """Also where sizes and times stay, as those of a reproducible build do."""
     file = tmp_path / "a.csv"
     file.write_text("0,5", encoding="ascii")
-    before = files_version(tmp_path)
+    before = files_version([file])
     file.write_text("0,6", encoding="ascii")
-    changed = files_version(tmp_path)
-    file.rename(tmp_path / "b.csv")
-    renamed = files_version(tmp_path)
-    (tmp_path / "notes.txt").write_text("no source", encoding="ascii")
+    changed = files_version([file])
+    renamed = files_version([file.rename(tmp_path / "b.csv")])
     assert len({before, changed, renamed}) == 3
-    assert files_version(tmp_path) == renamed
+    assert files_version([tmp_path / "b.csv"]) == renamed
+
+
+def test_a_site_s_layout_that_changes_behind_a_link_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shipped_again: None
+):
+    shipped = Path(cache.__file__).parent
+    site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    site.mkdir()
+    (site / "d00_system").symlink_to(elsewhere)
+    own = elsewhere / "sytrsp.csv"
+    text = (shipped / "d00_system" / "sytrsp.csv").read_text(encoding="utf-8")
+    monkeypatch.setenv("CPMON_SCHEMAS", str(site))
+    titles = []
+    for meaning in ("of one page", "of another"):
+        own.write_text(f"{text}5000,4,,unsigned,own,,,counter,,,,inferred,{meaning}\n", "utf-8")
+        reload()
+        titles.append(layout("sytrsp").field("own").meaning)
+    assert titles == ["of one page", "of another"]
 
 
 @pytest.fixture
