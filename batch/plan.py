@@ -16,12 +16,12 @@ import msgspec
 
 from ..config import FILE, Settings
 from ..config.batch import BatchSettings, InboxSettings, OutputSettings
+from ..config.formats import FORMATS, format_of_file
 from ..reduce.compare.spec_file import load_spec
 from ..reduce.reports.report import find_report
 from ..reduce.rules.rule import load_rules as load_exception_rules
 from ..reduce.validation import load_rules as load_validation_rules
 from ..schemas.errors import CpmonError
-from ..schemas.formats import FORMATS, format_of_file
 from ..schemas.lookup import unknown
 from ..schemas.registry import tables
 from ..store.results.retention import retention

@@ -14,9 +14,9 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from ..config.formats import FORMATS, format_of_file
 from ..config.moments import EXAMPLES, MONTH, LineLength, parse_moment, parse_span
 from ..schemas.errors import CpmonError
-from ..schemas.formats import FORMATS, format_of_file
 from .output import Output
 from .site_settings import CONFIG, FLAGS, settings
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..config.formats import BINARY
 from ..schemas.atomic import replacing
 from ..schemas.errors import CpmonError
-from ..schemas.formats import BINARY
 from ..schemas.printable import printable
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from ..schemas.formats import FORMATS
 from ..schemas.lookup import unknown
 from .batch import BatchSettings, InboxSettings, OutputSettings
 from .document import Document, Table
+from .formats import FORMATS
 from .positions import dotted
 from .shifts import Shift
 from .values import Clock, Days, MemoryLimit, Release, Text, ZoneName

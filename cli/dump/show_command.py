@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...schemas.formats import BINARY
+from ...config.formats import BINARY
 from ..options import MOMENT, OFFSET, dump_argument, output_options, pairs, release_option
 from ..output import Output
 from .dump_output import container_option

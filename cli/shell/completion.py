@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ...schemas.formats import FORMATS
+from ...config.formats import FORMATS
 from .dot_commands import COMMANDS
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from ...config.formats import FORMATS
 from ...schemas.errors import CpmonError
-from ...schemas.formats import FORMATS
 from ...schemas.lookup import unknown
 from ..options import pairs
 from .session import Session

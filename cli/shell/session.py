@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...schemas.formats import BINARY
+from ...config.formats import BINARY
 from ...store.catalogue.catalogue import state_of
 from ..answers import ask
 from ..output import Output, write_file

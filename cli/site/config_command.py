@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ...schemas.formats import FORMATS
+from ...config.formats import FORMATS
 from ..options import (
     ANY_PATH,
     FILE_PATH,

@@ -10,8 +10,8 @@ import itertools
 import json
 from collections.abc import Iterator, Sequence
 
+from ...config.formats import FORMATS
 from ...schemas import CpmonError
-from ...schemas.formats import FORMATS
 from ...schemas.printable import one_line, printable
 from ..render.html import html_page
 from ..render.render import render

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...config.formats import FORMATS
 from ...schemas import CpmonError
-from ...schemas.formats import FORMATS
 from ...schemas.printable import one_line, printable
 from .text import GAP, markdown_table, text_lines
 from .xlsx import Column, Sheet, workbook

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.schemas.formats import FORMATS
+from cpmon.config.formats import FORMATS
 from tests.cli.answer import Cpmon
 
 SQL = (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.schemas.formats import FORMATS
+from cpmon.config.formats import FORMATS
 
 PEAK_MB = 400
 WIDE = ", ".join(f"range * {n} AS c{n}" for n in range(40))
