@@ -153,7 +153,13 @@ def _repeated(value: str, rows: pa.Table) -> pa.StringArray:
 
 def _completed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Rows with the columns of a schema, in its order; those that they lack are NULL."""
-    return pa.concat_tables([schema.empty_table(), rows], promote_options="permissive")
+    columns = [
+        rows.column(column.name).cast(column.type)
+        if column.name in rows.column_names
+        else pa.nulls(len(rows), column.type)
+        for column in schema
+    ]
+    return pa.table(columns, schema=schema)
 
 
 @contextmanager
