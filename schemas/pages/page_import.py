@@ -83,10 +83,13 @@ class PageImport:
         if merged.contradictions:
             return Imported(file.name, Outcome.CONTRADICTED, merged)
         outcome = self._outcome(merged)
-        for change in changes(merged, self._site, self.sources, self._folder):
+        made = list(changes(merged, self._site, self.sources, self._folder))
+        for change in made:
             first = self._changes.get(change.path, change)
             self._changes[change.path] = replace(change, before=first.before)
-        self.sources, self._site = after(merged, self.sources), after(merged, self._site)
+        if made:
+            self._site = after(merged, self._site)
+        self.sources = after(merged, self.sources)
         return Imported(file.name, outcome, merged)
 
     def changes(self) -> list[Change]:

@@ -158,6 +158,19 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(
     assert not (tmp_path / "own").exists()
 
 
+def test_pages_that_confirm_a_layout_leave_nothing_in_the_folder(
+    cpmon: Cpmon, page: Path, tmp_path: Path
+):
+    same = tmp_path / "MRIODDDV.HTML"
+    same.write_text(draft(SHIPPED, "iodddv", "7.5.0", length=28).html())
+    text = cpmon("schema", "import", same, page, "--into", tmp_path / "own", "--dry-run").text
+    assert "sytrsp,sample" in text and "iodddv,event" not in text
+    assert cpmon("schema", "import", same, page, "--into", tmp_path / "own").status is Status.DONE
+    for name in ("records.csv", "lengths.csv"):
+        rows = csv.DictReader((tmp_path / "own" / name).read_text().splitlines())
+        assert {row["dsect"] for row in rows} == {"sytrsp"}
+
+
 def test_a_contradicting_page_is_refused_with_its_line_and_the_others_are_written(
     cpmon: Cpmon, page: Path, tmp_path: Path
 ):
