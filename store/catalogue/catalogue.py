@@ -50,8 +50,8 @@ OWN_TEXT = (
     *("views/entries.py", "runs/classes.py", "columns.csv"),
 )
 FEW = 5
-"""So many views of a store's own catalogue are made anew rather than looking for, or keeping, a
-better template: a view takes 10 to 40 ms, reading a template 100, and writing one as well."""
+"""So many views of a store's own catalogue are made anew rather than looking for a better base: a
+view takes 10 to 40 ms, reading the template 100."""
 
 
 def connect(
@@ -137,8 +137,7 @@ def rebuild(store: Store, views: Sequence[View]) -> int:
     if store.files.is_local:  # elsewhere it is the manifest that says what has landed
         store.manifest.rebuild()
     rebuild_indexes(store)
-    for file in filter(None, (store.root / FILE, template())):
-        file.unlink(missing_ok=True)
+    (store.root / FILE).unlink(missing_ok=True)
     with connect(store, views) as connection:
         counted = connection.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal")
         return int(counted.fetchall()[0][0])
@@ -226,10 +225,8 @@ def _build(
     own, last = store.root / FILE, template()
     failed: duckdb.Error | None = None
     for connection, file in _bases(store, [last, own] if live else [own, last], entries):
-        # The next new store begins with the template: it should have nothing to make anew.
-        most = FEW if file == own else 0
         try:
-            return _built(connection, entries, plan.version, most)
+            return _built(connection, entries, plan.version, is_kept=file != own)
         except duckdb.Error as error:
             connection.close()
             failed = error
@@ -245,26 +242,15 @@ def _bases(
 
     A file is read only when those before it hold too little. The last database is empty.
     """
-    far: list[tuple[int, duckdb.DuckDBPyConnection, Path | None]] = []
-    for connection, file in _at_hand(store, files):
-        different = different_views(connection, entries)
-        if different <= FEW:
+    for file in filter(None, files):
+        connection = _loaded(store, file)
+        if connection is None:
+            continue
+        if file == template() or different_views(connection, entries) <= FEW:
             yield connection, file
         else:
-            far.append((different, connection, file))
-    far.sort(key=lambda template: template[0])
-    yield from ((connection, file) for _, connection, file in far)
+            connection.close()
     yield database(store), None
-
-
-def _at_hand(
-    store: Store,
-    files: Sequence[Path | None],
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path | None]]:
-    for file in files:
-        connection = _loaded(store, file) if file else None
-        if connection is not None:
-            yield connection, file
 
 
 def _loaded(store: Store, file: Path) -> duckdb.DuckDBPyConnection | None:
@@ -282,14 +268,16 @@ def _loaded(store: Store, file: Path) -> duckdb.DuckDBPyConnection | None:
 
 
 def _built(
-    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], version: str, most: int
+    connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry], version: str, *, is_kept: bool
 ) -> duckdb.DuckDBPyConnection:
     """A database in memory, brought up to be the catalogue.
 
-    It is kept as the template if more than `most` views had to be made.
+    Args:
+        is_kept: as the template, if a view had to be made: the next new store has none to make.
+            Not what a store's own catalogue holds: the store may be from somebody else.
     """
     made = _change(connection, entries, version)
-    if sum(entry.kind == "VIEW" for entry in made) > most:
+    if is_kept and any(entry.kind == "VIEW" for entry in made):
         keep_as_template(connection)
     return connection
 

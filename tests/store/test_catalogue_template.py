@@ -189,6 +189,27 @@ def test_a_template_is_written_where_a_new_store_would_have_to_make_views(
     assert cache.stat().st_ino == second
 
 
+@pytest.mark.usefixtures("few_tables")
+def test_views_of_a_store_from_elsewhere_do_not_reach_other_stores(tmp_path: Path, cache: Path):
+    foreign, own = a_store(tmp_path / "foreign", SAMPLE), a_store(tmp_path / "own", SAMPLE)
+    connect(foreign).close()
+    cache.unlink()
+    with duckdb.connect(foreign.root / "catalog.duckdb") as connection:
+        connection.execute("CREATE OR REPLACE VIEW monitor.sytrsp AS SELECT 666 AS plsmvb2g")
+        of_meta = connection.sql(
+            "SELECT name FROM meta.catalogue WHERE kind = 'VIEW' AND name LIKE 'meta.%'"
+        ).fetchall()
+        assert len(of_meta) > catalogue.FEW
+        for (name,) in of_meta:
+            connection.execute(f"DROP VIEW {name}")
+        connection.execute("DELETE FROM meta.catalogue WHERE kind = 'VIEW' AND name LIKE 'meta.%'")
+
+    foreign.root.rename(tmp_path / "moved")  # so the next reader makes what is missing
+    connect(Store(tmp_path / "moved")).close()
+    with connect(own) as connection:
+        assert connection.sql("SELECT plsmvb2g FROM monitor.sytrsp").fetchall() != [(666,)]
+
+
 def test_a_user_without_a_home_has_no_template(monkeypatch: pytest.MonkeyPatch):
     def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
