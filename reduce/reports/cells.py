@@ -92,10 +92,16 @@ def _numbers(column: ReportColumn, values: pa.Array) -> pa.Array:
     doubtful &= finite
     if doubtful.any():
         exactly = _each(
-            partial(cell_text, column, zone=UTC_ZONE), values.filter(pa.array(doubtful))
+            partial(cell_text, column, zone=UTC_ZONE), values.filter(_booleans(doubtful))
         )
-        texts = pc.replace_with_mask(texts, pa.array(doubtful), exactly)
-    return texts if finite.all() else pc.if_else(pa.array(finite), texts, "")
+        texts = pc.replace_with_mask(texts, _booleans(doubtful), exactly)
+    return texts if finite.all() else pc.if_else(_booleans(finite), texts, "")
+
+
+def _booleans(mask: Mask) -> pa.Array:
+    """A mask as pyarrow has it; `pa.array` of numpy's would import `numpy.ma` first."""
+    bits = np.packbits(mask, bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), len(mask), [None, pa.py_buffer(bits)])
 
 
 def _styled(column: ReportColumn, scaled: Floats) -> tuple[pa.Array, Mask]:
@@ -127,7 +133,7 @@ def _kept(scaled: Floats) -> tuple[pa.Array, Mask]:
     for digits in range(1, RATIO_DIGITS + 1):
         longer, in_doubt = _fixed(scaled, digits)
         doubtful |= in_doubt
-        texts = pc.if_else(pa.array(_beyond(longer)), texts, longer)
+        texts = pc.if_else(_booleans(_beyond(longer)), texts, longer)
     return texts, doubtful
 
 
@@ -140,7 +146,8 @@ def _beyond(texts: pa.Array) -> Mask:
 def _decimals(units: npt.NDArray[np.int64], digits: int) -> pa.Array:
     """Whole numbers of units with so many decimals, written out."""
     if not digits:
-        return pa.array(units).cast(pa.string())
+        whole = pa.Array.from_buffers(pa.int64(), len(units), [None, pa.py_buffer(units)])
+        return whole.cast(pa.string())
     halves = np.empty((len(units), 2), dtype=np.int64)  # a decimal of 128 bits: low half first
     halves[:, 0], halves[:, 1] = units, units >> 63
     kind = pa.decimal128(19, digits)
