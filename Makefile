@@ -15,6 +15,9 @@ PYTEST := $(BIN)/python -m pytest
 COMPILE := UV_CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/uv pip compile --quiet --universal \
 	--python-version 3.11 --generate-hashes --no-emit-index-url
 
+# Tests start hundreds of commands; without byte code each would compile the project again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all setup spark demo test test-slow check soak bench fuzz samples goldens docs lock upgrade clean help
