@@ -48,10 +48,10 @@ def generate_alone(folder: Path, intervals: int) -> Process:
         AssertionError: no dump was written.
     """
     target = folder / f"{SCENARIO}-{intervals}"
-    wanted = ("generate", SCENARIO, "--intervals", str(intervals), "-o", str(target))
-    seconds, peak = command("--one-core", *wanted)
+    words = ("generate", SCENARIO, "--intervals", str(intervals), "-o", str(target))
+    seconds, peak = command("--one-core", *words)
     sizes = [dump.stat().st_size for dump in target.glob("*.mon")]
     shutil.rmtree(target)
     if not sizes:
-        raise AssertionError(f"cpmon {' '.join(wanted)} wrote no dump")
+        raise AssertionError(f"cpmon {' '.join(words)} wrote no dump")
     return Process(sum(sizes), seconds, peak)

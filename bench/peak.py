@@ -28,23 +28,23 @@ def peak_bytes() -> int:
 
 def main() -> None:
     """Run the command, then tell."""
-    wanted = sys.argv[1:]
-    if wanted[0] == "--one-core":
-        wanted = wanted[1:]
+    words = sys.argv[1:]
+    if words[0] == "--one-core":
+        words = words[1:]
         if hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    # The start of the interpreter is not what is timed, nor are imports of what is compared.
+    # The start of the interpreter is not what is timed, nor are imports of what lasts.
     from cpmon.cli.main import run
 
-    if wanted[0] == "ingest":
+    if words[0] == "ingest":
         import cpmon.ingest
         import cpmon.store
-    elif wanted[0] == "reduce":
+    elif words[0] == "reduce":
         import cpmon.reduce.jobs.reducing
-    else:
+    elif words[0] == "generate":
         import cpmon.generate  # noqa: F401
     started = time.perf_counter()
-    status = run(wanted)
+    status = run(words)
     seconds = time.perf_counter() - started
     print(json.dumps({"status": int(status), "seconds": seconds, "peak_bytes": peak_bytes()}))
 

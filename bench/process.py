@@ -55,7 +55,7 @@ def command(*words: str) -> tuple[float, int]:
         text=True,
         check=True,
     )
-    told = json.loads(done.stdout.splitlines()[-1])
-    if told["status"] not in (Status.DONE, Status.WARNINGS):
-        raise AssertionError(f"cpmon {' '.join(words)} ended with {told['status']}")
-    return told["seconds"], told["peak_bytes"]
+    result = json.loads(done.stdout.splitlines()[-1])
+    if result["status"] not in (Status.DONE, Status.WARNINGS):
+        raise AssertionError(f"cpmon {' '.join(words)} ended with {result['status']}")
+    return result["seconds"], result["peak_bytes"]
