@@ -98,19 +98,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, value in facts.items():
         print(f"{name:<10} {value}")
     print("unit       MB are 10**6 bytes; `x is` says how many times as fast as that line x is\n")
-    dumps, found = Dumps(options.folder), []
+    dumps, sections = Dumps(options.folder), []
     try:
         for section in _sections(options.only or list(MEASUREMENTS), dumps, options.quick):
             print(*section.lines(), "", sep="\n", flush=True)
-            found.append(section)
+            sections.append(section)
     finally:
         if not options.keep:
             dumps.remove()
     if options.json:
-        said = {"machine": facts, "sections": [section.as_dict() for section in found]}
-        options.json.write_text(json.dumps(said, indent=1), encoding="utf-8")
-    bars = [bar for section in found for bar in section.bars]
-    missed = [bar.said for bar in bars if not bar.holds]
+        document = {"machine": facts, "sections": [section.as_dict() for section in sections]}
+        options.json.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    bars = [bar for section in sections for bar in section.bars]
+    missed = [bar.label for bar in bars if not bar.holds]
     print(f"{len(bars) - len(missed)} of {len(bars)} bars hold", *missed, sep="\n  missed: ")
     if options.quick:
         print("(small dumps: the bars are not judged)")

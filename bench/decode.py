@@ -83,11 +83,11 @@ def first_windows(dump: Path, size_bytes: int) -> Iterator[Window]:
 
 def jobs(held: Iterable[Window]) -> Iterator[Job]:
     """What ingest decodes of these windows, call by call."""
-    known, batches = by_record(), defaultdict[Layout, RecordBuffer](RecordBuffer)
+    layouts, batches = by_record(), defaultdict[Layout, RecordBuffer](RecordBuffer)
     for window in held:
         index, stamps = window.index, row_stamps(window)
         for kind, chosen in index.by_kind():
-            if layout := known.get(kind):
+            if layout := layouts.get(kind):
                 starts, lengths = index.start[chosen], index.length[chosen]
                 records = Records(window.data, starts, lengths, stamps[chosen])
                 at_once = layout.kind is Kind.CONFIG

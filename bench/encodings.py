@@ -127,7 +127,7 @@ def chosen(schema: pa.Schema) -> Choice | None:
     used = settings(schema)
     dictionaries = used["use_dictionary"] or []
     encodings = used["column_encoding"] or {}
-    found = {
+    encoded = {
         DICTIONARY if name in dictionaries else encodings.get(name, PLAIN) for name in schema.names
     }
-    return Choice(found.pop(), used["compression"]) if len(found) == 1 else None
+    return Choice(encoded.pop(), used["compression"]) if len(encoded) == 1 else None

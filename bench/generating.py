@@ -24,14 +24,14 @@ def measure(folder: Path, lengths: list[int], repetitions: int) -> list[Section]
         lengths: intervals, the shorter run first; they take turns.
     """
     rounds = [[generate_alone(folder, n) for n in lengths] for _ in range(repetitions)]
-    found = [Process.best(runs) for runs in zip(*rounds, strict=True)]
+    processes = [Process.best(runs) for runs in zip(*rounds, strict=True)]
     rows = tuple(
         Row(f"{n:,} intervals, {run.size_bytes / MEGA:,.0f} MB", run.figures)
-        for n, run in zip(lengths, found, strict=True)
+        for n, run in zip(lengths, processes, strict=True)
     )
-    growth = (found[-1].peak_bytes - found[0].peak_bytes) / MEGA
+    growth = (processes[-1].peak_bytes - processes[0].peak_bytes) / MEGA
     bars = (
-        Bar("generating to a file, MB/s", found[-1].speed, SPEED_BAR_MB),
+        Bar("generating to a file, MB/s", processes[-1].speed, SPEED_BAR_MB),
         Bar("growth of peak memory, MB", growth, GROWTH_BAR_MB, at_least=False),
     )
     given = (

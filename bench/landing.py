@@ -67,8 +67,8 @@ def decoded_tables(dump: Path) -> Tables:
     """Every table of a dump, as ingest hands them to the writers."""
     with open_source(dump) as source:
         reader = Reader(source)
-        found = prefetch(windows(source, reader.framer))
-        return [*itertools.chain.from_iterable(map(reader.tables, found)), *reader.rest()]
+        pending = prefetch(windows(source, reader.framer))
+        return [*itertools.chain.from_iterable(map(reader.tables, pending)), *reader.rest()]
 
 
 def check_same(store: Path, folder: Path) -> None:

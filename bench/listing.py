@@ -60,10 +60,10 @@ def check_list(dump: Path) -> None:
     with tempfile.TemporaryDirectory(dir=dump.parent) as name:
         file = Path(name) / "list.json"
         command("list", str(dump), "--format", "json", "-o", str(file))
-        (found,) = json.loads(file.read_text(encoding="utf-8"))
-    listed = sum(kind["bytes"] for kind in found["records"])
+        (listing,) = json.loads(file.read_text(encoding="utf-8"))
+    listed = sum(kind["bytes"] for kind in listing["records"])
     size = dump.stat().st_size
-    if found["bytes"] != size or not 0.9 * size < listed < size or found["findings"]:
+    if listing["bytes"] != size or not 0.9 * size < listed < size or listing["findings"]:
         raise AssertionError(f"the list of {dump.name} tells {listed:,} of {size:,} bytes")
 
 

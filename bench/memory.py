@@ -17,11 +17,11 @@ GROWTH_BAR = 1.05
 def measure(dumps: list[Path], repetitions: int) -> list[Section]:
     """One section. `dumps`: the smaller one first; they take turns."""
     rounds = [[ingest_alone(dump) for dump in dumps] for _ in range(repetitions)]
-    found = [Process.best(runs) for runs in zip(*rounds, strict=True)]
-    rows = tuple(Row(f"{run.size_bytes / MEGA:,.0f} MB", run.figures) for run in found)
-    small, large = found[0], found[-1]
+    processes = [Process.best(runs) for runs in zip(*rounds, strict=True)]
+    rows = tuple(Row(f"{run.size_bytes / MEGA:,.0f} MB", run.figures) for run in processes)
+    small, large = processes[0], processes[-1]
     growth = (large.seconds / small.seconds) / (large.size_bytes / small.size_bytes)
-    peak = max(run.peak_bytes for run in found) / MEGA
+    peak = max(run.peak_bytes for run in processes) / MEGA
     bars = (
         Bar("peak memory, MB", peak, PEAK_BAR_MB, at_least=False),
         Bar("growth of time / growth of size", growth, GROWTH_BAR, at_least=False),

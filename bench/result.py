@@ -20,7 +20,7 @@ class Row:
 class Bar:
     """A figure with the value that it must reach, or must not exceed."""
 
-    said: str
+    label: str
     value: float
     limit: float
     at_least: bool = True
@@ -58,7 +58,7 @@ class Section:
             sign = "at least" if bar.at_least else "at most"
             verdict = "holds " if bar.holds else "MISSED"
             found, limit = _number(bar.value), _number(bar.limit)
-            yield f"   {verdict} {bar.said}: {found}, bar {sign} {limit}"
+            yield f"   {verdict} {bar.label}: {found}, bar {sign} {limit}"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, each bar with its verdict."""

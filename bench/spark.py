@@ -63,12 +63,12 @@ def measure(folder: Path, days: int, intervals: int) -> list[Section]:
         check=True,
     )
     shutil.rmtree(place)
-    found: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
+    measured: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
     given = (
         f"`{SCENARIO}`, {days} days of {size / MEGA / days:.0f} MB, landed once and copied; Spark"
         " as local[*] in one process; reductions computed from landed rows, none kept"
     )
-    rows = tuple(Row(name, figures) for name, figures in found.items())
+    rows = tuple(Row(name, figures) for name, figures in measured.items())
     return [Section("Spark", given, rows)]
 
 

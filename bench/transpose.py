@@ -89,7 +89,7 @@ class Transpose:
             [compiler, *FLAGS, "-I", str(folder), "-o", str(library), str(source)], check=True
         )
         self._library = ctypes.CDLL(str(library))
-        self._known: dict[str, Callable[..., Any]] = {
+        self._fixed: dict[str, Callable[..., Any]] = {
             name: getattr(self._library, f"known_{name}") for name in layouts
         }
 
@@ -104,7 +104,7 @@ class Transpose:
     def known(self, job: Job) -> Columns:
         """Record by record, in a function made for the layout."""
         columns, pointers = _allocate(job)
-        self._known[job.symbol](*_where(job), pointers)
+        self._fixed[job.symbol](*_where(job), pointers)
         return columns
 
     def by_field(self, job: Job) -> Columns:

@@ -43,11 +43,11 @@ def measure(folder: Path, rows: int, repetitions: int) -> list[Section]:
     shutil.rmtree(place, ignore_errors=True)
     store = Store(place / "store", create=True)
     landed = _landed(store, place / "dump", rows)
-    said = place / "validation.json"
-    words = ("validate", "--store", str(store.root), "--format", "json", "-o", str(said))
-    found = [command(*words) for _ in range(repetitions)]
-    seconds, peak = min(s for s, _ in found), max(p for _, p in found)
-    counts = json.loads(said.read_text(encoding="utf-8"))["counts"]
+    result = place / "validation.json"
+    words = ("validate", "--store", str(store.root), "--format", "json", "-o", str(result))
+    processes = [command(*words) for _ in range(repetitions)]
+    seconds, peak = min(s for s, _ in processes), max(p for _, p in processes)
+    counts = json.loads(result.read_text(encoding="utf-8"))["counts"]
     if counts["failed"] or counts["not applicable"]:
         raise AssertionError(f"{counts} rules of a sound store")
     importing = min(_importing() for _ in range(repetitions))

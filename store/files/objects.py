@@ -67,7 +67,7 @@ class ObjectFiles:
 
     def read(self, name: str) -> bytes:
         """The bytes of an object."""
-        with self._asking(name, may_be_missing=True):
+        with self._translated_errors(name, may_be_missing=True):
             return bytes(_obstore().get(self._store, name).bytes())
 
     def exists(self, name: str) -> bool:
@@ -76,7 +76,7 @@ class ObjectFiles:
 
     def inside(self, folder: str = "") -> Inside:
         """What is directly in a folder: one request for each thousand of it."""
-        with self._asking(folder):
+        with self._translated_errors(folder):
             listed = _obstore().list_with_delimiter(self._store, folder or None)
         files = [File(entry["path"], entry["size"]) for entry in listed["objects"]]
         files.sort(key=lambda file: file.name)
@@ -84,7 +84,7 @@ class ObjectFiles:
 
     def below(self, folder: str = "") -> Iterator[File]:
         """All files of a folder and of its folders: one request for each thousand."""
-        with self._asking(folder):
+        with self._translated_errors(folder):
             for page in _obstore().list(self._store, folder or None):
                 yield from (File(entry["path"], entry["size"]) for entry in page)
 
@@ -95,7 +95,7 @@ class ObjectFiles:
     def changed(self, name: str) -> float:
         """When an object was written; 0 where there is none."""
         try:
-            with self._asking(name, may_be_missing=True):
+            with self._translated_errors(name, may_be_missing=True):
                 head = _obstore().head(self._store, name)
         except FileNotFoundError:
             return 0
@@ -107,7 +107,7 @@ class ObjectFiles:
         Raises:
             FileNotFoundError: there is none.
         """
-        with self._asking(name, may_be_missing=True):
+        with self._translated_errors(name, may_be_missing=True):
             return int(_obstore().head(self._store, name)["size"])
 
     def part(self, name: str, start: int, length: int) -> bytes:
@@ -116,7 +116,7 @@ class ObjectFiles:
         Raises:
             FileNotFoundError: there is none.
         """
-        with self._asking(name, may_be_missing=True):
+        with self._translated_errors(name, may_be_missing=True):
             return bytes(_obstore().get_range(self._store, name, start=start, length=length))
 
     def create(self, name: str, data: bytes) -> bool:
@@ -125,7 +125,7 @@ class ObjectFiles:
         Where a server's answer is lost, the error leaves open whether it was made.
         """
         exceptions = _obstore().exceptions
-        with self._asking(name):
+        with self._translated_errors(name):
             try:
                 _obstore().put(self._store, name, data, mode="create", use_multipart=False)
             except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
@@ -134,7 +134,7 @@ class ObjectFiles:
 
     def replace(self, name: str, data: bytes) -> None:
         """Make an object, or put another in its place."""
-        with self._asking(name):
+        with self._translated_errors(name):
             _obstore().put(self._store, name, data)
 
     def publish(self, finished: Mapping[str, Path]) -> None:
@@ -142,7 +142,7 @@ class ObjectFiles:
 
         def send(item: tuple[str, Path]) -> None:
             name, file = item
-            with self._asking(name):
+            with self._translated_errors(name):
                 _obstore().put(self._store, name, file, max_concurrency=PARTS)
 
         _each(send, finished.items())
@@ -155,7 +155,7 @@ class ObjectFiles:
 
     def _delete(self, names: list[str]) -> None:
         try:
-            with self._asking(names[0], may_be_missing=True):
+            with self._translated_errors(names[0], may_be_missing=True):
                 _obstore().delete(self._store, names)
         except FileNotFoundError:  # some servers refuse to remove what is not there
             if len(names) > 1:
@@ -181,7 +181,7 @@ class ObjectFiles:
             yield Path(folder)
 
     @contextmanager
-    def _asking(self, name: str, *, may_be_missing: bool = False) -> Iterator[None]:
+    def _translated_errors(self, name: str, *, may_be_missing: bool = False) -> Iterator[None]:
         """Turn what a server or the network answers into a StoreError.
 
         Args:

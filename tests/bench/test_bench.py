@@ -126,7 +126,7 @@ def test_without_a_compiler_the_c_loops_are_left_out_with_a_message(
 ):
     monkeypatch.setattr("bench.transpose.find_compiler", lambda: None)
     section = decode.measure(dump, decode.Sizes(SMALL, 1, 1))[0]
-    assert [bar.said for bar in section.bars] == ["decode / construct"]
+    assert [bar.label for bar in section.bars] == ["decode / construct"]
     assert "no C compiler" in section.remarks[0]
 
 
