@@ -30,17 +30,19 @@ def parse_moment(text: str, zone: ZoneInfo, now: datetime, day: date | None = No
     today = now.astimezone(zone).date()
     midnights = {"today": today, "yesterday": today - timedelta(days=1)}
     ago = re.fullmatch(r"-(\d{1,6})([smhdw])", text)
-    if text == "now":
-        return now.astimezone(UTC)
-    if ago:
-        return now.astimezone(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
-    if text in midnights:
-        moment = datetime.combine(midnights[text], time())
-    elif re.fullmatch(r"\d{1,2}:\d\d(:\d\d)?", text):
-        moment = datetime.combine(day or today, time.fromisoformat(text.zfill(5)))
-    else:
-        moment = datetime.fromisoformat(text)
     try:
+        if text == "now":
+            moment = now
+        elif ago:
+            moment = now.astimezone(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
+        elif text in midnights:
+            moment = datetime.combine(midnights[text], time())
+        elif clock := re.fullmatch(r"(\d{1,2})(:\d\d(?::\d\d)?)", text):
+            moment = datetime.combine(
+                day or today, time.fromisoformat(clock[1].zfill(2) + clock[2])
+            )
+        else:
+            moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
     except OverflowError:
         raise ValueError(text) from None

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -115,7 +115,7 @@ def plan(store: Store, views: Sequence[View], limits: Retention, today: date) ->
         for level, file in _results(state, limits, today):
             prunable.results.setdefault(level, []).append(file)
     if limits.raw is not None:
-        before = today - timedelta(days=limits.raw)
+        before = _earlier(today, limits.raw)
         shown = _shown_events(lineages(views))
         going = _going(store, dumps, states, before, prunable.stays)
         staying = {dump.folder for dump in dumps if not dump.pruned and dump not in going}
@@ -187,6 +187,11 @@ def _days(text: str, place: str) -> int | None:
     return int(match[1]) * _UNITS[match[2]]
 
 
+def _earlier(day: date, days: int) -> date:
+    """A day so many days before; of more than there are, the first."""
+    return date.fromordinal(max(day.toordinal() - days, 1))
+
+
 def _results(state: ByDay, limits: Retention, today: date) -> list[tuple[str, str]]:
     """Level and file of what a coarser level stands for, or of the coarsest that is too old.
 
@@ -196,7 +201,7 @@ def _results(state: ByDay, limits: Retention, today: date) -> list[tuple[str, st
     for (_, day), pieces in sorted(state.pieces.items()):
         for level, coarser in zip(LEVELS, (*LEVELS[1:], None), strict=True):
             most = limits.levels.get(level)
-            old = most is not None and day < today - timedelta(days=most)
+            old = most is not None and day < _earlier(today, most)
             stands = coarser in pieces if coarser else INTERVAL not in pieces
             if old and level in pieces and stands:
                 going.setdefault((level, pieces[level].file), []).append(pieces[level])

@@ -69,6 +69,11 @@ def test_what_is_old_goes_and_reports_say_so(cpmon: Cpmon, reduced: Path):
     assert "this rests on roll-ups, each of 15 minutes" in text
 
 
+def test_ages_beyond_the_calendar_keep_everything(cpmon: Cpmon, reduced: Path):
+    words = ["store", "prune", "--store", reduced, "--keep", "interval=9999y", "--raw", "99999w"]
+    assert cpmon(*words).text == "0 files removed, 0 bytes\n"
+
+
 def test_what_is_young_stays(cpmon: Cpmon, reduced: Path):
     before = files(reduced)
     words = ["store", "prune", "--store", reduced, "--keep", "interval=30d", "--raw", "90d"]

@@ -25,6 +25,7 @@ NOW = datetime(2026, 3, 29, 12, 30, tzinfo=UTC)
         ("2026-01-31T10:00+02:00", "2026-01-31T08:00"),
         ("10:00", "2026-03-29T08:00"),
         ("9:15", "2026-03-29T07:15"),
+        ("9:15:30", "2026-03-29T07:15:30"),
         ("01:30", "2026-03-29T00:30"),
         ("today", "2026-03-28T23:00"),
         ("yesterday", "2026-03-27T23:00"),
@@ -40,7 +41,9 @@ def test_a_time_is_one_of_the_zone_unless_it_names_an_offset(text: str, utc: str
     assert found == datetime.fromisoformat(utc).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize("text", ["", "tomorrow", "25:00", "-2", "-2y", "2026-13-01", "10", "-9h9"])
+@pytest.mark.parametrize(
+    "text", ["", "tomorrow", "25:00", "-2", "-2y", "2026-13-01", "10", "-9h9", "-999999w"]
+)
 def test_what_is_no_time_is_refused(text: str):
     with pytest.raises(ValueError, match=r"."):
         parse_moment(text, VIENNA, NOW)
