@@ -217,10 +217,14 @@ def _typed_moment(text: str) -> str:
     return text
 
 
+LONGEST_S = 100 * 366 * 86400
+"""No span of dumps is longer, and sums of times stay within what DuckDB has words for."""
+
+
 def _length(text: str) -> timedelta:
     units = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604_800}
     seconds = int(text[:-1]) * units.get(text[-1:], 0)
-    if seconds <= 0 or not text[:-1].isdecimal():
+    if not 0 < seconds <= LONGEST_S or not text[:-1].isdecimal():
         raise ValueError(text)
     return timedelta(seconds=seconds)
 
@@ -367,7 +371,8 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
         selection = {name: values.pop(name) for name in SELECTION}
         if selection["since"] or selection["until"]:
-            zone = find_zone(values.get("zone") or settings().zone(_measured(values, selection)))
+            system = measured_system(values.get("store"), selection)
+            zone = find_zone(values.get("zone") or settings().zone(system))
             since, until = span_in(zone, selection["since"], selection["until"])
             selection |= {"since": since and since + GRACE, "until": until and until + GRACE}
         return command(selection=selection, **values)
@@ -375,14 +380,14 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return select
 
 
-def _measured(values: Mapping[str, Any], selection: Mapping[str, Any]) -> str | None:
-    """The system whose zone is printed: that named, that of the run, or the only one."""
-    if selection["system"] or not settings().systems or not values.get("store"):
+def measured_system(location: Path | str | None, selection: Mapping[str, Any]) -> str | None:
+    """The system whose zone is printed: that named, that of the run, or the only one of a store."""
+    if selection["system"] or not settings().systems or not location:
         return str(selection["system"]) if selection["system"] else None
     from ..store import Store
     from ..store.runs.runs import system_of_run
 
-    store = Store(values["store"])
+    store = Store(location)
     if selection["run"]:
         return system_of_run(store, selection["run"])
     systems = store.files.inside("records").folders

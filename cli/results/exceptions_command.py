@@ -10,6 +10,7 @@ import click
 from ..main import Status, status_of
 from ..options import (
     choice_option,
+    measured_system,
     output_options,
     rules_option,
     selection_options,
@@ -64,7 +65,6 @@ def command(
     from ...reduce.rules.rule import Severity, load_rules
 
     settings = site_settings()
-    printed = find_zone(zone or settings.zone(selection["system"])).key
     rules_in_force = load_rules(settings, rules)
     if listing:
         least = Severity(severity).rank
@@ -80,6 +80,7 @@ def command(
             settings=settings,
             records=records,
         )
+    printed = find_zone(zone or settings.zone(measured_system(store, selection))).key
     out.write(render_exceptions(matches, out.format, printed))
     if out.format not in ("table", "text"):
         for note in unknowns(matches):

@@ -67,7 +67,8 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
         write: writes a file as a whole.
         run, system: limit to that one.
         since, until: narrow every window, UTC without zone.
-        zone: time zone of the printed times; the settings' by default.
+        zone: time zone of the printed times; by default those of the settings, which may be another
+            one for each system.
 
     Returns:
         The files, the index last.
@@ -76,14 +77,15 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
         CpmonError: there is no such run or system, nothing to show, or a file cannot be written.
     """
     settings = settings or Settings()
-    hours = find_zone(zone or settings.timezone)
     page_windows = windows(con, run, system, since, until)
     names = file_names(page_windows)
     written = []
     for window, name in zip(page_windows, names, strict=True):
+        hours = find_zone(zone or settings.zone(window.system))
         content = read_content(con, window, hours, settings)
         written.append(folder / name)
         write(written[-1], rendered("page.html", content=content, zone=hours))
+    hours = find_zone(zone or settings.timezone)
     lines = read_lines(con, page_windows, names)
     written.append(folder / "index.html")
     write(

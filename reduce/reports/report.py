@@ -32,6 +32,7 @@ from .report_sql import Source, Span, line_sql, lines_sql, run_window
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
 
+DAY = timedelta(days=1)
 FEWEST_SECONDS = 60
 """The shortest span that --by can ask for."""
 
@@ -152,6 +153,12 @@ def _check_lines(definition: Report, span: Span, by: LineLength | None, top: int
         raise CpmonError(
             "a line cannot cover less than a minute", expected="1m or more", found=str(by)
         )
+    if isinstance(by, timedelta) and DAY % by and by % DAY:
+        raise CpmonError(
+            "lines of that length do not begin at midnight",
+            expected="a length that divides a day, as 15m, 1h, 6h; or whole days",
+            found=f"{by}",
+        )
     if by is not None and definition.lines is Lines.ROW:
         raise CpmonError(f"{definition.name} has no lines by time", remedy="leave --by out")
     if by is not None and definition.lines is Lines.OBJECT and not _is_one(definition, span):
@@ -161,7 +168,7 @@ def _check_lines(definition: Report, span: Span, by: LineLength | None, top: int
             expected=f"{options} beside --by" if options else "no --by",
             remedy=f"name it with {options}" if options else "leave --by out",
         )
-    if top is not None and definition.lines is Lines.TIME:
+    if top is not None and (definition.lines is Lines.TIME or _is_one(definition, span)):
         raise CpmonError(f"{definition.name} has lines by time", remedy="leave --top out")
 
 

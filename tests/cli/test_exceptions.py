@@ -57,6 +57,18 @@ def loop(folder: Path, cpmon: Cpmon) -> Path:
     return store
 
 
+def test_times_are_those_of_the_zone_of_the_only_system(
+    loop: Path, cpmon: Cpmon, tmp_path: Path
+) -> None:
+    config = tmp_path / "cpmon.toml"
+    config.write_text('[systems.LOOPVM]\ntimezone = "America/New_York"\n')
+    words = ("--config", config, "--store", loop)
+    for whose in ((), ("--run", "LOOP"), ("--system", "LOOPVM")):
+        text = cpmon("exceptions", *words, *whose).text
+        assert "America/New_York" in text
+        assert "2006-10-16 08:" in text
+
+
 def test_a_guest_that_loops_is_found_with_the_record_that_says_so(loop: Path, cpmon: Cpmon) -> None:
     answer = cpmon("exceptions", "--store", loop, "--format", "json")
     assert answer.status is Status.WARNINGS

@@ -74,6 +74,29 @@ def test_a_span_that_ends_before_it_begins_is_told(cpmon: Cpmon, store: Path):
     assert cpmon(*words, "--since", "tomorrow").status is Status.USAGE
 
 
+@pytest.mark.parametrize(
+    ("by", "text"),
+    [
+        ("7h", "do not begin at midnight"),
+        ("36h", "do not begin at midnight"),
+        ("999999999d", "is no length of time"),
+    ],
+)
+def test_lines_of_other_lengths_are_refused(cpmon: Cpmon, store: Path, by: str, text: str):
+    answer = cpmon("report", "system_summary_by_time", "--store", store, "--by", by)
+    assert (answer.status, text in answer.err) == (Status.USAGE, True)
+
+
+@pytest.mark.parametrize("zone", [(), ("--tz", "UTC")])
+def test_pages_print_times_of_the_zone_of_their_system(
+    cpmon: Cpmon, store: Path, tmp_path: Path, zone: tuple[str, ...]
+):
+    (store / "cpmon.toml").write_text('[systems.VM]\ntimezone = "America/New_York"\n')
+    cpmon("report", "--html", "--store", store, "-o", tmp_path / "pages", *zone)
+    page = (tmp_path / "pages" / "system-VM.html").read_text()
+    assert ("America/New_York" in page) == (not zone)
+
+
 def test_the_mean_line_has_the_mean_length_of_its_lines(cpmon: Cpmon, store: Path):
     answer = cpmon("report", "system_summary_by_time", "--store", store, "--by", "4h")
     cells = [line.split() for line in answer.text.splitlines() if line[:2] == "20"]

@@ -36,6 +36,11 @@ OBJECT = (REPORT, "{} has a line per object; over time it can follow one")
             marks=tries(REPORT, "{} has lines by time"),
         ),
         pytest.param(
+            "user_resource_util --user LXDB0001 --top 3",
+            "user_resource_util --user LXDB0001",
+            marks=tries(REPORT, "{} has lines by time"),
+        ),
+        pytest.param(
             "system_summary_by_time --user LXDB0001",
             "system_summary_by_time",
             marks=tries(REPORT, "{} has no line per {}"),
