@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,12 +104,19 @@ def written_to(place: Path) -> Iterator[None]:
 def write_file(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Write a file, in parts if they come so; readers see the old or the new one.
 
+    A device or a pipe is written to.
+
     Raises:
         CpmonError: it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as file, file.open("wb") as stream:
+        # A device or a pipe stays what it is: who reads it waits for what is written to it.
+        is_special = path.exists() and not path.is_file()
+        with (
+            nullcontext(path) if is_special else replacing(path) as file,
+            file.open("wb") as stream,
+        ):
             for part in [data] if isinstance(data, bytes) else data:
                 stream.write(part)
     except OSError as error:

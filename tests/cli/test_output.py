@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -162,6 +164,16 @@ def test_a_file_is_replaced_in_one_step(
     assert cpmon(*words, "-o", file).status is Status.DONE
     assert seen == [(True, expected, "old")]
     assert [f.name for f in tmp_path.iterdir()] == ["runs.csv"]
+
+
+def test_a_pipe_is_written_to_and_stays_one(cpmon: Cpmon, perf: Path, tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        words = ("query", "SELECT 1 AS x", "--format", "csv", "--store", perf, "-o", pipe)
+        assert cpmon(*words).status is Status.DONE
+        assert reader.communicate(timeout=60)[0] == b"x\n1\n"
+    assert pipe.is_fifo()
 
 
 def test_a_file_that_cannot_be_written_keeps_its_old_content(
