@@ -129,7 +129,7 @@ def _utc_sql(column: str, kind: pa.DataType) -> str:
 def _flat_sql(column: str, kind: pa.DataType) -> str:
     """The same, and lists, structs and maps as JSON, for formats without a word for them."""
     if pa.types.is_nested(kind):
-        return f"CAST(to_json({column}) AS VARCHAR)"
+        return f"CAST(to_json({_finite_sql(column, kind)}) AS VARCHAR)"
     return _plain_sql(column, kind)
 
 
@@ -174,19 +174,34 @@ def _jsonl(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
 
 
 def _objects(table: pa.Table) -> list[bytes]:
-    """One JSON object a row; NaN and infinity, for which JSON has no word, are null."""
+    """One JSON object a row."""
     table = _spelled(table, _plain_sql)
-    for n, field in enumerate(table.schema):
-        if pa.types.is_floating(field.type):
-            column = table.column(n)
-            finite = pc.if_else(pc.is_finite(column), column, None)
-            table = table.set_column(n, field.name, finite)
     if not table.num_rows:
         return []
-    members = ", ".join(f"{_literal(name)}, c{n}" for n, name in enumerate(table.column_names))
+    members = ", ".join(
+        f"{_literal(field.name)}, {_finite_sql(f'c{n}', field.type)}"
+        for n, field in enumerate(table.schema)
+    )
     objects = f"SELECT CAST(json_object({members}) AS BLOB) AS line FROM given"
     lines: list[bytes] = _query(objects, _numbered(table)).column(0).to_pylist()
     return lines
+
+
+def _finite_sql(value: str, kind: pa.DataType) -> str:
+    """A value with null for NaN and infinity, for which JSON has no word, at any depth."""
+    if pa.types.is_floating(kind):
+        return f"CASE WHEN isfinite({value}) THEN {value} END"
+    if pa.types.is_map(kind):
+        values = _finite_sql(f"map_values({value})", pa.list_(kind.item_type))
+        return f"CASE WHEN {value} IS NOT NULL THEN map(map_keys({value}), {values}) END"
+    if pa.types.is_struct(kind):
+        parts = (('"' + part.name.replace('"', '""') + '"', part.type) for part in kind)
+        packed = ", ".join(f"{n} := {_finite_sql(f'({value}).{n}', part)}" for n, part in parts)
+        return f"CASE WHEN {value} IS NOT NULL THEN struct_pack({packed}) END"
+    if pa.types.is_nested(kind):
+        name = f"v{value.count('lambda')}"
+        return f"list_transform({value}, lambda {name}: {_finite_sql(name, kind.value_type)})"
+    return value
 
 
 def _literal(text: str) -> str:

@@ -100,6 +100,29 @@ def test_what_json_has_no_word_for_is_null() -> None:
     assert [row["x"] for row in json.loads(render(table, "json"))] == [None, None, 1.5]
 
 
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [
+        ("[1.5, 'nan'::DOUBLE, 'inf'::DOUBLE]", [1.5, None, None]),
+        ("[[1.5, 'nan'::DOUBLE], NULL]", [[1.5, None], None]),
+        ("['nan'::DOUBLE, 1.5]::DOUBLE[2]", [None, 1.5]),
+        (
+            "{'a \"b': 'nan'::DOUBLE, 'c': [{'d': '-inf'::FLOAT, 'e': 'NaN'}]}",
+            {'a "b': None, "c": [{"d": None, "e": "NaN"}]},
+        ),
+        ("map {'k': 'nan'::DOUBLE, 'l': 1.5}", {"k": None, "l": 1.5}),
+        ("NULL::STRUCT(a DOUBLE)", None),
+        ("NULL::DOUBLE[]", None),
+    ],
+)
+def test_what_json_has_no_word_for_is_null_at_any_depth(sql: str, value: object) -> None:
+    table = answer(f"SELECT 1 AS n, {sql} AS x")
+    (row,) = csv.DictReader(io.StringIO(render(table, "csv").decode()))
+    (line,) = json.loads(render(table, "json"), parse_constant=pytest.fail)
+    assert line["x"] == value
+    assert json.loads(row["x"] or "null", parse_constant=pytest.fail) == value
+
+
 @pytest.mark.parametrize("format", ["csv", "table", "jsonl", "parquet"])
 def test_columns_of_one_name_all_appear(format: str) -> None:
     table = answer("SELECT 1 AS a, 2 AS a")
