@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from ..ingest.findings import Severity
 from ..reduce.render.html import text_page
 from ..reduce.rules.rule import Severity as RuleSeverity
@@ -9,10 +11,15 @@ from .result import BatchResult
 from .state import State
 
 
-def render_metrics(state: State, result: BatchResult) -> str:
-    """All metric families, after a batch."""
+def render_metrics(state: State, result: BatchResult, last_end: datetime | None) -> str:
+    """All metric families, after a batch.
+
+    Args:
+        result: of the last batch that was not silent.
+        last_end: end of the last batch, to which lags are counted.
+    """
     systems = dict(sorted(state.systems.items()))
-    ended = result.ended.timestamp() if result.ended else 0.0
+    ended = last_end.timestamp() if last_end else 0.0
     lasts = {name: s.last / 1e6 for name, s in systems.items() if s.last is not None}
     return text_page(
         __package__,

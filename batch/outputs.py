@@ -15,11 +15,11 @@ from ..config.shifts import find_zone
 from ..reduce.compare.comparison_table import compare
 from ..reduce.compare.rendering import render_comparison
 from ..reduce.compare.spec_file import load_spec
-from ..reduce.reports.report import report
+from ..reduce.reports.report import ReportResult, report
 from ..reduce.reports.report_text import render_reports
 from ..reduce.rules.exceptions import exceptions
 from ..reduce.rules.exceptions_text import render_exceptions
-from ..schemas.errors import CpmonError
+from ..schemas.errors import CpmonError, NothingToReportError
 from .days import day_bounds
 from .log import Log, ascii_error
 from .plan import Output, has_file_per_day, output_path
@@ -36,7 +36,7 @@ class OutputWriter:
 
     Attributes:
         con: has the reductions. write: replaces a file atomically.
-        unwritten: systems and days of files that could not be written; the next batch retries.
+        unwritten: systems and days of outputs that failed; the next batch retries.
     """
 
     con: duckdb.DuckDBPyConnection
@@ -66,30 +66,24 @@ class OutputWriter:
         what = " ".join(filter(None, [output.kind, output.name, system, str(day)]))
         try:
             if self._systems.setdefault(path, system) != system:
-                self.unwritten.add((system, day))
                 raise CpmonError(
                     f"{self._systems[path]} and {system} would be written to one file",
                     place=str(path),
                     remedy="put {system} into the path of the output",
                 )
-            files = self._render(output, system, day, path)
-        except (CpmonError, duckdb.Error) as error:
-            self._fail(what, path, error, result)
-            return
-        try:
-            for file, data in files:
+            for file, data in self._render(output, system, day, path):
                 self.write(file, data)
-        except (CpmonError, OSError) as error:
-            self._fail(what, path, error, result)
+        except NothingToReportError as error:
+            self.log.info("nothing to report", path=path, what=what, reason=error)
+            return
+        except (CpmonError, OSError, duckdb.Error) as error:
+            result.note("trouble", what, ascii_error(error))
+            self.log.error("not written", path=path, what=what, reason=error)
             self.unwritten.add((system, day))
             return
         result.counts["written"] += 1
         result.written.append(str(path))
         self.log.info("written", path=path, what=what)
-
-    def _fail(self, what: str, path: Path, error: Exception, result: BatchResult) -> None:
-        result.note("trouble", what, ascii_error(error))
-        self.log.error("not written", path=path, what=what, reason=error)
 
     def _render(self, output: Output, system: str, day: date, path: Path) -> Files:
         """The files of an output with their content."""
@@ -103,7 +97,7 @@ class OutputWriter:
         }
         if output.kind == "report":
             options: dict[str, Any] = {"top": output.top, "shift": output.shift, "zone": zone}
-            reports = [report(con, name, **selection, **options) for name in output.names]
+            reports = self._reports(output.names, **selection, **options)
             return [(path, render_reports(reports, output.form))]
         if output.kind == "exceptions":
             matches = exceptions(con, **selection)
@@ -115,3 +109,19 @@ class OutputWriter:
         pages: list[tuple[Path, bytes]] = []
         write_pages(con, path, lambda *file: pages.append(file), **selection, zone=zone)
         return pages
+
+    def _reports(self, names: Sequence[str], **options: Any) -> list[ReportResult]:
+        """The reports that have lines.
+
+        Raises:
+            NothingToReportError: none of them has.
+        """
+        reports = []
+        for name in names:
+            try:
+                reports.append(report(self.con, name, **options))
+            except NothingToReportError as error:
+                if name == names[-1] and not reports:
+                    raise
+                self.log.info("report left out", report=name, reason=error)
+        return reports

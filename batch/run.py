@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -47,13 +47,14 @@ MAX_WORST = 12
 """Exceptions that are listed in a result."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class BatchRunner:
     """Runs the batches of a store.
 
     Attributes:
         write: replaces a file atomically.
         should_stop: asked between steps; true ends the work.
+        last: result of the last batch that was not silent, which the metrics show.
     """
 
     store: Store
@@ -62,6 +63,7 @@ class BatchRunner:
     log: Log
     write: Write
     should_stop: Callable[[], bool] = lambda: False
+    last: BatchResult | None = None
 
     def __post_init__(self) -> None:
         limit_arenas()
@@ -76,7 +78,8 @@ class BatchRunner:
 
         Args:
             today: the day from which ages are counted for retention, UTC.
-            idle: a batch that finds nothing to do also calls the hook and enters the history.
+            idle: a batch that finds nothing to do is not silent: it also calls the hook, enters the
+                history, and replaces the summaries and the last result.
 
         Raises:
             BusyError: another batch is at work.
@@ -219,6 +222,8 @@ class BatchRunner:
         result.ended = datetime.now(UTC)
         if result.status in (ExitStatus.DONE, ExitStatus.WARNINGS):
             state.last_success = result.ended.timestamp()
+        if not is_silent:
+            self.last = result
         self._publish(state, result)
         state.save(self.folder)
         if is_silent:
@@ -232,13 +237,16 @@ class BatchRunner:
         )
 
     def _publish(self, state: State, result: BatchResult) -> None:
-        """Write metrics and summaries."""
+        """Write metrics, and summaries unless the batch is silent."""
         day, options = result.started.date(), self.plan.batch
-        files: Sequence[tuple[Path | None, Callable[[], str]]] = (
-            (options.metrics, lambda: render_metrics(state, result)),
-            (options.summary, lambda: render_summary(result)),
-            (options.summary_json, lambda: json.dumps(result.as_dict(), indent=1) + "\n"),
-        )
+        files: list[tuple[Path | None, Callable[[], str]]] = [
+            (options.metrics, lambda: render_metrics(state, self.last or result, result.ended)),
+        ]
+        if result is self.last:
+            files += [
+                (options.summary, lambda: render_summary(result)),
+                (options.summary_json, lambda: json.dumps(result.as_dict(), indent=1) + "\n"),
+            ]
         for path, render in files:
             if path is None:
                 continue

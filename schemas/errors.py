@@ -57,5 +57,9 @@ class UnreadableError(StoreError):
     """A file of a store is damaged or missing; what needs no other can go on."""
 
 
+class NothingToReportError(CpmonError):
+    """A report or page has nothing in its span: no measured interval, or no line."""
+
+
 class BusyError(CpmonError):
     """Another process holds what this one needs; trying again later is the remedy."""

@@ -59,7 +59,7 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     zone: str | None = None,
     settings: Settings | None = None,
 ) -> list[Path]:
-    """Write a page for each run, and for each system without runs, and the index.
+    """Write a page for each run, and for each system without runs in the span, and the index.
 
     Args:
         con: a connection on which the reductions are views.

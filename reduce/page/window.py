@@ -1,4 +1,4 @@
-"""What a page is about: a run, or all intervals of a system that has no runs."""
+"""What a page is about: a run, or the intervals of a system that has no run in the span."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from ...schemas import CpmonError
+from ...schemas.errors import NothingToReportError
 from ...schemas.lookup import unknown
 from ..reports.cells import utc
 from ..reports.report_sql import Span
@@ -79,7 +79,7 @@ def windows(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[Window]:
-    """The runs of a store, by system and time, and the systems that have none.
+    """The runs in a span, by system and time, and the systems that have none in it.
 
     Args:
         con: a connection on which the reductions are views.
@@ -88,7 +88,8 @@ def windows(
             left out.
 
     Raises:
-        CpmonError: there is no such run or system, or no measured interval.
+        NothingToReportError: no measured interval is in that span.
+        CpmonError: there is no such run or system.
     """
     runs = _names(con, "SELECT DISTINCT run_id FROM meta.run ORDER BY run_id")
     if run is not None and run not in runs:
@@ -100,7 +101,7 @@ def windows(
     rows = con.sql(WINDOWS, params=parameters).to_arrow_table().to_pylist()
     page_windows = [Window(**row | {"attributes": dict(row["attributes"] or [])}) for row in rows]
     if not page_windows:
-        raise CpmonError(
+        raise NothingToReportError(
             "no measured interval is in that span",
             found=", ".join(systems) or "no system in the store",
             effect="there is nothing to show; a first sample alone has no rates",

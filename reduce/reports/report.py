@@ -20,6 +20,7 @@ from ...config import Settings
 from ...config.moments import LineLength
 from ...config.shifts import find_zone
 from ...schemas import CpmonError
+from ...schemas.errors import NothingToReportError
 from ...schemas.lookup import fold, unknown
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Kind, Lines, Report
@@ -118,7 +119,8 @@ def report(  # noqa: PLR0913 - each is an option of the command
         zone: time zone of the printed times; the settings' by default.
 
     Raises:
-        CpmonError: an unknown name, something that the report cannot do, or nothing to report.
+        NothingToReportError: the report has no line in that span.
+        CpmonError: an unknown name, or something that the report cannot do.
     """
     definition, site = find_report(name), settings or Settings()
     span = _span(con, run, system)
@@ -317,7 +319,7 @@ def _length_text(by: LineLength) -> str:
 
 def _nothing(
     con: duckdb.DuckDBPyConnection, definition: Report, span: Span, source_notes: tuple[str, ...]
-) -> CpmonError:
+) -> NothingToReportError:
     whose = " ".join(_object_names(definition, span))
     where, values = replace(span, since=None, until=None, shift=None).where()
     measured = " AND seconds IS NOT NULL" if definition.lines is not Lines.ROW else ""
@@ -326,7 +328,7 @@ def _nothing(
         f" FROM {definition.reduction} WHERE {where}{measured}",
         values,
     ).fetchall()
-    return CpmonError(
+    return NothingToReportError(
         f"no measured interval of {whose or f'system {span.system}'} is in that span",
         expected=f"intervals that end from {first} to {last} UTC" if count else None,
         found=f"{count} measured intervals of it in all",

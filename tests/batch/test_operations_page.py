@@ -31,7 +31,7 @@ def test_every_key_of_the_batch_is_told():
 
 
 def test_every_metric_is_told():
-    for family in re.findall(r"# TYPE (\w+) (\w+)", render_metrics(State(), result())):
+    for family in re.findall(r"# TYPE (\w+) (\w+)", render_metrics(State(), result(), None)):
         name = family[0] + ("_total" if family[1] == "counter" else "")
         assert f"`{name}" in PAGE
 

@@ -14,9 +14,12 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pytest
 
+from cpmon.batch import BatchResult, BatchRunner
 from cpmon.batch.process import stop_signal
+from cpmon.cli.main import Status
 from cpmon.reduce.render.render import render
 from tests.batch.fleet import hourly
+from tests.batch.openmetrics import parsed
 from tests.batch.site import Site
 
 SETTINGS = """
@@ -74,6 +77,35 @@ def test_files_are_landed_as_they_come_and_ctrl_c_ends_it_at_once(site: Site):
         assert time.monotonic() - told < 5
         assert wait_for(process, "stopped")
     assert [run["landed"] for run in site.history] == [1, 1]  # an idle look is not remembered
+
+
+def test_an_alarm_outlasts_batches_that_find_nothing_to_do(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    files = [site.folder / name for name in ("summary.txt", "summary.json", "cpmon.prom")]
+    keys = zip(("summary", "summary_json", "metrics"), files, strict=True)
+    settings = "".join(f'{key} = "{file.name}"\n' for key, file in keys)
+    site.configure(f'[batch]\nwatch = "1s"\nquarantine = "quarantine"\n{settings}')
+    site.put("text.mon", b"No space left on device\n" * 300)
+    after: list[list[str]] = []
+    real = BatchRunner.run
+
+    def stops_after_two(self: BatchRunner, *, idle: bool) -> BatchResult:
+        result = real(self, idle=idle)
+        after.append([file.read_text(encoding="utf-8") for file in files])
+        if len(after) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return result
+
+    monkeypatch.setattr(BatchRunner, "run", stops_after_two)
+    assert site.batch("--watch") is Status.DONE
+    first, second = after
+    assert "exit status 3" in first[0] and first[:2] == second[:2]
+    before, now = parsed(first[2]), parsed(second[2])
+    assert now["cpmon_files"][("kind", "quarantined"),] == 1
+    for time_stamp in ("cpmon_last_run_timestamp_seconds", "cpmon_last_success_timestamp_seconds"):
+        assert now.pop(time_stamp)[()] > before.pop(time_stamp)[()]
+    assert now == before
 
 
 def test_what_writes_csv_does_not_keep_the_signal_for_itself():

@@ -17,13 +17,14 @@ from cpmon.batch.summary import render_summary, subject_line
 from tests.batch.openmetrics import parsed
 
 BEGAN = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
+END = BEGAN + timedelta(seconds=12.5)
 
 
 NASTY = 'VM"1\\\n<x>é'
 
 
 def result(run: str = "r1") -> BatchResult:
-    return BatchResult(run, BEGAN, BEGAN + timedelta(seconds=12.5))
+    return BatchResult(run, BEGAN, END)
 
 
 def crowded() -> BatchResult:
@@ -98,11 +99,12 @@ def test_the_json_twin_is_json_whatever_the_names():
 
 def test_metrics_are_well_formed_whatever_the_names():
     state = State(systems={NASTY: SystemTotals(3, 70, 1_700_000_000_000_000)}, last_success=5.0)
-    found = parsed(render_metrics(state, crowded()))
+    found = parsed(render_metrics(state, crowded(), END))
     assert found["cpmon_records_total"] == {(("system", 'VM\\"1\\\\\\n<x>é'),): 70}
     lag = found["cpmon_lag_seconds"].popitem()[1]
-    assert lag == pytest.approx((BEGAN + timedelta(seconds=12.5)).timestamp() - 1.7e9)
+    assert lag == pytest.approx(END.timestamp() - 1.7e9)
 
 
 def test_a_first_run_that_failed_has_no_last_success():
-    assert parsed(render_metrics(State(), result()))["cpmon_last_success_timestamp_seconds"] == {}
+    found = parsed(render_metrics(State(), result(), END))
+    assert found["cpmon_last_success_timestamp_seconds"] == {}

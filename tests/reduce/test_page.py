@@ -35,6 +35,7 @@ from cpmon.reduce.render.html import COLORS
 from cpmon.reduce.render.printing import Format, Style
 from cpmon.reduce.reports.cells import cell_text
 from cpmon.schemas import CpmonError
+from cpmon.schemas.errors import NothingToReportError
 from tests.reduce.catalogue import insert, lab, minute
 
 UTC = ZoneInfo("UTC")
@@ -82,6 +83,16 @@ def test_a_system_without_runs_is_a_window_too(con: duckdb.DuckDBPyConnection):
     )
     assert [w.title for w in windows(con)] == ["System A", "Run R1"]
     assert [w.title for w in windows(con, system="A")] == ["System A"]
+
+
+def test_a_system_whose_runs_are_outside_of_the_span_is_a_window(con: duckdb.DuckDBPyConnection):
+    interval = {"interval_end": minute(9), "previous_end": minute(8), "seconds": 60.0}
+    insert(con, "meta.interval", {"system": "LAB", **interval})
+    assert [w.title for w in windows(con)] == ["Run R1"]
+    [later] = windows(con, since=minute(2))
+    assert (later.title, later.first, later.intervals) == ("System LAB", minute(8), 1)
+    with pytest.raises(NothingToReportError):
+        windows(con, run="R1", since=minute(2))
 
 
 def test_a_window_is_narrowed_and_one_that_is_empty_then_is_an_error(
