@@ -25,6 +25,7 @@ from .wrapping import (
     Delivered,
     Peeked,
     descriptor_words,
+    is_of_system,
     tar_member,
     without_words,
     zip_member,
@@ -116,12 +117,24 @@ class Source:
 
         They are less than asked for at the end only; or where a device's data set ends, since the
         next one may take its time.
+
+        Raises:
+            CpmonError: the file, pipe or device cannot be read.
         """
         filled = 0
-        while filled < len(target) and (count := self._delivered.readinto(target[filled:])):
-            filled += count
-            if self.device:
-                break
+        try:
+            while filled < len(target) and (count := self._delivered.readinto(target[filled:])):
+                filled += count
+                if self.device:
+                    break
+        except OSError as error:
+            raise CpmonError(
+                f"{self.name} cannot be read to its end: {error.strerror}",
+                place=f"stored offset {self._file.tell() if self._file else self.stored_read:#x}",
+                effect="nothing was landed",
+                remedy="look into the system's log; have the disk or its mount repaired, then do "
+                "the same again",
+            ) from error
         self.ended = not filled if self.device else filled < len(target)
         if self.hashing:
             self._hash.update(target[:filled])
@@ -237,6 +250,8 @@ class _Pieces:
             try:
                 self._rest = memoryview(next(self._pieces, b""))
             except (zlib.error, lzma.LZMAError, tarfile.TarError, EOFError, OSError) as error:
+                if is_of_system(error):
+                    raise
                 self._source.damage = str(error)
             self._count += len(self._rest)
             if self.most:

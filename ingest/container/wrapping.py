@@ -7,6 +7,7 @@ counts the word itself, and two zero bytes. Trailing nulls of a record may have 
 
 from __future__ import annotations
 
+import errno
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -101,6 +102,7 @@ def zip_member(file: RawIOBase | None, name: str) -> Iterator[bytes]:
     Raises:
         DumpError: it holds several files or none, comes from a pipe, is damaged, or needs a
             password or a method that Python lacks.
+        OSError: the file cannot be read.
     """
     if file is None:
         raise DumpError(
@@ -120,10 +122,21 @@ def zip_member(file: RawIOBase | None, name: str) -> Iterator[bytes]:
             with archive.open(members[0]) as opened:
                 while piece := opened.read(PIECE):
                     yield piece
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+        for cause in (error, error.__context__):  # zipfile: what cannot be read is no zip file
+            if cause and is_of_system(cause):
+                raise cause from None
         raise DumpError(
             f"{name} cannot be unpacked", found=str(error), remedy="unpack it, and give the dump"
         ) from None
+
+
+def is_of_system(error: BaseException) -> bool:
+    """Whether a file could not be read; errors in what was read have no number.
+
+    But for EINVAL, of a damaged archive: a position in front of the file's first byte.
+    """
+    return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
 
 
 def _is_beside(member: str) -> bool:
