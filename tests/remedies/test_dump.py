@@ -312,7 +312,7 @@ def test_a_zip_archive_is_named_or_unpacked_into_a_pipe(tried: Attempt, tmp_path
     tried.works("ingest", "-", "--store", tmp_path / "store", stdin=dump)
 
 
-@tries("ingest/container/source.py", "{} grows too much when it is decompressed")
+@tries("ingest/container/source.py", "{} grows too much when it is unpacked")
 def test_a_dump_of_zeros_is_decompressed_first(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -8,8 +8,10 @@ import io
 import lzma
 import struct
 import tarfile
+import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -213,7 +215,7 @@ def test_what_grows_without_end_is_refused(
 ):
     monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
     error = refused(pack(DATA + bytes(64 << 20)), tmp_path, store)
-    assert error.problem == "odd.mon grows too much when it is decompressed"
+    assert error.problem == "odd.mon grows too much when it is unpacked"
 
 
 def test_layers_that_grow_without_end_are_refused(
@@ -226,6 +228,81 @@ def test_layers_that_grow_without_end_are_refused(
     assert "grows too much" in nothing.problem
     bomb = gzip.compress(gzip.compress(bytes(200 << 20), 9))
     assert "grows too much" in refused(bomb, tmp_path, store).problem
+
+
+def test_words_of_nulls_that_grow_without_end_are_refused(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """Four bytes are a frame of 4096, so that 256 KiB are 256 MiB."""
+    monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
+    with peak_below(64 << 20):
+        error = refused(rdw(FRAMES) + word(4) * 300_000, tmp_path, store)
+    assert error.problem == "odd.mon grows too much when it is unpacked"
+
+
+def test_frames_of_nulls_that_are_a_part_of_a_dump_are_not_refused(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
+    file = tmp_path / "a.mon"
+    file.write_bytes(rdw(stripped(FRAMES)) + word(4) * 1000 + rdw(FRAMES) * 20)
+    assert ingest(file, store).about["rows"]["sytrsp"] == 3 * 21
+
+
+@contextmanager
+def peak_below(size: int) -> Iterator[None]:
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < size
+    finally:
+        tracemalloc.stop()
+
+
+def member(name: str, kind: bytes, size: int) -> bytes:
+    """The header of a member of an archive, without its data."""
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, size
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+def pax(**keys: str) -> bytes:
+    """A pax header, as it stands in front of a member."""
+    info = tarfile.TarInfo("a.mon")
+    info.pax_headers = {key.replace("_", "."): text for key, text in keys.items()}
+    return info.tobuf(tarfile.PAX_FORMAT)[:-512]
+
+
+LARGE = 64 << 20
+SPARSE = pax(GNU_sparse_major="1", GNU_sparse_minor="0") + member("a.mon", b"0", LARGE)
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        member("@", b"L", LARGE) + bytes(LARGE),
+        member("@", b"x", LARGE) + bytes(LARGE),
+        member("@", b"g", LARGE) + bytes(LARGE),
+        SPARSE + b"9999999\n" + b"1\n" * (8 << 20),
+        member("._a", b"0", 1 << 50) + bytes(512),
+    ],
+    ids=["GNU", "pax", "global pax", "sparse", "passed over"],
+)
+def test_headers_of_an_archive_are_bounded(archive: bytes, tmp_path: Path, store: Store):
+    stored = gzip.compress(archive, 1)
+    with peak_below(40 << 20):
+        error = refused(stored, tmp_path, store)
+    assert error.problem == "odd.mon cannot be unpacked"
+    assert error.found == "more than 4,194,304 bytes of headers"
+
+
+def test_a_hole_of_an_archive_that_grows_without_end_is_refused(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
+    hole = pax(GNU_sparse_map=f"0,{len(DATA)}", GNU_sparse_size=str(1 << 50))
+    error = refused(hole + member("a.mon", b"0", len(DATA)) + DATA, tmp_path, store)
+    assert error.problem == "odd.mon grows too much when it is unpacked"
 
 
 @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
