@@ -121,9 +121,9 @@ def tar_member(stream: Peeked, name: str) -> Iterator[bytes]:
                 while file and (piece := file.read(PIECE)):
                     stored.left = LARGEST_HEADERS
                     yield piece
-    except tarfile.TarError as error:
+    except (tarfile.TarError, ValueError, RecursionError) as error:
         if first:
-            raise
+            raise tarfile.ReadError(str(error)) from None
         raise _damaged(name, error) from None
     if not first:
         raise _several(name, "tar", [])
@@ -155,7 +155,7 @@ def zip_member(file: RawIOBase | None, name: str) -> Iterator[bytes]:
             with archive.open(members[0]) as opened:
                 while piece := opened.read(PIECE):
                     yield piece
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError) as error:
         for cause in (error, error.__context__):  # zipfile: what cannot be read is no zip file
             if cause and is_of_system(cause):
                 raise cause from None

@@ -296,6 +296,35 @@ def test_headers_of_an_archive_are_bounded(archive: bytes, tmp_path: Path, store
     assert error.found == "more than 4,194,304 bytes of headers"
 
 
+BAD_NAME = zipped(("\u00e4.mon", DATA)).replace("\u00e4.mon".encode(), b"\xff\xff.mon")
+LINKS = member("@", b"x", 512) + b"9 a=bcde\n".ljust(512, b"\0")
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        BAD_NAME,
+        pax(GNU_sparse_map="abc") + member("a.mon", b"0", len(DATA)) + DATA,
+        member("@", b"x", 5120) + (b"9" * 5000 + b" a=b").ljust(5120, b"\n") + DATA,
+        SPARSE + b"9\n1",
+        LINKS * 2000 + tar(("a.mon", DATA)),
+    ],
+    ids=["name in zip", "sparse map", "long length", "sparse map, cut", "many headers"],
+)
+def test_an_odd_archive_is_refused(archive: bytes, tmp_path: Path, store: Store):
+    assert refused(archive, tmp_path, store).problem == "odd.mon cannot be unpacked"
+
+
+def test_an_odd_header_behind_a_dump_of_an_archive_is_damage(tmp_path: Path, store: Store):
+    file = tmp_path / "a.mon"
+    file.write_bytes(
+        member("a.mon", b"0", len(DATA)) + DATA + pax(GNU_sparse_map="abc") + member("b", b"0", 0)
+    )
+    landed = ingest(file, store)
+    assert Code.COMPRESSED_CUT in landed.findings.counts
+    assert landed.about["rows"]["sytrsp"] == 3
+
+
 def test_a_hole_of_an_archive_that_grows_without_end_is_refused(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ):
