@@ -211,7 +211,7 @@ def _failed(error: Exception, *, debug: bool) -> Status:
 def worst_status(dumps: Sequence[Path], process: Callable[[Path], Status]) -> Status:
     """Process dumps one after the other; returns the worst status.
 
-    An error of one is reported, and stops no other; that of a single one is raised.
+    An error of one, or a failure, is reported and stops no other; that of a single one is raised.
     """
     from ..schemas.errors import CpmonError
 
@@ -219,10 +219,15 @@ def worst_status(dumps: Sequence[Path], process: Callable[[Path], Status]) -> St
     for dump in dumps:
         try:
             status = process(dump)
-        except CpmonError as error:
+        except (click.ClickException, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
             if len(dumps) == 1:
                 raise
-            status = report_error(error)
+            if isinstance(error, CpmonError):
+                status = report_error(error)
+            else:
+                status = report_failure(str(dump), error)
         worst = max(worst, status)
     return worst
 

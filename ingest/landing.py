@@ -27,7 +27,7 @@ from .container.source import Container, Progress, Source, open_source
 from .container.windows import prefetched
 from .decode.configuration import UNKNOWN
 from .decode.reader import Reader, Tables
-from .findings import Findings, Severity
+from .findings import Code, Findings, Severity
 from .prefetch import prefetch
 
 TABLES_AHEAD = 2
@@ -156,14 +156,19 @@ def _check_unchanged(source: Source) -> None:
 
 
 def _mostly_lost(reader: Reader) -> DumpError:
-    kept = reader.findings.kept
-    losses = [f for f in kept if f.code.severity is Severity.DATA_LOSS and f.effect]
-    first = min(losses, key=lambda finding: finding.offset)
+    losses = [
+        finding
+        for finding in reader.findings.kept
+        if finding.effect
+        and (finding.code.severity is Severity.DATA_LOSS or finding.code is Code.TRUNCATED)
+    ]
+    first = min(losses, key=lambda finding: finding.offset, default=None)
     return DumpError(
         f"most of {reader.source.name} is lost",
-        place=f"first at offset {first.offset:#x}",
+        place=f"first at offset {first.offset:#x}" if first else None,
         expected="a dump of which at least half can be understood",
-        found=f"{reader.bytes.lost}; first {first.code.name}: {first.detail}",
+        found=f"{reader.bytes.lost}"
+        + (f"; first {first.code.name}: {first.detail}" if first else ""),
         effect="nothing was landed",
         remedy="transfer it again in binary; `cpmon doctor` says what it is, --accept-damage lands "
         "what is good of it",

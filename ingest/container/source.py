@@ -25,6 +25,7 @@ from .wrapping import (
     Delivered,
     Peeked,
     descriptor_words,
+    is_of_system,
     tar_member,
     without_words,
     zip_member,
@@ -116,12 +117,24 @@ class Source:
 
         They are less than asked for at the end only; or where a device's data set ends, since the
         next one may take its time.
+
+        Raises:
+            CpmonError: the file, pipe or device cannot be read.
         """
         filled = 0
-        while filled < len(target) and (count := self._delivered.readinto(target[filled:])):
-            filled += count
-            if self.device:
-                break
+        try:
+            while filled < len(target) and (count := self._delivered.readinto(target[filled:])):
+                filled += count
+                if self.device:
+                    break
+        except OSError as error:
+            raise CpmonError(
+                f"{self.name} cannot be read to its end: {error.strerror}",
+                place=f"stored offset {self._file.tell() if self._file else self.stored_read:#x}",
+                effect="nothing was landed",
+                remedy="look into the system's log; have the disk or its mount repaired, then do "
+                "the same again",
+            ) from error
         self.ended = not filled if self.device else filled < len(target)
         if self.hashing:
             self._hash.update(target[:filled])
@@ -141,7 +154,7 @@ class Source:
         """Refuse what was made to grow without end; nothing of it is landed.
 
         Args:
-            size: bytes that a decompressor has given so far.
+            size: bytes that a decompressor, an archive or descriptor words have given so far.
             most: how many times the stored size they may be.
 
         Raises:
@@ -150,11 +163,11 @@ class Source:
         stored = self._file.tell() if self._file and self.compression == "zip" else self.stored_read
         if size > max(FREE_BYTES, most * stored):
             raise DumpError(
-                f"{self.name} grows too much when it is decompressed",
+                f"{self.name} grows too much when it is unpacked",
                 expected=f"at most {most} times its stored size",
                 found=f"{size:,} bytes of {stored:,}",
                 effect="nothing was landed",
-                remedy="if it is a dump all the same, decompress it first",
+                remedy="if it is a dump all the same, decompress or unpack it first",
             )
 
     @functools.cached_property
@@ -166,7 +179,7 @@ class Source:
             pieces = zip_member(self._file, self.name)
         elif decompress := DECOMPRESSORS.get(self.compression):
             pieces = decompress(self._stored)
-        outer: Delivered = _Pieces(pieces, self, LARGEST_RATIO) if pieces else self._stored
+        outer: Delivered = _Pieces(pieces, self) if pieces else self._stored
         stream = Peeked(outer)
         head = stream.peek(HEAD)
         for _ in range(LAYERS):
@@ -177,7 +190,7 @@ class Source:
                 self.wrapping.append(compression_of(head))
                 if isinstance(outer, _Pieces):
                     outer.most = TWICE_RATIO
-                outer = _Pieces(inner(stream), self, LARGEST_RATIO)
+                outer = _Pieces(inner(stream), self)
                 stream = Peeked(outer)
             else:
                 break
@@ -222,13 +235,13 @@ def open_source(path: str | Path, container: Container | str = Container.AUTO) -
 class _Pieces:
     """An iterator of byte strings as a stream; damage ends it and is kept in the source.
 
-    `most`: how many times the stored size they may be; 0 where they come from no decompressor.
+    `most`: how many times the stored size they may be.
     """
 
-    def __init__(self, pieces: Iterator[bytes], source: Source, most: int = 0) -> None:
+    def __init__(self, pieces: Iterator[bytes], source: Source) -> None:
         self._pieces = pieces
         self._source = source
-        self.most, self._count = most, 0
+        self.most, self._count = LARGEST_RATIO, 0
         self._rest = memoryview(b"")
 
     def readinto(self, target: memoryview) -> int:
@@ -237,10 +250,11 @@ class _Pieces:
             try:
                 self._rest = memoryview(next(self._pieces, b""))
             except (zlib.error, lzma.LZMAError, tarfile.TarError, EOFError, OSError) as error:
+                if is_of_system(error):
+                    raise
                 self._source.damage = str(error)
             self._count += len(self._rest)
-            if self.most:
-                self._source.check_ratio(self._count, self.most)
+            self._source.check_ratio(self._count, self.most)
         count = min(len(target), len(self._rest))
         target[:count] = self._rest[:count]
         self._rest = self._rest[count:]

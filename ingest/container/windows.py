@@ -64,7 +64,7 @@ def windows(source: Source, framer: Framer) -> Iterator[Window]:
         waiting.add(reading.data, framed)
         for count in waiting.before_systems():
             yield waiting.take(reading, count, report_open=False)
-        while (full := waiting.overflow()) is not None:
+        while (full := waiting.overflow(framed.used)) is not None:
             yield waiting.take(reading, full, report_open=True)
         taken = len(waiting.frames) if final else waiting.closed()
         yield waiting.take(reading, taken, report_open=final)
@@ -206,16 +206,21 @@ class _OpenFrames:
         counts: list[int] = np.diff(cuts[cuts > 0], prepend=0).tolist()
         return counts
 
-    def overflow(self) -> int | None:
-        """Number of frames up to where an interval reaches `LIMIT` bytes; None if none does."""
+    def overflow(self, used: int) -> int | None:
+        """Number of frames up to where an interval reaches `LIMIT` bytes; None if none does.
+
+        Args:
+            used: position behind all that is explained: what follows samples is held with them,
+                whatever it is.
+        """
         start, sample = self.frames.start, np.flatnonzero(self.frames.sample)
-        if not len(sample) or start[sample[-1]] - start[sample[0]] < LIMIT:
+        if not len(sample) or used - start[sample[0]] < LIMIT:
             return None
         ends = np.unique(self._index.frame[self._index.interval_ends])
-        interval = np.searchsorted(ends, sample)
-        first = sample[np.searchsorted(interval, interval)]
-        beyond = sample[start[sample] - start[first] >= LIMIT]
-        return int(beyond[0]) if len(beyond) else None
+        interval, first = np.unique(np.searchsorted(ends, sample), return_index=True)
+        limit = start[sample[first]] + LIMIT
+        full = limit[np.append(start[ends], used)[interval] >= limit]
+        return int(np.searchsorted(start, full[0])) if len(full) else None
 
     def take(self, reading: _Reading, taken: int, *, report_open: bool) -> Window:
         """A window of the first frames, which are waited for no longer.

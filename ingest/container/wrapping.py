@@ -7,6 +7,7 @@ counts the word itself, and two zero bytes. Trailing nulls of a record may have 
 
 from __future__ import annotations
 
+import errno
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -23,6 +24,10 @@ from .frames import FRAME, is_header
 WORD = 4
 LARGEST_RECORD = FRAME + WORD
 LARGEST_BLOCK = 32760
+MOST = 512
+"""Frames that are given at a time: those of nulls can be as short as their word."""
+LARGEST_HEADERS = 4 * 1024 * 1024
+"""Bytes of headers and of files that are passed over, in front of a dump in an archive."""
 HEAD = 3 * FRAME
 """How many of the first bytes tell what is around a dump."""
 
@@ -74,23 +79,52 @@ class Peeked:
         return count
 
 
+class _Archive:
+    """An archive as tarfile reads it: it keeps headers in memory, and may read on at the end.
+
+    `left`: bytes that it may read before some of a dump's come.
+    """
+
+    def __init__(self, stream: Peeked) -> None:
+        self._stream = stream
+        self.left = LARGEST_HEADERS
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` bytes; none at the end.
+
+        Raises:
+            tarfile.ReadError: they are too many, or were asked for too often.
+        """
+        piece = self._stream.read(size)
+        self.left -= len(piece) or size
+        if self.left < 0:
+            raise tarfile.ReadError(f"more than {LARGEST_HEADERS:,} bytes of headers")
+        return piece
+
+
 def tar_member(stream: Peeked, name: str) -> Iterator[bytes]:
     """The bytes of the one file of an archive.
 
     Raises:
-        DumpError: it holds several files, or none.
+        DumpError: it holds several files or none, or is damaged in front of the first.
         tarfile.TarError, EOFError: it is damaged; all before the damage has been given.
     """
-    first = ""
-    with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|", bufsize=PIECE) as archive:
-        for member in archive:
-            if not member.isfile() or _is_beside(member.name):
-                continue
-            if first:
-                raise _several(name, "tar", [first, member.name])
-            first, file = member.name, archive.extractfile(member)
-            while file and (piece := file.read(PIECE)):
-                yield piece
+    first, stored = "", _Archive(stream)
+    try:
+        with tarfile.open(fileobj=cast(IO[bytes], stored), mode="r|", bufsize=PIECE) as archive:
+            for member in archive:
+                if not member.isfile() or _is_beside(member.name):
+                    continue
+                if first:
+                    raise _several(name, "tar", [first, member.name])
+                first, file = member.name, archive.extractfile(member)
+                while file and (piece := file.read(PIECE)):
+                    stored.left = LARGEST_HEADERS
+                    yield piece
+    except (tarfile.TarError, ValueError, RecursionError) as error:
+        if first:
+            raise tarfile.ReadError(str(error)) from None
+        raise _damaged(name, error) from None
     if not first:
         raise _several(name, "tar", [])
 
@@ -101,6 +135,7 @@ def zip_member(file: RawIOBase | None, name: str) -> Iterator[bytes]:
     Raises:
         DumpError: it holds several files or none, comes from a pipe, is damaged, or needs a
             password or a method that Python lacks.
+        OSError: the file cannot be read.
     """
     if file is None:
         raise DumpError(
@@ -120,15 +155,34 @@ def zip_member(file: RawIOBase | None, name: str) -> Iterator[bytes]:
             with archive.open(members[0]) as opened:
                 while piece := opened.read(PIECE):
                     yield piece
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise DumpError(
-            f"{name} cannot be unpacked", found=str(error), remedy="unpack it, and give the dump"
-        ) from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        for cause in (error, error.__context__):  # zipfile: what cannot be read is no zip file
+            if cause and is_of_system(cause):
+                raise cause from None
+        raise _damaged(name, error) from None
+
+
+def is_of_system(error: BaseException) -> bool:
+    """Whether a file could not be read; errors in what was read have no number.
+
+    But for EINVAL, of a damaged archive: a position in front of the file's first byte.
+    """
+    return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
 
 
 def _is_beside(member: str) -> bool:
     """Whether a file of an archive is what macOS keeps beside another one."""
     return member.startswith("__MACOSX/") or member.rpartition("/")[2].startswith("._")
+
+
+def _damaged(name: str, error: Exception) -> DumpError:
+    return DumpError(
+        f"{name} cannot be unpacked",
+        expected="a zip or tar archive of one dump",
+        found=str(error),
+        effect="nothing was landed",
+        remedy="unpack it, and give the dump",
+    )
 
 
 def _several(name: str, kind: str, members: list[str]) -> DumpError:
@@ -161,17 +215,20 @@ def without_words(
         in_blocks: block descriptor words stand in front of blocks. broken: told where that was.
     """
     waiting, base, block_end = b"", 0, 0
-    while piece := stream.read(PIECE):
-        waiting += piece
+    while True:
         frames, used, block_end, is_good = _split(waiting, base, block_end, in_blocks=in_blocks)
+        waiting, base = waiting[used:], base + used
         if frames:
             yield b"".join(frames)
-        waiting, base = waiting[used:], base + used
-        if not is_good:
+        elif not is_good:
             broken(f"no descriptor word at stored offset 0x{base:x}")
             yield waiting
             yield from iter(lambda: stream.read(PIECE), b"")
             return
+        elif piece := stream.read(PIECE):
+            waiting += piece
+        else:
+            break
     if waiting:
         broken(f"{len(waiting)} bytes at stored offset 0x{base:x} are no whole record")
         yield waiting
@@ -182,13 +239,13 @@ def _split(
 ) -> tuple[list[bytes], int, int, bool]:
     """The whole frames at the front, the bytes they take, the end of their block, and if all fits.
 
-    Each word says where the next one is, so they are followed one by one.
+    Each word says where the next one is, so they are followed one by one, up to `MOST` frames.
 
     Args:
         base: stored offset of the data. block_end: where the next block begins.
     """
     frames, at = list[bytes](), 0
-    while True:
+    while len(frames) < MOST:
         start, end = at, block_end
         if in_blocks and base + start == end and start + WORD <= len(data):
             block = _length(data, start, LARGEST_BLOCK)
@@ -204,6 +261,7 @@ def _split(
             return frames, at, block_end, True
         frames.append(data[start + WORD : start + length].ljust(FRAME, b"\0"))
         at, block_end = start + length, end
+    return frames, at, block_end, True
 
 
 def _length(data: bytes, at: int, most: int, *, least: int = WORD + 1) -> int:

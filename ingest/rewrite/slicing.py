@@ -85,7 +85,8 @@ def slice_dump(
         mask, selected = chooser.choose(window)
         any_yet = any_yet or bool(selected.any())
         writer.put(_thinned(RecordSelection.of(window, mask), part.every), hold=not any_yet)
-        if chooser.over(window):
+        # A file may hold the older of two dumps behind the newer one; a device does not end.
+        if (any_yet or source.device) and chooser.over(window):
             break
     if not any_yet:
         raise _nothing(source, result)
@@ -118,7 +119,7 @@ class _Chooser:
         return config | selected | (ends & in_time), selected
 
     def over(self, window: Window) -> bool:
-        """Whether everything in a window is later than the slice, and so all that follows."""
+        """Whether everything in a window is later than the slice."""
         until = self.part.until_us
         if until is None or not len(window.index):
             return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
 import io
 import json
 from datetime import UTC, datetime
@@ -19,6 +21,7 @@ from cpmon.ingest import ingest
 from cpmon.store import Store
 from tests.batch.fleet import hourly
 from tests.batch.site import Site
+from tests.ingest.container.failing import fail_behind
 
 GOOD, LATER = hourly("ALPHA", 0, 0), hourly("ALPHA", 0, 1)
 
@@ -126,6 +129,17 @@ def test_a_file_that_grows_while_it_is_read_does_not_land(
     found = land()
     assert (found.landed, found.counts["deferred"]) == (0, 1)
     assert land.dumps == [] and list((site.store / "staging").iterdir()) == []
+
+
+def test_a_file_on_a_disk_that_fails_is_tried_again(
+    site: Site, land: Landing, monkeypatch: pytest.MonkeyPatch
+):
+    site.put("a.mon.gz", gzip.compress(GOOD.data))
+    with monkeypatch.context() as patch:
+        fail_behind(patch, 100, errno.ESTALE)
+        found = land()
+    assert (found.landed, found.counts["trouble"], found.counts["rejected"]) == (0, 1, 0)
+    assert land().landed == 1
 
 
 def test_files_that_are_gone_are_forgotten_but_not_with_their_folder(site: Site, land: Landing):

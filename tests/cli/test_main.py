@@ -15,6 +15,7 @@ import pytest
 
 from cpmon import __version__
 from cpmon.cli.main import COMMANDS, Status
+from cpmon.ingest import landing
 from cpmon.schemas.errors import BusyError
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
@@ -32,6 +33,29 @@ def good(tmp_path: Path) -> Path:
     file = tmp_path / "good.mon"
     file.write_bytes(GOOD)
     return file
+
+
+def test_a_failure_in_one_dump_stops_no_other(
+    good: Path, tmp_path: Path, cpmon: Cpmon, monkeypatch: pytest.MonkeyPatch
+):
+    bad, other = tmp_path / "bad.mon", tmp_path / "other.mon"
+    bad.write_bytes(GOOD)
+    other.write_bytes(GOOD[:-FRAME] + interval(120, SAMPLE) + GOOD[-FRAME:])
+    real = landing.open_source
+
+    def fails(path: Path, *rest: object) -> object:
+        if path == bad:
+            raise ZeroDivisionError("a bug")
+        return real(path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(landing, "open_source", fails)
+    store = tmp_path / "store"
+
+    answer = cpmon("ingest", good, bad, other, "--store", store)
+
+    assert answer.status is Status.FAILED
+    assert f"{bad} failed\ncpmon: ZeroDivisionError: a bug" in answer.err
+    assert len([*Store(store).dumps()]) == 2
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def source(data: bytes, container: Container) -> Source:
 
 def read(data: bytes, container: Container = Container.AUTO, chunk: int | None = None) -> Reading:
     """Records, findings and bytes of a dump that is read `chunk` bytes at a time."""
-    with _reads_of(chunk):
+    with reads_of(chunk):
         reader = Reader(source(data, container))
         parts: dict[str, list[pa.Table]] = {}
         for window in windows.windows(reader.source, reader.framer):
@@ -55,13 +55,13 @@ def read(data: bytes, container: Container = Container.AUTO, chunk: int | None =
 
 def check(data: bytes, container: Container, chunk: int | None = None) -> dict[str, Any]:
     """What a check reports of a dump that is read `chunk` bytes at a time."""
-    with _reads_of(chunk):
+    with reads_of(chunk):
         return check_dump(source(data, container)).document()
 
 
 def inventory(data: bytes, container: Container, chunk: int | None = None) -> Inventory:
     """What a list counts in a dump that is read `chunk` bytes at a time."""
-    with _reads_of(chunk):
+    with reads_of(chunk):
         return take_inventory(source(data, container))
 
 
@@ -72,7 +72,8 @@ def record_offsets(data: bytes, container: Container) -> I64:
 
 
 @contextmanager
-def _reads_of(chunk: int | None) -> Iterator[None]:
+def reads_of(chunk: int | None) -> Iterator[None]:
+    """Dumps are read `chunk` bytes at a time."""
     with pytest.MonkeyPatch.context() as patch:
         if chunk is not None:
             patch.setattr(windows, "CHUNK", chunk)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -16,6 +17,7 @@ from cpmon.cli.main import Status
 from cpmon.ingest import landing
 from cpmon.ingest.container import source
 from tests.dumps import END, dump, fields, frame, samples
+from tests.ingest.container.failing import fail_behind
 from tests.remedies.conftest import SYSTEM, dump_of
 from tests.remedies.trying import Attempt, tries
 
@@ -67,6 +69,17 @@ def test_in_place_of_other_data_a_dump_is_given_plain_or_compressed(
     assert callable(pack)
     file.write_bytes(pack(dump_of()))
     tried.works("check", file)
+
+
+@tries("ingest/container/source.py", "{} cannot be read to its end: {}")
+def test_a_dump_on_a_disk_that_fails_is_read_again_when_it_is_repaired(
+    tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    words = ("ingest", mon, "--store", tmp_path / "store")
+    with monkeypatch.context() as patch:
+        fail_behind(patch, 5000, errno.EIO)
+        assert "stored offset 0x1388" in tried.fails(*words)
+    tried.works(*words)
 
 
 @tries("ingest/container/source.py", "{} cannot be read: {}")
@@ -299,7 +312,7 @@ def test_a_zip_archive_is_named_or_unpacked_into_a_pipe(tried: Attempt, tmp_path
     tried.works("ingest", "-", "--store", tmp_path / "store", stdin=dump)
 
 
-@tries("ingest/container/source.py", "{} grows too much when it is decompressed")
+@tries("ingest/container/source.py", "{} grows too much when it is unpacked")
 def test_a_dump_of_zeros_is_decompressed_first(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

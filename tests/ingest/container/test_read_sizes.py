@@ -9,10 +9,22 @@ import numpy as np
 import pytest
 
 from cpmon.ingest.container import record_sets, windows
+from cpmon.ingest.container.monwrite import LOOKAHEAD, Framer
 from cpmon.ingest.container.source import Container
+from cpmon.ingest.findings import Findings
 from cpmon.schemas import layouts, release_key
-from tests.dumps import FRAME, fields, frame, frame_end, interval, interval_end, record, samples
-from tests.ingest.reading import check, inventory, read
+from tests.dumps import (
+    FRAME,
+    control,
+    fields,
+    frame,
+    frame_end,
+    interval,
+    interval_end,
+    record,
+    samples,
+)
+from tests.ingest.reading import check, inventory, read, reads_of, source
 from tests.scenarios import CONFIG, LATER, SCENARIOS, Scenario, capture, captured
 from tools.fuzz_mutations import bend
 from tools.fuzz_readers import container_of
@@ -97,6 +109,43 @@ def test_an_interval_without_end_is_cut_at_the_same_record(monkeypatch: pytest.M
     assert [row["count"] for row in opened] == [18, 18, 18]
     for size in SIZES:
         assert read(data, chunk=size) == reading
+
+
+def event_set(second: int) -> bytes:
+    row = frame(fields("mtrepr", second, config=1), frame_end(second))
+    return control(("E", 0x80000, 0x80000 + FRAME - 1)) + row
+
+
+BEHIND_OPEN = {
+    "events": b"".join(event_set(n) for n in range(61, 81)),
+    "zeros": bytes(40 * FRAME),
+    "noise": b"\x91" * (40 * FRAME + 100),
+    "zeros and events": bytes(7 * FRAME) + event_set(61) * 9 + bytes(11 * FRAME),
+}
+
+
+@pytest.mark.parametrize("behind", BEHIND_OPEN.values(), ids=BEHIND_OPEN)
+@pytest.mark.parametrize("closed", [True, False])
+def test_what_follows_samples_without_an_end_is_held_up_to_the_limit_only(
+    behind: bytes, closed: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(windows, "LIMIT", 6 * FRAME)
+    row = fields("sytrsp", 60, pfxcpuad=1)
+    end = interval(120, row) * 3 if closed else b""
+    data = interval(60, CONFIG, row) + samples(frame(row, frame_end())) + behind + end
+
+    same_in_all_sizes(data)
+
+    opened = [row["count"] for row in read(data).findings if row["code"] == "INTERVAL_OPEN"]
+    assert opened == [2]
+    assert largest_window(data, FRAME) <= 6 * FRAME + LOOKAHEAD + 3 * FRAME
+
+
+def largest_window(data: bytes, chunk: int) -> int:
+    """The most bytes that are held of a dump that is read `chunk` bytes at a time."""
+    with reads_of(chunk):
+        framer = Framer(Findings())
+        return max(len(w.data) for w in windows.windows(source(data, Container.MONWRITE), framer))
 
 
 def test_a_set_longer_than_what_is_held_is_read_alike(monkeypatch: pytest.MonkeyPatch):

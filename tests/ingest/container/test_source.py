@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import bz2
+import errno
 import gzip
 import io
+import lzma
 import os
 import threading
 import zlib
@@ -16,6 +19,8 @@ from cpmon.ingest.container.source import Source, open_source
 from cpmon.schemas import CpmonError, DumpError
 from cpmon.store import Store
 from tests.dumps import END, dump, interval
+from tests.ingest.container.failing import fail_behind
+from tests.ingest.container.test_wrapping import tar, zipped
 from tests.scenarios import CONFIG, SAMPLE
 
 Pack = Callable[[bytes], bytes]
@@ -95,3 +100,40 @@ def test_a_named_pipe_is_opened_once(tmp_path: Path, store: Store):
 
     assert landed.about["bytes"]["size"] == len(DATA)
     assert landed.about["rows"]["sytrsp"] == 2
+
+
+READ_ERRORS: dict[str, Pack] = {
+    "plain": bytes,
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstd,
+    "tar": lambda data: tar(("a.mon", data)),
+    "gzip in tar": lambda data: tar(("a.mon.gz", gzip.compress(data))),
+    "tar in gzip": lambda data: gzip.compress(tar(("a.mon", data))),
+    "zip": lambda data: zipped(("a.mon", data)),
+}
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE])
+@pytest.mark.parametrize("readable", [0.0, 0.5])
+@pytest.mark.parametrize("pack", READ_ERRORS.values(), ids=READ_ERRORS)
+def test_what_cannot_be_read_to_its_end_is_no_damage_and_lands_once(
+    pack: Pack,
+    readable: float,
+    number: int,
+    tmp_path: Path,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    file = tmp_path / "a.mon"
+    file.write_bytes(pack(DATA + dump(interval(180, os.urandom(3000))) * 100))
+    with monkeypatch.context() as patch:
+        fail_behind(patch, int(file.stat().st_size * readable), number)
+        with pytest.raises(CpmonError) as caught:
+            ingest(file, store)
+    assert not isinstance(caught.value, DumpError), "it may be a good dump"
+    assert caught.value.problem == f"a.mon cannot be read to its end: {os.strerror(number)}"
+    assert [*store.dumps()] == []
+    ingest(file, store, accept_damage=True)
+    assert len([*store.dumps()]) == 1

@@ -8,8 +8,10 @@ import io
 import lzma
 import struct
 import tarfile
+import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -213,7 +215,7 @@ def test_what_grows_without_end_is_refused(
 ):
     monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
     error = refused(pack(DATA + bytes(64 << 20)), tmp_path, store)
-    assert error.problem == "odd.mon grows too much when it is decompressed"
+    assert error.problem == "odd.mon grows too much when it is unpacked"
 
 
 def test_layers_that_grow_without_end_are_refused(
@@ -226,6 +228,110 @@ def test_layers_that_grow_without_end_are_refused(
     assert "grows too much" in nothing.problem
     bomb = gzip.compress(gzip.compress(bytes(200 << 20), 9))
     assert "grows too much" in refused(bomb, tmp_path, store).problem
+
+
+def test_words_of_nulls_that_grow_without_end_are_refused(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """Four bytes are a frame of 4096, so that 256 KiB are 256 MiB."""
+    monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
+    with peak_below(64 << 20):
+        error = refused(rdw(FRAMES) + word(4) * 300_000, tmp_path, store)
+    assert error.problem == "odd.mon grows too much when it is unpacked"
+
+
+def test_frames_of_nulls_that_are_a_part_of_a_dump_are_not_refused(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
+    file = tmp_path / "a.mon"
+    file.write_bytes(rdw(stripped(FRAMES)) + word(4) * 1000 + rdw(FRAMES) * 20)
+    assert ingest(file, store).about["rows"]["sytrsp"] == 3 * 21
+
+
+@contextmanager
+def peak_below(size: int) -> Iterator[None]:
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < size
+    finally:
+        tracemalloc.stop()
+
+
+def member(name: str, kind: bytes, size: int) -> bytes:
+    """The header of a member of an archive, without its data."""
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, size
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+def pax(**keys: str) -> bytes:
+    """A pax header, as it stands in front of a member."""
+    info = tarfile.TarInfo("a.mon")
+    info.pax_headers = {key.replace("_", "."): text for key, text in keys.items()}
+    return info.tobuf(tarfile.PAX_FORMAT)[:-512]
+
+
+LARGE = 64 << 20
+SPARSE = pax(GNU_sparse_major="1", GNU_sparse_minor="0") + member("a.mon", b"0", LARGE)
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        member("@", b"L", LARGE) + bytes(LARGE),
+        member("@", b"x", LARGE) + bytes(LARGE),
+        member("@", b"g", LARGE) + bytes(LARGE),
+        SPARSE + b"9999999\n" + b"1\n" * (8 << 20),
+        member("._a", b"0", 1 << 50) + bytes(512),
+    ],
+    ids=["GNU", "pax", "global pax", "sparse", "passed over"],
+)
+def test_headers_of_an_archive_are_bounded(archive: bytes, tmp_path: Path, store: Store):
+    stored = gzip.compress(archive, 1)
+    with peak_below(40 << 20):
+        error = refused(stored, tmp_path, store)
+    assert error.problem == "odd.mon cannot be unpacked"
+    assert error.found == "more than 4,194,304 bytes of headers"
+
+
+BAD_NAME = zipped(("\u00e4.mon", DATA)).replace("\u00e4.mon".encode(), b"\xff\xff.mon")
+LINKS = member("@", b"x", 512) + b"9 a=bcde\n".ljust(512, b"\0")
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        BAD_NAME,
+        pax(GNU_sparse_map="abc") + member("a.mon", b"0", len(DATA)) + DATA,
+        member("@", b"x", 5120) + (b"9" * 5000 + b" a=b").ljust(5120, b"\n") + DATA,
+        SPARSE + b"9\n1",
+        LINKS * 2000 + tar(("a.mon", DATA)),
+    ],
+    ids=["name in zip", "sparse map", "long length", "sparse map, cut", "many headers"],
+)
+def test_an_odd_archive_is_refused(archive: bytes, tmp_path: Path, store: Store):
+    assert refused(archive, tmp_path, store).problem == "odd.mon cannot be unpacked"
+
+
+def test_an_odd_header_behind_a_dump_of_an_archive_is_damage(tmp_path: Path, store: Store):
+    file = tmp_path / "a.mon"
+    file.write_bytes(
+        member("a.mon", b"0", len(DATA)) + DATA + pax(GNU_sparse_map="abc") + member("b", b"0", 0)
+    )
+    landed = ingest(file, store)
+    assert Code.COMPRESSED_CUT in landed.findings.counts
+    assert landed.about["rows"]["sytrsp"] == 3
+
+
+def test_a_hole_of_an_archive_that_grows_without_end_is_refused(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
+    hole = pax(GNU_sparse_map=f"0,{len(DATA)}", GNU_sparse_size=str(1 << 50))
+    error = refused(hole + member("a.mon", b"0", len(DATA)) + DATA, tmp_path, store)
+    assert error.problem == "odd.mon grows too much when it is unpacked"
 
 
 @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])

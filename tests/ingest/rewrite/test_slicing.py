@@ -106,6 +106,15 @@ def test_slices_stop_reading_where_they_end(generated: bytes, monkeypatch: pytes
     assert source.size < len(generated) / 2
 
 
+def test_a_slice_has_an_older_dump_behind_a_newer_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(windows, "CHUNK", 64 * 1024)
+    row = fields("sytrsp", 60, pfxcpuad=1)
+    newer = dump(*(interval(60 * n, CONFIG, row) for n in range(100, 200)))
+    older = dump(*(interval(60 * n, CONFIG, row) for n in range(1, 10)))
+
+    assert cut(newer + older, until_us=at(5))[1].intervals == 5
+
+
 def test_a_slice_by_record_keeps_configuration_and_interval_ends(generated: bytes, tmp_path: Path):
     whole = rows(generated, tmp_path / "whole")
 
