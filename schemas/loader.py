@@ -49,11 +49,14 @@ def read(root: Traversable) -> Sources:
     Files that do not exist are empty.
 
     Raises:
-        LayoutError: a file has other columns, or cannot be read; it is named.
+        LayoutError: a file has other columns, or cannot be read, or records.csv names two records
+            of one number; the file is named.
     """
     files = {file.name.removesuffix(".csv"): file for file in layout_files(root)}
+    records = _rows(root / "records.csv", RECORD_COLUMNS)
+    _check_numbers(records, str(root / "records.csv"))
     return Sources(
-        _rows(root / "records.csv", RECORD_COLUMNS),
+        records,
         _rows(root / "lengths.csv", LENGTH_COLUMNS),
         {name: _rows(file, COLUMNS) for name, file in files.items()},
     )
@@ -135,6 +138,23 @@ def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
                 remedy="put texts with commas in quotes",
             )
     return [{column: row.get(column, "") for column in columns} for row in rows]
+
+
+def _check_numbers(records: Iterable[Row], place: str) -> None:
+    """A number is that of one record: of two, nothing says which one is right."""
+    names: dict[tuple[str, str], str] = {}
+    for row in records:
+        domain, record, dsect = row["domain"], row["record"], row["dsect"]
+        first = names.setdefault((domain, record), dsect)
+        if first != dsect:
+            raise LayoutError(
+                f"two rows have the number {domain}.{record}",
+                place=place,
+                expected="one record of that number",
+                found=f"{first} and {dsect}",
+                effect="no layout was loaded",
+                remedy="delete the row of the record that is wrong",
+            )
 
 
 def _layout(record: Row, sources: Sources) -> Layout:

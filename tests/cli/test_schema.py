@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.schemas.registry import reload
 from cpmon.schemas.site import home, shipped
 from tests.cli.answer import Cpmon
 from tests.pages import Line, draft
+from tests.schemas.test_page import example
 
 SHIPPED = shipped()
 
@@ -191,6 +193,21 @@ def test_a_contradicting_page_is_refused_with_its_line_and_the_others_are_writte
     )
     assert taken.status is Status.DONE
     assert "other" in (tmp_path / "own" / "d00_system" / "sytxsp.csv").read_text()
+
+
+def test_a_page_that_renames_a_record_takes_its_number(
+    cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    own, text = tmp_path / "own", example().aligned()
+    for name in ("XMPLRC", "AAAREC", "XMPLRC"):
+        (tmp_path / "page.txt").write_text(text.replace("XMPLRC", name))
+        answer = cpmon("schema", "import", tmp_path / "page.txt", "--into", own, "--replace")
+        assert answer.status is Status.DONE
+        rows = list(csv.DictReader((own / "records.csv").read_text().splitlines()))
+        assert [row["dsect"] for row in rows] == [name.lower()]
+        monkeypatch.setenv("CPMON_SCHEMAS", str(own))
+        reload()
+        assert f"{name}  domain 12, record 31" in cpmon("schema", "show", name).text
 
 
 def test_a_page_comes_from_standard_input(cpmon: Cpmon, page: Path, tmp_path: Path):

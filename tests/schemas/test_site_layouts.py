@@ -137,6 +137,16 @@ def test_an_error_names_the_file(folder: Path, file: str, old: str, new: str, pr
     assert (error.place or "").startswith(str(folder))
 
 
+def test_a_number_is_that_of_one_record(folder: Path):
+    with (folder / "records.csv").open("a") as records:
+        records.write("12,1,aaarec,sample,thing,id,,The same again,published\n")
+    use(folder)
+    error = refused()
+    assert error.problem == "two rows have the number 12.1"
+    assert error.place == str(folder / "records.csv")
+    assert error.found == "xmplrc and aaarec"
+
+
 def test_a_mistake_in_what_is_shipped_is_not_blamed_on_the_site(folder: Path):
     use(folder)
     assert layout("sytrsp").name == "sytrsp"
