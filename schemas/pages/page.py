@@ -74,7 +74,7 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
     Args:
         data: the file, HTML or text.
         place: its name.
-        release: such as "5.2.0"; needed only where the page does not say it.
+        release: such as "5.2.0", for a page that does not say it.
 
     Raises:
         LayoutError: it is no record page, or breaks off, or contradicts itself; with the line.
@@ -98,7 +98,7 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
         record=int(record),
         kinds=_kinds(source),
         title=_title(source.text),
-        release=release or _release(source),
+        release=_release(source, release),
         structures=_contents(source),
         notes=notes,
     )
@@ -152,10 +152,13 @@ def _title(text: str) -> str:
     return " ".join(match[1].split()) if match else ""
 
 
-def _release(source: PageText) -> str:
+def _release(source: PageText, release: str) -> str:
+    """The release that the page says; `release` if it says none."""
     match = re.search(
         r"based\s+on\s+z/VM\s+V(?:ersion)?\s*(\d+)\s*R(?:elease)?\s*(\d+)(?:\.(\d+))?", source.text
     )
+    if match is None and release:
+        return release
     if match is None:
         raise LayoutError(
             "the page does not say its release",

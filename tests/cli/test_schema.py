@@ -210,6 +210,18 @@ def test_a_page_that_renames_a_record_takes_its_number(
         assert f"{name}  domain 12, record 31" in cpmon("schema", "show", name).text
 
 
+def test_the_release_of_an_import_is_for_pages_that_say_none(cpmon: Cpmon, tmp_path: Path):
+    said = example().aligned()
+    (tmp_path / "a.txt").write_text(said)
+    (tmp_path / "b.txt").write_text(said.replace("based on", "about").replace("XMPLRC", "OTHER"))
+    words = ("schema", "import", tmp_path / "a.txt", tmp_path / "b.txt", "--release", "5.4")
+    table = cpmon(*words, "--replace", "--into", tmp_path / "own").text.splitlines()[2:4]
+    assert [row.split()[:3] for row in table] == [
+        ["a.txt", "xmplrc", "5.2.0"],
+        ["b.txt", "other", "5.4.0"],
+    ]
+
+
 def test_a_page_comes_from_standard_input(cpmon: Cpmon, page: Path, tmp_path: Path):
     answer = cpmon("schema", "import", "-", "--into", tmp_path / "own", stdin=page.read_bytes())
     assert answer.status is Status.DONE

@@ -197,6 +197,7 @@ def test_a_page_without_release_needs_the_option():
     text = re.sub(r"This information.*", "", example().aligned())
     assert "--release" in (refused(text).remedy or "")
     assert parse_page(text.encode(), "x", "5.4.0").release == "5.4.0"
+    assert parse_page(example().aligned().encode(), "x", "5.4.0").release == "5.2.0"
 
 
 def test_a_wrong_hexadecimal_offset_is_refused_with_its_line():
