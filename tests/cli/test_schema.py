@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.schemas.errors import LayoutError
+from cpmon.schemas.pages.collection import collect_pages
 from cpmon.schemas.registry import reload
 from cpmon.schemas.site import home, shipped
 from tests.cli.answer import Cpmon
@@ -270,6 +272,31 @@ def outcomes(text: str) -> dict[str, str]:
     return {
         line.split()[0]: next(r for r in (*results, "grown") if line.endswith(r)) for line in lines
     }
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_an_archive_with_a_damaged_byte_is_read_or_refused(method: int, tmp_path: Path):
+    path = tmp_path / "mon730.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("MRÄ.TXT", example().aligned()[:300])
+    whole, refused = path.read_bytes(), 0
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x84]) + whole[at + 1 :])
+        try:
+            list(collect_pages([path]))
+        except LayoutError:
+            refused += 1
+    assert refused > 50
+
+
+def test_an_import_refuses_a_damaged_archive(cpmon: Cpmon, tmp_path: Path):
+    path = tmp_path / "mon730.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("MRXMPLRC.TXT", example().aligned())
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] + bytes([whole[200] ^ 0xFF]) + whole[201:])
+    answer = cpmon("schema", "import", path, "--into", tmp_path / "own")
+    assert (answer.status, "zip archive" in answer.err) == (Status.USAGE, True)
 
 
 @pytest.mark.parametrize("kept", ["folder", "zip"])
