@@ -88,7 +88,11 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
             effect="nothing was read of it",
             remedy="save the page of one record",
         )
-    source = close_offsets(read_page(data, place))
+    source = read_page(data, place)
+    if number := re.search(r"(?<!\d)\d{100}", source.text):
+        expected = "numbers of a record: offsets, lengths, dimensions"
+        raise source.line_at(number.start()).error("a number is too long", expected=expected)
+    source = close_offsets(source)
     dsect, notes = _dsect(source)
     domain = _prolog_entry(source, r"\bDomain\s*(\d{1,3})\s*-", "Domain N - ...")
     record = _prolog_entry(source, r"\bRecord\s*(\d{1,5})\s*-", "Record N - ...")
@@ -129,9 +133,10 @@ def _prolog_entry(source: PageText, pattern: str, expected: str) -> str:
 
 
 def _kinds(source: PageText) -> tuple[Kind, ...]:
-    pattern = r"Monitor\s+([A-Za-z\s]+?)\s+Record\b(?!\s+Header)"
-    text = _prolog_entry(source, pattern, "Monitor ... Record")
-    words = " ".join(text.lower().split())
+    # Few words: else a text of Monitor and no Record would take the square of its length.
+    pattern = r"Monitor\s+((?:[A-Za-z]+\s+){1,8}?)Record\b(?!\s+Header)"
+    text = " ".join(_prolog_entry(source, pattern, "Monitor ... Record").split())
+    words = text.lower()
     matched = next((kinds for start, kinds in KINDS if words.startswith(start)), None)
     if matched is None:
         raise LayoutError(
@@ -144,12 +149,10 @@ def _kinds(source: PageText) -> tuple[Kind, ...]:
 
 
 def _title(text: str) -> str:
-    match = re.search(
-        r"\bRecord\s*\d+\s*-\s*(.*?)\s*(?=\b(?:DESCRIPTION|NOTES?)\b|\bMR\w+\s+Control\s+Block|\n\s*\n)",
-        text,
-        re.DOTALL,
-    )
-    return " ".join(match[1].split()) if match else ""
+    begin = re.search(r"\bRecord\s*\d+\s*-\s*", text)
+    behind = re.compile(r"\b(?:DESCRIPTION|NOTES?)\b|\bMR\w+\s+Control\s+Block|\n\s*\n")
+    end = behind.search(text, begin.end()) if begin else None
+    return " ".join(text[begin.end() : end.start()].split()) if begin and end else ""
 
 
 def _release(source: PageText, release: str) -> str:
