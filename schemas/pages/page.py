@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..errors import LayoutError
+from ..field import LONGEST_RECORD
 from ..layout import Kind
 from .page_rows import NAME, PageRow, close_offsets, read_rows
 from .text import PageText, read_page
@@ -17,9 +18,6 @@ WITHDRAWN = re.compile(
     r"(?:written|generated|produced|created|collected|reported|available|supported|used)\b"
 )
 """What the prolog of a record's page says that has no contents table."""
-
-LONGEST_RECORD = 0xFFFF
-"""Bytes of a record at most: its header has two bytes for the length."""
 
 KINDS = (
     ("sample configuration", (Kind.CONFIG,)),
