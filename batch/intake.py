@@ -117,7 +117,9 @@ class Intake:
 
         system = file.inbox.system
         release = self.settings.release(system)
-        return ingest(file.path, self.store, system=system, release=release, progress=check)
+        return ingest(
+            file.path, self.store, system=system, fallback_release=release, progress=check
+        )
 
     def _record(self, file: Candidate, landed: Landed, result: BatchResult) -> None:
         """Add a landed dump to state and result, and run the hook."""

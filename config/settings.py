@@ -52,7 +52,7 @@ DEFAULTS = {"timezone": "UTC", "memory_limit": "80% of memory", "threads": "all 
 
 
 class SystemSettings(Table, frozen=True):
-    """The zone in which a system's times are printed; the release of z/VM that wrote its dumps."""
+    """The zone in which a system's times are printed; the release of its dumps that name none."""
 
     timezone: ZoneName | None = None
     release: Release | None = None
@@ -166,7 +166,7 @@ class Settings:
         return self.systems.get(system or "", SystemSettings()).timezone or self.timezone
 
     def release(self, system: str | None) -> str:
-        """Release of z/VM that wrote the dumps of a system, where that is set; else empty."""
+        """Release of z/VM that wrote dumps of a system that name none; empty if it is not set."""
         return self.systems.get(system or "", SystemSettings()).release or ""
 
     def format_of(self, command: str) -> str | None:

@@ -52,13 +52,14 @@ class Landed:
     run_changed: bool = False
 
 
-def ingest(
+def ingest(  # noqa: PLR0913 - most are options of the command
     path: str | Path,
     store: Store,
     *,
     system: str | None = None,
     run_id: str | None = None,
     release: str = "",
+    fallback_release: str = "",
     container: Container | str = Container.AUTO,
     accept_damage: bool = False,
     progress: Progress | None = None,
@@ -69,6 +70,7 @@ def ingest(
         system: name to use instead of the one in the dump.
         run_id: make the dump a run of this name.
         release: CP level that wrote the dump ("5.3.0"), if not the one that the dump names.
+        fallback_release: CP level that wrote the dump, if it names none.
         container: how the data is wrapped, if its first bytes do not tell.
         accept_damage: land what is good of a dump of which most is lost.
         progress: called after every window.
@@ -84,7 +86,8 @@ def ingest(
     landed = _landed_before(path, store)
     if landed is None:
         with open_source(path, container) as source:
-            landed = _land(source, store, system, release, progress, accept_damage=accept_damage)
+            reader = Reader(source, release, fallback_release)
+            landed = _land(reader, store, system, progress, accept_damage=accept_damage)
     run = _run(path, landed, run_id)
     changed = save_run(store, run) if run else False
     return replace(landed, run=run, run_changed=changed)
@@ -110,24 +113,22 @@ def _landed_before(path: str | Path, store: Store) -> Landed | None:
 
 
 def _land(
-    source: Source,
+    reader: Reader,
     store: Store,
     system: str | None,
-    release: str,
     progress: Progress | None,
     *,
     accept_damage: bool,
 ) -> Landed:
     with store.stage() as staged, _frozen_garbage_collector():
-        reader = Reader(source, release)
         time_stamps = TimeStampChecks()
         for tables in prefetch(_decoded(reader, time_stamps), TABLES_AHEAD):
             for name, table in tables:
                 staged.write(name, table)
             if progress:
-                progress(source)
+                progress(reader.source)
         time_stamps.finish(reader.findings)
-        _check_unchanged(source)
+        _check_unchanged(reader.source)
         reader.finish()
         if reader.bytes.is_mostly_lost and not accept_damage:
             raise _mostly_lost(reader)
@@ -196,7 +197,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
     about = {
         "dump": source.identity,
         "system": name,
-        "release": base_release(reader.release) or reader.configuration.release,
+        "release": base_release(reader.level),
         "source": source.name,
         "stored_size": source.stored_size,
         "compression": source.compression,

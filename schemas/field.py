@@ -166,6 +166,9 @@ LARGEST_COUNT = 2**63 - 1
 LARGEST_LEVEL = 2**53 - 1
 UNBOUNDED_UNITS = ("tod", "unknown", "")
 
+LONGEST_RECORD = 0xFFFF
+"""Bytes of a record at most: its header has two bytes for the length."""
+
 HEADER_LENGTH = 20
 HEADER = (
     Field(0, 2, Type.UNSIGNED, "mrhdrlen"),

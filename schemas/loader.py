@@ -10,7 +10,17 @@ from importlib.resources.abc import Traversable
 from typing import Any, TypeVar
 
 from .errors import LayoutError
-from .field import HEADER_LENGTH, NUMBERS, REST, WIDTHS, Field, Provenance, Role, Type
+from .field import (
+    HEADER_LENGTH,
+    LONGEST_RECORD,
+    NUMBERS,
+    REST,
+    WIDTHS,
+    Field,
+    Provenance,
+    Role,
+    Type,
+)
 from .layout import Condition, Group, Kind, Layout
 from .release import check_bounds, ends_before, release_key
 
@@ -49,11 +59,14 @@ def read(root: Traversable) -> Sources:
     Files that do not exist are empty.
 
     Raises:
-        LayoutError: a file has other columns, or cannot be read; it is named.
+        LayoutError: a file has other columns, or cannot be read, or records.csv names two records
+            of one number; the file is named.
     """
     files = {file.name.removesuffix(".csv"): file for file in layout_files(root)}
+    records = _rows(root / "records.csv", RECORD_COLUMNS)
+    _check_numbers(records, str(root / "records.csv"))
     return Sources(
-        _rows(root / "records.csv", RECORD_COLUMNS),
+        records,
         _rows(root / "lengths.csv", LENGTH_COLUMNS),
         {name: _rows(file, COLUMNS) for name, file in files.items()},
     )
@@ -137,6 +150,23 @@ def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
     return [{column: row.get(column, "") for column in columns} for row in rows]
 
 
+def _check_numbers(records: Iterable[Row], place: str) -> None:
+    """A number is that of one record: of two, nothing says which one is right."""
+    names: dict[tuple[str, str], str] = {}
+    for row in records:
+        domain, record, dsect = row["domain"], row["record"], row["dsect"]
+        first = names.setdefault((domain, record), dsect)
+        if first != dsect:
+            raise LayoutError(
+                f"two rows have the number {domain}.{record}",
+                place=place,
+                expected="one record of that number",
+                found=f"{first} and {dsect}",
+                effect="no layout was loaded",
+                remedy="delete the row of the record that is wrong",
+            )
+
+
 def _layout(record: Row, sources: Sources) -> Layout:
     name = record["dsect"]
     lengths = [
@@ -146,6 +176,7 @@ def _layout(record: Row, sources: Sources) -> Layout:
         name,
         sources.fields[name],
         sources,
+        (name,),
         domain=int(record["domain"]),
         record=int(record["record"]),
         kind=_word(Kind, record["kind"], name),
@@ -165,13 +196,20 @@ def _layout(record: Row, sources: Sources) -> Layout:
     return layout
 
 
-def _table(name: str, rows: list[Row], sources: Sources, **attributes: Any) -> Layout:
-    """The layout of a record, or of a group's entries, from the rows of its file."""
+def _table(
+    name: str, rows: list[Row], sources: Sources, above: Sequence[str], **attributes: Any
+) -> Layout:
+    """The layout of a record, or of a group's entries, from the rows of its file.
+
+    `above`: this file and those of the groups and the record around it.
+    """
     layout = Layout(
         name=name,
         fields=_fields(name, rows, base=0 if attributes.get("parent") else HEADER_LENGTH),
         bits=_bits(name, rows),
-        groups=tuple(_group(name, row, rows, sources) for row in rows if row["type"] == Type.GROUP),
+        groups=tuple(
+            _group(name, row, rows, sources, above) for row in rows if row["type"] == Type.GROUP
+        ),
         **attributes,
     )
     _check_operands(layout)
@@ -225,9 +263,16 @@ def _field(name: str, row: Row) -> Field:
         raise LayoutError(f"{place} has no role", expected=", ".join(Role))
     if kind in NUMBERS and row["length"] not in map(str, WIDTHS):
         raise LayoutError(f"{place} is no number of machine width", found=row["length"])
+    offset, length = int(row["offset"]), 0 if row["length"] == REST else int(row["length"])
+    if offset < 0 or not 0 <= length <= LONGEST_RECORD - offset:
+        raise LayoutError(
+            f"{place} is in no record",
+            expected=f"bytes 0 to {LONGEST_RECORD - 1} or some of them",
+            found=f"offset {offset}, length {length}",
+        )
     return Field(
-        offset=int(row["offset"]),
-        length=0 if row["length"] == REST else int(row["length"]),
+        offset=offset,
+        length=length,
         type=kind,
         role=_word(Role, row["role"], place) if row["role"] else None,
         provenance=_word(Provenance, row["provenance"], place),
@@ -235,18 +280,25 @@ def _field(name: str, row: Row) -> Field:
     )
 
 
-def _group(parent: str, row: Row, rows: list[Row], sources: Sources) -> Group:
+def _group(parent: str, row: Row, rows: list[Row], sources: Sources, above: Sequence[str]) -> Group:
     name = f"{parent}_{row['name']}"
     check_bounds(row["since"], row["until"], name)
     labels = tuple(_field(name, label) for label in rows if label["of"] == row["name"])
     file = row["of"] or name
     if file not in sources.fields:
         raise LayoutError(f"group {name} has no layout file", expected=f"{file}.csv")
+    if file in above:
+        raise LayoutError(
+            f"group {name} holds itself",
+            expected="the file of its entries, not of what is around it",
+            found=f"{file}.csv",
+        )
     provenance = _word(Provenance, row["provenance"], name)
     entry = _table(
         name,
         sources.fields[file],
         sources,
+        (*above, file),
         title=row["meaning"],
         provenance=provenance,
         parent=parent,
@@ -285,7 +337,12 @@ def _condition(group: str, text: str) -> Condition | None:
 
 
 def _check_group(name: str, group: Group) -> None:
-    """Labels stand on entries; entries with groups of their own come one a record."""
+    """Entries lie in a record, labels stand on them; those with groups come one a record."""
+    if group.stride == 0:
+        raise LayoutError(f"group {name} has entries of 0 bytes", expected="1 or more")
+    if group.end > LONGEST_RECORD:
+        expected = f"an end of at most {LONGEST_RECORD}"
+        raise LayoutError(f"group {name} is in no record", expected=expected, found=str(group.end))
     if group.labels and not group.end:
         raise LayoutError(f"group {name} has labels but no place of its own")
     strays = [

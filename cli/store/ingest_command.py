@@ -72,7 +72,8 @@ def command(
         "container": container,
         "system": system,
         "run_id": run_id,
-        "release": release or settings().release(system),
+        "release": release,
+        "fallback_release": settings().release(system),
         "accept_damage": accept_damage,
     }
     try:

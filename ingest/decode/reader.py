@@ -119,11 +119,13 @@ class ByteCounts:
 class Reader:
     """Turns windows into tables and keeps the state that spans windows.
 
-    `release`: CP level that wrote the dump, if it is to be another than the dump states.
+    `release`: CP level that wrote the dump, if it is to be another than the dump states;
+    `fallback_release`: the same, where the dump states none.
     """
 
     source: Source
     release: str = ""
+    fallback_release: str = ""
     findings: Findings = field(default_factory=Findings)
     configuration: Configuration = field(default_factory=Configuration)
     bytes: ByteCounts = field(default_factory=ByteCounts)
@@ -137,6 +139,11 @@ class Reader:
     """The last release that writes every kind of record so far, where some end with a release."""
     _buffers: dict[Layout, RecordBuffer] = field(default_factory=dict)
     _record_findings: RecordFindings = field(default_factory=RecordFindings)
+
+    @property
+    def level(self) -> str:
+        """CP level by which records are decoded; empty if nothing names it."""
+        return self.release or self.configuration.level or self.fallback_release
 
     def tables(self, window: Window) -> Tables:
         """The tables of a window's records, but for those still buffered.
@@ -213,7 +220,7 @@ class Reader:
         return self._landed(self._columns(layout, records), records.stamps)
 
     def _columns(self, layout: Layout, records: Records) -> Decoded:
-        level = self.release or self.configuration.level or f"{UNNAMED}{self._last_release}"
+        level = self.level or f"{UNNAMED}{self._last_release}"
         return decode(layout, records.data, records.starts, records.lengths, level)
 
     def _landed(self, decoded: Decoded, stamps: Stamps) -> Tables:

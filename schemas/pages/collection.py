@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,12 @@ from .page import LONGEST
 
 SUFFIXES = (".html", ".htm", ".txt")
 """What is read of a folder or an archive; a file that is named itself may have any suffix."""
+
+UNREADABLE = (
+    *(OSError, EOFError, ValueError, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
+"""What an archive raises that is damaged, encrypted, or has a name that is not its encoding."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ def _members(path: Path) -> Iterator[PageFile]:
                 if member.lower().endswith(SUFFIXES):
                     with archive.open(member) as file:
                         yield PageFile(member, file.read(LONGEST + 1))
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except UNREADABLE as error:
         raise LayoutError(
             f"{path} cannot be read as a zip archive",
             place=str(path),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..errors import LayoutError
+from ..field import LONGEST_RECORD
 from ..layout import Kind
 from .page_rows import NAME, PageRow, close_offsets, read_rows
 from .text import PageText, read_page
@@ -17,9 +18,6 @@ WITHDRAWN = re.compile(
     r"(?:written|generated|produced|created|collected|reported|available|supported|used)\b"
 )
 """What the prolog of a record's page says that has no contents table."""
-
-LONGEST_RECORD = 0xFFFF
-"""Bytes of a record at most: its header has two bytes for the length."""
 
 KINDS = (
     ("sample configuration", (Kind.CONFIG,)),
@@ -74,7 +72,7 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
     Args:
         data: the file, HTML or text.
         place: its name.
-        release: such as "5.2.0"; needed only where the page does not say it.
+        release: such as "5.2.0", for a page that does not say it.
 
     Raises:
         LayoutError: it is no record page, or breaks off, or contradicts itself; with the line.
@@ -88,7 +86,11 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
             effect="nothing was read of it",
             remedy="save the page of one record",
         )
-    source = close_offsets(read_page(data, place))
+    source = read_page(data, place)
+    if number := re.search(r"(?<!\d)\d{100}", source.text):
+        expected = "numbers of a record: offsets, lengths, dimensions"
+        raise source.line_at(number.start()).error("a number is too long", expected=expected)
+    source = close_offsets(source)
     dsect, notes = _dsect(source)
     domain = _prolog_entry(source, r"\bDomain\s*(\d{1,3})\s*-", "Domain N - ...")
     record = _prolog_entry(source, r"\bRecord\s*(\d{1,5})\s*-", "Record N - ...")
@@ -98,7 +100,7 @@ def parse_page(data: bytes, place: str, release: str = "") -> Page:
         record=int(record),
         kinds=_kinds(source),
         title=_title(source.text),
-        release=release or _release(source),
+        release=_release(source, release),
         structures=_contents(source),
         notes=notes,
     )
@@ -129,9 +131,10 @@ def _prolog_entry(source: PageText, pattern: str, expected: str) -> str:
 
 
 def _kinds(source: PageText) -> tuple[Kind, ...]:
-    pattern = r"Monitor\s+([A-Za-z\s]+?)\s+Record\b(?!\s+Header)"
-    text = _prolog_entry(source, pattern, "Monitor ... Record")
-    words = " ".join(text.lower().split())
+    # Few words: else a text of Monitor and no Record would take the square of its length.
+    pattern = r"Monitor\s+((?:[A-Za-z]+\s+){1,8}?)Record\b(?!\s+Header)"
+    text = " ".join(_prolog_entry(source, pattern, "Monitor ... Record").split())
+    words = text.lower()
     matched = next((kinds for start, kinds in KINDS if words.startswith(start)), None)
     if matched is None:
         raise LayoutError(
@@ -144,18 +147,19 @@ def _kinds(source: PageText) -> tuple[Kind, ...]:
 
 
 def _title(text: str) -> str:
-    match = re.search(
-        r"\bRecord\s*\d+\s*-\s*(.*?)\s*(?=\b(?:DESCRIPTION|NOTES?)\b|\bMR\w+\s+Control\s+Block|\n\s*\n)",
-        text,
-        re.DOTALL,
-    )
-    return " ".join(match[1].split()) if match else ""
+    begin = re.search(r"\bRecord\s*\d+\s*-\s*", text)
+    behind = re.compile(r"\b(?:DESCRIPTION|NOTES?)\b|\bMR\w+\s+Control\s+Block|\n\s*\n")
+    end = behind.search(text, begin.end()) if begin else None
+    return " ".join(text[begin.end() : end.start()].split()) if begin and end else ""
 
 
-def _release(source: PageText) -> str:
+def _release(source: PageText, release: str) -> str:
+    """The release that the page says; `release` if it says none."""
     match = re.search(
         r"based\s+on\s+z/VM\s+V(?:ersion)?\s*(\d+)\s*R(?:elease)?\s*(\d+)(?:\.(\d+))?", source.text
     )
+    if match is None and release:
+        return release
     if match is None:
         raise LayoutError(
             "the page does not say its release",

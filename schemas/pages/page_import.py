@@ -149,11 +149,16 @@ def changes(merged: MergeResult, site: Sources, shipped: Sources, folder: Path) 
             path = next(folder.glob(f"d[0-9][0-9]*/{name}.csv"), home / f"{name}.csv")
             yield Change(path, to_csv(old, COLUMNS) if old else "", to_csv(rows, COLUMNS))
     if merged.record not in (site.records if is_new else shipped.records):
-        rows = _with(site.records, [merged.record])
+        number = _number(merged.record)
+        rows = _with([r for r in site.records if _number(r) != number], [merged.record])
         yield _change(folder / "records.csv", site.records, rows, RECORD_COLUMNS)
     if any(row not in shipped.lengths for row in merged.lengths):
         rows = _with(site.lengths, merged.lengths)
         yield _change(folder / "lengths.csv", site.lengths, rows, LENGTH_COLUMNS)
+
+
+def _number(record: Row) -> tuple[str, str]:
+    return record["domain"], record["record"]
 
 
 def _change(path: Path, old: list[Row], new: list[Row], columns: Sequence[str]) -> Change:

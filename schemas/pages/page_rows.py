@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -37,19 +38,20 @@ HEADING = re.compile(
 )
 NIBBLE = r"[.01]{4}"
 BIT = re.compile(
-    rf"(?<!\S)(?P<mask>{NIBBLE}\s+{NIBBLE}(?:\s+{NIBBLE}\s+{NIBBLE})*"
-    rf"|(?=[01]*\.)[.01]{{8}}(?:\s*[.01]{{8}})*)\s+(?P<name>{NAME})(?!\S)"
+    rf"(?<!\S)(?P<mask>{NIBBLE}\s+{NIBBLE}(?:\s+{NIBBLE}\s+{NIBBLE}){{0,31}}"
+    rf"|(?=[01]*\.)[.01]{{8}}(?:\s*[.01]{{8}}){{0,31}})\s+(?P<name>{NAME})(?!\S)"
 )
+"""Bits of 32 bytes at most: else a text of nothing else would take the square of its length."""
 UNREAD = re.compile(
     rf"(?<!\S)(?P<dec>\d+)\s+{HEX}\s+(?P<word>{'|'.join(WORDS)}|Bit string)\s+"
-    rf"|^\s*(?P<dec_>\d+)\s+(?P<hex_>[0-9A-F]+)\s+(?P<word_>[A-Z]\w+)\s+\d+\+?\s+{NAME}(?!\S)",
+    rf"|^[^\S\n]*+(?P<dec_>\d+)\s+(?P<hex_>[0-9A-F]+)\s+(?P<word_>[A-Z]\w+)\s+\d+\+?\s+{NAME}(?!\S)",
     re.MULTILINE,
 )
 """What begins as a row does. Of a type that is not known, only at the start of a line, since text
 may look like it."""
 
 BITS_UNREAD = re.compile(
-    r"^\s*'?(?P<mask>(?=[01x ]*\.)[.01x]{4}\s*[.01x]{4})(?=[\s'.01x]|$)", re.MULTILINE
+    r"^[^\S\n]*+'?(?P<mask>(?=[01x ]*\.)[.01x]{4}\s*[.01x]{4})(?=[\s'.01x]|$)", re.MULTILINE
 )
 """What begins as a row of bits does."""
 
@@ -144,9 +146,11 @@ def _check_rows_read(
 
 def _row(source: PageText, match: re.Match[str], stop: int) -> PageRow:
     bits = list(BIT.finditer(source.text, match.end(), stop))
+    starts = [bit.start("mask") for bit in bits]
     for bit in BITS_UNREAD.finditer(source.text, match.end(), stop):
         at = bit.start("mask")
-        if not any(read.start("mask") <= at < read.end("mask") for read in bits):
+        before = bisect_right(starts, at)
+        if not before or at >= bits[before - 1].end("mask"):
             raise source.line_at(at).error(
                 "a row of bits cannot be read", expected="a pattern like ..11 1111, and a name"
             )

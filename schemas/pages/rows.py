@@ -39,22 +39,27 @@ class Habits:
     """What fields of the same name and length are in the layouts known so far."""
 
     def __init__(self, files: Mapping[str, Sequence[Row]]) -> None:
+        self._files = files
         self._rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
         for rows in files.values():
             for row in rows:
                 self._rows[row["name"], row["length"]].append(row)
 
-    def of(self, item: Item, *, keys: bool) -> tuple[str, str, str] | None:
-        """(type, role, unit) of most layouts that have such a field; None if they differ much.
+    def of(self, table: str, item: Item, *, keys: bool) -> tuple[str, str, str] | None:
+        """(type, role, unit) of the field in this table, if it had one, or in most layouts.
 
-        `keys`: whether a key may follow from other records'.
+        None if they differ much. `keys`: whether a key may follow from other records'.
         """
+        fitting = FITTING.get(item.row.word, frozenset()) - {Type.RESERVED}
+        for row in self._files.get(table, ()):
+            is_same = (row["name"], row["length"]) == (item.name, str(item.length))
+            if is_same and row["type"] in fitting:
+                return row["type"], row["role"], row["unit"]
         name, length = TIME_SETS.sub("", item.name), str(item.length)
         candidates = [(r["type"], r["role"], r["unit"]) for r in self._rows[name, length]]
         candidates = candidates or [
             (r.type, r.role, r.unit) for r in all_unplaced() if r.name == item.name
         ]
-        fitting = FITTING.get(item.row.word, frozenset()) - {Type.RESERVED}
         counts = Counter(row for row in candidates if row[0] in fitting)
         if not counts:
             return None
@@ -73,12 +78,13 @@ def rows_of(table: str, item: Item, habits: Habits, *, keys: bool = False) -> di
         keys: whether the table is new, so that a key may follow from other records'.
     """
     if not item.is_array or item.is_reserved:
-        return {table: _field_rows(item, habits, keys=keys)}
+        return {table: _field_rows(table, item, habits, keys=keys)}
     parts = item.parts or (Item(0, item.length, 1, item.name, item.row, bits=item.bits),)
     group = _row(item.offset, item.length, Type.GROUP, item.name, meaning=item.row.meaning)
     group["count"] = str(item.count)
-    entry = [row for part in parts for row in _field_rows(part, habits, keys=False)]
-    return {table: [group], f"{table}_{item.name}": entry}
+    file = f"{table}_{item.name}"
+    entry = [row for part in parts for row in _field_rows(file, part, habits, keys=False)]
+    return {table: [group], file: entry}
 
 
 def rest_row(item: Item) -> Row:
@@ -94,11 +100,11 @@ def bit_row(item: Item, bit: BitItem) -> Row:
     return row | {"of": item.name, "code": f"{bit.mask:02X}", "role": "flag"}
 
 
-def _field_rows(item: Item, habits: Habits, *, keys: bool) -> list[Row]:
+def _field_rows(table: str, item: Item, habits: Habits, *, keys: bool) -> list[Row]:
     if item.is_reserved:
         length = item.end - item.offset
         return [_row(item.offset, length, Type.RESERVED, "*", meaning=item.row.meaning)]
-    habit, own = habits.of(item, keys=keys), _type(item)
+    habit, own = habits.of(table, item, keys=keys), _type(item)
     kind, role, unit = habit or (own, ROLES.get(own, "gauge"), "")
     row = _row(item.offset, item.length, kind, item.name, meaning=item.row.meaning)
     row |= {"of": item.of, "role": role, "unit": unit}

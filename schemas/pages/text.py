@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from html.parser import HTMLParser
 
 from ..errors import LayoutError
@@ -44,10 +46,16 @@ class PageText:
 
     def line_at(self, position: int) -> Line:
         """The line that a position of `text` is on; of a table on one line, what begins there."""
-        start = self.text.rfind("\n", 0, position) + 1
-        line, behind = (self.text[at:].partition("\n")[0] for at in (start, position))
-        number = self.numbers[self.text.count("\n", 0, position)]
-        return Line(self.place, number, line if len(line) < 120 else behind[:60])
+        row = bisect_right(self._starts, position) - 1
+        start, end = self._starts[row], self.text.find("\n", position)
+        line = self.text[start : end if end >= 0 else None]
+        behind = line[position - start :]
+        return Line(self.place, self.numbers[row], line if len(line) < 120 else behind[:60])
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where each line begins."""
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
 
 def read_page(data: bytes, place: str) -> PageText:

@@ -21,6 +21,7 @@ from cpmon.ingest import ingest
 from cpmon.store import Store
 from tests.batch.fleet import hourly
 from tests.batch.site import Site
+from tests.dumps import dump, fields, interval
 from tests.ingest.container.failing import fail_behind
 
 GOOD, LATER = hourly("ALPHA", 0, 0), hourly("ALPHA", 0, 1)
@@ -158,6 +159,20 @@ def test_an_inbox_may_name_its_system(site: Site, land: Landing):
     site.configure(inbox='folder = "inbox"\nsystem = "VMPROD"')
     site.put("a.mon", hourly("ALPHA", 0, 0, "no configuration").data)
     assert land().systems.keys() == {"VMPROD"}
+
+
+def test_the_release_of_a_system_is_for_dumps_that_name_none(site: Site, land: Landing):
+    text = '[systems.VMPROD]\nrelease = "4.4"\n'
+    site.configure(text, inbox='folder = "inbox"\nsystem = "VMPROD"')
+    for level in ("", "05030000"):
+        config = fields("mtrsys", systmid="VMPROD", hcpcpeid=level)
+        site.put(f"cp{level}.mon", dump(interval(60, config, fields("sytrsg", 60))))
+    land()
+    documents = [land.store.about(landed.dump) or {} for landed in land.store.dumps()]
+    assert {about["source"]: about["release"] for about in documents} == {
+        "cp.mon": "4.4.0",
+        "cp05030000.mon": "5.3.0",
+    }
 
 
 def test_a_file_that_is_no_dump_goes_into_quarantine_and_nothing_there_is_lost(

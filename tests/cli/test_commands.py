@@ -94,6 +94,37 @@ def test_the_release_decides_what_replaced_bytes_mean(
     assert json.loads(answer.text) == {"release": release, "rsafstor": frames}
 
 
+@pytest.mark.parametrize(
+    ("level", "options", "release", "frames"),
+    [
+        ("05030000", (), "5.3.0", None),
+        ("", (), "5.1.0", 7),
+        ("05030000", ("--release", "5.1"), "5.1.0", 7),
+        ("05030000", ("--jobs", "2"), "5.3.0", None),
+        ("", ("--jobs", "2"), "5.1.0", 7),
+    ],
+)
+def test_the_release_of_a_system_holds_where_its_dump_names_none(
+    cpmon: Cpmon,
+    store: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    level: str,
+    options: tuple[str, ...],
+    release: str,
+    frames: int | None,
+):
+    (tmp_path / "cpmon.toml").write_text('[systems.VMTEST]\nrelease = "5.1"\n')
+    monkeypatch.setenv("CPMON_CONFIG", str(tmp_path / "cpmon.toml"))
+    config = fields("mtrsys", systmid="VMTEST", hcpcpeid=level)
+    (tmp_path / "a.mon").write_bytes(dump(interval(60, config, fields("sytrsg", 60, rsafstor=7))))
+    cpmon("ingest", tmp_path / "a.mon", "--store", store, "--system", "VMTEST", *options)
+
+    sql = "select d.release, r.rsafstor from monitor.sytrsg r join meta.dump d using (dump)"
+    answer = cpmon("query", "--store", store, sql, "--format", "jsonl")
+    assert json.loads(answer.text) == {"release": release, "rsafstor": frames}
+
+
 def test_a_dump_without_records_lands_but_is_no_run(cpmon: Cpmon, store: Path):
     empty = dump(samples(frame()))
     answer = cpmon("ingest", "-", "--store", store, "--run-id", "noon", stdin=empty)

@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.schemas.errors import LayoutError
+from cpmon.schemas.pages.collection import collect_pages
+from cpmon.schemas.registry import reload
 from cpmon.schemas.site import home, shipped
 from tests.cli.answer import Cpmon
 from tests.pages import Line, draft
+from tests.schemas.test_page import example
 
 SHIPPED = shipped()
 
@@ -193,6 +197,33 @@ def test_a_contradicting_page_is_refused_with_its_line_and_the_others_are_writte
     assert "other" in (tmp_path / "own" / "d00_system" / "sytxsp.csv").read_text()
 
 
+def test_a_page_that_renames_a_record_takes_its_number(
+    cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    own, text = tmp_path / "own", example().aligned()
+    for name in ("XMPLRC", "AAAREC", "XMPLRC"):
+        (tmp_path / "page.txt").write_text(text.replace("XMPLRC", name))
+        answer = cpmon("schema", "import", tmp_path / "page.txt", "--into", own, "--replace")
+        assert answer.status is Status.DONE
+        rows = list(csv.DictReader((own / "records.csv").read_text().splitlines()))
+        assert [row["dsect"] for row in rows] == [name.lower()]
+        monkeypatch.setenv("CPMON_SCHEMAS", str(own))
+        reload()
+        assert f"{name}  domain 12, record 31" in cpmon("schema", "show", name).text
+
+
+def test_the_release_of_an_import_is_for_pages_that_say_none(cpmon: Cpmon, tmp_path: Path):
+    said = example().aligned()
+    (tmp_path / "a.txt").write_text(said)
+    (tmp_path / "b.txt").write_text(said.replace("based on", "about").replace("XMPLRC", "OTHER"))
+    words = ("schema", "import", tmp_path / "a.txt", tmp_path / "b.txt", "--release", "5.4")
+    table = cpmon(*words, "--replace", "--into", tmp_path / "own").text.splitlines()[2:4]
+    assert [row.split()[:3] for row in table] == [
+        ["a.txt", "xmplrc", "5.2.0"],
+        ["b.txt", "other", "5.4.0"],
+    ]
+
+
 def test_a_page_comes_from_standard_input(cpmon: Cpmon, page: Path, tmp_path: Path):
     answer = cpmon("schema", "import", "-", "--into", tmp_path / "own", stdin=page.read_bytes())
     assert answer.status is Status.DONE
@@ -241,6 +272,31 @@ def outcomes(text: str) -> dict[str, str]:
     return {
         line.split()[0]: next(r for r in (*results, "grown") if line.endswith(r)) for line in lines
     }
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_an_archive_with_a_damaged_byte_is_read_or_refused(method: int, tmp_path: Path):
+    path = tmp_path / "mon730.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("MRÄ.TXT", example().aligned()[:300])
+    whole, refused = path.read_bytes(), 0
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x84]) + whole[at + 1 :])
+        try:
+            list(collect_pages([path]))
+        except LayoutError:
+            refused += 1
+    assert refused > 50
+
+
+def test_an_import_refuses_a_damaged_archive(cpmon: Cpmon, tmp_path: Path):
+    path = tmp_path / "mon730.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("MRXMPLRC.TXT", example().aligned())
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] + bytes([whole[200] ^ 0xFF]) + whole[201:])
+    answer = cpmon("schema", "import", path, "--into", tmp_path / "own")
+    assert (answer.status, "zip archive" in answer.err) == (Status.USAGE, True)
 
 
 @pytest.mark.parametrize("kept", ["folder", "zip"])

@@ -139,6 +139,25 @@ def test_texts_with_commas_are_put_in_quotes(
         show("schema", "show", "xmplrc")
 
 
+@tries("schemas/loader.py", "two rows have the number {}.{}")
+def test_the_row_of_a_record_that_is_wrong_is_deleted(
+    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    page, folder = tmp_path / "MRXMPLRC.TXT", tmp_path / "layouts"
+    page.write_text(WHOLE, encoding="utf-8")
+    tried.works("schema", "import", page, "--into", folder)
+    records = folder / "records.csv"
+    right = records.read_text(encoding="utf-8")
+    head, row = right.splitlines()
+    records.write_text(f"{head}\n{row.replace('xmplrc', 'aaarec')}\n{row}\n", encoding="utf-8")
+    monkeypatch.setenv("CPMON_SCHEMAS", str(folder))
+    reload()
+    tried.fails("schema", "show", "xmplrc")
+    records.write_text(right, encoding="utf-8")
+    reload()
+    tried.works("schema", "show", "xmplrc")
+
+
 @tries(COMMAND, "no record or field has {} in its name, title or meaning")
 def test_all_records_are_listed_as_the_message_says(tried: Attempt):
     said = tried.fails("schema", "dictionary", "zzzzzzzzzz")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import given, settings
@@ -440,6 +440,23 @@ def test_replacing_keeps_groups_that_the_record_locates():
     assert [r["name"] for r in found.files["sytcup"] if r["type"] == "group"] == ["cpu"]
     assert "lcucpuid" in [r["name"] for r in found.files["sytcup_cpu"]]
     check(found, SHIPPED)
+
+
+def test_replacing_keeps_types_roles_and_units_of_fields_that_stay(subtests: pytest.Subtests):
+    for dsect in RECORDS:
+        with subtests.test(dsect=dsect):
+            page = draft(SHIPPED, dsect).aligned()
+            found = merge(parse_page(page.encode(), dsect), SHIPPED, replace=True)
+            for name, rows in found.files.items():
+                before, after = _semantics(SHIPPED.fields.get(name, ())), _semantics(rows)
+                both = before.keys() & after.keys()
+                assert [after[field] for field in both] == [before[field] for field in both]
+
+
+def _semantics(rows: Iterable[Row]) -> dict[tuple[str, str], tuple[str, str, str]]:
+    """(type, role, unit) by name and length."""
+    named = [r for r in rows if r["type"] != "reserved"]
+    return {(r["name"], r["length"]): (r["type"], r["role"], r["unit"]) for r in named}
 
 
 def test_an_unknown_part_gets_a_file_and_a_note():

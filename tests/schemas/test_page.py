@@ -197,6 +197,7 @@ def test_a_page_without_release_needs_the_option():
     text = re.sub(r"This information.*", "", example().aligned())
     assert "--release" in (refused(text).remedy or "")
     assert parse_page(text.encode(), "x", "5.4.0").release == "5.4.0"
+    assert parse_page(example().aligned().encode(), "x", "5.4.0").release == "5.2.0"
 
 
 def test_a_wrong_hexadecimal_offset_is_refused_with_its_line():
@@ -384,6 +385,57 @@ def test_a_structure_longer_than_any_record_is_refused():
     draft = example()
     draft.lines[0].length = 99_999_999
     assert refused(draft.aligned()).problem == "no record has 99999999 bytes"
+
+
+LONG = 400_000
+PROLOG = "DSECT NAME - XMPLRC\nDomain 12 - a\nRecord 31 - b\nMonitor Sample Record\n"
+ENDLESS = {
+    "titles without an end": PROLOG + "Record 1 - a " * (LONG // 13),
+    "a title of blanks": PROLOG.replace("- b", "- b" + " " * LONG),
+    "blanks behind Monitor": PROLOG.replace("Monitor", f"Monitor{' ' * LONG}1 Monitor"),
+    "words behind Monitor": PROLOG.replace("Monitor S", f"Monitor {'a ' * LONG}. Monitor S"),
+    "Monitor again and again": PROLOG.replace("Monitor S", f"{'Monitor a ' * LONG}. Monitor S"),
+}
+
+
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+def test_a_prolog_is_searched_in_one_go(text: str):
+    """Each of them would take minutes to hours, were its length squared."""
+    assert "does not say its release" in refused(text).problem
+
+
+IN_TABLE = {
+    "blanks": " " * LONG,
+    "empty lines": "\n" * LONG,
+    "lines of blanks": " \n" * LONG,
+    "blanks and digits": f"\n{' ' * LONG}1\n",
+    "rows of bits": "".join(f"\n .... ...1 A{n}" for n in range(LONG // 10)),
+}
+
+
+@pytest.mark.parametrize("text", IN_TABLE.values(), ids=IN_TABLE)
+def test_rows_are_searched_in_one_go(text: str):
+    """Each of them would take minutes to hours, were its length squared."""
+    page = example().aligned()
+    at = page.index("  44   2C")
+    long, short = (read(page[:at] + between + page[at:]) for between in (text, ""))
+    assert [row.name for row in long.structures[0].rows] == [
+        row.name for row in short.structures[0].rows
+    ]
+
+
+def test_bits_without_names_are_searched_in_one_go():
+    page = example().aligned()
+    at = page.index("  44   2C")
+    assert "a row of bits" in refused(f"{page[:at]}\n{'.... ' * LONG}\n{page[at:]}").problem
+
+
+@pytest.mark.parametrize("old", ["  24   18  ", "V5R2"])
+def test_a_number_that_is_too_long_is_refused_with_its_line(old: str):
+    text = example().aligned()
+    assert old in text
+    error = refused(text.replace(old, old[:-3] + "5" * 5000 + old[-3:]))
+    assert error.problem == "a number is too long"
 
 
 CHANGES = st.lists(

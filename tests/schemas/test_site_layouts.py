@@ -23,6 +23,11 @@ OWN = """20,2,,unsigned,id,,,key,,,,published,
 24,4,,unsigned,many,,,counter,count,,,published,"""
 
 
+MANY = "24,4,,unsigned,many,,,counter,count"
+EMPTY = f"""24,0,2,group,many,iodvon_edevpth,,,,,,published,
+{MANY.replace("many,", "label,many")}"""
+"""A group of the name, with a label."""
+
 pytestmark = pytest.mark.usefixtures("shipped_again")
 
 
@@ -127,6 +132,12 @@ def test_a_variable_that_names_no_folder_is_told(monkeypatch: pytest.MonkeyPatch
         ("d12/xmplrc.csv", ",code,", ",", "other columns"),
         ("d12/xmplrc.csv", "published,\n22", "published\n22", "more or fewer cells"),
         ("records.csv", ",id,", ",many,", "different keys"),
+        ("d12/xmplrc.csv", MANY, f"-{MANY}", "xmplrc.many is in no record"),
+        ("d12/xmplrc.csv", MANY, "24,-4,,char,many,,,text,", "xmplrc.many is in no record"),
+        ("d12/xmplrc.csv", MANY, f"9999999999{MANY}", "xmplrc.many is in no record"),
+        ("d12/xmplrc.csv", MANY, EMPTY.replace("24,0,2", "24,4,9999999999"), "is in no record"),
+        ("d12/xmplrc.csv", MANY, "24,4,2,group,many,xmplrc,,,", "xmplrc_many holds itself"),
+        ("d12/xmplrc.csv", MANY, EMPTY, "xmplrc_many has entries of 0 bytes"),
     ],
 )
 def test_an_error_names_the_file(folder: Path, file: str, old: str, new: str, problem: str):
@@ -135,6 +146,16 @@ def test_an_error_names_the_file(folder: Path, file: str, old: str, new: str, pr
     error = refused()
     assert problem in error.problem
     assert (error.place or "").startswith(str(folder))
+
+
+def test_a_number_is_that_of_one_record(folder: Path):
+    with (folder / "records.csv").open("a") as records:
+        records.write("12,1,aaarec,sample,thing,id,,The same again,published\n")
+    use(folder)
+    error = refused()
+    assert error.problem == "two rows have the number 12.1"
+    assert error.place == str(folder / "records.csv")
+    assert error.found == "xmplrc and aaarec"
 
 
 def test_a_mistake_in_what_is_shipped_is_not_blamed_on_the_site(folder: Path):
