@@ -56,6 +56,20 @@ def test_what_is_behind_a_link_in_a_store_stays(
     assert sorted(elsewhere.rglob("*")) == before
 
 
+def test_files_of_the_user_in_the_folder_of_a_store_stay(store: Store, one_dump: Path):
+    folders = ("tmp", "tmp_archive", "tmp_rows/useact")
+    files = (".classes.txt.swp", ".gathered.notes", ".catalog.backup.zip", ".film.part")
+    for name in folders:
+        (store.root / name).mkdir(parents=True)
+    for name in (*files, "tmp_archive/a.mon"):
+        (store.root / name).touch()
+    for path in store.root.rglob("*"):
+        os.utime(path, (time.time() - 7 * 86_400,) * 2)
+    ingest(one_dump, store)
+    assert [name for name in (*folders, *files) if not (store.root / name).exists()] == []
+    assert (store.root / "tmp_archive" / "a.mon").exists()
+
+
 @pytest.mark.parametrize("files", [(), ("interval.parquet", "dump.parquet")])
 def test_a_question_to_an_old_store_leaves_what_its_snapshot_links_to(
     files: tuple[str, ...],
