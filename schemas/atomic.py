@@ -10,6 +10,7 @@ import errno
 import fcntl
 import functools
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -72,7 +73,8 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
 def remove_abandoned_parts(folder: Path, begin: str = ".") -> None:
     """Remove unfinished files of killed processes, those whose names begin so."""
     for part in _names(folder, begin, PART):
-        _if_abandoned(part, part.unlink)
+        if re.fullmatch("[0-9a-f]{12}", part.stem.rpartition(".")[2]):  # else not of cpmon
+            _if_abandoned(part, part.unlink)
 
 
 def remove_abandoned_scratch(parent: Path) -> None:

@@ -32,7 +32,14 @@ from ..runs.runs import run_names
 from ..sandbox.sandbox import Limits, seal
 from ..views.database import database
 from ..views.dictionary import create_sql
-from ..views.entries import Entry, catalogue_version, different_views, sync_entries, view
+from ..views.entries import (
+    Entry,
+    catalogue_version,
+    different_views,
+    is_catalogue,
+    sync_entries,
+    view,
+)
 from ..views.meta import meta_views
 from ..views.relations import macros
 from ..views.snapshot import snapshot
@@ -258,13 +265,12 @@ def _loaded(store: Store, file: Path) -> duckdb.DuckDBPyConnection | None:
     if not file.exists():
         return None
     connection = database(store)
-    try:
+    with suppress(duckdb.Error):
         load(connection, file)
-        different_views(connection, ())  # of another version its register cannot be read
-    except duckdb.Error:
-        connection.close()
-        return None
-    return connection
+        if is_catalogue(connection):
+            return connection
+    connection.close()
+    return None
 
 
 def _built(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import duckdb
 
 from ..dumps.store import Store
-from ..sandbox.sandbox import Limits, seal
+from ..sandbox.sandbox import Limits, run, seal
 from ..views.meta import meta_views
 from ..views.sources import shown_by_all
 from ..views.view import View
@@ -28,11 +28,11 @@ def in_memory(
         CpmonError: a limit means nothing.
     """
     connection = readers_catalogue(store, views)
-    for create in shown_by_all(store, ["finding"]):  # few have any; it is asked for often
-        connection.execute(create)
-    intervals = next(view for view in meta_views() if view.name == "meta.interval")
-    connection.execute(
-        f"DROP VIEW {intervals.name}; CREATE TABLE {intervals.name} AS {intervals.select}"
-    )
     seal(connection, store, limits or Limits())
+    intervals = next(view for view in meta_views() if view.name == "meta.interval")
+    statements = [
+        *shown_by_all(store, ["finding"]),  # few have any; it is asked for often
+        f"DROP VIEW {intervals.name}; CREATE TABLE {intervals.name} AS {intervals.select}",
+    ]
+    run(connection, lambda: connection.execute(";".join(statements)))
     return connection

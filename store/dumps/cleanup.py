@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import time
 from collections.abc import Iterable, Mapping
@@ -31,8 +32,14 @@ FOLDERS = ("records", "months", "manifest", "runs", "reduced", "batch", "snapsho
 """What a store is made of; none of them may be a link, for then its files were another's."""
 AGE_S = 86_400
 """What has no lock is left alone for so long: its owner may still be at work."""
-_UNLOCKED = ("tmp*", ".store.json.*", ".catalog.*", ".classes.txt.*", ".gathered.*")
-"""Unfinished files of earlier versions, which held no locks."""
+_UNLOCKED = re.compile(
+    r"\.(store\.json|catalog|classes\.txt|gathered)\.([a-z0-9_]{8}|[0-9a-f]{12})"
+)
+"""Unfinished files of earlier versions, which held no locks.
+
+Scratch folders of such versions, tmp and eight letters, stay: they hold empty files, and a folder of
+the user may have such a name.
+"""
 
 
 def clean(files: LocalFiles) -> None:
@@ -52,8 +59,8 @@ def clean(files: LocalFiles) -> None:
     of_results = [reduced, *(folder for folder in reduced.glob("*") if not folder.is_symlink())]
     for folder in (root, root / "runs", root / "batch", root / MONTHS, staging, *of_results):
         remove_abandoned_parts(folder)
-    for pattern in _UNLOCKED:
-        for old in root.glob(pattern):
+    for old in root.glob(".*"):
+        if _UNLOCKED.fullmatch(old.name):
             _remove_old(old)
     for old in staging.glob("*"):
         if (

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
@@ -21,6 +22,16 @@ ABOUT = "dump.json"
 """The file with this line in the folder of a dump; the manifest is made from these."""
 MONTHS = "months"
 """Folder of the dumps that were merged by month (`compaction`)."""
+_NAME = r"[\w@#$-][\w@#$.-]*"
+"""What dumps and tables are named: a file of that name is in no other folder."""
+_SYSTEM = r"system=[\w.~%-]*"
+_FOLDER = (
+    rf"(records/{_SYSTEM}/date=[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}/dump={_NAME}(/[0-9a-f]+)?"
+    rf"|{MONTHS}/{_SYSTEM}/[0-9]{{4}}-[0-9]{{2}}\.[0-9]{{4,}}-[0-9a-f]+)"
+)
+"""The folder of a dump, in object storage that of its writer in there, or the folder of a month."""
+Name = Annotated[str, msgspec.Meta(pattern=rf"^{_NAME}\Z")]
+Folder = Annotated[str, msgspec.Meta(pattern=rf"^{_FOLDER}\Z")]
 
 
 class LandedDump(msgspec.Struct, frozen=True):
@@ -75,9 +86,12 @@ class LandedDump(msgspec.Struct, frozen=True):
 
 
 class _Entry(msgspec.Struct):
-    """What the store itself reads of a line; `meta.dump` shows the rest."""
+    """What the store itself reads of a line; `meta.dump` shows the rest.
 
-    dump: str
+    Names become parts of paths, and the store may be from elsewhere.
+    """
+
+    dump: Name
     system: str
     landed_on: date
     days: tuple[date, ...]
@@ -87,11 +101,12 @@ class _Entry(msgspec.Struct):
     stored_size: int | None
     first_end: str | None = None
     first_nominal: bool = True
-    folder: str = ""
+    folder: Folder = ""
     pruned_at: str | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Entry)
+_NAMES_DECODER = msgspec.json.Decoder(frozenset[Name])
 
 
 def dumps_in(lines: str | bytes) -> tuple[LandedDump, ...]:
@@ -115,9 +130,14 @@ def days_of(dumps: Iterable[LandedDump]) -> list[date]:
     return sorted({day for dump in dumps for day in dump.days})
 
 
-def dump_folder(system: str, landed_on: date, dump: str) -> str:
+def dump_folder(system: str, landed_on: date | str, dump: str) -> str:
     """Where the tables of a dump are, below the store."""
     return f"records/system={_quoted(system)}/date={landed_on}/dump={dump}"
+
+
+def is_folder(name: str) -> bool:
+    """Whether it names a folder of a dump or month, below the store."""
+    return re.fullmatch(_FOLDER, name) is not None
 
 
 @functools.lru_cache(maxsize=1024)
@@ -171,4 +191,4 @@ def _dump(entry: _Entry) -> LandedDump:
 @functools.lru_cache(maxsize=1024)
 def _names(tables: bytes) -> frozenset[str]:
     """The names in a JSON list: most dumps have the same tables."""
-    return frozenset(json.loads(tables))
+    return _NAMES_DECODER.decode(tables)

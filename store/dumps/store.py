@@ -32,7 +32,7 @@ from ..files.local import STAGING, LocalFiles
 from ..files.location import open_files
 from . import elsewhere
 from .cleanup import LANDING, MERGING, clean, settle
-from .landed_dump import ABOUT, MONTHS, LandedDump, dump_folder, interval_facts, line
+from .landed_dump import ABOUT, MONTHS, LandedDump, dump_folder, interval_facts, is_folder, line
 from .manifest import Manifest
 from .staging import Staging
 
@@ -205,10 +205,24 @@ class Store:
         return True
 
     def _finish_landing(self, intent: Path) -> None:
-        """Add a dump to the manifest, if its folder was renamed; its intent names that."""
+        """Add a dump to the manifest, if its folder was renamed; its intent names that.
+
+        Raises:
+            StoreError: the disk refuses it, or the folder is not that of the dump it tells of.
+        """
         with suppress(FileNotFoundError):  # not renamed, or another process has just finished it
-            about = self.root / intent.read_text(encoding="utf-8") / ABOUT
-            self.manifest.add(json.loads(about.read_text(encoding="utf-8")))
+            folder = intent.read_text(encoding="utf-8", errors="replace")
+            abouts = self.manifest.abouts(folder) if is_folder(folder) else []
+            if [dump_folder(a["system"], a["landed_on"], a["dump"]) for a in abouts] != [folder]:
+                raise StoreError(
+                    "what a killed process had begun to land cannot be finished",
+                    place=str(intent),
+                    expected="the folder of a dump, as its dump.json names it",
+                    found=folder,
+                    effect="nothing was changed",
+                    remedy="remove that file",
+                )
+            self.manifest.add(abouts[0])
         intent.unlink(missing_ok=True)
 
     @contextmanager

@@ -29,6 +29,7 @@ from .landlock import restrict
 SPILL = "spill-"
 _READ = ("records", "months", "runs", "reduced", "snapshot")
 """Folders of a store with what views show."""
+_SETTING = "system.main.current_setting"
 
 Result = TypeVar("Result")
 
@@ -63,11 +64,13 @@ def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) ->
 
     DuckDB has one instance for all connections of a process to a file, so it may be done already.
     Its threads are started anew by the thread that Landlock restricts, so that it holds for them.
+    Until all is locked only functions of `system.main` are called: a catalogue from elsewhere may
+    have macros with the names of DuckDB's own.
 
     Raises:
         CpmonError: a limit means nothing to DuckDB.
     """
-    locked = connection.execute("SELECT current_setting('lock_configuration')").fetchall()
+    locked = connection.execute(f"SELECT {_SETTING}('lock_configuration')").fetchall()
     if locked == [(True,)]:
         return
     spill = spill_folder()
@@ -76,7 +79,7 @@ def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) ->
     local = [*map(str, (store.root.absolute() / name for name in _READ))]
     places = local if store.files.is_local else [*local, *map(store.files.uri, _READ)]
     folders = ", ".join(text(f"{place}/") for place in places)
-    connection.execute(f"SET allowed_directories = [{folders}]")
+    connection.execute(f"SET allowed_directories = system.main.list_value({folders})")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET enable_progress_bar = false")  # it would stand among the data
     connection.execute("SET python_enable_replacements = false")
@@ -89,7 +92,7 @@ def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) ->
 def restart_threads(connection: duckdb.DuckDBPyConnection) -> None:
     """Start the threads of a database anew: a thread has the restrictions of who started it."""
     for setting in ("threads", "async_threads"):
-        number = f"SELECT current_setting('{setting}')"
+        number = f"SELECT {_SETTING}('{setting}')"
         ((count,),) = connection.execute(number).fetchall()
         if count > 1:
             connection.execute(f"SET {setting} = 1; SET {setting} = {count:d}")

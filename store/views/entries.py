@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,9 @@ from ..columns import COLUMNS, docs
 from .views import Documented, name, text
 
 REGISTER = "meta.catalogue"
+_CREATE_REGISTER = f'CREATE TABLE {REGISTER}("name" VARCHAR, kind VARCHAR, digest VARCHAR);'
+_KINDS = ("VIEW", "TABLE", "MACRO TABLE")
+_QUALIFIED = re.compile(r'(\w+|"[^"]+")(\.(\w+|"[^"]+"))?')
 VERSION = "VERSION"
 """The kind of the one row about the catalogue as a whole; its digest is the catalogue's version."""
 
@@ -154,9 +158,21 @@ def different_views(connection: duckdb.DuckDBPyConnection, entries: Sequence[Ent
     return sum(e.kind == "VIEW" and registered.get(e.name) != e.digest for e in entries)
 
 
+def is_catalogue(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a database has the register, as a table of plain columns.
+
+    A file from elsewhere may have a view of that name, or computed columns, and nothing of it may
+    run before the sandbox closes. No name in it can stand for one of `system.main`.
+    """
+    tables = "SELECT schema_name, table_name, sql FROM system.main.duckdb_tables()"
+    return (*REGISTER.split("."), _CREATE_REGISTER) in connection.execute(tables).fetchall()
+
+
 def catalogue_version(connection: duckdb.DuckDBPyConnection) -> str | None:
     """The version that a catalogue was made with; None if it is no catalogue."""
     try:
+        if not is_catalogue(connection):
+            return None
         rows = connection.execute(
             f"SELECT digest FROM {REGISTER} WHERE kind = {text(VERSION)}"
         ).fetchall()
@@ -173,10 +189,17 @@ def _register(connection: duckdb.DuckDBPyConnection, rows: Sequence[tuple[str, s
 
 
 def _registered(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
-    """Kind and digest of what a catalogue holds, by name."""
+    """Kind and digest of what a catalogue holds, by name; rows that name nothing are left out.
+
+    They become parts of statements, and a file from elsewhere may hold any text.
+    """
     columns = ", ".join(f"{column} VARCHAR" for column in COLUMNS["catalogue"])
     connection.execute(f"CREATE TABLE IF NOT EXISTS {REGISTER} ({columns})")
     title = "What the catalogue was made of, to see what has changed."
     connection.execute(Entry("TABLE", REGISTER, "", title, docs("catalogue")).comments)
     rows = connection.execute(f"SELECT name, kind, digest FROM {REGISTER}").fetchall()
-    return {entry_name: (kind, digest) for entry_name, kind, digest in rows if kind != VERSION}
+    return {
+        entry_name: (kind, digest)
+        for entry_name, kind, digest in rows
+        if kind in _KINDS and _QUALIFIED.fullmatch(entry_name)
+    }

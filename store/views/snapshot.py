@@ -33,12 +33,17 @@ _COLUMNS = {"interval": str(INTERVAL), ABOUT: str(COLUMNS["dump"])}
 
 
 def snapshot(store: Store) -> dict[str, Path]:
-    """Table -> the file that has what all dumps say, updated first; empty where none is."""
+    """Table -> the file that has what all dumps say, updated first; empty where none is.
+
+    One behind a link may be another store's: it is neither written nor read.
+    """
     dumps = store.dumps()
     if len(dumps) < MANY and (store.files.is_local or not dumps):
         return {}
     by_name = {dump.dump: dump for dump in dumps}
     folder = store.root.absolute() / FOLDER
+    if folder.is_symlink():
+        return {}
     files = {table: folder / f"{table.removesuffix('.json')}.parquet" for table in _COLUMNS}
     names = sorted(by_name)
     versions = {table: _digest(columns, *names) for table, columns in _COLUMNS.items()}

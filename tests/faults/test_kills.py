@@ -37,7 +37,7 @@ def whole_dumps(store: Path, seen: dict[Path, str] | None = None) -> set[str]:
 
 def make_old(store: Path) -> None:
     """What has no lock and is left over is removed a day later."""
-    for entry in (*store.glob(".*"), *store.glob("tmp*")):
+    for entry in store.glob(".*"):
         then = time.time() - 2 * DAY_S
         os.utime(entry, (then, then))
 
@@ -86,12 +86,15 @@ def new_dump(folder: Path, number: int) -> Path:
 def test_what_is_half_written_without_a_lock_goes_after_a_day(tmp_path: Path):
     store = Store(tmp_path / "store", create=True)
     (store.staging / "left").mkdir(parents=True)
-    (store.root / ".catalog.abc").mkdir()
-    young = store.root / ".store.json.abc"
+    old = [store.staging / "left"]
+    for name in (".catalog.ab_de123", ".classes.txt.0123456789ab", ".gathered.0123456789ab"):
+        old.append(store.root / name)
+        old[-1].mkdir()
+    young = store.root / ".store.json.abcdefgh"
     young.touch()
     then = time.time() - 2 * DAY_S
-    for old in (store.staging / "left", store.root / ".catalog.abc"):
-        os.utime(old, (then, then))
+    for each in old:
+        os.utime(each, (then, then))
 
     store.clean()
 

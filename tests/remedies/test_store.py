@@ -345,6 +345,19 @@ def test_a_damaged_intent_is_removed(tried: Attempt, tmp_path: Path, mon: Path):
     assert landed(store) == 6
 
 
+@tries("store/dumps/store.py", "what a killed process had begun to land cannot be finished")
+def test_an_intent_of_another_folder_is_removed(tried: Attempt, tmp_path: Path, mon: Path):
+    store, second = tmp_path / "perf", tmp_path / "second.mon"
+    second.write_bytes(dump_of(1))
+    tried.works("ingest", mon, "--store", store)
+    intent = store / "staging" / "other.landing"
+    intent.write_text("records/elsewhere", encoding="utf-8")
+    assert str(intent) in tried.fails("ingest", second, "--store", store)
+    intent.unlink()
+    tried.works("ingest", second, "--store", store)
+    assert landed(store) == 6
+
+
 @tries(CLEANUP, "a folder of the store is a link, or leads out of it")
 def test_a_linked_folder_is_replaced_by_a_folder(tried: Attempt, tmp_path: Path, mon: Path):
     store, second = tmp_path / "perf", tmp_path / "second.mon"

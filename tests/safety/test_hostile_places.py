@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import time
 from collections.abc import Iterator
@@ -11,11 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.cli.main import Status
 from cpmon.ingest import ingest
 from cpmon.schemas.errors import LayoutError, StoreError
 from cpmon.schemas.pages.page import LONGEST, parse_page
 from cpmon.store import Store, connect
-from cpmon.store.dumps.cleanup import FOLDERS, INTENT, remove
+from cpmon.store.dumps.cleanup import FOLDERS, INTENT, LANDING, remove
+from cpmon.store.dumps.landed_dump import ABOUT
+from cpmon.store.views import snapshot
+from tests.cli.answer import Cpmon
 from tests.dumps import dump, fields, interval
 
 
@@ -51,6 +56,41 @@ def test_what_is_behind_a_link_in_a_store_stays(
     assert sorted(elsewhere.rglob("*")) == before
 
 
+def test_files_of_the_user_in_the_folder_of_a_store_stay(store: Store, one_dump: Path):
+    folders = ("tmp", "tmp_archive", "tmp_rows/useact")
+    files = (".classes.txt.swp", ".gathered.notes", ".catalog.backup.zip", ".film.part")
+    for name in folders:
+        (store.root / name).mkdir(parents=True)
+    for name in (*files, "tmp_archive/a.mon"):
+        (store.root / name).touch()
+    for path in store.root.rglob("*"):
+        os.utime(path, (time.time() - 7 * 86_400,) * 2)
+    ingest(one_dump, store)
+    assert [name for name in (*folders, *files) if not (store.root / name).exists()] == []
+    assert (store.root / "tmp_archive" / "a.mon").exists()
+
+
+@pytest.mark.parametrize("files", [(), ("interval.parquet", "dump.parquet")])
+def test_a_question_to_an_old_store_leaves_what_its_snapshot_links_to(
+    files: tuple[str, ...],
+    cpmon: Cpmon,
+    store: Store,
+    elsewhere: Path,
+    one_dump: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(snapshot, "MANY", 1)
+    ingest(one_dump, store)
+    for name in files:
+        (elsewhere / name).write_bytes(b"mine")
+    before = {file: file.stat().st_mtime_ns for file in elsewhere.rglob("*")}
+    (store.root / "snapshot").symlink_to(elsewhere)
+    sql = "SELECT count(*) AS n FROM meta.dump"
+    answer = cpmon("query", sql, "--store", store.root, "--format", "csv")
+    assert answer.status is Status.DONE and answer.out == b"n\n1\n"
+    assert {file: file.stat().st_mtime_ns for file in elsewhere.rglob("*")} == before
+
+
 @pytest.mark.parametrize("name", ["../home/useact.parquet", "{home}/useact.parquet", "in/a.txt"])
 def test_an_intent_removes_nothing_outside_of_its_store(
     name: str, store: Store, elsewhere: Path, one_dump: Path
@@ -75,6 +115,83 @@ def test_files_behind_a_linked_folder_of_a_day_stay(store: Store, elsewhere: Pat
     with pytest.raises(StoreError, match="is a link"):
         remove(store.files, ["records/system=A/date=2001-12-18/useact.parquet"])
     assert (elsewhere / "useact.parquet").exists()
+
+
+OUTSIDE = "../../../../home/settings"
+"""Below `manifest/system=S/2001-12`, where a file for each dump is written."""
+
+
+def change(file: Path, **facts: object) -> None:
+    """Change what a file says about its dump."""
+    about = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**about, **facts}) + "\n", encoding="utf-8")
+
+
+def test_a_table_with_the_name_of_a_path_is_not_merged(
+    cpmon: Cpmon, store: Store, tmp_path: Path, elsewhere: Path
+):
+    for day in (0, 1, 40):
+        file, second = tmp_path / f"{day}.mon", 60 + day * 86_400
+        file.write_bytes(dump(interval(second, fields("sytrsp", second, pfxcpuad=1))))
+        ingest(file, store, system="VMSAFE")
+    victim = elsewhere / "useact"
+    for folder in sorted(store.root.glob("records/*/*/*"))[:2]:
+        hidden = Path(f"{folder}{victim}.parquet")
+        hidden.parent.mkdir(parents=True)
+        shutil.copy(folder / "sytrsp.parquet", hidden)
+        (entry,) = store.root.glob(f"manifest/*/*/{folder.name.removeprefix('dump=')}.json")
+        change(entry, tables=["sytrsp", str(victim)])
+    answer = cpmon("store", "compact", "--store", store.root)
+    assert answer.status not in (Status.DONE, Status.FAILED) and "manifest" in answer.err
+    assert Path(f"{victim}.parquet").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "folder", ["x", "records/system=A/date=2001-12-18/dump=x", "\0", "../home"]
+)
+@pytest.mark.parametrize("name", [OUTSIDE, "other"])
+def test_a_landing_is_finished_only_in_the_folder_of_its_dump(
+    folder: str, name: str, cpmon: Cpmon, store: Store, elsewhere: Path, one_dump: Path
+):
+    landed = ingest(one_dump, store)
+    victim = elsewhere / "settings.json"
+    victim.write_text("mine", encoding="utf-8")
+    if "\0" not in folder:
+        (store.root / folder).mkdir(parents=True, exist_ok=True)
+        about = store.root / folder / ABOUT
+        shutil.copy(Path(str(store.find(landed.dump))) / ABOUT, about)
+        change(about, dump=name)
+    intent = store.staging / f"a{LANDING}"
+    intent.write_text(folder, encoding="utf-8")
+    second = one_dump.with_name("b.mon")
+    second.write_bytes(dump(interval(120, fields("sytrsp", 120, pfxcpuad=1))))
+    answer = cpmon("ingest", second, "--store", store.root)
+    assert answer.status not in (Status.DONE, Status.WARNINGS, Status.FAILED), answer.err
+    assert victim.read_text(encoding="utf-8") == "mine"
+    assert [landed.dump for landed in Store(store.root).dumps()] == [landed.dump]
+
+
+def test_a_manifest_that_is_made_again_stays_in_the_store(
+    cpmon: Cpmon, store: Store, elsewhere: Path, one_dump: Path
+):
+    ingest(one_dump, store)
+    for about in store.root.glob(f"records/*/*/*/{ABOUT}"):
+        change(about, dump=OUTSIDE)
+    before = sorted(elsewhere.rglob("*"))
+    answer = cpmon("store", "rebuild", "--store", store.root)
+    assert answer.status is not Status.FAILED and str(about) in answer.err
+    assert sorted(elsewhere.rglob("*")) == before
+
+
+@pytest.mark.parametrize("folder", ["runs", "records/../runs", "records//a/b", "/tmp", ""])
+def test_a_manifest_that_names_another_folder_is_not_read(
+    folder: str, cpmon: Cpmon, store: Store, one_dump: Path
+):
+    ingest(one_dump, store)
+    (entry,) = store.root.glob("manifest/*/*/*.json")
+    change(entry, folder=folder)
+    answer = cpmon("query", "FROM meta.dump", "--store", store.root)
+    assert answer.status is not Status.FAILED and str(entry) in answer.err
 
 
 @pytest.fixture(params=[0o077, 0o027, 0o022, 0o002])
