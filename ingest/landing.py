@@ -192,6 +192,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
         "dump": source.identity,
         "system": name,
         "release": base_release(reader.release) or reader.configuration.release,
+        "given_release": reader.release,
         "source": source.name,
         "stored_size": source.stored_size,
         "compression": source.compression,
