@@ -85,7 +85,7 @@ def state_of(store: Store) -> object:
     Dumps have landed or were merged, or somebody has made another catalogue, as `reduce` does.
     """
     file = store.root / FILE
-    return store.dumps(), store.is_merging, file.stat().st_mtime_ns if file.exists() else 0
+    return store.state, file.stat().st_mtime_ns if file.exists() else 0
 
 
 def make_ready(store: Store, views: Sequence[View]) -> None:
