@@ -198,6 +198,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
         "dump": source.identity,
         "system": name,
         "release": base_release(reader.level),
+        "given_release": "" if reader.level == reader.configuration.level else reader.level,
         "source": source.name,
         "stored_size": source.stored_size,
         "compression": source.compression,

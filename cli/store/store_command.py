@@ -187,8 +187,9 @@ def prune(
 ) -> None:
     """Remove results, and with --raw samples, that are older than said here or in the settings.
 
-    Results of a level go only where the next coarser level is there, samples only where everything
-    was reduced and no run is measured on them. A report of such a time rests on the finest level
+    Results of a level go only where the next coarser level is there, those of hours only where the
+    samples are gone or go too, samples only where everything was reduced and no run is measured on
+    them. A report of such a time rests on the finest level
     that is left, and says so. A dump whose samples are gone stays known, with its configuration.
 
     \b
@@ -224,6 +225,12 @@ def prune(
         say(f"samples of {obsolete.names[folder]}: {len(files):,} tables")
     for dump, reason in obsolete.stays.items():
         say(f"dump {dump} stays: {reason}", err=True)
+    if obsolete.recomputable:
+        say(
+            f"results of level hour: {len(obsolete.recomputable):,} files stay: the samples do, and"
+            " cpmon reduce would compute them again; --raw limits samples",
+            err=True,
+        )
     if not dry_run:
         remove(place_of_store, obsolete)
     verb = "would be removed" if dry_run else "removed"

@@ -15,9 +15,10 @@ from ...store.catalogue.catalogue import make_ready
 from ...store.dumps.cleanup import remove
 from ...store.files.disk import writing
 from ...store.jobs import Engine, InOrder
-from ...store.jobs.outcome import PassingError
+from ...store.jobs.outcome import ATTEMPTS, PassingError
 from ...store.results.lineage import lineages
 from ...store.results.merging import merge
+from ...store.results.reduced import whole_file
 from ...store.results.reduction_database import ReductionDatabase, Result
 from ...store.runs.classes import import_classes
 from ...store.sandbox.sandbox import Limits
@@ -170,19 +171,24 @@ class _Coordinator:
         """Compute reductions that are kept in one file, and that no unit computed."""
         for whole in self.plan.whole:
             whole.is_kept |= whole.lineage.name in self.whole
-        left = [whole for whole in self.plan.whole if not whole.is_kept]
-        if left:
+        for attempts_left in reversed(range(ATTEMPTS)):
+            left = [whole for whole in self.plan.whole if not whole.is_kept]
             try:
-                with self.store.files.scratch() as scratch, readable(ALL_DAYS):
-                    self._compute_whole(left, scratch, limits)
+                if left:
+                    with self.store.files.scratch() as scratch, readable(ALL_DAYS):
+                        self._compute_whole(left, scratch, limits)
             except PassingError as error:
-                self.reduced.failures.append(Failure(ALL_DAYS, error))
+                if not attempts_left:
+                    self.reduced.failures.append(Failure(ALL_DAYS, error))
         return {
             whole.lineage.name: self.whole.get(whole.lineage.name, Done(whole.lineage.name))
             for whole in self.plan.whole
         }
 
     def _compute_whole(self, left: Sequence[Whole], scratch: Path, limits: Limits) -> None:
+        state = self.store.state
+        for whole in left:  # a version of what is there before it is read
+            whole.file = whole_file(self.store, whole.lineage, state[0])
         database = ReductionDatabase(self.store, reductions(), scratch, limits)
         for of_runs in (True, False):
             some = [whole for whole in left if whole.lineage.of_runs is of_runs]
@@ -190,12 +196,29 @@ class _Coordinator:
             if some:
                 (database.restrict_to_runs if of_runs else database.unrestrict)(results)
             for whole in some:
-                self._keep(database, whole, scratch)
+                self._keep(database, whole, scratch, state)
 
-    def _keep(self, database: ReductionDatabase, whole: Whole, scratch: Path) -> None:
+    def _keep(
+        self, database: ReductionDatabase, whole: Whole, scratch: Path, state: object
+    ) -> None:
+        """Compute a result and publish it.
+
+        Args:
+            state: of the store, before the database was opened.
+
+        Raises:
+            PassingError: dumps landed or moved since.
+        """
         started, name = time.perf_counter(), whole.lineage.name
         file = scratch / f"{name}.parquet"
         rows = database.write(_result(whole), file)
+        if self.store.state != state:  # what moved may be missing, or there twice
+            raise PassingError(
+                "dumps landed, were merged or pruned meanwhile",
+                place=name,
+                effect="its result is not kept; reports compute it",
+                remedy="run cpmon reduce again",
+            )
         self.store.files.publish({whole.file: file})
         whole.is_kept = True
         self.whole[name] = Done(name, rows, 1, time.perf_counter() - started)

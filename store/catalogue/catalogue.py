@@ -2,8 +2,9 @@
 
 Parquet is the truth. `catalog.duckdb` holds no data: only views that find new dumps by
 themselves, so it is made again only when a table appears for the first time, when layouts or
-reductions change, or when the store was moved; and then by what differs from another one. It is
-replaced by a rename, since DuckDB allows one writer or many readers.
+reductions change, when the first dump of other layouts lands, or when the store was moved; and then
+by what differs from another one. It is replaced by a rename, since DuckDB allows one writer or many
+readers.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from ..views.entries import (
 from ..views.meta import meta_views
 from ..views.relations import macros
 from ..views.snapshot import snapshot
-from ..views.sources import Landed, landed_files, sources
+from ..views.sources import Landed, is_drifted, landed_files, sources
 from ..views.template import FILE, keep_as_template, load, save, template
 from ..views.view import View
 from ..views.views import LANDED, interval_views, landed_rows, monitor_view
@@ -91,7 +92,7 @@ def state_of(store: Store) -> object:
     Dumps have landed or were merged, or somebody has made another catalogue, as `reduce` does.
     """
     file = store.root / FILE
-    return store.dumps(), store.is_merging, file.stat().st_mtime_ns if file.exists() else 0
+    return store.state, file.stat().st_mtime_ns if file.exists() else 0
 
 
 def make_ready(store: Store, views: Sequence[View]) -> None:
@@ -173,13 +174,14 @@ class _Plan:
 
 
 def _plan(store: Store, views: Sequence[View], *, live: bool = False) -> _Plan:
-    present, reduced = landed_files(store), {} if live else kept(store, views)
+    dumps = store.dumps()
+    present, reduced = landed_files(store, dumps), {} if live else kept(store, views)
     parts = [store.files.uri(""), fingerprint(), duckdb.__version__]
     parts += [f"{table} {files}" for table, files in sorted(present.items())]
     parts += [view.sql for view in views] + [result.fingerprint for result in reduced.values()]
     parts += [str(bool(run_names(store))), classes_text(store), _own_text()]
     files = snapshot(store)
-    parts.append(str(bool(files)))
+    parts += [str(bool(files)), str(is_drifted(dumps))]
     version = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
     return _Plan(present, files, views, reduced, version)
 

@@ -48,6 +48,7 @@ class LandedDump(msgspec.Struct, frozen=True):
         layouts: fingerprint of the layouts that it was decoded with.
         stored_size: bytes of the file that it came from; None for a pipe.
         pruned: its samples were removed; what was reduced from them stands.
+        decoding: what else decides about its rows: releases, layouts and version of cpmon.
     """
 
     folder: str
@@ -62,6 +63,7 @@ class LandedDump(msgspec.Struct, frozen=True):
     first_end: str | None = None
     first_nominal: bool = True
     pruned: bool = False
+    decoding: str = ""
 
     @property
     def is_merged(self) -> bool:
@@ -103,6 +105,9 @@ class _Entry(msgspec.Struct):
     first_nominal: bool = True
     folder: Folder = ""
     pruned_at: str | None = None
+    release: str = ""
+    given_release: str = ""
+    cpmon: str = ""
 
 
 _DECODER = msgspec.json.Decoder(_Entry)
@@ -185,6 +190,7 @@ def _dump(entry: _Entry) -> LandedDump:
         entry.first_end,
         entry.first_nominal,
         entry.pruned_at is not None,
+        f"{entry.release}\0{entry.given_release}\0{entry.layouts}\0{entry.cpmon}",
     )
 
 

@@ -92,10 +92,6 @@ class Manifest:
             self._dumps()
         return self._merged.get(folder, ())
 
-    def layouts(self) -> set[str]:
-        """Fingerprints of the layouts that dumps were decoded with."""
-        return {dump.layouts for dump in self._dumps().values()}
-
     def add(self, about: Mapping[str, Any]) -> None:
         """Add a landed dump, and merge the files of its month if they are many.
 

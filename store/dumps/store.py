@@ -105,6 +105,11 @@ class Store:
         """All landed dumps, by system, begin and name."""
         return self.manifest.dumps()
 
+    @property
+    def state(self) -> tuple[Sequence[LandedDump], bool]:
+        """What differs once dumps have landed, were merged or pruned, or while they are merged."""
+        return self.dumps(), self.is_merging
+
     def tables(self) -> set[str]:
         """Names of the tables that at least one dump has landed in."""
         return set(self.manifest.tables())

@@ -35,8 +35,9 @@ def table_files(manifest: Manifest, file: str, dumps: Iterable[LandedDump]) -> l
     files = []
     for folder, chosen in sorted(by_folder.items()):
         names = {dump.dump for dump in chosen}
-        is_whole = names.issuperset(manifest.merged_in(folder))
-        of_some = () if is_whole or not chosen[0].is_merged else tuple(sorted(names))
+        merged = manifest.merged_in(folder)  # none where another merge has replaced the folder
+        is_some = chosen[0].is_merged and not (merged and names.issuperset(merged))
+        of_some = tuple(sorted(names)) if is_some else ()
         files.append(TableFile(f"{folder}/{file}", chosen[0].is_merged, of_some))
     return files
 

@@ -10,7 +10,7 @@ dates and dumps, and these columns itself: it is added under a partition spec wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -82,8 +82,9 @@ def _export_table(catalog: SqlCatalog, source: Source, files: Mapping[str, Place
     """`files`: what the path of each says."""
     table = _table(catalog, source)
     registered = {file.file_path: file for file in _files(table)}
-    gone = [file for uri, file in registered.items() if uri not in files]
-    new = [uri for uri in files if uri not in registered]
+    gone = [f for uri, f in registered.items() if uri not in files or _is_replaced(f)]
+    current = registered.keys() - {file.file_path for file in gone}
+    new = [uri for uri in files if uri not in current]
     done = Exported(str(source), len(files), len(new), len(gone))
     lengths = sorted({len(files[uri]) for uri in new})  # months first: they replace what is gone
     for length in lengths or ([len(table.spec().fields)] if gone else []):
@@ -179,6 +180,14 @@ def _files(table: Table) -> Iterator[DataFile]:
         for manifest in snapshot.manifests(table.io):
             for entry in manifest.fetch_manifest_entry(table.io):
                 yield entry.data_file
+
+
+def _is_replaced(file: DataFile) -> bool:
+    """Whether a registered file gave way to one of the same name: its dump landed again."""
+    with suppress(FileNotFoundError):  # removed meanwhile; the next export leaves it out
+        size = Path(file.file_path.removeprefix("file://")).stat().st_size
+        return size != file.file_size_in_bytes
+    return False
 
 
 def _data_file(table: Table, uri: str, place: Place) -> DataFile:

@@ -72,7 +72,7 @@ def definition_version(store: Store, lineage: Lineage) -> str:
 
 def whole_version(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -> str:
     """The version of a result that depends on all dumps and runs."""
-    parts = [definition_version(store, lineage), *(dump.dump for dump in dumps)]
+    parts = [definition_version(store, lineage), *map(_landing, dumps)]
     parts += [store.files.read(name).decode() for name in run_names(store)]
     return digest(parts)
 
@@ -109,6 +109,14 @@ def is_anchored(dumps: Sequence[LandedDump]) -> bool:
     return any(dump.first_nominal for dump in dumps if dump.first_end == first)
 
 
+def _landing(dump: LandedDump) -> str:
+    """Changes when a dump lands as of another system, or is decoded in another way.
+
+    Its name, a digest of its bytes, does not.
+    """
+    return f"{dump.system}\0{dump.dump}\0{dump.decoding}"
+
+
 def _is_configured(dump: LandedDump) -> bool:
     return dump.nominal and "mtrsys" in dump.tables
 
@@ -120,12 +128,12 @@ def day_versions(dumps: Sequence[LandedDump]) -> dict[date, str]:
         dumps: of the system, by begin.
     """
     if not is_anchored(dumps):
-        of_all = digest([dump.dump for dump in dumps])
+        of_all = digest([*map(_landing, dumps)])
         return dict.fromkeys(days_of(dumps), of_all)
     versions, hashed, rest = {}, hashlib.blake2b(digest_size=8), deque(dumps)
     for day in days_of(dumps):
         while rest and rest[0].begins <= day:
-            hashed.update(f"{rest.popleft().dump}\0".encode())
+            hashed.update(f"{_landing(rest.popleft())}\0".encode())
         versions[day] = hashed.hexdigest()
     return versions
 

@@ -1,10 +1,10 @@
 """How long results and samples are kept, and what a prune removes: never what nothing stands for.
 
-Results of a level go when the next coarser one is there. The samples of a dump go when every
-reduction by time has kept results of all its days and no run needs it; what the dump is, its
-intervals, findings and configuration, and the events that reductions show stay, so that it is
-still known here and its neighbours are reduced as before. Those of dumps in the folder of a month
-go together.
+Results of a level go when the next coarser one is there, those of the coarsest with the samples or
+after them: they would be computed again. The samples of a dump go when every reduction by time has
+kept results of all its days and no run needs it; what the dump is, its intervals, findings and
+configuration, and the events that reductions show stay, so that it is still known here and its
+neighbours are reduced as before. Those of dumps in the folder of a month go together.
 """
 
 from __future__ import annotations
@@ -56,12 +56,14 @@ class Prune:
         samples: folder of a dump, or of a month -> its tables that go.
         names: such a folder -> what it is called.
         stays: dumps that are old enough, with the reason why their samples stay.
+        recomputable: files of the coarsest level that are old enough; they stay with the samples.
     """
 
     results: dict[str, list[str]] = field(default_factory=dict)
     samples: dict[str, list[str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     stays: dict[str, str] = field(default_factory=dict)
+    recomputable: list[str] = field(default_factory=list)
 
     @property
     def files(self) -> list[str]:
@@ -111,13 +113,12 @@ def plan(store: Store, views: Sequence[View], limits: Retention, today: date) ->
     """
     dumps, prunable = store.dumps(), Prune()
     states = states_by_day(store, views)
-    for state in states:
-        for level, file in _results(state, limits, today):
-            prunable.results.setdefault(level, []).append(file)
+    gone = {(dump.system, day) for dump in dumps if dump.pruned for day in dump.days}
     if limits.raw is not None:
         before = _earlier(today, limits.raw)
         shown = _shown_events(lineages(views))
         going = _going(store, dumps, states, before, prunable.stays)
+        gone.update((dump.system, day) for dump in going for day in dump.days)
         staying = {dump.folder for dump in dumps if not dump.pruned and dump not in going}
         # Of those that are pruned something is left if an earlier version was killed.
         for dump in (*going, *(each for each in dumps if each.pruned)):
@@ -126,6 +127,12 @@ def plan(store: Store, views: Sequence[View], limits: Retention, today: date) ->
             if (left := _samples(store, dump, shown)) or not dump.pruned:
                 prunable.samples[dump.folder] = left
                 prunable.names[dump.folder] = _called(store, dump)
+    for state in states:
+        for level, pieces in _results(state, limits, today):
+            if level == LEVELS[-1] and not gone.issuperset((p.system, p.day) for p in pieces):
+                prunable.recomputable.append(pieces[0].file)
+            else:
+                prunable.results.setdefault(level, []).append(pieces[0].file)
     return prunable
 
 
@@ -192,8 +199,8 @@ def _earlier(day: date, days: int) -> date:
     return date.fromordinal(max(day.toordinal() - days, 1))
 
 
-def _results(state: ByDay, limits: Retention, today: date) -> list[tuple[str, str]]:
-    """Level and file of what a coarser level stands for, or of the coarsest that is too old.
+def _results(state: ByDay, limits: Retention, today: date) -> list[tuple[str, list[Piece]]]:
+    """Level and pieces of each file that a coarser level stands for, or of the coarsest, too old.
 
     The file of a month goes when all its days do.
     """
@@ -205,7 +212,11 @@ def _results(state: ByDay, limits: Retention, today: date) -> list[tuple[str, st
             stands = coarser in pieces if coarser else INTERVAL not in pieces
             if old and level in pieces and stands:
                 going.setdefault((level, pieces[level].file), []).append(pieces[level])
-    return [key for key, pieces in going.items() if len(pieces) == len(pieces[0].month or pieces)]
+    return [
+        (level, pieces)
+        for (level, _), pieces in going.items()
+        if len(pieces) == len(pieces[0].month or pieces)
+    ]
 
 
 def _going(

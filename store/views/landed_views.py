@@ -40,7 +40,9 @@ class LandedViews:
         self._store = store
         self._sources = {
             entry.name: entry.create
-            for entry in sources(store, landed_files(store), snapshot=snapshot(store))
+            for entry in sources(
+                store, landed_files(store, store.dumps()), snapshot=snapshot(store)
+            )
         }
         self._restricted: set[str] = set()
         self._created: set[str] = set()

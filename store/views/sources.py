@@ -30,13 +30,16 @@ Landed = Mapping[str, Sequence[TableFile]]
 """Tables, and `ABOUT` -> their files."""
 
 
-def landed_files(store: Store) -> dict[str, Sequence[TableFile]]:
+def landed_files(store: Store, dumps: Iterable[LandedDump]) -> dict[str, Sequence[TableFile]]:
     """All tables that have landed, and `ABOUT` -> patterns of their files.
 
     They find what lands later as well. While dumps are merged they would find some twice: then the
     files are named as the manifest has them.
+
+    Args:
+        dumps: all that have landed.
     """
-    kinds = {ABOUT: {dump.is_merged for dump in store.dumps()}, **store.manifest.tables()}
+    kinds = {ABOUT: {dump.is_merged for dump in dumps}, **store.manifest.tables()}
     return {table: _all_files(store, table, some) for table, some in kinds.items() if some}
 
 
@@ -54,7 +57,7 @@ def sources(
         shut: what dumps brought shows no rows until `source_of` or `shown` lets it.
         snapshot: table -> file that has what all dumps say.
     """
-    drifted = _is_drifted(store)
+    drifted = is_drifted(store.dumps())
     landed, snapshots = {} if shut else present, {} if shut else snapshot or {}
     for table, none in _empty_tables(fingerprint()).items():
         rows = parquet(store, table, landed.get(table, ()), drifted)
@@ -88,7 +91,7 @@ def shown(store: Store, files: Landed) -> Iterator[str]:
     Args:
         files: maybe none of a table.
     """
-    drifted = _is_drifted(store)
+    drifted = is_drifted(store.dumps())
     for table, some in files.items():
         rows = _dump_rows(store, some) if table == ABOUT else parquet(store, table, some, drifted)
         yield replacing(_macro(table, rows).create)
@@ -130,7 +133,8 @@ def _file(file: Path) -> str:
 
 def parquet_rows(store: Store, table: str, dumps: Iterable[LandedDump]) -> str:
     """A relation over what some dumps hold of a landed table."""
-    return parquet(store, table, files_of(store, table, dumps), _is_drifted(store))
+    dumps = tuple(dumps)
+    return parquet(store, table, files_of(store, table, dumps), is_drifted(dumps))
 
 
 def _macro(table: str, rows: str, none: str = "") -> Entry:
@@ -138,9 +142,9 @@ def _macro(table: str, rows: str, none: str = "") -> Entry:
     return macro(landed_rows(table), f"SELECT * FROM {rows}", none)
 
 
-def _is_drifted(store: Store) -> bool:
+def is_drifted(dumps: Iterable[LandedDump]) -> bool:
     """Whether some dump was landed by other layouts, so that its files may lack columns."""
-    return bool(store.manifest.layouts() - {fingerprint()})
+    return bool({dump.layouts for dump in dumps} - {fingerprint()})
 
 
 @functools.lru_cache(maxsize=2)

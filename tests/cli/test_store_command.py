@@ -88,6 +88,14 @@ def test_retention_stands_in_the_settings(cpmon: Cpmon, reduced: Path):
     assert list(reduced.rglob("useact.parquet"))
 
 
+def test_hours_that_would_be_computed_again_stay(cpmon: Cpmon, reduced: Path):
+    words = ["store", "prune", "--store", reduced, "--keep", "interval=1d,15m=1d,hour=1d"]
+    assert cpmon(*words).err == ""
+    answer = cpmon(*words)
+    assert answer.text == "0 files removed, 0 bytes\n"
+    assert "cpmon reduce would compute them again; --raw limits samples" in answer.err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

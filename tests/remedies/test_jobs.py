@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sys
 from pathlib import Path
@@ -71,6 +72,18 @@ def test_the_same_cpmon_computes_what_was_planned(
         patch.setattr(computing, "definition_version", lambda *_: "another")
         tried.fails("reduce", "users_by_time", "--store", store)
     tried.works("reduce", "users_by_time", "--store", store)
+
+
+@tries("reduce/jobs/reducing.py", "dumps landed, were merged or pruned meanwhile")
+def test_results_of_all_days_are_kept_when_no_dump_lands_meanwhile(
+    tried: Attempt, store: Path, monkeypatch: pytest.MonkeyPatch
+):
+    states = itertools.count()
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "state", property(lambda _: ([], next(states))))
+        tried.fails("reduce", "events", "--store", store)
+    assert not list(store.glob("reduced/events*"))
+    tried.works("reduce", "events", "--store", store)
 
 
 @tries("reduce/jobs/selection.py", "no system of the store is {}")

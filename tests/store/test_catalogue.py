@@ -9,6 +9,9 @@ import pytest
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.schemas import CpmonError, StoreError
+from cpmon.schemas.loader import COLUMNS, to_csv
+from cpmon.schemas.registry import reload
+from cpmon.schemas.site import shipped
 from cpmon.store import Store, connect
 from cpmon.store.sandbox.guard import guarded
 from tests.dumps import END, dump, fields, interval, record
@@ -83,6 +86,30 @@ def test_a_table_that_appears_makes_a_new_catalogue(landed: Store, tmp_path: Pat
 
     with connect(landed) as connection:
         assert connection.sql("SELECT count(*) FROM monitor.record_raw").fetchall() == [(1,)]
+
+
+@pytest.mark.usefixtures("shipped_again")
+def test_a_dump_of_layouts_that_lack_a_column_is_read_beside_others(
+    landed: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    connect(landed).close()
+    unknown = {"type": "reserved", "name": "*", "role": "", "unit": "", "meaning": ""}
+    rows = [
+        {**row, **unknown} if row["name"] == "plsalecg" else row
+        for row in shipped().fields["sytrsp"]
+    ]
+    (tmp_path / "own/d00_system").mkdir(parents=True)
+    (tmp_path / "own/d00_system/sytrsp.csv").write_text(to_csv(rows, COLUMNS))
+    (tmp_path / "b.mon").write_bytes(dump(interval(120, CONFIG, SAMPLE)))
+    with monkeypatch.context() as site:
+        site.setenv("CPMON_SCHEMAS", str(tmp_path / "own"))
+        reload()
+        ingest(tmp_path / "b.mon", landed)
+    reload()
+
+    with connect(landed) as connection:
+        found = connection.sql("SELECT plsalecg IS NULL FROM monitor.sytrsp ORDER BY tod")
+        assert found.fetchall() == [(False,), (True,)]
 
 
 @pytest.mark.parametrize("content", [b"", b"no database"])

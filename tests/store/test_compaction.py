@@ -35,8 +35,11 @@ from cpmon.store.dumps.compaction import Compacted, compact, months
 from cpmon.store.dumps.landed_dump import ABOUT, line
 from cpmon.store.dumps.manifest import Manifest
 from cpmon.store.files.local import LocalFiles
+from cpmon.store.results.reduction_database import ReductionDatabase
 from cpmon.store.results.retention import Retention, plan, prune
 from cpmon.store.results.usage import usage
+from cpmon.store.views.database import database
+from cpmon.store.views.sources import parquet_rows
 from tests.fleet import fleet, pieces
 from tests.store.test_other_readers import catalog, changes, ordered, select
 from tests.store.test_other_readers import run as export
@@ -164,6 +167,41 @@ def test_a_reduction_is_the_same_bytes(store: Store):
     for each in (other, store):
         reduce_selected(each, NAMES, Settings(), Selection(("PRODA",)))
     assert pieces(store) == pieces(other) != {}
+
+
+def test_a_result_of_all_days_lacks_no_dump_that_was_merged_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    other, unrestrict = copied(store, "other"), ReductionDatabase.unrestrict
+    reduce(other, ["events"], Settings())
+
+    def behind_a_merge(database: ReductionDatabase, results: Any) -> None:
+        merged(store)
+        unrestrict(database, results)
+
+    monkeypatch.setattr(ReductionDatabase, "unrestrict", behind_a_merge)
+    reduce(store, ["events"], Settings())
+    assert pieces(store) == pieces(other) != {}
+
+
+def test_dumps_of_a_month_that_is_merged_again_are_read_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """A unit of work names the folders of when it was planned."""
+    merged(store)
+    dumps = store.dumps()
+    planned = [dump for dump in dumps if dump.is_merged and dump.month == "2003-05"][:2]
+    late = next(dump for dump in dumps if dump.system == "PRODA" and not dump.is_merged)
+    copy_dump(store.root / late.folder, [timedelta(days=-59)])
+    store.manifest.rebuild()
+    with monkeypatch.context() as patched:  # the folder before is still there
+        patched.setattr(LocalFiles, "delete_folders", lambda *_: None)
+        merged(store)
+    assert planned[0].folder not in {dump.folder for dump in store.dumps()}
+    with database(store) as connection:
+        rows = parquet_rows(store, "mtrsys", planned)
+        found = connection.sql(f"SELECT DISTINCT dump FROM {rows}").fetchall()
+    assert {dump for (dump,) in found} == {dump.dump for dump in planned}
 
 
 def test_questions_about_some_dumps_of_a_month_see_these_only(store: Store):

@@ -211,6 +211,22 @@ def test_again_adds_what_is_new_and_removes_what_is_gone(
     assert len(catalog(folder).load_table("landed.sytrsp").scan().to_arrow()) == 0
 
 
+def test_a_file_of_a_dump_that_lands_again_takes_the_place_of_the_one_before(
+    tmp_path: Path,
+):
+    small, folder = Store(tmp_path / "small", create=True), tmp_path / "iceberg"
+    (tmp_path / "a.mon").write_bytes(dump(interval(60, fields("useact", 60, calcpxrd=5))))
+    for release, changed in (("5.3.0", (1, 0)), ("6.4.0", (1, 1))):
+        ingest(tmp_path / "a.mon", small, release=release)
+        assert changes(run(small, folder))["landed.useact"] == changed
+        assert changes(run(small, folder)) == {}
+        (file,) = small.records.glob("*/*/*/useact.parquet")
+        (registered,) = iceberg._files(catalog(folder).load_table("landed.useact"))
+        assert registered.file_size_in_bytes == file.stat().st_size
+        shutil.rmtree(file.parent)
+        small.manifest.rebuild()
+
+
 def test_results_that_are_made_again_replace_those_before(small: Store, tmp_path: Path):
     reduce(small, ("paging_by_time",), Settings())
     name, folder = "reduced.paging_by_time", tmp_path / "iceberg"

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import io
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
+from cpmon.reduce.jobs.reducing import reduce
 from cpmon.schemas import layout
 from cpmon.schemas.registry import reload
 from cpmon.schemas.site import shipped, site_archive
 from cpmon.store import Store, connect
+from cpmon.store.catalogue.catalogue import rebuild
 from tests.dumps import dump, fields, interval, record
+from tests.fleet import pieces
 from tests.pages import Line, draft, grown, import_pages
 
 pytestmark = pytest.mark.usefixtures("shipped_again")
@@ -144,3 +149,27 @@ def test_a_bit_of_callevel_decides_between_two_readings(store: Store, tmp_path: 
     with connect(Store(tmp_path / "told"), reductions()) as con:
         assert con.sql("SELECT pfxrunci, pfxbalance FROM monitor.sytprp").fetchall() == [(None, -2)]
         assert con.sql("SELECT release FROM meta.dump").fetchall() == [("7.3.0",)]
+
+
+@pytest.mark.parametrize("name", ["users_by_time", "events"])
+def test_a_dump_that_lands_again_as_of_another_release_is_reduced_again(
+    store: Store, tmp_path: Path, name: str
+):
+    """Expanded storage ended with 6.3.0: what a later dump holds in its place is NULL."""
+
+    def reduced(release: str, store: Store) -> dict[str, bytes]:
+        ingest(tmp_path / "a.mon", store, release=release)
+        assert reduce(store, [name], Settings())[0].days == 1
+        return pieces(store)
+
+    users = [fields("useact", at, vmduser="U1", calcpxrd=at << 4) for at in (60, 120)]
+    change = fields("sclsrm", 60, srmbiasi=90, srmxpctg=25)
+    (tmp_path / "a.mon").write_bytes(
+        dump(interval(60, config("05030000", 60), change, users[0]), interval(120, users[1]))
+    )
+    before = reduced("6.4.0", store)
+    shutil.rmtree(store.root / store.dumps()[0].folder)
+    rebuild(store, reductions())
+    after = reduced("", store)
+    assert sorted(after.values()) != sorted(before.values())
+    assert after == reduced("", Store(tmp_path / "other", create=True))

@@ -365,6 +365,22 @@ def test_a_level_stays_while_nothing_stands_for_it(two_days: Store):
     assert len(files(two_days, "interval")) == 2
 
 
+def test_hours_stay_while_they_would_be_computed_again_from_samples(two_days: Store):
+    limits = {"interval": 1, "15m": 2, "hour": 3}
+    brought_up(two_days)
+    assert len(pruned(two_days, Retention(limits)).files) == 4
+    assert brought_up(two_days).days == 0
+    found = pruned(two_days, Retention(limits))
+    assert (found.files, len(found.recomputable)) == ([], 2)
+    assert brought_up(two_days).days == 0
+    assert list(files(two_days)) == list(files(two_days, "hour")) != []
+
+    found = pruned(two_days, Retention(limits, raw=90))
+    assert (len(found.results["hour"]), len(found.samples), found.recomputable) == (2, 2, [])
+    assert files(two_days) == {}
+    assert brought_up(two_days).days == 0
+
+
 @pytest.mark.slow
 def test_samples_go_and_what_was_made_of_them_stays(two_days: Store, tmp_path: Path):
     brought_up(two_days)
