@@ -37,8 +37,8 @@ _UNLOCKED = re.compile(
 )
 """Unfinished files of earlier versions, which held no locks.
 
-Scratch folders of such versions, tmp and eight letters, stay: they hold empty files, and a folder of
-the user may have such a name.
+Scratch folders of such versions, tmp and eight letters, stay: they hold empty files, and a folder
+of the user may have such a name.
 """
 
 
