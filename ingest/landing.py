@@ -198,7 +198,6 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
         "dump": source.identity,
         "system": name,
         "release": base_release(reader.level),
-        "given_release": "" if reader.level == reader.configuration.level else reader.level,
         "source": source.name,
         "stored_size": source.stored_size,
         "compression": source.compression,
@@ -213,6 +212,8 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
         "layouts": fingerprint(),
         "cpmon": __version__,
     }
+    if reader.level != reader.configuration.level:
+        about["given_release"] = reader.level
     day = moment(reader.first_us or 0).date()
     fresh = store.publish(staged, about, day)
     return Landed(source.identity, name, not fresh, about, findings)
