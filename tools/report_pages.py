@@ -32,8 +32,8 @@ INTRODUCTION = """\
 | `--run R`, `--system S` | the system and window of a run; a system, where the store has several |
 | `--since T`, `--until T` | only intervals between them; one may end up to a second late (1) |
 | `--shift NAME` | only intervals in the hours of a shift; one may end a second late as well |
-| `--by 15m` | reports by time: a line for each such span, from midnight of the zone; or `month` |
-| `--top N` | reports of objects: only the greatest |
+| `--by 15m` | reports by time: a line for each part of a day from midnight, `1d`, `1w` or `month` |
+| `--top N` | reports of objects: only the greatest; not beside one that is followed |
 | `--user`, `--device`, `--cpu` | follows one object; reports of objects then have lines by time |
 | `--tz ZONE` | time zone of the printed times |
 | `--format`, `-o` | text, or the unrounded values as CSV, JSON, Parquet, Markdown, XLSX |
