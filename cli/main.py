@@ -6,6 +6,7 @@ Status: 0 done, 1 our failure, 2 usage, 3 done with warnings or findings, 4 vali
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import io
 import os
@@ -145,8 +146,20 @@ def cpmon(debug: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line and exit with its status."""
-    sys.exit(int(run(sys.argv[1:])))
+    """Run the command line and exit with its status.
+
+    The process ends without taking apart what it has imported, which is a tenth of a report.
+    """
+    status = Status.FAILED
+
+    def leave() -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+    atexit.register(leave)  # the first one registered is called last, after those of libraries
+    status = run(sys.argv[1:])
+    sys.exit(status)
 
 
 def run(arguments: list[str]) -> Status:

@@ -97,6 +97,28 @@ def test_what_needs_no_data_imports_no_heavy_library(words: list[str]):
     assert done.stdout.splitlines()[-1] == b"heavy"
 
 
+def test_a_process_ends_in_order_without_taking_its_objects_apart():
+    code = """
+import atexit, sys
+from cpmon.cli import main
+cli = sys.modules["cpmon.cli.main"]
+
+class Kept:
+    def __del__(self):
+        print("taken apart")
+
+def run(arguments):
+    atexit.register(print, "called")
+    print("written")
+    return cli.Status.WARNINGS
+
+sys.kept, cli.run = Kept(), run
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (Status.WARNINGS, "written\ncalled\n")
+
+
 LIBRARIES = {"pandas", "scipy", "altair", "great_expectations", "polars"}
 """What most commands do not need, and what takes a long time to import."""
 
