@@ -18,7 +18,7 @@ from ...schemas.atomic import LOCK, remove_abandoned_parts, remove_abandoned_scr
 from ...schemas.errors import StoreError
 from ..files.disk import make_private
 from ..files.files import Files
-from ..files.local import STAGING, LocalFiles
+from ..files.local import STAGING, LocalFiles, check_inside
 from .landed_dump import ABOUT, MONTHS
 from .manifest import Manifest, folder_of
 
@@ -51,7 +51,7 @@ def clean(files: LocalFiles) -> None:
     """
     root, staging = files.root, files.root / STAGING
     for name in FOLDERS:
-        _check_inside(root, root / name)
+        check_inside(root, root / name)
     for intent in sorted(staging.glob(f"*{INTENT}")):
         carry_out(files, f"{STAGING}/{intent.name}")
     remove_abandoned_scratch(staging)
@@ -151,21 +151,7 @@ def _check_folders(files: Files, names: Iterable[str]) -> None:
     """Refuse to change files outside of a store on a disk."""
     if isinstance(files, LocalFiles):
         for folder in {folder_of(name) for name in names}:
-            _check_inside(files.root, Path(f"{files.root}/{folder}"))
-
-
-def _check_inside(root: Path, folder: Path) -> None:
-    """Refuse to change what only seems to be in the store."""
-    place = root.resolve()
-    if folder.resolve() != place / folder.relative_to(root):
-        raise StoreError(
-            "a folder of the store is a link, or leads out of it",
-            place=str(folder),
-            expected=f"a folder of {root} itself",
-            found=str(folder.resolve()),
-            effect="nothing was removed or written",
-            remedy="replace it by a folder; a store on another disk is mounted or named as a whole",
-        )
+            check_inside(files.root, Path(f"{files.root}/{folder}"))
 
 
 def _remove_old(left: Path) -> None:

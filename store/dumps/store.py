@@ -28,7 +28,7 @@ from typing import Any
 from ...schemas.errors import StoreError
 from ..files.disk import replace_durably, sync_folder, write_durably, writing
 from ..files.files import Files
-from ..files.local import STAGING, LocalFiles
+from ..files.local import STAGING, LocalFiles, make_folder
 from ..files.location import open_files
 from . import elsewhere
 from .cleanup import LANDING, MERGING, clean, settle
@@ -195,7 +195,7 @@ class Store:
             with self.alone():
                 if self.manifest.find(about["dump"]) is not None:
                     return False
-                target.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(self.root, target.parent)
                 intent = self.staging / f"{about['dump']}{LANDING}"
                 replace_durably(intent, str(target.relative_to(self.root)))
                 staged.folder.rename(target)

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ...schemas.atomic import LOCK, PART, scratch_folder, unfinished
+from ...schemas.errors import StoreError
 from .disk import make_private, replace_durably, sync_folder, write_durably, writing
 from .files import File, Inside
 
@@ -79,7 +80,7 @@ class LocalFiles:
         with writing(self.root):
             if path.exists():
                 return False
-            _make_folder(path.parent)
+            make_folder(self.root, path.parent)
             with unfinished(path) as part:
                 write_durably(part, data)
                 try:
@@ -93,7 +94,7 @@ class LocalFiles:
         """Make a file, or put another in its place."""
         path = self._path(name)
         with writing(self.root):
-            _make_folder(path.parent)
+            make_folder(self.root, path.parent)
         replace_durably(path, data)
 
     def publish(self, finished: Mapping[str, Path]) -> None:
@@ -102,7 +103,7 @@ class LocalFiles:
             folders = set()
             for name, file in finished.items():
                 path = self._path(name)
-                _make_folder(path.parent)
+                make_folder(self.root, path.parent)
                 _rename(file, path)
                 folders.add(path.parent)
             for folder in folders:
@@ -157,13 +158,41 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
+def make_folder(root: Path, folder: Path) -> None:
+    """Make a folder of a store and those above it, durably.
+
+    Raises:
+        StoreError: one of them is a link.
+        OSError: the disk refuses it.
+    """
+    check_inside(root, folder)
+    _make_folder(folder)
+
+
 def _make_folder(folder: Path) -> None:
-    """Make a folder and those above it, durably."""
     if folder.is_dir():
         return
     _make_folder(folder.parent)
     folder.mkdir(exist_ok=True)
     sync_folder(folder.parent)
+
+
+def check_inside(root: Path, folder: Path) -> None:
+    """Refuse to change what only seems to be in a store.
+
+    Raises:
+        StoreError: the folder, or one above it, is a link, or it is elsewhere.
+    """
+    place = root.resolve()
+    if folder.resolve() != place / folder.relative_to(root):
+        raise StoreError(
+            "a folder of the store is a link, or leads out of it",
+            place=str(folder),
+            expected=f"a folder of {root} itself",
+            found=str(folder.resolve()),
+            effect="nothing behind it was removed or written",
+            remedy="replace it by a folder; a store on another disk is mounted or named as a whole",
+        )
 
 
 def _name_once(part: Path, path: Path) -> None:

@@ -15,6 +15,7 @@ them is all there is.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -24,7 +25,7 @@ from ..dumps.landed_dump import LandedDump, days_of
 from ..dumps.store import Store
 from .kept_files import Day, KeptFile, Piece, files_of
 from .lineage import Lineage, day_versions, definition_version, digest, lineages, whole_version
-from .months import FOLDER, is_of_month, month_pieces, result_file, system_of
+from .months import FOLDER, month_pieces, result_file, system_of
 
 if TYPE_CHECKING:
     from ..views.view import View
@@ -33,6 +34,11 @@ INTERVAL = "interval"
 LEVELS = (INTERVAL, "15m", "hour")
 """From the finest to the coarsest. Days are summed up when they are read, since each zone has its
 own: a report by days of 30 days with 400 users takes 0.9 s of processor time, of hours 0.7 s."""
+
+_PIECE = re.compile(
+    rf"{FOLDER}/\w+/level=(\w+)/system=[^/]+/(\d{{4}}-\d\d-\d\d)-(\w+)(?:\.(\w+))?\.parquet"
+)
+"""Files of other names are the user's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,13 +213,9 @@ def _drop(state: ByDay, piece: Piece) -> None:
 def day_pieces(store: Store, name: str) -> Iterator[Piece]:
     """All pieces of a reduction that are files of their own, up to date or not."""
     for file in store.files.names(f"{FOLDER}/{name}"):
-        stem, _, suffix = file.rpartition(".")
-        if suffix == "parquet" and not is_of_month(file):
-            level, _, stem = stem.rsplit("/", 3)[1:]
-            day, _, rest = stem.rpartition("-")
-            version, _, shifts = rest.partition(".")
-            level, on = level.removeprefix("level="), date.fromisoformat(day)
-            yield Piece(level, system_of(file), on, version, shifts, file)
+        if match := _PIECE.fullmatch(file):
+            level, day, version, shifts = match.groups("")
+            yield Piece(level, system_of(file), date.fromisoformat(day), version, shifts, file)
 
 
 def piece_file(name: str, level: str, where: Day, version: str) -> str:

@@ -44,6 +44,17 @@ def one_dump(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture
+def three_dumps(tmp_path: Path) -> list[Path]:
+    """Two of a month, and one of a later month: the first is over."""
+    files = []
+    for day in (0, 1, 40):
+        file, second = tmp_path / f"{day}.mon", 60 + day * 86_400
+        file.write_bytes(dump(interval(second, fields("sytrsp", second, pfxcpuad=1))))
+        files.append(file)
+    return files
+
+
 @pytest.mark.parametrize("name", FOLDERS)
 def test_what_is_behind_a_link_in_a_store_stays(
     name: str, store: Store, elsewhere: Path, one_dump: Path
@@ -117,6 +128,42 @@ def test_files_behind_a_linked_folder_of_a_day_stay(store: Store, elsewhere: Pat
     assert (elsewhere / "useact.parquet").exists()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "records/system=VMSAFE",
+        "records/system=VMSAFE/date=2001-12-18",
+        "manifest/system=VMSAFE",
+        "manifest/system=VMSAFE/2001-12",
+        "months/system=VMSAFE",
+        "reduced/system_summary_by_time",
+        "reduced/system_summary_by_time/level=hour",
+    ],
+)
+def test_nothing_is_written_behind_a_link_further_down(
+    name: str, cpmon: Cpmon, store: Store, elsewhere: Path, three_dumps: list[Path]
+):
+    before = sorted(elsewhere.rglob("*"))
+    link = store.root / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere)
+    calls = [["ingest", "--system", "VMSAFE", *three_dumps], ["reduce"], ["store", "compact"]]
+    answers = [cpmon(*words, "--store", store.root) for words in calls]
+    assert any("is a link" in answer.err for answer in answers)
+    assert sorted(elsewhere.rglob("*")) == before
+
+
+def test_results_of_other_names_are_not_read(cpmon: Cpmon, store: Store, one_dump: Path):
+    ingest(one_dump, store)
+    cpmon("reduce", "--store", store.root)
+    (kept,) = store.root.glob("reduced/paging_by_time/level=hour/*/*")
+    shutil.copy(kept, kept.with_name("copy.parquet"))
+    assert cpmon("reduce", "--store", store.root).status is Status.DONE
+    answer = cpmon("query", "SELECT count(*) FROM paging_by_time", "--store", store.root)
+    assert answer.status is Status.DONE
+    assert kept.with_name("copy.parquet").exists()
+
+
 OUTSIDE = "../../../../home/settings"
 """Below `manifest/system=S/2001-12`, where a file for each dump is written."""
 
@@ -128,11 +175,9 @@ def change(file: Path, **facts: object) -> None:
 
 
 def test_a_table_with_the_name_of_a_path_is_not_merged(
-    cpmon: Cpmon, store: Store, tmp_path: Path, elsewhere: Path
+    cpmon: Cpmon, store: Store, three_dumps: list[Path], elsewhere: Path
 ):
-    for day in (0, 1, 40):
-        file, second = tmp_path / f"{day}.mon", 60 + day * 86_400
-        file.write_bytes(dump(interval(second, fields("sytrsp", second, pfxcpuad=1))))
+    for file in three_dumps:
         ingest(file, store, system="VMSAFE")
     victim = elsewhere / "useact"
     for folder in sorted(store.root.glob("records/*/*/*"))[:2]:
