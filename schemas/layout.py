@@ -200,7 +200,8 @@ class Layout:
         rows: list[Field | Group] = [*self.columns, *self.groups]
         ended = {r.name for r in rows if r.until and now.is_behind(parse_release(r.until))}
         later = {r.name for r in rows if r.since and now.is_before(parse_release(r.since))}
-        inside = {s.name for s in self._spans if s.offset < s.end <= self._reach(now)}
+        reach = self._reach(now)
+        inside = {s.name for s in self._spans if s.offset < s.end <= reach}
         return frozenset(ended | (later & (self.replacing | inside)))
 
     def _reach(self, now: Release) -> int:
