@@ -182,7 +182,3 @@ def test_a_question_without_its_header_or_with_more_than_a_select_is_refused(
 def test_questions_may_use_all_of_duckdb():
     text = "-- Title\n-- Text.\nSELECT time_bucket(INTERVAL 15 MINUTE, tod) FROM t;"
     assert rules(text, "queries/a.sql") == []
-
-
-def test_the_sql_of_the_project_is_clean():
-    assert check_sql.main([]) == 0
