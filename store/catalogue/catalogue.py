@@ -19,7 +19,6 @@ from pathlib import Path
 
 import duckdb
 
-from ...schemas.arrow import schemas
 from ...schemas.errors import StoreError
 from ...schemas.registry import fingerprint
 from ..columns import docs
@@ -41,13 +40,12 @@ from ..views.entries import (
     sync_entries,
     view,
 )
-from ..views.meta import meta_views
-from ..views.relations import macros
+from ..views.relations import landed_views, macros
 from ..views.snapshot import snapshot
 from ..views.sources import Landed, is_drifted, landed_files, sources
 from ..views.template import FILE, keep_as_template, load, save, template
 from ..views.view import View
-from ..views.views import LANDED, interval_views, landed_rows, monitor_view
+from ..views.views import LANDED
 from .kept_views import SCHEMA as ROLLUP
 from .kept_views import coverage, reduction_entries, rollup_entries
 
@@ -55,7 +53,8 @@ SCHEMAS = ("monitor", "interval", "meta", ROLLUP, LANDED)
 OWN_TEXT = (
     *("catalogue/catalogue.py", "catalogue/kept_views.py", "dumps/grace_period.py"),
     *("views/views.py", "views/meta.py", "views/sources.py", "views/dictionary.py"),
-    *("views/entries.py", "runs/classes.py", "columns.csv"),
+    *("views/relations.py", "views/sql/deltas.sql", "views/entries.py", "runs/classes.py"),
+    "columns.csv",
 )
 FEW = 5
 """So many views of a store's own catalogue are made anew rather than looking for a better base: a
@@ -281,11 +280,11 @@ def _built(
     """A database in memory, brought up to be the catalogue.
 
     Args:
-        is_kept: as the template, if a view had to be made: the next new store has none to make.
-            Not what a store's own catalogue holds: the store may be from somebody else.
+        is_kept: as the template, if a view or table had to be made: the next new store has none to
+            make. Not what a store's own catalogue holds: the store may be from somebody else.
     """
     made = _change(connection, entries, version)
-    if is_kept and any(entry.kind == "VIEW" for entry in made):
+    if is_kept and any(entry.kind != "MACRO TABLE" for entry in made):
         keep_as_template(connection)
     return connection
 
@@ -318,11 +317,8 @@ def _views(store: Store, plan: _Plan) -> Iterator[Entry]:
 @functools.lru_cache(maxsize=2)
 def _of_layouts(_fingerprint: str) -> tuple[Entry, ...]:
     """What is the same in every store that is read by these layouts: a tenth of a second."""
-    landed = [
-        monitor_view(table, schema, landed_rows(table)) for table, schema in schemas().items()
-    ]
     return (
-        *map(view, (*meta_views(), *landed, *interval_views())),
+        *map(view, landed_views()),
         Entry(
             "TABLE",
             "meta.dictionary",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 
 from ...schemas.arrow import schemas
-from ...schemas.registry import fingerprint, tables
+from ...schemas.layout import Kind
+from ...schemas.registry import fingerprint, record_of, tables
 from .meta import meta_views
 from .views import Documented, interval_view, landed_rows, monitor_view
 
@@ -21,6 +22,16 @@ def landed_view(relation: str) -> Documented:
         KeyError: there is none.
     """
     return _landed_view(relation, fingerprint())
+
+
+def landed_views() -> Iterator[Documented]:
+    """All of them, each behind those that it reads; `interval` has the tables of samples."""
+    yield from meta_views()
+    for table in schemas():
+        yield landed_view(f"monitor.{table}")
+    for table, layout in tables().items():
+        if record_of(layout).kind is Kind.SAMPLE and layout.columns:
+            yield landed_view(f"interval.{table}")
 
 
 def views_below(relation: str) -> tuple[str, ...]:

@@ -6,15 +6,14 @@ its delta to the previous sample; deltas are defined here, once, for all records
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from ...schemas.arrow import arrow_schema, outer_keys, owner_keys
 from ...schemas.field import WIDEST, Field, Role, Type
-from ...schemas.layout import Kind, Layout
-from ...schemas.registry import record_of
+from ...schemas.layout import Layout
 from ...schemas.registry import tables as layout_tables
 from ...schemas.unplaced import Unplaced, unplaced
 
@@ -102,13 +101,6 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
     provenance = (schema.metadata or {}).get(b"provenance", b"").decode()
     doc = f"{title}. Layout: {provenance}." if provenance else f"{title}."
     return Documented(f"monitor.{table}", f"SELECT {', '.join(columns)} FROM {source}", doc, docs)
-
-
-def interval_views() -> Iterable[Documented]:
-    """`interval.<table>` for every table of sample records."""
-    for layout in layout_tables().values():
-        if record_of(layout).kind is Kind.SAMPLE and layout.columns:
-            yield interval_view(layout)
 
 
 def interval_view(layout: Layout) -> Documented:

@@ -172,7 +172,7 @@ def test_a_catalogue_needs_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("few_tables")
-def test_a_template_is_written_where_a_new_store_would_have_to_make_views(
+def test_a_template_is_written_where_a_new_store_would_have_to_make_views_or_tables(
     tmp_path: Path, cache: Path
 ):
     old, new, newest = (a_store(tmp_path / name, SAMPLE) for name in "abc")
@@ -187,6 +187,10 @@ def test_a_template_is_written_where_a_new_store_would_have_to_make_views(
     assert second != first
     connect(newest, [view]).close()  # other macros, and no other views
     assert cache.stat().st_ino == second
+    with duckdb.connect(cache) as connection:
+        connection.execute("UPDATE meta.catalogue SET digest = '' WHERE kind = 'TABLE'")
+    connect(a_store(tmp_path / "d", SAMPLE), [view]).close()
+    assert cache.stat().st_ino != second  # a table was made
 
 
 @pytest.mark.usefixtures("few_tables")
