@@ -47,15 +47,33 @@ def command(*words: str) -> tuple[float, int]:
         AssertionError: it ended with another status than done, or done with findings: the day of
             `bank-day` has a gap, and its ingest says so.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.peak", *words],
+    done = _run("bench.peak", words)
+    done.check_returncode()
+    result = json.loads(done.stdout.splitlines()[-1])
+    _check(words, result["status"])
+    return result["seconds"], result["peak_bytes"]
+
+
+def whole_command(*words: str) -> None:
+    """Run a command as its user does, from the start of its process to the end.
+
+    Raises:
+        AssertionError: as for `command`.
+    """
+    _check(words, _run("cpmon", words).returncode)
+
+
+def _run(module: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", module, *words],
         cwd=Path(__file__).parent.parent,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # compiled, as when installed
         stdout=subprocess.PIPE,
         text=True,
-        check=True,
+        check=False,
     )
-    result = json.loads(done.stdout.splitlines()[-1])
-    if result["status"] not in (Status.DONE, Status.WARNINGS):
-        raise AssertionError(f"cpmon {' '.join(words)} ended with {result['status']}")
-    return result["seconds"], result["peak_bytes"]
+
+
+def _check(words: Sequence[str], status: int) -> None:
+    if status not in (Status.DONE, Status.WARNINGS):
+        raise AssertionError(f"cpmon {' '.join(words)} ended with {status}")
