@@ -329,10 +329,7 @@ def test_who_may_read_a_store_is_said_by_the_umask(tried: Attempt, tmp_path: Pat
     assert (tmp_path / "perf" / "staging").stat().st_mode & 0o777 == 0o700
 
 
-CLEANUP = "store/dumps/cleanup.py"
-
-
-@tries(CLEANUP, "what a killed process had begun to remove cannot be read")
+@tries("store/dumps/cleanup.py", "what a killed process had begun to remove cannot be read")
 def test_a_damaged_intent_is_removed(tried: Attempt, tmp_path: Path, mon: Path):
     store, second = tmp_path / "perf", tmp_path / "second.mon"
     second.write_bytes(dump_of(1))
@@ -358,7 +355,7 @@ def test_an_intent_of_another_folder_is_removed(tried: Attempt, tmp_path: Path, 
     assert landed(store) == 6
 
 
-@tries(CLEANUP, "a folder of the store is a link, or leads out of it")
+@tries("store/files/local.py", "a folder of the store is a link, or leads out of it")
 def test_a_linked_folder_is_replaced_by_a_folder(tried: Attempt, tmp_path: Path, mon: Path):
     store, second = tmp_path / "perf", tmp_path / "second.mon"
     second.write_bytes(dump_of(1))
