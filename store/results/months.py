@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -54,7 +55,7 @@ def month_pieces(store: Store) -> dict[str, list[Piece]]:
 
 def is_of_month(file: str) -> bool:
     """Whether a file of results is of a month: its name begins "2001-12."."""
-    return file.rpartition("/")[2][len("2001-12") :].startswith(".")
+    return re.match(r"\d{4}-\d\d\.", file.rpartition("/")[2]) is not None
 
 
 def index_of(file: str) -> str:

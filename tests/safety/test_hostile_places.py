@@ -153,15 +153,17 @@ def test_nothing_is_written_behind_a_link_further_down(
     assert sorted(elsewhere.rglob("*")) == before
 
 
-def test_results_of_other_names_are_not_read(cpmon: Cpmon, store: Store, one_dump: Path):
+@pytest.mark.parametrize("name", ["copy.parquet", "my_copy.parquet"])
+def test_results_of_other_names_are_not_read(name: str, cpmon: Cpmon, store: Store, one_dump: Path):
     ingest(one_dump, store)
     cpmon("reduce", "--store", store.root)
-    (kept,) = store.root.glob("reduced/paging_by_time/level=hour/*/*")
-    shutil.copy(kept, kept.with_name("copy.parquet"))
-    assert cpmon("reduce", "--store", store.root).status is Status.DONE
-    answer = cpmon("query", "SELECT count(*) FROM paging_by_time", "--store", store.root)
-    assert answer.status is Status.DONE
-    assert kept.with_name("copy.parquet").exists()
+    (kept,) = store.root.glob("reduced/paging_by_time/level=interval/*/*")
+    shutil.copy(kept, kept.with_name(name))
+    count = ["query", "SELECT count(*) FROM paging_by_time", "--format", "csv"]
+    for words in (["reduce"], ["store", "rebuild"], ["reduce"]):
+        assert cpmon(*words, "--store", store.root).status is Status.DONE
+        assert cpmon(*count, "--store", store.root).text.split()[-1] == "1"
+    assert kept.with_name(name).exists()
 
 
 OUTSIDE = "../../../../home/settings"
