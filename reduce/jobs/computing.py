@@ -90,15 +90,19 @@ class _Computation:
         self.database.restrict_to_unit(job.unit, [*results.values(), *whole.values()])
         if SETTINGS in job.missing and job.carried:
             self._carry_settings(job.carried)
+        # While the largest tables are read, nothing waits in memory for others to read it.
+        least_shared = sorted(
+            results, key=lambda place: self.database.shared_inputs(results[place])
+        )
         # Roll-ups read finished files, so they are made while the next reduction is computed.
         executor = ThreadPoolExecutor(max_workers=1)
         try:
             rolled = []
-            for (name, day), result in results.items():
+            for name, day in least_shared:
                 version = job.missing[name][day]
                 file = piece_file(name, INTERVAL, (job.unit.system, day), version)
                 piece = Piece(INTERVAL, job.unit.system, day, version, "", file)
-                scratch = self._write(name, result)
+                scratch = self._write(name, results[name, day])
                 rolled.append(executor.submit(self._finish, name, piece, scratch))
             for name, result in whole.items():
                 self.store.files.publish({job.whole[name]: self._write(name, result)})

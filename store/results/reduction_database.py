@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ from ..views.views import landed_rows, name, text
 from .lineage import code_of
 from .units import Unit
 
-MEMORY = "600MB"
+MEMORY = "700MB"
 """What DuckDB may use where the settings name no limit; the process needs 200 MB beside it."""
 FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 2000"
 """How results are written. Dictionaries of more values than this save few bytes: most are rates."""
@@ -155,6 +155,10 @@ class ReductionDatabase(QueryWriter):
         self._landed.restrict(f"({' OR '.join(samples) or 'false'})", None, None)
         self._plan(results)
 
+    def shared_inputs(self, result: Result) -> int:
+        """The number of relations below a result that wait in memory for other readers as well."""
+        return len(self._needed(result.relation) & self._readers.keys())
+
     def unrestrict(self, results: Iterable[Result]) -> None:
         """Lift the restriction: reductions read all dumps."""
         self._landed.materialize_intervals(None)
@@ -230,15 +234,20 @@ class ReductionDatabase(QueryWriter):
 
         Views would be bound when they are created, and once more by each that reads them.
         """
-        below: set[str] = set()
+        needed = self._needed(relation, self._materialized)
+        defined = [f"{name(n)} AS ({v.select})" for n, v in self._views.items() if n in needed]
+        return f"WITH {', '.join(defined)}" if defined else ""
+
+    def _needed(self, relation: str, ready: Collection[str] = ()) -> set[str]:
+        """A relation and all that it reads, but nothing that is ready, nor what only that reads."""
+        needed: set[str] = set()
         rest = [relation]
         while rest:
             reader = rest.pop()
-            if reader in self._views and reader not in self._materialized | below:
-                below.add(reader)
-                rest += self._views[reader].reads
-        defined = [f"{name(n)} AS ({view.select})" for n, view in self._views.items() if n in below]
-        return f"WITH {', '.join(defined)}" if defined else ""
+            if reader not in needed and reader not in ready:
+                needed.add(reader)
+                rest += self._views[reader].reads if reader in self._views else ()
+        return needed
 
 
 def shared(views: Mapping[str, View], results: Iterable[Result]) -> dict[str, set[Reader]]:

@@ -135,6 +135,12 @@ def insert(con: duckdb.DuckDBPyConnection, table: str, *rows: dict[str, Any]) ->
         con.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
 
 
+def both(con: duckdb.DuckDBPyConnection, record: str, row: dict[str, Any]) -> None:
+    """Add a record as landed and as growth."""
+    insert(con, f"monitor.{record}", {k: v for k, v in row.items() if k != "seconds"})
+    insert(con, f"interval.{record}", row)
+
+
 def close(got: Mapping[str, Any], want: Mapping[str, Any], rel: float = 1e-9) -> None:
     """Check a row: numbers nearly, everything else exactly."""
     assert got.keys() == want.keys()
@@ -329,9 +335,7 @@ def _levels(con: duckdb.DuckDBPyConnection) -> None:
         frames |= {"rsafsa2g": 7, "rsafsyua": 3}
         insert(con, "interval.sytrsg", {**key, **frames})
         pages = {"vmdctpvr": 100 + 10 * n, "vmdctxbk": 40, "calctpgs": 200}
-        insert(
-            con,
-            "interval.useact",
+        held = [
             {**key, "vmduser": "ANNA", "vmdcpuad": 0, **pages},
             {**key, "vmduser": "ANNA", "vmdcpuad": 1, **dict.fromkeys(pages, 0)},
             {
@@ -340,7 +344,9 @@ def _levels(con: duckdb.DuckDBPyConnection) -> None:
                 "vmdcpuad": 0,
                 **{"vmdctpvr": 300, "vmdctxbk": 60, "calctpgs": 100},
             },
-        )
+        ]
+        for row in held:
+            both(con, "useact", row)
 
 
 def _volumes(con: duckdb.DuckDBPyConnection) -> None:

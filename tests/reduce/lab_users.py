@@ -64,10 +64,10 @@ def _logoffs(con: duckdb.DuckDBPyConnection) -> None:
     """DORA's counters were sampled before; one of them wraps. EMIL was in no sample."""
     dora = {"system": "LAB", "dump": "a", "vmduser": "DORA", "vmdcpuad": 0}
     sampled = NOTHING | {"vmdvdsct": 4_294_967_290, "calcppgr": 10}
-    row = {"interval_end": minute(1), "tod_us": 60_000_000}
+    row = {"interval_end": minute(0), "tod_us": 0}
     insert(con, "monitor.useact", dora | row | times(100, 80) | sampled)
     ended = NOTHING | {"vmdvdsct": 20, "calcppgr": 25}
-    insert(con, "monitor.uselof", dora | _clock(-600, 75) | times(103, 82) | ended)
+    insert(con, "monitor.uselof", dora | _clock(-600, 15) | times(103, 82) | ended)
     emil = {"system": "LAB", "dump": "a", "vmduser": "EMIL", "vmdcpuad": 0}
     insert(con, "monitor.uselof", emil | _clock(90, 105) | times(1.5, 1) | NOTHING)
 

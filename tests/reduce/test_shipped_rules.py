@@ -10,7 +10,7 @@ import pytest
 
 from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.reduce.rules.rule import load_rules
-from tests.reduce.catalogue import insert, minute
+from tests.reduce.catalogue import both, insert, minute
 from tests.reduce.rules import catalogue, intervals, shares
 
 RULES = {rule.id: rule for rule in load_rules()}
@@ -29,13 +29,6 @@ def case(rule: str) -> Callable[[Case], Case]:
         return fill
 
     return add
-
-
-def both(con: duckdb.DuckDBPyConnection, record: str, row: dict[str, Any]) -> None:
-    """A record as landed and as growth."""
-    landed = {k: v for k, v in row.items() if k != "seconds"}
-    insert(con, f"monitor.{record}", landed)
-    insert(con, f"interval.{record}", row)
 
 
 def at(n: int) -> dict[str, Any]:

@@ -143,8 +143,9 @@ def test_the_length_of_a_gap_is_not_the_length_of_an_interval() -> None:
 def test_an_interval_in_two_dumps_counts_once() -> None:
     con = lab()
     before = row(con, "system_summary_by_time", 1), row(con, "system_summary2_by_time", 1)
-    for table in ("sytprp", "sytsyp", "sytxsp", "sytrsp", "sytusr", "sytscg", "useact"):
-        columns = con.execute(f"SELECT * FROM interval.{table} LIMIT 0").description or ()
+    deltas = ("sytprp", "sytsyp", "sytxsp", "sytrsp", "sytusr", "sytscg")
+    for table in ("monitor.useact", *(f"interval.{record}" for record in deltas)):
+        columns = con.execute(f"SELECT * FROM {table} LIMIT 0").description or ()
         gauges = {"system", "tod", "interval_end", "pfxcpuad", "vmduser", "vmdcpuad"}
         gauges |= {"sysusrs", "srmcdorm", "vmdctpvr", "vmdctxbk", "calctpgs"}
         copied = [
@@ -152,8 +153,7 @@ def test_an_interval_in_two_dumps_counts_once() -> None:
             for c in (column[0] for column in columns)
         ]
         con.execute(
-            f"INSERT INTO interval.{table} SELECT {', '.join(copied)} FROM interval.{table}"
-            f" WHERE interval_end = ?",
+            f"INSERT INTO {table} SELECT {', '.join(copied)} FROM {table} WHERE interval_end = ?",
             [minute(1)],
         )
     insert(con, "meta.interval", {"system": "LAB", "dump": "b", "interval_end": minute(1)})

@@ -105,7 +105,7 @@ def test_settings_that_say_nothing_new_are_no_change(con: duckdb.DuckDBPyConnect
 
 
 def test_a_logoff_brings_what_no_sample_shows(con: duckdb.DuckDBPyConnection) -> None:
-    last = of_user(con, "users_by_time", "DORA", 2)
+    last = of_user(con, "users_by_time", "DORA", 1)
     assert (last["seconds"], last["cpu_s"], last["virtual_s"]) == (15, 3, 2)
     assert last["cpu_util"] == pytest.approx(3 / 15)
     assert last["dasd_ios"] == 26  # from 4294967290 over 2^32 to 20
@@ -119,10 +119,10 @@ def test_a_session_between_two_samples_counts_whole(con: duckdb.DuckDBPyConnecti
 
 
 def test_who_logs_on_again_within_the_interval_has_both(con: duckdb.DuckDBPyConnection) -> None:
-    again = {"system": "LAB", "interval_end": minute(2), "vmduser": "DORA", "vmdcpuad": 0}
+    again = {"system": "LAB", "interval_end": minute(1), "vmduser": "DORA", "vmdcpuad": 0}
     counted = {"seconds": 20.0, "vmdttime": 4_096_000_000, "vmdvdsct": 4, "vmdctpvr": 70}
     insert(con, "interval.useact", {**again, **counted})
-    both = of_user(con, "users_by_time", "DORA", 2)
+    both = of_user(con, "users_by_time", "DORA", 1)
     assert (both["seconds"], both["cpu_s"], both["virtual_s"]) == (20, 3 + 1, 2)
     assert (both["dasd_ios"], both["page_reads"], both["resident_pages"]) == (26 + 4, 15, 70)
 
@@ -133,15 +133,15 @@ def test_a_logoff_behind_a_gap_has_no_growth(con: duckdb.DuckDBPyConnection) -> 
 
 
 def test_what_two_dumps_hold_of_a_logoff_counts_once(con: duckdb.DuckDBPyConnection) -> None:
-    once = of_user(con, "users_by_time", "DORA", 2)
+    once = of_user(con, "users_by_time", "DORA", 1)
     con.execute("INSERT INTO monitor.uselof SELECT * REPLACE ('b' AS dump) FROM monitor.uselof")
     con.execute("INSERT INTO monitor.useact SELECT * REPLACE ('b' AS dump) FROM monitor.useact")
     insert(
         con,
         "meta.interval",
-        {"system": "LAB", "dump": "b", "interval_end": minute(2), "previous_end": minute(1)},
+        {"system": "LAB", "dump": "b", "interval_end": minute(1), "previous_end": minute(0)},
     )
-    assert of_user(con, "users_by_time", "DORA", 2) == once
+    assert of_user(con, "users_by_time", "DORA", 1) == once
 
 
 def test_users_are_sorted_by_processor_time_over_the_span(con: duckdb.DuckDBPyConnection) -> None:

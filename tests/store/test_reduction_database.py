@@ -59,6 +59,17 @@ def lab(store: Store, tmp_path: Path) -> Store:
     return store
 
 
+def test_inputs_that_wait_for_other_readers_are_counted(lab: Store, tmp_path: Path):
+    names = ("_linux_guests_by_time", "_paging_by_time", "_system_summary_by_time")
+    guests, *others = map(Result, names)
+    database = ReductionDatabase(lab, reductions(), tmp_path)
+    database.unrestrict([guests, *others])
+    assert database.shared_inputs(guests) == 0
+    assert all(database.shared_inputs(other) > 3 for other in others)
+    database.unrestrict([guests, others[0]])
+    assert database.shared_inputs(others[0]) < 3
+
+
 @pytest.mark.slow
 def test_a_database_computes_what_the_views_say(lab: Store, tmp_path: Path):
     chosen = [b for b in lineages(reductions()) if b.public and b.by_time]

@@ -9,7 +9,7 @@ WITH per_user AS (
          MAX(CAST(vmdctpvr AS BIGINT)) AS resident_pages,
          MAX(CAST(vmdctxbk AS BIGINT)) AS xstor_pages,
          MAX(CAST(calctpgs AS BIGINT)) AS dasd_pages
-  FROM interval.useact
+  FROM monitor.useact
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, vmduser
 )
