@@ -18,6 +18,7 @@ from ..config import FILE, Settings
 from ..config.batch import BatchSettings, InboxSettings, OutputSettings
 from ..config.formats import FORMATS, format_of_file
 from ..reduce.compare.spec_file import load_spec
+from ..reduce.metrics.report_shape import Lines
 from ..reduce.reports.report import find_report
 from ..reduce.rules.rule import load_rules as load_exception_rules
 from ..reduce.validation import load_rules as load_validation_rules
@@ -93,7 +94,7 @@ def check_settings(settings: Settings) -> Plan | None:
     retention(settings.retention, settings.place)
     for rule in load_exception_rules(settings):
         if rule.shift:
-            settings.shift(rule.shift)
+            settings.shift(rule.shift, rule.place("shift"))
     load_validation_rules(set(tables()), settings)
     return read_plan(settings) if settings.inboxes or settings.outputs else None
 
@@ -174,6 +175,12 @@ def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output
     for name in ("top", "shift"):
         if kind != "report" and getattr(table, name):
             raise invalid(name, "nothing: only reports have it", getattr(table, name))
+    if table.shift:
+        settings.shift(table.shift, settings.place(f"{key}.shift"))
+    if table.top and kind == "report":
+        by_time = [name for name in names if find_report(name).lines is Lines.TIME]
+        if by_time:
+            raise invalid("top", f"nothing: {by_time[0]} has lines by time", table.top)
     marks = ("date",) if kind == "table" else ("date", "system")
     check_path(table.path, settings.place(f"{key}.path"), (*marks, "name"))
     parts: list[tuple[str, ...]] = [(name,) for name in names]

@@ -151,14 +151,17 @@ class Settings:
         """Where the settings were read from; None without a file."""
         return Path(self.document.file) if self.document else None
 
-    def shift(self, name: str) -> Shift:
+    def shift(self, name: str, place: str | None = None) -> Shift:
         """The shift of that name.
+
+        Args:
+            place: where the name stands, for messages.
 
         Raises:
             CpmonError: there is none.
         """
         if name not in self.shifts:
-            raise unknown("shift", name, self.shifts)
+            raise unknown("shift", name, self.shifts, place=place)
         return self.shifts[name]
 
     def zone(self, system: str | None) -> str:

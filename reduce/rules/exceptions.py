@@ -179,9 +179,7 @@ def _systems(con: duckdb.DuckDBPyConnection, condition: str = "true") -> list[st
 
 
 def _shift(rule: Rule, settings: Settings) -> Shift | None:
-    if rule.shift and rule.shift not in settings.shifts:
-        raise unknown("shift", rule.shift, settings.shifts, place=rule.place("shift"))
-    return settings.shift(rule.shift) if rule.shift else None
+    return settings.shift(rule.shift, rule.place("shift")) if rule.shift else None
 
 
 def _episodes(

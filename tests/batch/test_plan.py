@@ -14,6 +14,8 @@ from cpmon.config.settings import SiteSettings, settings_from
 from cpmon.schemas.errors import CpmonError
 
 INBOX = '[[inbox]]\nfolder = "in"\n'
+USERS = "[[output]]\nreport = 'USER_PAGING'\npath = 'x'\n"
+TIMES = "[[output]]\nreport = 'PAGING_BY_TIME'\npath = 'x'\n"
 
 
 def plan(text: str) -> Plan:
@@ -74,6 +76,12 @@ def test_a_list_of_reports_is_an_output_for_each():
         (INBOX + "[[output]]\npages = true\npath = '{day}'", "output[0].path", "did you mean date"),
         (INBOX + "[[output]]\npages = true\npath = '%H'", "output[0].path", "%H cannot stand"),
         (INBOX + "[[output]]\npages = true\npath = 'x'\nformat = 'csv'", "format", "html"),
+        (
+            INBOX + USERS + "shift = 'nigt'\n[shifts.night]\nfrom = '22:00'\nto = '06:00'",
+            "output[0].shift",
+            "did you mean night?",
+        ),
+        (INBOX + TIMES + "top = 3", "output[0].top", "nothing: PAGING_BY_TIME has lines by time"),
         (
             INBOX
             + "[[output]]\nreport = ['PAGING_BY_TIME', 'PROCESSORS_BY_TIME']\npath = '{date}'",

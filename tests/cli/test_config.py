@@ -206,7 +206,7 @@ def test_show_says_which_files_were_passed_over(cpmon: Cpmon, tmp_path: Path):
         ("store = ''", "store, line 1", "a text"),
         ("retention = 3", "retention, line 1", "a table, as [retention]"),
         ("[exceptions.spin-time]\nlimmit = 1", "spin-time.limmit, line 2", "did you mean limit?"),
-        ("[exceptions.spin-time]\nshift = 'x'", "", "there is no shift x"),
+        ("[exceptions.spin-time]\nshift = 'x'", "spin-time.shift, line 2", "there is no shift x"),
         ("[[inbox]]\nfolder = '/a'\n[[inbox]]\nfoldr = '/b'", "inbox[1]", "folder"),
         ("[[inbox]]\nfolder = '/a'\n[batch]\nmetrix = 'm'", "batch.metrix", "metrics"),
         ("not toml", "", "the settings cannot be read"),
