@@ -41,6 +41,11 @@ class Status(IntEnum):
     INTERRUPTED = 130
 
 
+FROM_BEST = (
+    *(Status.DONE, Status.WARNINGS, Status.INVALID, Status.DAMAGED),
+    *(Status.BUSY, Status.USAGE, Status.FAILED),
+)
+"""Where several dumps end differently, the last of these counts: then one was not landed at all."""
 BY_SEVERITY = {
     "warning": Status.WARNINGS,
     "critical": Status.INVALID,
@@ -241,8 +246,13 @@ def worst_status(dumps: Sequence[Path], process: Callable[[Path], Status]) -> St
                 status = report_error(error)
             else:
                 status = report_failure(str(dump), error)
-        worst = max(worst, status)
+        worst = worse(worst, status)
     return worst
+
+
+def worse(one: Status, other: Status) -> Status:
+    """The worse of two statuses."""
+    return max(one, other, key=FROM_BEST.index)
 
 
 def report_failure(name: str, error: Exception) -> Status:

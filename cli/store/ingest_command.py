@@ -10,7 +10,7 @@ import click
 
 from ..dump.dump_output import container_option
 from ..engines import engine_options
-from ..main import Status, report_failure, status_of, worst_status
+from ..main import Status, report_failure, status_of, worse, worst_status
 from ..options import Name, dump_arguments, release_option, store_option
 from ..output import say
 from ..progress import bar
@@ -107,7 +107,7 @@ def _land_by(
                 else:
                     status = _report(dump, *due.result, options["system"])
                 failed += status not in (Status.DONE, Status.WARNINGS)
-                worst, reported = max(worst, status), reported + 1
+                worst, reported = worse(worst, status), reported + 1
     seconds = time.perf_counter() - started
     lost = f", {failed} failed or damaged" if failed else ""
     say(f"{len(dumps)} dumps landed by {engine.place} in {seconds:.1f} s{lost}")

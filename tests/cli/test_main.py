@@ -38,8 +38,9 @@ def good(tmp_path: Path) -> Path:
 def test_a_failure_in_one_dump_stops_no_other(
     good: Path, tmp_path: Path, cpmon: Cpmon, monkeypatch: pytest.MonkeyPatch
 ):
-    bad, other = tmp_path / "bad.mon", tmp_path / "other.mon"
+    bad, other, cut = (tmp_path / name for name in ("bad.mon", "other.mon", "cut.mon"))
     bad.write_bytes(GOOD)
+    cut.write_bytes(GOOD[:-100])
     other.write_bytes(GOOD[:-FRAME] + interval(120, SAMPLE) + GOOD[-FRAME:])
     real = landing.open_source
 
@@ -51,11 +52,12 @@ def test_a_failure_in_one_dump_stops_no_other(
     monkeypatch.setattr(landing, "open_source", fails)
     store = tmp_path / "store"
 
-    answer = cpmon("ingest", good, bad, other, "--store", store)
+    assert cpmon("check", cut).status is Status.DAMAGED
+    answer = cpmon("ingest", good, bad, other, cut, "--store", store)
 
-    assert answer.status is Status.FAILED
+    assert answer.status is Status.FAILED, "worse than damage, although its number is lower"
     assert f"{bad} failed\ncpmon: ZeroDivisionError: a bug" in answer.err
-    assert len([*Store(store).dumps()]) == 2
+    assert len([*Store(store).dumps()]) == 3
 
 
 @pytest.fixture
