@@ -179,13 +179,21 @@ def run(arguments: list[str]) -> Status:
         click.echo(_printable(message.getvalue()), err=True, nl=False)
         return Status.USAGE
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        return Status.INTERRUPTED
+        return _interrupted()
     except (BrokenPipeError, ClosedPipe):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.DONE
     except Exception as error:  # noqa: BLE001 - the last resort: what went wrong, and the status
+        from ..schemas.errors import is_interrupt
+
+        if is_interrupt(error):
+            return _interrupted()
         return _failed(error, debug="--debug" in arguments)
+
+
+def _interrupted() -> Status:
+    click.echo("interrupted", err=True)
+    return Status.INTERRUPTED
 
 
 def _printable(text: str) -> str:
@@ -231,7 +239,7 @@ def worst_status(dumps: Sequence[Path], process: Callable[[Path], Status]) -> St
 
     An error of one, or a failure, is reported and stops no other; that of a single one is raised.
     """
-    from ..schemas.errors import CpmonError
+    from ..schemas.errors import CpmonError, is_interrupt
 
     worst = Status.DONE
     for dump in dumps:
@@ -240,7 +248,7 @@ def worst_status(dumps: Sequence[Path], process: Callable[[Path], Status]) -> St
         except (click.ClickException, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
-            if len(dumps) == 1:
+            if len(dumps) == 1 or is_interrupt(error):
                 raise
             if isinstance(error, CpmonError):
                 status = report_error(error)

@@ -63,3 +63,10 @@ class NothingToReportError(CpmonError):
 
 class BusyError(CpmonError):
     """Another process holds what this one needs; trying again later is the remedy."""
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: where it comes in between, a lock fails to be released."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ...schemas.errors import CpmonError
+from ...schemas.errors import CpmonError, is_interrupt
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -37,12 +37,18 @@ class Outcome(Generic[Result]):
 def attempt(
     function: Callable[[Job], Result], job: Job, attempts: int = ATTEMPTS
 ) -> Outcome[Result]:
-    """What becomes of a unit; where it may help there is another attempt."""
+    """What becomes of a unit; where it may help there is another attempt.
+
+    Raises:
+        Exception: what Ctrl-C became where it came in between.
+    """
     while True:
         attempts -= 1
         try:
             return Outcome(function(job))
-        except Exception as error:  # noqa: BLE001 - other units are still worth doing
+        except Exception as error:
+            if is_interrupt(error):
+                raise
             if not attempts or is_final(error):
                 return Outcome(error=_portable(error))
 

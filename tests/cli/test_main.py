@@ -20,6 +20,7 @@ from cpmon.schemas.errors import BusyError
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
 from tests.dumps import FRAME, dump, interval
+from tests.jobs import work
 from tests.scenarios import CONFIG, SAMPLE
 
 CPMON = [sys.executable, "-m", "cpmon"]
@@ -285,6 +286,22 @@ def test_an_interrupt_gives_130_and_leaves_no_dump(tmp_path: Path):
         assert process.stderr and b"Traceback" not in process.stderr.read()
     assert list(store.glob("records/*")) == []
     assert list(store.glob("staging/*")) == []
+
+
+def test_an_interrupt_within_a_lock_ends_a_command_as_well(
+    cpmon: Cpmon, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    other, seen = tmp_path / "other.mon", []
+    other.write_bytes(GOOD[:-FRAME] + interval(120, SAMPLE) + GOOD[-FRAME:])
+
+    def opens(path: Path, *_: object) -> None:
+        seen.append(path)
+        work.interrupted()
+
+    monkeypatch.setattr(landing, "open_source", opens)
+    answer = cpmon("ingest", good, other, "--store", tmp_path / "store")
+    assert (answer.status, answer.err) == (Status.INTERRUPTED, "interrupted\n")
+    assert seen == [good]
 
 
 def test_a_query_that_is_interrupted_stops_and_gives_130(perf: Path):

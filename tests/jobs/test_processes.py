@@ -28,6 +28,11 @@ def test_a_unit_that_fails_gets_another_attempt_unless_its_error_is_final(
     assert refused.read_text() == "x"
 
 
+def test_an_interrupt_within_a_lock_is_no_error_of_a_unit():
+    with pytest.raises(RuntimeError, match="unlocked"):
+        [*InOrder().run(work.interrupted, [1, 2])]
+
+
 def test_every_unit_is_told_once_with_its_number():
     found = dict(Processes(2).run(work.double, range(20)))
     assert {number: outcome.result for number, outcome in found.items()} == {

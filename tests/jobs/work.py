@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -28,6 +29,14 @@ def refuse(file: str) -> str:
     with Path(file).open("a") as calls:
         calls.write("x")
     raise CpmonError("refused", remedy="none")
+
+
+def interrupted(*_: object) -> None:
+    """Ctrl-C comes before a lock is taken: its release is what fails."""
+    try:
+        raise KeyboardInterrupt
+    finally:
+        threading.Lock().release()
 
 
 def die(number: int) -> int:
