@@ -90,6 +90,11 @@ def old(folder: Path) -> None:
     cpmon("reduce", "--store", landed(folder, 0, DAY, 2 * DAY))
 
 
+def a_day(folder: Path) -> None:
+    """A day, reduced."""
+    cpmon("reduce", "--store", landed(folder, 0))
+
+
 def months(folder: Path) -> None:
     """Two months, reduced one after the other, so that the first is not merged yet."""
     store = landed(folder, 0, DAY)
@@ -175,7 +180,7 @@ COMMANDS = {
     "query": Command(
         asked, ("query", "SELECT 1 AS a", *STORE, "-o", f"{SITE}/runs.txt"), reads=True
     ),
-    "report": Command(old, ("report", "--html", *STORE, "-o", f"{SITE}/pages"), reads=True),
+    "report": Command(a_day, ("report", "--html", *STORE, "-o", f"{SITE}/pages"), reads=True),
     "schema import": Command(
         page,
         ("schema", "import", f"{SITE}/page.html", "--into", f"{SITE}/own"),
