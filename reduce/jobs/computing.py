@@ -90,15 +90,13 @@ class _Computation:
         self.database.restrict_to_unit(job.unit, [*results.values(), *whole.values()])
         if SETTINGS in job.missing and job.carried:
             self._carry_settings(job.carried)
-        # While the largest tables are read, nothing waits in memory for others to read it.
-        least_shared = sorted(
-            results, key=lambda place: self.database.shared_inputs(results[place])
-        )
+        # What shares least comes first: the largest tables are read while nothing waits in memory.
+        shared = {piece: self.database.shared_inputs(result) for piece, result in results.items()}
         # Roll-ups read finished files, so they are made while the next reduction is computed.
         executor = ThreadPoolExecutor(max_workers=1)
         try:
             rolled = []
-            for name, day in least_shared:
+            for name, day in sorted(results, key=shared.__getitem__):
                 version = job.missing[name][day]
                 file = piece_file(name, INTERVAL, (job.unit.system, day), version)
                 piece = Piece(INTERVAL, job.unit.system, day, version, "", file)
