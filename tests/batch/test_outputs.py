@@ -56,9 +56,10 @@ def test_a_day_outside_of_the_shift_has_no_file_and_no_trouble(site: Site):
 
 def test_a_day_whose_report_failed_is_written_when_the_settings_are_corrected(site: Site):
     site.put(FIRST.name, FIRST.data)
-    assert outputs_after_batch(site, REPORT, Status.WARNINGS) == []
-    shift = '[shifts.own]\nfrom = "00:00"\nto = "08:00"\n'
-    assert outputs_after_batch(site, REPORT + shift) == [f"{FIRST.begin.date()}.csv"]
+    (site.folder / "file").touch()
+    report = 'report = "PROCESSORS_BY_TIME"\npath = "{}/%Y-%m-%d.csv"\n'
+    assert outputs_after_batch(site, report.format("file"), Status.WARNINGS) == []
+    assert outputs_after_batch(site, report.format("out")) == [f"{FIRST.begin.date()}.csv"]
     assert site.state["open"] == {}
 
 

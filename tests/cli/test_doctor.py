@@ -192,7 +192,7 @@ def test_several_inputs_come_as_pages_below_each_other(
     letter, page = tmp_path / "letter", tmp_path / "page.md"
     letter.write_bytes(b"Dear reader,\n" * 1000)
     answer = cpmon("doctor", later, tmp_path / "missing", letter, *dumps, "-o", page)
-    assert answer.status is Status.DAMAGED and answer.out == b""
+    assert answer.status is Status.USAGE and answer.out == b""
     assert "missing cannot be read" in answer.err
     assert re.findall(r"^# (.*)", page.read_text(), re.M) == [
         "cpmon doctor: later.mon",
