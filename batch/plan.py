@@ -177,10 +177,9 @@ def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output
             raise invalid(name, "nothing: only reports have it", getattr(table, name))
     if table.shift:
         settings.shift(table.shift, settings.place(f"{key}.shift"))
-    if table.top and kind == "report":
-        by_time = [name for name in names if find_report(name).lines is Lines.TIME]
-        if by_time:
-            raise invalid("top", f"nothing: {by_time[0]} has lines by time", table.top)
+    by_time = [name for name in names if table.top and find_report(name).lines is Lines.TIME]
+    if by_time:
+        raise invalid("top", f"nothing: {by_time[0]} has lines by time", table.top)
     marks = ("date",) if kind == "table" else ("date", "system")
     check_path(table.path, settings.place(f"{key}.path"), (*marks, "name"))
     parts: list[tuple[str, ...]] = [(name,) for name in names]

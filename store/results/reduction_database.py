@@ -155,15 +155,15 @@ class ReductionDatabase(QueryWriter):
         self._landed.restrict(f"({' OR '.join(samples) or 'false'})", None, None)
         self._plan(results)
 
-    def shared_inputs(self, result: Result) -> int:
-        """The number of relations below a result that wait in memory for other readers as well."""
-        return len(self._needed(result.relation) & self._readers.keys())
-
     def unrestrict(self, results: Iterable[Result]) -> None:
         """Lift the restriction: reductions read all dumps."""
         self._landed.materialize_intervals(None)
         self._landed.restrict("true", None, None)
         self._plan(results)
+
+    def shared_inputs(self, result: Result) -> int:
+        """The number of relations below a result that wait in memory for other readers as well."""
+        return len(self._needed(result.relation) & self._readers.keys())
 
     def write(self, result: Result, path: Path) -> int:
         """Compute a result, one of those announced, and write its rows; returns their number.

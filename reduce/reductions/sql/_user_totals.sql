@@ -1,6 +1,7 @@
 -- Pages held by the users of a system, one row per interval (D4R3).
 -- A user counts once: of several virtual CPUs, and of several dumps that hold
 -- the interval, the highest value is taken, since pages belong to the user.
+-- They are levels, read as landed: deltas would be kept in memory for them.
 CREATE OR REPLACE VIEW _user_totals AS
 WITH per_user AS (
   SELECT system,
