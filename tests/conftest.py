@@ -39,11 +39,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of the whole come first: each module makes what takes long, and only once.
+    """The tests of Spark and of the whole come first: what takes long is made only once for them.
 
-    At the end the processes take tests of each other, and would make it again.
+    At the end the processes take tests of each other, and would make it, or start a Spark, again.
     """
-    items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+    whole = Path(__file__).parent
+
+    def place(item: pytest.Item) -> tuple[bool, bool]:
+        return "spark_environment" not in item.fixturenames, item.path.parent != whole
+
+    items.sort(key=place)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from cpmon.generate import damaged, load_scenario, parse_damage, write_run
 from cpmon.ingest import ingest
 from cpmon.store import Store
 
-SYSTEMS = {"PRODA": (1, 2, 3, 4), "PRODB": (1, 3)}
+SYSTEMS = {"PRODA": (1, 2), "PRODB": (1, 3)}
 """Days behind the first that each system has as well."""
 DAMAGE = ("zero-frames:60%:2", "repeat-frames:30%:1")
 """What is wrong with the dumps of the second system."""

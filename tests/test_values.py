@@ -16,6 +16,7 @@ from tests.values import (
     RUNS,
     VALUES,
     Choice,
+    Choices,
     Place,
     climbing,
     constant,
@@ -25,23 +26,27 @@ from tests.values import (
 )
 
 
-def check(choose: Choice, folder: Path, *, every: bool = True) -> None:
+LOW, HIGH = [*VALUES][:4], [*VALUES][4:]
+
+
+def check(choices: Choices, folder: Path, *, every: bool = True) -> None:
     """All commands work; else the field is named that they fail for."""
-    found = faults(choose, folder, every=every)
+    found = faults(choices, folder, every=every)
     if found:
         names = {place.name for name in RUNS for place in places(values.whole(name))}
-        field = values.culprit(names, lambda some: fails(choose, some, every=every))
+        field = values.culprit(names, lambda some: fails(choices, some, every=every))
         pytest.fail("\n".join([f"because of {field or 'several fields'}:", *found]))
 
 
-def fails(choose: Choice, names: Collection[str], *, every: bool) -> bool:
+def fails(choices: Choices, names: Collection[str], *, every: bool) -> bool:
     """Whether a command fails where only these fields are set."""
 
-    def of_these(place: Place) -> int | None:
-        return choose(place) if place.name in names else None
+    def of_these(choose: Choice) -> Choice:
+        return lambda place: choose(place) if place.name in names else None
 
+    first, other = map(of_these, choices)
     with tempfile.TemporaryDirectory() as folder:
-        return bool(faults(of_these, Path(folder), every=every))
+        return bool(faults((first, other), Path(folder), every=every))
 
 
 def test_every_field_of_every_layout_is_set():
@@ -57,28 +62,25 @@ def test_the_field_that_fails_is_found_by_halving():
 
 
 @pytest.mark.slow
-def test_values_by_chance_end_no_command(tmp_path: Path):
-    check(mixed(1, structure=False), tmp_path, every=False)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("value", VALUES)
-def test_no_value_of_all_figures_at_once_ends_a_command(value: str, tmp_path: Path):
-    check(constant(VALUES[value]), tmp_path, every=False)
+@pytest.mark.parametrize("names", [*zip(LOW, HIGH, strict=True)], ids=" and ".join)
+def test_no_value_of_all_figures_at_once_ends_a_command(names: tuple[str, str], tmp_path: Path):
+    """Each of the two runs has all fields, so each can have a value of its own."""
+    first, other = (constant(VALUES[name]) for name in names)
+    check((first, other), tmp_path, every=False)
 
 
 @pytest.mark.slow
 def test_the_highest_levels_and_deltas_end_no_command(tmp_path: Path):
-    check(climbing, tmp_path)
+    check((climbing, climbing), tmp_path)
 
 
 @pytest.mark.slow
 def test_values_by_chance_end_no_report_rule_or_page(tmp_path: Path):
-    check(mixed(2, structure=False), tmp_path)
+    check((mixed(1, structure=False), mixed(2, structure=False)), tmp_path)
 
 
 @pytest.mark.slow
 def test_keys_lengths_and_counts_by_chance_end_no_command_with_a_failure_of_cpmon(tmp_path: Path):
     """A run or system may be gone then, which is a usage error of the command that names it."""
-    choose = mixed(3, structure=True)
-    assert faults(choose, tmp_path, every=False, ends={*ENDS, Status.USAGE}) == []
+    choices = mixed(3, structure=True), mixed(4, structure=True)
+    assert faults(choices, tmp_path, every=False, ends={*ENDS, Status.USAGE}) == []

@@ -58,6 +58,8 @@ class Place(NamedTuple):
 
 Choice = Callable[[Place], int | None]
 """The value that a field gets, None to leave it as it is."""
+Choices = tuple[Choice, Choice]
+"""Of each of the two runs."""
 
 
 @functools.cache
@@ -234,10 +236,10 @@ def mixed(seed: int, *, structure: bool) -> Choice:
     return choose
 
 
-def landed(folder: Path, choose: Choice) -> list[Path]:
+def landed(folder: Path, choices: Choices) -> list[Path]:
     """Both runs with some fields set, as dumps with their run files."""
     made = []
-    for name in RUNS:
+    for name, choose in zip(RUNS, choices, strict=True):
         file = folder / f"{name}.mon"
         file.write_bytes(changed(whole(name), choose))
         about = (SAMPLES / f"{name}.run.toml").read_text(encoding="utf-8")
@@ -290,7 +292,7 @@ def _measures() -> list[str]:
 
 
 def faults(
-    choose: Choice, folder: Path, *, every: bool = True, ends: Collection[int] = ENDS
+    choices: Choices, folder: Path, *, every: bool = True, ends: Collection[int] = ENDS
 ) -> list[str]:
     """What went wrong on the way from dumps with some fields set to what is printed of them.
 
@@ -299,7 +301,7 @@ def faults(
         ends: how a command may end.
     """
     store, found = str(folder / "store"), []
-    for arguments in commands(landed(folder, choose), folder, every=every):
+    for arguments in commands(landed(folder, choices), folder, every=every):
         reads_dump = arguments[0] in ("list", "check", "show")
         said = io.StringIO()
         with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")), redirect_stderr(said):

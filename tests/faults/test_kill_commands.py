@@ -20,7 +20,7 @@ from tests.faults.commands import COMMANDS, COMPOSED, ICEBERG, LIKE, SITE, snaps
 from tests.faults.conftest import Victim
 
 LATE = 1_000_000
-SOME, MANY = 3, 8
+SOME, MANY = 3, 5
 """Steps at which a command is killed, and one that removes or renames more than once and can be had
 for little. Those of `ingest` are all tried by test_kill_steps."""
 QUICK = ("ingest", "schema import")
