@@ -17,14 +17,12 @@ from tests.values import (
     VALUES,
     Choice,
     Choices,
-    Place,
     climbing,
     constant,
     faults,
     mixed,
     places,
 )
-
 
 LOW, HIGH = [*VALUES][:4], [*VALUES][4:]
 
