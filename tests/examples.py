@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def few_or_many(few: int, many: int = 25) -> pytest.MarkDecorator:
+def few_or_many(few: int, many: int = 15) -> pytest.MarkDecorator:
     """A test's argument `examples`: how many are tried."""
     much = pytest.param(many, id="many", marks=pytest.mark.slow)
     return pytest.mark.parametrize("examples", [pytest.param(few, id="few"), much])

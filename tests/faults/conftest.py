@@ -87,32 +87,32 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-@pytest.fixture(scope="module")
-def victims() -> Iterator[tuple[Victim, Victim]]:
+@pytest.fixture(scope="session")
+def victim() -> Iterator[Victim]:
+    yield from _victim()
+
+
+@pytest.fixture(scope="session")
+def other_victim() -> Iterator[Victim]:
+    yield from _victim()
+
+
+@pytest.fixture
+def victims(victim: Victim, other_victim: Victim) -> tuple[Victim, Victim]:
     """Two of them, for what two processes do at once."""
-    pair = [_victim(), _victim()]
-    try:
-        yield pair[0], pair[1]
-    finally:
-        for victim in pair:
-            victim.process.communicate(timeout=60)
+    return victim, other_victim
 
 
-@pytest.fixture(scope="module")
-def victim(victims: tuple[Victim, Victim]) -> Victim:
-    return victims[0]
-
-
-def _victim() -> Victim:
-    return Victim(
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.victim"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
-    )
+def _victim() -> Iterator[Victim]:
+    """Start one, which takes seconds, and end it."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.victim"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as process:
+        yield Victim(process)
 
 
 def rows(store: Path) -> Rows:

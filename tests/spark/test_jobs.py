@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cpmon.cli.main import Status
+from cpmon.cli.main import Status, run
 from cpmon.config import Settings
 from cpmon.reduce.jobs.reducing import reduce
 from cpmon.schemas.errors import CpmonError
@@ -68,15 +68,15 @@ def test_executors_reduce_to_the_same_bytes_and_name_the_unit_that_fails(tmp_pat
     assert {name for name in others if found[name] != expected[name]} == set()
 
 
-@pytest.mark.usefixtures("spark_environment")
-def test_executors_land_dumps(tmp_path: Path):
+@pytest.mark.usefixtures("spark")
+def test_executors_land_dumps(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     for number in range(3):
         (tmp_path / f"{number}.mon").write_bytes(dump_of(number))
     (tmp_path / "broken.mon").write_bytes(b"nothing of that kind")
-    words = ["--store", tmp_path / "store", "--engine", "spark", "--master", MASTER]
-    done = cpmon("ingest", *sorted(tmp_path.glob("*.mon")), *words)
-    assert done.returncode == Status.DAMAGED, done.stderr
-    assert "broken.mon is no monitor data" in done.stderr
+    dumps = map(str, sorted(tmp_path.glob("*.mon")))
+    words = ["--store", str(tmp_path / "store"), "--engine", "spark"]
+    assert run(["ingest", *dumps, *words]) == Status.DAMAGED
+    assert "broken.mon is no monitor data" in capfd.readouterr().err
     assert len(Store(tmp_path / "store").dumps()) == 3
 
 

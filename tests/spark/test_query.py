@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.cli.main import Status
+from cpmon.cli.main import Status, run
 from cpmon.ingest import ingest
 from cpmon.store import Store
 from tests.spark.damaged import SAMPLES
@@ -49,14 +49,16 @@ def test_spark_prints_what_duckdb_prints(landed: Path):
     assert of_spark.stdout == of_duckdb.stdout != ""
 
 
-@pytest.mark.usefixtures("spark_environment")
-def test_a_column_that_is_not_there_is_named_without_a_traceback(landed: Path):
-    words = ("--engine", "spark", "--master", "local[1]", "--store", landed)
-    answer = cpmon("query", "SELECT nosuch FROM interval.useact", *words)
-    assert answer.returncode == Status.USAGE
-    assert "the query failed: [UNRESOLVED_COLUMN" in answer.stderr
-    assert "`nosuch`" in answer.stderr
-    assert "Traceback" not in answer.stderr
+@pytest.mark.usefixtures("spark")
+def test_a_column_that_is_not_there_is_named_without_a_traceback(
+    landed: Path, capfd: pytest.CaptureFixture[str]
+):
+    words = ["--engine", "spark", "--store", str(landed)]
+    assert run(["query", "SELECT nosuch FROM interval.useact", *words]) == Status.USAGE
+    said = capfd.readouterr().err
+    assert "the query failed: [UNRESOLVED_COLUMN" in said
+    assert "`nosuch`" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.usefixtures("spark_environment")

@@ -217,7 +217,7 @@ def test_months_show_the_rows_of_their_dumps(spark: SparkSession, tmp_path: Path
         return {relation: fleet.table(relation).toArrow() for relation in names}
 
     before = [shown(None), shown(span)]
-    assert compact(store, months(store)).dumps == 6
+    assert compact(store, months(store)).dumps == 4
     for tables, chosen in zip(before, (None, span), strict=True):
         for relation, rows in shown(chosen).items():
             assert len(rows) > 0

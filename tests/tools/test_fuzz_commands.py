@@ -24,7 +24,7 @@ def test_no_dump_fells_a_command_that_reads_it(tmp_path: Path):
 @pytest.mark.slow
 def test_no_dump_of_many_fells_a_command_that_reads_it(tmp_path: Path):
     fuzzer = Fuzzer(3, tmp_path)
-    assert list(fuzzer.run(range(150), results=False)) == []
+    assert list(fuzzer.run(range(100), results=False)) == []
 
 
 @pytest.mark.slow
