@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 from sqlglot.lineage import Node, lineage
 
 from cpmon.reduce.metrics.report_set import REPORTS
@@ -141,14 +141,19 @@ def _formula(column: ReportColumn, report: Report) -> str:
 
 
 @cache
-def _selects() -> dict[str, str]:
-    return {known.name: known.select for known in reductions()}
+def _selects() -> dict[str, exp.Query]:
+    views = {known.name: parse_one(known.select, dialect="duckdb") for known in reductions()}
+    return {name: view for name, view in views.items() if isinstance(view, exp.Query)}
 
 
 @cache
 def fields_of(view: Reduction) -> dict[str, tuple[tuple[str, str], ...]]:
     """Column -> (table, field) of all that it comes from."""
-    nodes = lineage(None, view.select, {}, sources=_selects(), dialect="duckdb")
+    # Trimmed selects would be copies, one for each column of each reduction.
+    sources = _selects()
+    nodes = lineage(
+        None, sources[view.name], {}, sources=sources, dialect="duckdb", trim_selects=False
+    )
     if isinstance(nodes, Node):
         raise TypeError("sqlglot gave the lineage of one column, not of all")
     names = [column.name for column in view.columns]
