@@ -33,9 +33,9 @@ from tests.batch.fleet import BEGIN, Hour, hours
 SETTINGS = """
 store = "store"
 [retention]
-raw = "3d"
-interval = "3d"
-15m = "3d"
+raw = "2d"
+interval = "2d"
+15m = "2d"
 [[inbox]]
 folder = "inbox"
 patterns = ["ALPHA-*.mon"]

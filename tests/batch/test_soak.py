@@ -7,7 +7,7 @@ import pytest
 from tests.batch.ageing import MOST
 from tests.batch.soak import Soak, complaints, soak
 
-DAYS, EACH_H, KILLS = 4, 16, 1
+DAYS, EACH_H, KILLS = 3, 12, 1
 
 
 @pytest.fixture(scope="module")

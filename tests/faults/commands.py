@@ -122,6 +122,12 @@ def page(folder: Path) -> None:
     (folder / "page.html").write_text(made.html(), encoding="utf-8")
 
 
+def settings(folder: Path) -> None:
+    """Those of a batch."""
+    folder.mkdir(exist_ok=True)
+    (folder / "cpmon.toml").write_text(BATCH, encoding="utf-8")
+
+
 def inbox(folder: Path) -> None:
     """A batch with all that it can do: landing, quarantine, retention, outputs."""
     landed(folder, 0)
@@ -129,7 +135,7 @@ def inbox(folder: Path) -> None:
     bad = folder / "inbox" / "bad.mon"
     bad.write_bytes(b"no dump at all")
     os.utime(bad, (time.time() - 3600,) * 2)
-    (folder / "cpmon.toml").write_text(BATCH, encoding="utf-8")
+    settings(folder)
     cpmon("batch", "run", "--config", folder / "cpmon.toml", "-q", "-o", folder / "first.txt")
     put(folder, 2 * DAY, name="inbox")
     bad.write_bytes(b"again no dump")
@@ -192,7 +198,7 @@ COMMANDS = {
     "slice": Command(dumps, ("slice", f"{SITE}/dumps/1.mon", "-o", f"{SITE}/cut.mon.gz")),
     "batch run": Command(inbox, ("batch", "run", "--config", f"{SITE}/cpmon.toml", "-q")),
     "batch install": Command(
-        inbox,
+        settings,
         ("batch", "install", "--systemd", "--config", f"{SITE}/cpmon.toml", "-o", f"{SITE}/units"),
     ),
 }

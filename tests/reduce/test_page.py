@@ -429,14 +429,17 @@ def test_a_plot_of_what_is_not_there_says_what_is(con: duckdb.DuckDBPyConnection
 @pytest.mark.slow
 def test_every_report_has_a_place_on_the_page(tmp_path: Path):
     """Pages of a real store, small as it is: all reports, whether or not they have lines."""
+    from cpmon.config import Settings
     from cpmon.ingest import ingest
     from cpmon.reduce import reductions
+    from cpmon.reduce.jobs.reducing import reduce
     from cpmon.reduce.page.page import write_pages
     from cpmon.store import Store, connect
 
     samples = Path(__file__).resolve().parents[2] / "sample-data"
     store = Store(tmp_path / "store", create=True)
     ingest(samples / "small-lab" / "LAB.mon.zst", store)
+    reduce(store, [], Settings())
     with connect(store, reductions()) as connection:
         written = write_pages(connection, tmp_path / "pages", write_file)
     assert [file.name for file in written] == ["run-LAB.html", "index.html"]

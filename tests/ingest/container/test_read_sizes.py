@@ -32,7 +32,7 @@ from tools.fuzz_seeds import Seed, seeds
 
 SIZES = (4096, 5000, 8192, 30_000, 65_536)
 """Bytes read at a time."""
-MANY = int(os.environ.get("READ_SIZES_DUMPS", "150"))
+MANY = int(os.environ.get("READ_SIZES_DUMPS", "100"))
 """Damaged dumps that the slow test reads in all sizes; READ_SIZES_DUMPS=1000 reads more."""
 
 
