@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,10 +17,12 @@ DAMAGE = ("zero-frames:60%:2", "repeat-frames:30%:1")
 """What is wrong with the dumps of the second system."""
 
 
-def fleet(folder: Path, *, intervals: int = 4) -> Store:
+def fleet(
+    folder: Path, *, intervals: int = 4, systems: Mapping[str, Collection[int]] = SYSTEMS
+) -> Store:
     """Make the store in a new folder; nothing of it is reduced."""
     store = Store(folder / "store", create=True)
-    for number, (system, days) in enumerate(SYSTEMS.items()):
+    for number, (system, days) in enumerate(systems.items()):
         place = folder / system
         run = write_run(
             load_scenario("small-lab"), "LAB", place, intervals=intervals, compression=None

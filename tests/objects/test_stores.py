@@ -29,7 +29,7 @@ cpmon = commands.cpmon
 LAB = Path(__file__).resolve().parents[2] / "sample-data" / "small-lab"
 HALF = ("--system", "SMALLLAB", "--since", "2003-05-06T08:00", "--until", "2003-05-06T08:30")
 WRITES = (
-    ("ingest", LAB / "LAB.mon.zst", LAB / "LAB52.mon.zst"),
+    ("ingest", LAB / "LAB.mon.zst"),
     ("reduce",),
     ("runs", "--define", "half", *HALF),
     ("classes", "set", "-"),

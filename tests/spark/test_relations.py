@@ -210,7 +210,7 @@ def test_months_show_the_rows_of_their_dumps(spark: SparkSession, tmp_path: Path
     copy_dump(store.root / first.folder, (timedelta(days=day) for day in (6, 60)))
     store.manifest.rebuild()
     span = Span(datetime(2003, 5, 7), datetime(2003, 5, 9), ("PRODA",))  # noqa: DTZ001
-    names = ("monitor.sytprp", "interval.useact", "monitor.mtrsys", "meta.interval", "meta.dump")
+    names = ("interval.useact", "monitor.mtrsys", "meta.dump")
 
     def shown(chosen: Span | None) -> dict[str, pa.Table]:
         fleet = Fleet(spark, store, chosen)
