@@ -149,8 +149,8 @@ def _selects() -> dict[str, exp.Query]:
 @cache
 def fields_of(view: Reduction) -> dict[str, tuple[tuple[str, str], ...]]:
     """Column -> (table, field) of all that it comes from."""
-    # Trimmed selects would be copies, one for each column of each reduction.
     sources = _selects()
+    # Trimmed selects would be copies, one for each column of each reduction.
     nodes = lineage(
         None, sources[view.name], {}, sources=sources, dialect="duckdb", trim_selects=False
     )

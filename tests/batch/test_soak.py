@@ -21,6 +21,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Soak:
 def test_every_good_interval_is_there_once_and_the_reports_are(done: Soak):
     assert len(done.written) == 3 * 24 * DAYS
     assert list(complaints(done)) == []
+    assert any(dump.pruned for dump in done.store.dumps())
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def test_executors_reduce_to_the_same_bytes_and_name_the_unit_that_fails(tmp_pat
     second = Store(shutil.copytree(first.root, tmp_path / "second"))
     reduce(first, (), Settings())
     expected = pieces(first)
-    assert len(expected) > 200
+    assert len(expected) > 215
     file = cut(second.root, "PRODB", date(2003, 5, 9))
     done = cpmon("reduce", "--store", second.root, "--engine", "spark", "--master", MASTER)
     assert done.returncode == Status.USAGE, done.stderr
