@@ -9,7 +9,8 @@ from pathlib import Path
 
 from .errors import LayoutError
 from .layout import Layout
-from .loader import Sources, build, layout_files, read
+from .layout_sources import Sources, layout_files, read
+from .loader import build
 
 
 def home() -> Path:

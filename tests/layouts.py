@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cpmon.schemas.loader import Sources, build
+from cpmon.schemas.layout_sources import Sources
+from cpmon.schemas.loader import build
 
 HEAD = ("offset", "length", "count", "type", "name", "of", "role", "unit", "since", "until")
 SILENT = {"code": "", "provenance": "inferred", "meaning": ""}

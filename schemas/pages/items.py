@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..field import HEADER_LENGTH
-from ..loader import COMMON
+from ..layout_checks import COMMON
 from .page import Structure
 from .page_rows import BitRow, PageRow
 

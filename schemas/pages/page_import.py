@@ -8,7 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from ..errors import CpmonError
-from ..loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, Row, Sources, build, read, to_csv
+from ..layout_sources import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, Row, Sources, read, to_csv
+from ..loader import build
 from ..site import home, overlay, shipped
 from .collection import PageFile
 from .merge import merge
