@@ -30,11 +30,11 @@ _FOLDER = (
     rf"|{MONTHS}/{_SYSTEM}/[0-9]{{4}}-[0-9]{{2}}\.[0-9]{{4,}}-[0-9a-f]+)"
 )
 """The folder of a dump, in object storage that of its writer in there, or the folder of a month."""
-Name = Annotated[str, msgspec.Meta(pattern=rf"^{_NAME}\Z")]
+_Name = Annotated[str, msgspec.Meta(pattern=rf"^{_NAME}\Z")]
 Folder = Annotated[str, msgspec.Meta(pattern=rf"^{_FOLDER}\Z")]
 
 
-class LandedDump(msgspec.Struct, frozen=True):
+class LandedDump(msgspec.Struct, frozen=True, gc=False):
     """What a dump holds.
 
     Attributes:
@@ -87,13 +87,14 @@ class LandedDump(msgspec.Struct, frozen=True):
         return -self.generation, not self.pruned, self.folder
 
 
-class _Entry(msgspec.Struct):
+class _Entry(msgspec.Struct, gc=False):
     """What the store itself reads of a line; `meta.dump` shows the rest.
 
-    Names become parts of paths, and the store may be from elsewhere.
+    Names become parts of paths, and the store may be from elsewhere. That of the dump is checked by
+    `dumps_in`: msgspec takes as long for it as for the rest of the line.
     """
 
-    dump: Name
+    dump: str
     system: str
     landed_on: date
     days: tuple[date, ...]
@@ -111,7 +112,8 @@ class _Entry(msgspec.Struct):
 
 
 _DECODER = msgspec.json.Decoder(_Entry)
-_NAMES_DECODER = msgspec.json.Decoder(frozenset[Name])
+_is_name = re.compile(rf"{_NAME}\Z").match
+_NAMES_DECODER = msgspec.json.Decoder(frozenset[_Name])
 
 
 def dumps_in(lines: str | bytes) -> tuple[LandedDump, ...]:
@@ -122,6 +124,9 @@ def dumps_in(lines: str | bytes) -> tuple[LandedDump, ...]:
     """
     if not (entries := _DECODER.decode_lines(lines)):
         raise msgspec.DecodeError("there is no line")
+    for entry in entries:
+        if not (entry.dump.isalnum() or _is_name(entry.dump)):  # most are digests
+            raise msgspec.ValidationError(f"{entry.dump!r} is no name of a dump")
     return tuple(map(_dump, entries))
 
 
@@ -137,7 +142,7 @@ def days_of(dumps: Iterable[LandedDump]) -> list[date]:
 
 def dump_folder(system: str, landed_on: date | str, dump: str) -> str:
     """Where the tables of a dump are, below the store."""
-    return f"records/system={_quoted(system)}/date={landed_on}/dump={dump}"
+    return f"{_folder_of_day(system, landed_on)}/dump={dump}"
 
 
 def is_folder(name: str) -> bool:
@@ -146,8 +151,8 @@ def is_folder(name: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _quoted(system: str) -> str:
-    return quote(system, safe="")
+def _folder_of_day(system: str, landed_on: date | str) -> str:
+    return f"records/system={quote(system, safe='')}/date={landed_on}"
 
 
 def interval_facts(file: Path) -> dict[str, Any]:

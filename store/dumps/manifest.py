@@ -21,6 +21,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -34,6 +35,7 @@ FOLDER = "manifest"
 PRUNED = ".pruned"
 FAN = 32
 """So many files of a month, each of about as many dumps as the others, are merged into one."""
+_PLACE = attrgetter("system", "begins", "dump")
 _RETRIES = 5
 """A merge of another process may remove a file between the listing of its folder and its read."""
 
@@ -48,6 +50,7 @@ class Manifest:
         self._by_name: dict[str, LandedDump] = {}
         self._in_order: tuple[LandedDump, ...] = ()
         self._merged: dict[str, set[str]] = {}
+        self._kinds: set[tuple[frozenset[str], bool]] = set()
 
     def dumps(self) -> Sequence[LandedDump]:
         """All dumps, by system, begin and name.
@@ -73,10 +76,27 @@ class Manifest:
             StoreError: a file of the manifest cannot be read.
         """
         by_table: dict[str, set[bool]] = {}
-        for tables, is_merged in {(dump.tables, dump.is_merged) for dump in self.dumps()}:
+        for tables, is_merged in self._kinds_of_dumps():
             for table in tables:
                 by_table.setdefault(table, set()).add(is_merged)
         return by_table
+
+    def are_merged(self) -> set[bool]:
+        """Whether dumps are merged; both, if some are.
+
+        Raises:
+            StoreError: a file of the manifest cannot be read.
+        """
+        return {is_merged for _, is_merged in self._kinds_of_dumps()}
+
+    @property
+    def version(self) -> str:
+        """Changes whenever a dump lands, is merged or is pruned: no file of the manifest does.
+
+        Raises:
+            PermissionError: the manifest may not be read.
+        """
+        return "\0".join(sorted(self._names()))
 
     def find(self, name: str) -> LandedDump | None:
         """The dump of a name, if it has landed."""
@@ -163,6 +183,11 @@ class Manifest:
                 remedy="restore it from a backup, or remove its folder and land the dump again",
             ) from None
 
+    def _kinds_of_dumps(self) -> set[tuple[frozenset[str], bool]]:
+        """The tables that some dumps have, and whether these are merged."""
+        self._dumps()
+        return self._kinds
+
     def _dumps(self) -> dict[str, LandedDump]:
         """The dumps by name."""
         for _ in range(_RETRIES):
@@ -172,12 +197,12 @@ class Manifest:
             with suppress(FileNotFoundError):
                 self._read = {n: self._read.get(n) or self._dumps_in(n) for n in names}
                 self._by_name = _by_name(self._read.values())
-                self._in_order = tuple(
-                    sorted(self._by_name.values(), key=lambda d: (d.system, d.begins, d.dump))
-                )
-                self._merged = {}
-                for dump in self._by_name.values():
-                    if dump.is_merged:
+                self._in_order = tuple(sorted(self._by_name.values(), key=_PLACE))
+                self._merged, self._kinds = {}, set()
+                for dump in self._in_order:
+                    is_merged = dump.is_merged
+                    self._kinds.add((dump.tables, is_merged))
+                    if is_merged:
                         self._merged.setdefault(dump.folder, set()).add(dump.dump)
                 return self._by_name
         raise self._restless()

@@ -16,7 +16,7 @@ Day = tuple[str, date]
 """A system and a day, UTC."""
 
 
-class Piece(msgspec.Struct, frozen=True):
+class Piece(msgspec.Struct, frozen=True, gc=False):
     """The rows of a day of a reduction at one level.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections import deque
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -130,10 +130,12 @@ def day_versions(dumps: Sequence[LandedDump]) -> dict[date, str]:
     if not is_anchored(dumps):
         of_all = digest([*map(_landing, dumps)])
         return dict.fromkeys(days_of(dumps), of_all)
-    versions, hashed, rest = {}, hashlib.blake2b(digest_size=8), deque(dumps)
+    versions, hashed, hashed_up_to = {}, hashlib.blake2b(digest_size=8), 0
+    begins = [dump.begins for dump in dumps]
     for day in days_of(dumps):
-        while rest and rest[0].begins <= day:
-            hashed.update(f"{_landing(rest.popleft())}\0".encode())
+        begun = dumps[hashed_up_to : bisect_right(begins, day)]
+        hashed.update("".join(f"{_landing(dump)}\0" for dump in begun).encode())
+        hashed_up_to += len(begun)
         versions[day] = hashed.hexdigest()
     return versions
 

@@ -132,10 +132,11 @@ def texts_without(store: Store, files: Collection[str]) -> dict[str, str]:
 
 def _of_file(reduction: str, level: str, system: str, of_month: MonthFile) -> Iterator[Piece]:
     file = result_file(reduction, level, system, of_month.file)
-    days = frozenset(map(date.fromisoformat, of_month.days))
-    for day, named in of_month.days.items():
-        version, _, shifts = named.partition(".")
-        yield Piece(level, system, date.fromisoformat(day), version, shifts, file, days)
+    named = {date.fromisoformat(day): version for day, version in of_month.days.items()}
+    days = frozenset(named)
+    for day, versions in named.items():
+        version, _, shifts = versions.partition(".")
+        yield Piece(level, system, day, version, shifts, file, days)
 
 
 def result_file(reduction: str, level: str, system: str, own: str) -> str:

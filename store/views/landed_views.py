@@ -40,9 +40,7 @@ class LandedViews:
         self._store = store
         self._sources = {
             entry.name: entry.create
-            for entry in sources(
-                store, landed_files(store, store.dumps()), snapshot=snapshot(store)
-            )
+            for entry in sources(store, landed_files(store), snapshot=snapshot(store))
         }
         self._restricted: set[str] = set()
         self._created: set[str] = set()

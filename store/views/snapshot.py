@@ -8,6 +8,7 @@ when a catalogue is opened; it may be deleted at any time.
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,7 +29,9 @@ FOLDER = "snapshot"
 MANY = 100
 """With fewer dumps their own files are read: that takes 0.06 s at most."""
 _VERSION, _DEFINITION = b"cpmon.version", b"cpmon.columns"
-"""Keys of a file: digests of its columns and of the dumps that it has, and of its columns alone."""
+"""Keys of a file: digests of its columns and of the manifest, and of its columns alone."""
+_TAIL = 8
+"""Behind the footer of a Parquet file: its length, and PAR1."""
 _COLUMNS = {"interval": str(INTERVAL), ABOUT: str(COLUMNS["dump"])}
 
 
@@ -37,24 +40,25 @@ def snapshot(store: Store) -> dict[str, Path]:
 
     One behind a link may be another store's: it is neither written nor read.
     """
-    dumps = store.dumps()
-    if len(dumps) < MANY and (store.files.is_local or not dumps):
-        return {}
-    by_name = {dump.dump: dump for dump in dumps}
     folder = store.root.absolute() / FOLDER
     if folder.is_symlink():
         return {}
     files = {table: folder / f"{table.removesuffix('.json')}.parquet" for table in _COLUMNS}
-    names = sorted(by_name)
-    versions = {table: _digest(columns, *names) for table, columns in _COLUMNS.items()}
-    stale = [table for table in files if _version(files[table]) != versions[table]]
+    manifest = store.manifest.version  # before its dumps: with one that lands now it is stale
+    versions = {table: _digest(columns, manifest) for table, columns in _COLUMNS.items()}
+    stale = [table for table in files if not _is_of(files[table], versions[table])]
+    if not stale:
+        return files
+    dumps = store.dumps()
+    if len(dumps) < MANY and (store.files.is_local or not dumps):
+        return {}
     try:
-        if stale:
-            folder.mkdir(exist_ok=True)
-            with database(store) as connection:
-                for table in stale:
-                    rows = _rows(connection, store, table, files[table], by_name)
-                    _write(files[table], rows, versions[table], _COLUMNS[table])
+        folder.mkdir(exist_ok=True)
+        by_name = {dump.dump: dump for dump in dumps}
+        with database(store) as connection:
+            for table in stale:
+                rows = _rows(connection, store, table, files[table], by_name)
+                _write(files[table], rows, versions[table], _COLUMNS[table])
     except OSError:  # a disk that cannot be written serves readers all the same
         return {}
     return files
@@ -93,14 +97,20 @@ def _write(file: Path, rows: pa.Table, version: bytes, columns: str) -> None:
         pq.write_table(rows.replace_schema_metadata(about), part, compression="zstd")
 
 
-def _version(file: Path) -> bytes | None:
-    """What changes with the columns and the dumps of a file; None if it is missing or damaged."""
-    import pyarrow.parquet as pq
+def _is_of(file: Path, version: bytes) -> bool:
+    """Whether a file is whole and was written for a version, which its footer holds.
 
+    To import what parses the footer takes longer than all else here.
+    """
     try:
-        return (pq.read_schema(file).metadata or {}).get(_VERSION)
-    except (OSError, pa.ArrowException):
-        return None
+        with file.open("rb") as stream:
+            stream.seek(-_TAIL, os.SEEK_END)
+            length = int.from_bytes(stream.read(4), "little")
+            stream.seek(-_TAIL - length, os.SEEK_END)
+            footer = stream.read()
+    except OSError:  # none, or shorter than it says
+        return False
+    return version in footer and footer.endswith(b"PAR1")
 
 
 def _read(file: Path, columns: str) -> pa.Table | None:

@@ -30,16 +30,13 @@ Landed = Mapping[str, Sequence[TableFile]]
 """Tables, and `ABOUT` -> their files."""
 
 
-def landed_files(store: Store, dumps: Iterable[LandedDump]) -> dict[str, Sequence[TableFile]]:
+def landed_files(store: Store) -> dict[str, Sequence[TableFile]]:
     """All tables that have landed, and `ABOUT` -> patterns of their files.
 
     They find what lands later as well. While dumps are merged they would find some twice: then the
     files are named as the manifest has them.
-
-    Args:
-        dumps: all that have landed.
     """
-    kinds = {ABOUT: {dump.is_merged for dump in dumps}, **store.manifest.tables()}
+    kinds = {ABOUT: store.manifest.are_merged(), **store.manifest.tables()}
     return {table: _all_files(store, table, some) for table, some in kinds.items() if some}
 
 

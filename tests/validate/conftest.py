@@ -56,7 +56,7 @@ def con(bench: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]
 @pytest.fixture
 def falsify(con: duckdb.DuckDBPyConnection, lab: Store) -> Falsify:
     """Makes a landed table say something else: SQL in which {rows} stands for what it says."""
-    known = {entry.name: entry.create for entry in sources(lab, landed_files(lab, lab.dumps()))}
+    known = {entry.name: entry.create for entry in sources(lab, landed_files(lab))}
 
     def change(table: str, sql: str) -> None:
         macro = landed_rows(table)
