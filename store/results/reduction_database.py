@@ -108,7 +108,7 @@ class ReductionDatabase(QueryWriter):
         Raises:
             CpmonError: a limit means nothing to DuckDB.
         """
-        self._landed = LandedViews(store)
+        self._store, self._landed = store, LandedViews(store)
         super().__init__(self._landed.connection)
         self.connection.execute(
             f"SET temp_directory = {text(str(scratch))}; SET preserve_insertion_order = false;"
@@ -142,7 +142,10 @@ class ReductionDatabase(QueryWriter):
         self._materialized.add(relation)
 
     def restrict_to_runs(self, results: Iterable[Result]) -> None:
-        """Restrict reductions to the samples of runs, and all that is no sample."""
+        """Restrict reductions to the samples of runs, and all that is no sample.
+
+        Dumps with such samples are named, so that none of the others is looked for.
+        """
         self._landed.materialize_intervals(None)
         self._landed.create(["meta.run"])
         spans = self.connection.execute(
@@ -151,8 +154,14 @@ class ReductionDatabase(QueryWriter):
             " ON i.system = r.system AND i.interval_end <= r.since"
             " GROUP BY r.system, r.since, r.until"
         ).fetchall()
-        samples = [f"(system = {text(s)} AND {_between(*span)})" for s, *span in sorted(set(spans))]
-        self._landed.restrict(f"({' OR '.join(samples) or 'false'})", None, None)
+        each = [f"(system = {text(s)} AND {_between(*span)})" for s, *span in sorted(set(spans))]
+        samples = f"({' OR '.join(each) or 'false'})"
+        rows = self.connection.execute(
+            f"SELECT DISTINCT dump FROM {landed_rows('interval')} WHERE {samples}"
+        ).fetchall()
+        dumps = {dump for (dump,) in rows}
+        of_runs = [dump for dump in self._store.dumps() if dump.dump in dumps]
+        self._landed.restrict(samples, of_runs, None)
         self._plan(results)
 
     def unrestrict(self, results: Iterable[Result]) -> None:
