@@ -1,6 +1,6 @@
 """The vocabulary in which record layouts are written: Layout, Group and Condition, over fields.
 
-No record is named here. A layout is read from a CSV (`loader.py`).
+No record is named here. A layout is read from a CSV (`layout_files`).
 """
 
 from __future__ import annotations

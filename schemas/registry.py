@@ -16,7 +16,7 @@ import msgspec
 from .derived import derived, files_version
 from .errors import LayoutError
 from .layout import Layout
-from .layout_sources import Sources, read
+from .layout_files.sources import Sources, read
 from .site import build_all, overlay, shipped, site_files
 
 VARIABLE = "CPMON_SCHEMAS"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from .errors import LayoutError
 from .layout import Layout
-from .layout_sources import Sources, layout_files, read
-from .loader import build
+from .layout_files.loader import build
+from .layout_files.sources import Sources, layout_files, read
 
 
 def home() -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..field import Provenance, Type
-from ..layout_sources import COLUMNS, Row
+from ..layout_files.sources import COLUMNS, Row
 from ..release import release_key
 from .items import Item
 from .merge_result import MergeResult

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..field import HEADER_LENGTH
-from ..layout_checks import COMMON
+from ..layout_files.checks import COMMON
 from .page import Structure
 from .page_rows import BitRow, PageRow
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..field import REST, Provenance, Type
-from ..layout_sources import COLUMNS, RECORD_COLUMNS, Row, Sources
+from ..layout_files.sources import COLUMNS, RECORD_COLUMNS, Row, Sources
 from ..release import LATEST, release_key
 from .file_merge import ReleaseContext
 from .items import Items, nest

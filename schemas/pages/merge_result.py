@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..errors import LayoutError
-from ..layout_sources import Row
+from ..layout_files.sources import Row
 from .page import Page
 from .page_rows import BitRow, PageRow
 

@@ -8,8 +8,16 @@ from enum import StrEnum
 from pathlib import Path
 
 from ..errors import CpmonError
-from ..layout_sources import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, Row, Sources, read, to_csv
-from ..loader import build
+from ..layout_files.loader import build
+from ..layout_files.sources import (
+    COLUMNS,
+    LENGTH_COLUMNS,
+    RECORD_COLUMNS,
+    Row,
+    Sources,
+    read,
+    to_csv,
+)
 from ..site import home, overlay, shipped
 from .collection import PageFile
 from .merge import merge

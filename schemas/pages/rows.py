@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from ..field import REST, WIDTHS, Role, Type
-from ..layout_sources import COLUMNS, Row
+from ..layout_files.sources import COLUMNS, Row
 from ..unplaced import all_unplaced
 from .items import BitItem, Item
 

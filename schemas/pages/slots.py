@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..field import REST, Type
-from ..layout_sources import Row
+from ..layout_files.sources import Row
 from ..release import is_within
 from .items import Item
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..field import REST, Provenance, Type
-from ..layout_sources import Row
+from ..layout_files.sources import Row
 from ..release import ends_before, is_within
 from .file_merge import FileMerge, ReleaseContext, marked
 from .items import Item, Items

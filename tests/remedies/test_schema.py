@@ -122,7 +122,7 @@ def test_the_folder_of_layouts_is_made_by_an_import_or_no_longer_named(
     tried.works("list", mon)
 
 
-@tries("schemas/layout_sources.py", "a row has more or fewer cells than the header")
+@tries("schemas/layout_files/sources.py", "a row has more or fewer cells than the header")
 def test_texts_with_commas_are_put_in_quotes(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -139,7 +139,7 @@ def test_texts_with_commas_are_put_in_quotes(
         show("schema", "show", "xmplrc")
 
 
-@tries("schemas/layout_sources.py", "two rows have the number {}.{}")
+@tries("schemas/layout_files/sources.py", "two rows have the number {}.{}")
 def test_the_row_of_a_record_that_is_wrong_is_deleted(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

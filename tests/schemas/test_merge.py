@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpmon.schemas.layout_sources import COLUMNS, Row, Sources
-from cpmon.schemas.loader import build
+from cpmon.schemas.layout_files.loader import build
+from cpmon.schemas.layout_files.sources import COLUMNS, Row, Sources
 from cpmon.schemas.pages.merge import merge
 from cpmon.schemas.pages.merge_result import MergeResult
 from cpmon.schemas.pages.page import parse_page

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpmon.schemas import Kind, LayoutError
-from cpmon.schemas.layout_sources import Sources
+from cpmon.schemas.layout_files.sources import Sources
 from cpmon.schemas.pages.items import Items, nest
 from cpmon.schemas.pages.merge import merge
 from cpmon.schemas.pages.page import Page, parse_page

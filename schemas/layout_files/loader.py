@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from .errors import LayoutError
-from .field import (
+from ..errors import LayoutError
+from ..field import (
     HEADER_LENGTH,
     LONGEST_RECORD,
     NUMBERS,
@@ -17,10 +17,10 @@ from .field import (
     Role,
     Type,
 )
-from .layout import Condition, Group, Kind, Layout
-from .layout_checks import check_group, check_names, check_operands, check_overlaps
-from .layout_sources import Row, Sources
-from .release import check_bounds, release_key
+from ..layout import Condition, Group, Kind, Layout
+from ..release import check_bounds, release_key
+from .checks import check_group, check_names, check_operands, check_overlaps
+from .sources import Row, Sources
 
 Word = TypeVar("Word", Type, Role, Kind, Provenance)
 

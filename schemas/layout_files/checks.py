@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .errors import LayoutError
-from .field import LONGEST_RECORD, REST, Field, Type
-from .layout import Group, Layout
-from .layout_sources import Row
-from .release import ends_before
+from ..errors import LayoutError
+from ..field import LONGEST_RECORD, REST, Field, Type
+from ..layout import Group, Layout
+from ..release import ends_before
+from .sources import Row
 
 COMMON = frozenset(
     {"system", "dump", "date", "tod", "tod_us", "interval_end", "record_offset", "seconds"}

@@ -1,0 +1,1 @@
+"""Layout files: read as rows, checked, and made into layouts."""
