@@ -10,26 +10,19 @@ readers.
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 import duckdb
 
-from ...schemas.derived import derived
 from ...schemas.errors import StoreError
 from ...schemas.registry import fingerprint
 from ..columns import docs
 from ..dumps.store import Store
 from ..files.disk import make_private
-from ..results.lineage import digest, lineages
+from ..results.lineage import lineages
 from ..results.months import rebuild_indexes
-from ..results.reduced import Kept, kept
-from ..runs.classes import classes_text
-from ..runs.runs import run_names
 from ..sandbox.sandbox import Limits, seal
 from ..views.database import database
 from ..views.dictionary import create_sql
@@ -42,22 +35,15 @@ from ..views.entries import (
     view,
 )
 from ..views.relations import landed_views, macros
-from ..views.snapshot import snapshot
-from ..views.sources import Landed, is_drifted, landed_files, sources
+from ..views.sources import sources
 from ..views.template import FILE, keep_as_template, load, save, template
 from ..views.view import View
 from ..views.views import LANDED
-from .inputs import inputs
 from .kept_views import SCHEMA as ROLLUP
 from .kept_views import coverage, reduction_entries, rollup_entries
+from .plan import Plan
 
 SCHEMAS = ("monitor", "interval", "meta", ROLLUP, LANDED)
-OWN_TEXT = (
-    *("catalogue/catalogue.py", "catalogue/kept_views.py", "dumps/grace_period.py"),
-    *("views/views.py", "views/meta.py", "views/sources.py", "views/dictionary.py"),
-    *("views/relations.py", "views/sql/deltas.sql", "views/entries.py", "runs/classes.py"),
-    "columns.csv",
-)
 FEW = 5
 """So many views of a store's own catalogue are made anew rather than looking for a better base: a
 view takes 10 to 40 ms, reading the template 100."""
@@ -76,7 +62,7 @@ def connect(
         StoreError: the catalogue cannot be built.
         CpmonError: a limit means nothing.
     """
-    plan = _Plan(store, views)
+    plan = Plan(store, views)
     connection = _opened(store, plan.version)
     if connection is None:
         built = _written(plan)
@@ -102,7 +88,7 @@ def make_ready(store: Store, views: Sequence[View]) -> None:
     Raises:
         StoreError: the catalogue cannot be built.
     """
-    plan = _Plan(store, views)
+    plan = Plan(store, views)
     (_opened(store, plan.version) or _written(plan)).close()
 
 
@@ -118,7 +104,7 @@ def live_catalogue(
     Raises:
         StoreError: the catalogue cannot be built.
     """
-    return _build(_Plan(store, views, live=True), shut=shut)
+    return _build(Plan(store, views, live=True), shut=shut)
 
 
 def readers_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyConnection:
@@ -127,7 +113,7 @@ def readers_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyCon
     Raises:
         StoreError: the catalogue cannot be built.
     """
-    plan, copy = _Plan(store, views), _loaded(store, store.root / FILE)
+    plan, copy = Plan(store, views), _loaded(store, store.root / FILE)
     if copy is not None:
         if catalogue_version(copy) == plan.version:
             return copy
@@ -158,64 +144,6 @@ def _sealed(
     return connection
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What goes into a catalogue, found out when it is asked for.
-
-    Attributes:
-        live: nothing kept is read.
-    """
-
-    store: Store
-    views: Sequence[View]
-    live: bool = False
-
-    @functools.cached_property
-    def present(self) -> Landed:
-        """Where the files of landed tables are."""
-        return landed_files(self.store)
-
-    @functools.cached_property
-    def snapshot(self) -> dict[str, Path]:
-        """Of what the dumps say, as `sources` has it."""
-        return snapshot(self.store)
-
-    @functools.cached_property
-    def reduced(self) -> dict[str, Kept]:
-        """What is kept of each reduction, as far as it is up to date."""
-        return {} if self.live else kept(self.store, self.views)
-
-    @functools.cached_property
-    def version(self) -> str:
-        """Changes with any of it; that of an old store is remembered while no file differs.
-
-        10,000 dumps of three years take 0.1 s to find out, and all results of three years as much.
-        """
-        if self.live or not (self.snapshot and self.store.files.is_local):
-            return self._found()
-        known = digest([*self._fixed, *inputs(self.store)])
-        return derived(f"plan-{digest([self.store.location])}", str, self._found, known)
-
-    @property
-    def _fixed(self) -> list[str]:
-        """What does not depend on the files of the store."""
-        own = [self.store.files.uri(""), fingerprint(), duckdb.__version__, _own_text()]
-        return own + [view.sql for view in self.views]
-
-    def _found(self) -> str:
-        files = (f"{table} {some}" for table, some in sorted(self.present.items()))
-        parts = [*self._fixed, *files, *(result.fingerprint for result in self.reduced.values())]
-        parts += [str(bool(run_names(self.store))), classes_text(self.store)]
-        parts += [str(bool(self.snapshot)), str(is_drifted(self.store.dumps()))]
-        return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
-
-
-def _own_text() -> str:
-    """The code that makes the views: another version of it makes other views."""
-    own = files(__package__.rpartition(".")[0])
-    return "".join((own / f).read_text(encoding="utf-8") for f in OWN_TEXT)
-
-
 def _opened(store: Store, version: str) -> duckdb.DuckDBPyConnection | None:
     """A connection to the catalogue of a store, if it is there and up to date."""
     file = store.root / FILE
@@ -231,7 +159,7 @@ def _opened(store: Store, version: str) -> duckdb.DuckDBPyConnection | None:
     return None
 
 
-def _written(plan: _Plan) -> duckdb.DuckDBPyConnection:
+def _written(plan: Plan) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory, written to the store."""
     store, built = plan.store, _build(plan)
     # A disk that cannot be written serves readers all the same.
@@ -242,7 +170,7 @@ def _written(plan: _Plan) -> duckdb.DuckDBPyConnection:
     return built
 
 
-def _build(plan: _Plan, *, shut: bool = False) -> duckdb.DuckDBPyConnection:
+def _build(plan: Plan, *, shut: bool = False) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory, made from one at hand if that is of any use, else from nothing.
 
     Args:
@@ -327,7 +255,7 @@ def _change(
     return made
 
 
-def _views(plan: _Plan) -> Iterator[Entry]:
+def _views(plan: Plan) -> Iterator[Entry]:
     """What a reader finds, each behind what it reads."""
     yield from _of_layouts(fingerprint())
     named = {reduction.name: reduction for reduction in plan.views}

@@ -11,7 +11,7 @@ import pytest
 from cpmon.cli.main import run
 from cpmon.reduce import reductions
 from cpmon.store import Store, connect
-from cpmon.store.catalogue import catalogue
+from cpmon.store.catalogue import plan
 from cpmon.store.views import snapshot
 from tests.faults.conftest import dump_of
 
@@ -53,8 +53,8 @@ def test_an_old_store_is_planned_again_when_a_file_differs(
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(snapshot, "MANY", 1)
-    find, plans = catalogue.kept, []
-    monkeypatch.setattr(catalogue, "kept", lambda *of: (plans.append(of), find(*of))[1])
+    find, plans = plan.kept, []
+    monkeypatch.setattr(plan, "kept", lambda *of: (plans.append(of), find(*of))[1])
     for number in range(3):
         Path(f"{number}.mon").write_bytes(dump_of(number if number < 2 else MONTH))
     Path("classes.txt").write_text("WEB U1*\n", encoding="utf-8")
