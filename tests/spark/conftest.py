@@ -24,6 +24,7 @@ spark.ui.enabled false
 spark.ui.showConsoleProgress false
 spark.sql.shuffle.partitions 2
 spark.sql.session.timeZone UTC
+spark.sql.warehouse.dir {warehouse}
 spark.driver.extraJavaOptions {options}
 spark.executor.extraJavaOptions {options}
 """
@@ -61,7 +62,8 @@ def spark_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict
         assert not os.environ.get("CI"), missing
         pytest.skip(missing)
     folder = tmp_path_factory.mktemp("spark")
-    (folder / "spark-defaults.conf").write_text(DEFAULTS.format(master=MASTER, options=OPTIONS))
+    defaults = DEFAULTS.format(master=MASTER, options=OPTIONS, warehouse=folder / "warehouse")
+    (folder / "spark-defaults.conf").write_text(defaults)
     (folder / "log4j2.properties").write_text(LOGGING)
     variables = {
         "SPARK_CONF_DIR": str(folder),
