@@ -186,7 +186,7 @@ def _build(plan: Plan, *, shut: bool = False) -> duckdb.DuckDBPyConnection:
     nearest = [last, own] if plan.live else [own, last]  # nothing kept stands in the template
     for connection, file in _bases(store, nearest, entries):
         try:
-            return _built(connection, entries, plan.version, is_kept=file != own)
+            return _built(connection, entries, plan.found, is_kept=file != own)
         except duckdb.Error as error:
             connection.close()
             failed = error

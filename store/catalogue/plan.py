@@ -64,27 +64,32 @@ class Plan:
 
     @functools.cached_property
     def version(self) -> str:
-        """Changes with any of it; that of an old store is remembered while no file differs.
+        """As `found`; that of an old store is remembered while no file differs.
 
         10,000 dumps of three years take 0.1 s to find out, and all results of three years as much.
         """
         if self.live or not (self.snapshot and self.store.files.is_local):
-            return self._found()
+            return self.found
         known = digest([*self._fixed, *_files(self.store)])
-        return derived(f"plan-{digest([self.store.location])}", str, self._found, known)
+        return derived(f"plan-{digest([self.store.location])}", str, lambda: self.found, known)
+
+    @functools.cached_property
+    def found(self) -> str:
+        """Changes with any of it, as it was found: a catalogue that is made says this version.
+
+        A store may change behind what is remembered of it, and before all is found out.
+        """
+        landed = (f"{table} {some}" for table, some in sorted(self.present.items()))
+        parts = [*self._fixed, *landed, *(result.fingerprint for result in self.reduced.values())]
+        parts += [str(bool(run_names(self.store))), classes_text(self.store)]
+        parts += [str(bool(self.snapshot)), str(is_drifted(self.store.dumps()))]
+        return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
     @property
     def _fixed(self) -> list[str]:
         """What does not depend on the files of the store."""
         own = [self.store.files.uri(""), fingerprint(), duckdb.__version__, _own_text()]
         return own + [view.sql for view in self.views]
-
-    def _found(self) -> str:
-        landed = (f"{table} {some}" for table, some in sorted(self.present.items()))
-        parts = [*self._fixed, *landed, *(result.fingerprint for result in self.reduced.values())]
-        parts += [str(bool(run_names(self.store))), classes_text(self.store)]
-        parts += [str(bool(self.snapshot)), str(is_drifted(self.store.dumps()))]
-        return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
 def _own_text() -> str:

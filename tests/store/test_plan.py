@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -13,6 +14,7 @@ from cpmon.reduce import reductions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue import plan
 from cpmon.store.views import snapshot
+from cpmon.store.views.entries import catalogue_version
 from tests.faults.conftest import dump_of
 
 MONTH = 40 * 720
@@ -72,3 +74,17 @@ def test_an_old_store_is_planned_again_when_a_file_differs(
     monkeypatch.setattr(snapshot, "MANY", 1_000)
     shutil.copytree("store", "young", ignore=shutil.ignore_patterns("snapshot", "*.duckdb"))
     assert answers("young") == old
+
+
+def test_what_is_remembered_wrongly_makes_no_catalogue_of_that_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(snapshot, "MANY", 1)
+    Path("0.mon").write_bytes(dump_of(0))
+    cpmon("ingest", "0.mon")
+    with monkeypatch.context() as wrong:
+        wrong.setattr(plan, "derived", lambda *_: "wrong")
+        connect(Store("store"), reductions()).close()
+    with duckdb.connect("store/catalog.duckdb", read_only=True) as made:
+        assert catalogue_version(made) == plan.Plan(Store("store"), reductions()).found
