@@ -9,8 +9,9 @@ from importlib.resources import files
 from ...schemas.arrow import schemas
 from ...schemas.layout import Kind
 from ...schemas.registry import fingerprint, record_of, tables
+from .interval import interval_view, relations_of
 from .meta import meta_views
-from .views import Documented, interval_view, landed_rows, monitor_view
+from .views import Documented, landed_rows, monitor_view
 
 INTERVALS = "meta.interval"
 
@@ -37,7 +38,7 @@ def landed_views() -> Iterator[Documented]:
 def views_below(relation: str) -> tuple[str, ...]:
     """The views that one of these views reads."""
     schema, _, table = relation.partition(".")
-    return (f"monitor.{table}", INTERVALS) if schema == "interval" else ()
+    return (*relations_of(tables()[table]), INTERVALS) if schema == "interval" else ()
 
 
 def macros() -> str:

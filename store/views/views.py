@@ -1,8 +1,4 @@
-"""The SQL of the views over landed tables, made from the layouts.
-
-`monitor.X` shows a table as it landed. `interval.X` shows the same rows with every counter as
-its delta to the previous sample; deltas are defined here, once, for all records.
-"""
+"""The SQL of the views `monitor.X`, which show tables as they landed, made from the layouts."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ...schemas.arrow import arrow_schema, outer_keys, owner_keys
+from ...schemas.arrow import arrow_schema
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
 from ...schemas.registry import tables as layout_tables
@@ -26,8 +22,6 @@ LANDED = "_landed"
 
 PARTS, FINE_PARTS = "67108864e0", "4294967296e0"
 """2**26 and 2**32: sums of whole parts of one are exact below 2**27 and 2**21, in any order."""
-
-SECONDS = "Seconds since the previous sample; NULL, like every delta, where there is none"
 
 
 @dataclass(frozen=True)
@@ -90,63 +84,17 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
         docs[column.name] = doc
         for field, bit in bits.get(column.name, ()):
             columns.append(f"{_bit(field, bit)} AS {name(bit.name)}")
-            docs[bit.name] = _describe_bit(bit)
+            docs[bit.name] = describe_bit(bit)
         if _meta(column, "type") == Type.TOD:
             columns.append(f"tod_timestamp({_number(column)}) AS {name(column.name + '_at')}")
             docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
     for counter in unplaced(layout) if layout else ():
         columns.append(f"CAST(NULL AS BIGINT) AS {name(counter.name)}")
-        docs[counter.name] = _describe_unplaced(counter)
+        docs[counter.name] = describe_unplaced(counter)
     title = (schema.metadata or {}).get(b"title", b"").decode()
     provenance = (schema.metadata or {}).get(b"provenance", b"").decode()
     doc = f"{title}. Layout: {provenance}." if provenance else f"{title}."
     return Documented(f"monitor.{table}", f"SELECT {', '.join(columns)} FROM {source}", doc, docs)
-
-
-def interval_view(layout: Layout) -> Documented:
-    """`interval.<table>`: counters as their deltas to the previous sample.
-
-    A delta exists only if the same key was sampled at the end of the interval directly before
-    (`meta.interval.previous_end`, which is NULL behind a gap or a restart), and no 64-bit counter
-    of the row ran backwards: a user who logged off and on again starts anew. Where a key has
-    several rows in an interval (two dumps hold it, or a frame repeats), they are ordered by dump
-    and offset: the first has the delta, from the last row of the interval before.
-    """
-    keys = ["system", *map(name, owner_keys(layout))]
-    counters = [f for f in layout.columns if f.is_cumulative and f.is_number]
-    lags = "".join(f", lag(r.{name(f.name)}) OVER w AS {_before(f)}" for f in counters)
-    fell = " OR ".join(_fell(f) for f in counters if f.length == WIDEST) or "false"
-    columns = ["system", "dump", "tod", "tod_us", "interval_end", "record_offset"]
-    columns.append(f"CASE WHEN _steady THEN {exact('(tod_us - _tod_us) / 1e6')} END AS seconds")
-    docs = {**PLACE, **_row_docs(layout), "seconds": SECONDS + "."}
-    if layout.parent:
-        columns += [name(key.name) for key in outer_keys(layout)] + ["entry"]
-        columns += ["code"] * layout.labelled
-    growing = {f.name for f in counters}
-    for field in layout.columns:
-        grows = field.name in growing
-        columns.append(_delta(field) if grows else name(field.name))
-        docs[field.name] = describe(arrow_schema(layout).field(field.name), grows)
-        for bit in layout.bits_of(field):
-            columns.append(name(bit.name))
-            docs[bit.name] = _describe_bit(bit)
-    for counter in unplaced(layout):
-        columns.append(name(counter.name))
-        docs[counter.name] = _describe_unplaced(counter)
-    partition = ", ".join(f"r.{key}" for key in keys)
-    select = f"""
-      WITH sampled AS (
-        SELECT r.*, i.previous_end, lag(r.interval_end) OVER w AS _end,
-          lag(r.tod_us) OVER w AS _tod_us{lags}
-        FROM monitor.{name(layout.name)} AS r
-        JOIN meta.interval AS i USING (system, dump, interval_end)
-        WINDOW w AS (
-          PARTITION BY {partition} ORDER BY r.interval_end, r.dump, r.record_offset)),
-      judged AS (
-        SELECT *, coalesce(_end = previous_end AND NOT ({fell}), false) AS _steady FROM sampled)
-      SELECT {", ".join(columns)} FROM judged"""
-    doc = f"{layout.title}: counters as deltas to the previous sample."
-    return Documented(f"interval.{layout.name}", select, doc, docs)
 
 
 def describe(column: pa.Field, delta: bool = False) -> str:
@@ -239,35 +187,20 @@ def _bit(field: Field, bit: Field) -> str:
     return f"({value} = 1)" if bit.is_boolean else f"CAST({value} AS BIGINT)"
 
 
-def _describe_bit(bit: Field) -> str:
+def describe_bit(bit: Field) -> str:
+    """What the column of a named bit says."""
     meaning = bit.meaning or "Meaning not known"
     return f"{meaning}; X'{bit.code.upper()}' of {bit.of}; place {bit.provenance}."
 
 
-def _describe_unplaced(counter: Unplaced) -> str:
+def describe_unplaced(counter: Unplaced) -> str:
+    """What the column of a counter says whose place in the record is not known."""
     place = f"seen at {counter.since}, place not known: NULL until its page is imported"
     return f"{counter.meaning}; {place}."
 
 
-def _before(field: Field) -> str:
-    return name(f"_before_{field.name}")
-
-
-def _fell(field: Field) -> str:
-    sign = ">" if field.role is Role.COUNTDOWN else "<"
-    return f"coalesce({name(field.name)} {sign} {_before(field)}, false)"
-
-
-def _delta(field: Field) -> str:
-    macro = "countdown_delta" if field.role is Role.COUNTDOWN else "counter_delta"
-    column, bits = name(field.name), 8 * field.length
-    now = column
-    if field.type is Type.SIGNED:  # from the least to the greatest is more than its type holds
-        now = f"CAST({column} AS {'HUGEINT' if field.length == WIDEST else 'BIGINT'})"
-    return f"CASE WHEN _steady THEN {macro}({now}, {_before(field)}, {bits}) END AS {column}"
-
-
-def _row_docs(layout: Layout) -> dict[str, str]:
+def row_docs(layout: Layout) -> dict[str, str]:
+    """What the columns of a table say that are no fields of its layout."""
     schema = arrow_schema(layout)
     others = [f for f in schema if f.name not in {c.name for c in layout.columns}]
     return {f.name: describe(f) for f in others if f.name != "tail"}

@@ -1,33 +1,26 @@
--- Delta of a counter between two samples, in the counter's own unit.
+-- Delta of a counter between two samples of one owner, in its own unit.
 --
--- NULL at the first sample and where either value is missing. A counter of 32
--- or 16 bits that fell has wrapped: the missing 2^bits is added. A counter of
--- 64 bits never wraps; where it fell the system or user started again: NULL.
--- So is a delta of 2^53 and more, which nothing reaches within an interval (of
--- TOD units, 25 days): then a bit of one of the two values is wrong.
+-- A delta lies between 0 and `most`, what the counter can grow by in that
+-- time. A value below the previous one has wrapped if adding `modulus` (2^32
+-- or 2^16; NULL for 64 bits, which never wrap) makes such a delta of it. All
+-- else is NULL: a session, device or system that started again, a counter that
+-- slipped, or a value of which a bit is wrong.
 --
---   now_value  previous     bits  delta
---          40        10       32     30
---          10  4294967290     32     16
---           5        40       64   NULL
-CREATE OR REPLACE MACRO counter_delta(now_value, previous, bits) AS
+--   now_value  previous     modulus     most  delta
+--          40        10  4294967296     1000     30
+--          10  4294967290  4294967296   1000     16
+--           5        40  4294967296     1000   NULL
+--        5000        40  4294967296     1000   NULL
+--           5        40        NULL     1000   NULL
+CREATE OR REPLACE MACRO counter_delta(now_value, previous, modulus, most) AS
 CASE
   WHEN now_value >= previous
-    THEN CASE WHEN now_value - previous < 9007199254740992
+    THEN CASE WHEN now_value - previous <= most
               THEN TRY_CAST(now_value - previous AS BIGINT)
          END
-  WHEN bits < 64
-    THEN TRY_CAST(
-      CAST(now_value AS HUGEINT) + (CAST(1 AS HUGEINT) << bits) - previous
-      AS BIGINT
-    )
+  WHEN now_value - previous + modulus <= most
+    THEN TRY_CAST(now_value - previous + modulus AS BIGINT)
 END;
-
--- Delta of a running time that is kept as a counter running downwards.
---
--- The same rules, seen in a mirror: a value below the previous one is an increase.
-CREATE OR REPLACE MACRO countdown_delta(now_value, previous, bits) AS
-  counter_delta(previous, now_value, bits);
 
 -- Seconds of a time in TOD units, of which a microsecond has 4096.
 CREATE OR REPLACE MACRO tod_seconds(units) AS units / 4096e6;
