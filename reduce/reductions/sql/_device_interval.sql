@@ -10,16 +10,16 @@ WITH counted AS (
          MAX(CAST(rdevsid AS BIGINT)) AS subchannel,
          MAX(rdevser) AS volser,
          SUM(seconds) AS seconds,
-         TRY_CAST(SUM(greatest(scgssch, scmssch)) AS BIGINT) AS starts,
-         TRY_CAST(SUM(greatest(scgcount, scmcount)) AS BIGINT) AS timed,
-         TRY_CAST(SUM(rdevmcia) AS BIGINT) AS avoided,
+         complete_sum(greatest(scgssch, scmssch)) AS starts,
+         complete_sum(greatest(scgcount, scmcount)) AS timed,
+         complete_sum(rdevmcia) AS avoided,
          CAST(SUM(scmfptim) AS DOUBLE) * 128e-6 AS pending,
          CAST(SUM(scmddtim) AS DOUBLE) * 128e-6 AS disconnect,
          CAST(SUM(scmcntim) AS DOUBLE) * 128e-6 AS connected,
          CAST(SUM(scmdatim) AS DOUBLE) * 128e-6 AS active_only,
          CAST(SUM(scmcqtim) AS DOUBLE) * 128e-6 AS unit_queue,
-         TRY_CAST(SUM(hfctio) AS BIGINT) AS queued_samples,
-         TRY_CAST(SUM(hfrdevct) AS BIGINT) AS queue_samples
+         complete_sum(hfctio) AS queued_samples,
+         complete_sum(hfrdevct) AS queue_samples
   FROM interval.ioddev
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, rdevdev

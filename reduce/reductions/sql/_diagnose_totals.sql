@@ -6,12 +6,12 @@ WITH processor AS (
          interval_end,
          pfxcpuad AS cpu,
          SUM(seconds) AS seconds,
-         TRY_CAST(SUM(diagnoses) AS BIGINT) AS diagnoses_44
+         complete_sum(diagnoses) AS diagnoses_44
   FROM interval.prcdia_diagnose
   WHERE interval_end IS NOT NULL
-    AND code = '44'
     -- Its entry, too: a key of the deltas, so that only this one is computed.
     AND entry = 17
+    AND (code = '44' OR cause = 'missing')
   GROUP BY system, interval_end, pfxcpuad
 )
 SELECT system,
@@ -19,6 +19,6 @@ SELECT system,
        -- Elapsed seconds T, mean over the processors. NULL at a first sample.
        AVG(seconds) AS seconds,
        -- DIAGNOSEs X'44' on the normal path (PLSDGX44). NULL at a first sample.
-       TRY_CAST(SUM(diagnoses_44) AS BIGINT) AS diagnoses_44
+       complete_sum(diagnoses_44) AS diagnoses_44
 FROM processor
 GROUP BY system, interval_end;

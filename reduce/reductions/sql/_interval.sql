@@ -14,7 +14,7 @@ SELECT c.system,
        -- Elapsed seconds: T of the processor records, or of the closing records
        -- where no processor record was taken. NULL at a first sample and behind
        -- a gap.
-       CASE WHEN p.system IS NULL THEN c.seconds ELSE p.seconds END AS seconds
+       COALESCE(p.seconds, c.seconds) AS seconds
 FROM closed AS c
 LEFT JOIN _processor_totals AS p
   ON p.system = c.system

@@ -12,12 +12,12 @@ SELECT system,
        -- Transactions of all classes: trivial, non-trivial and quick dispatch,
        -- of guests with one and with several processors. NULL at a first
        -- sample.
-       TRY_CAST(
-         SUM(calmptct + calmpnct + caluptct + calupnct + calqdnct) AS BIGINT
+       complete_sum(
+         calmptct + calmpnct + caluptct + calupnct + calqdnct
        ) AS transactions,
        -- Time these transactions took, TOD units. NULL at a first sample.
-       TRY_CAST(
-         SUM(calmptrv + calmpntr + caluptrv + calupntr + calqdntr) AS BIGINT
+       complete_sum(
+         calmptrv + calmpntr + caluptrv + calupntr + calqdntr
        ) AS response_tod
 FROM interval.sytusr
 WHERE interval_end IS NOT NULL

@@ -2,22 +2,26 @@
 -- device activity (D6R3) of the devices that paging space lies on (D3R4).
 CREATE OR REPLACE VIEW _page_volume_interval AS
 WITH volume AS (
-  SELECT system, interval_end, rdevdev AS device
+  SELECT system,
+         interval_end,
+         rdevdev AS device,
+         MAX(calpage) AS calpage
   FROM interval.stoasp
   WHERE interval_end IS NOT NULL
-    AND calpage > 0
+    AND (calpage > 0 OR cause = 'missing')
   GROUP BY system, interval_end, rdevdev
 )
 SELECT v.system,
        v.interval_end,
        -- Device number.
        v.device,
-       -- Elapsed seconds between the device's samples. NULL without a delta, or
-       -- if no I/O was timed.
-       CASE WHEN a.busy_seconds IS NOT NULL THEN a.seconds END AS seconds,
+       -- Elapsed seconds between the device's samples. NULL without a delta, if
+       -- no I/O was timed, or if the record of its space is missing.
+       CASE WHEN a.busy_seconds IS NOT NULL AND v.calpage > 0
+            THEN a.seconds END AS seconds,
        -- What the service of all its I/Os took, seconds: that of the timed ones
-       -- in proportion. NULL without a delta, or if no I/O was timed.
-       a.busy_seconds
+       -- in proportion. NULL likewise.
+       CASE WHEN v.calpage > 0 THEN a.busy_seconds END AS busy_seconds
 FROM volume AS v
 LEFT JOIN _device_interval AS a
   ON a.system = v.system

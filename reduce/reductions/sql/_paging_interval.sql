@@ -8,17 +8,17 @@ SELECT system,
        SUM(seconds) AS seconds,
        -- Pages read from and written to DASD for paging. NULL at a first
        -- sample.
-       TRY_CAST(SUM(plspiopr + plspiopw) AS BIGINT) AS dasd_pages,
+       complete_sum(plspiopr + plspiopw) AS dasd_pages,
        -- Pages read from DASD for paging. NULL at a first sample.
-       TRY_CAST(SUM(plspiopr) AS BIGINT) AS dasd_reads,
+       complete_sum(plspiopr) AS dasd_reads,
        -- Pages written to DASD for paging. NULL at a first sample.
-       TRY_CAST(SUM(plspiopw) AS BIGINT) AS dasd_writes,
+       complete_sum(plspiopw) AS dasd_writes,
        -- Pages read and written for spooling. NULL at a first sample.
-       TRY_CAST(SUM(plspiosr + plspiosw) AS BIGINT) AS spool_pages,
+       complete_sum(plspiosr + plspiosw) AS spool_pages,
        -- Start and resume subchannel instructions. NULL at a first sample.
-       TRY_CAST(SUM(plsctss + plsctrs) AS BIGINT) AS starts,
+       complete_sum(plsctss + plsctrs) AS starts,
        -- DIAGNOSEs, of IBM and of the site. NULL at a first sample.
-       TRY_CAST(SUM(plsdiagt + plsdguct) AS BIGINT) AS diagnoses
+       complete_sum(plsdiagt + plsdguct) AS diagnoses
 FROM interval.sytsyp
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end, pfxcpuad;

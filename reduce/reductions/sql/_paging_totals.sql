@@ -6,14 +6,14 @@ SELECT system,
        AVG(seconds) AS seconds,
        -- Pages read from and written to DASD for paging. NULL at a first
        -- sample.
-       TRY_CAST(SUM(dasd_pages) AS BIGINT) AS dasd_pages,
+       complete_sum(dasd_pages) AS dasd_pages,
        -- Pages read from DASD for paging. NULL at a first sample.
-       TRY_CAST(SUM(dasd_reads) AS BIGINT) AS dasd_reads,
+       complete_sum(dasd_reads) AS dasd_reads,
        -- Pages written to DASD for paging. NULL at a first sample.
-       TRY_CAST(SUM(dasd_writes) AS BIGINT) AS dasd_writes,
+       complete_sum(dasd_writes) AS dasd_writes,
        -- Pages read and written for spooling. NULL at a first sample.
-       TRY_CAST(SUM(spool_pages) AS BIGINT) AS spool_pages,
+       complete_sum(spool_pages) AS spool_pages,
        -- Start and resume subchannel instructions. NULL at a first sample.
-       TRY_CAST(SUM(starts) AS BIGINT) AS starts
+       complete_sum(starts) AS starts
 FROM _paging_interval
 GROUP BY system, interval_end;

@@ -9,20 +9,20 @@ WITH sampled AS (
          pfxcpuad AS cpu,
          MAX(CAST(pfxcputy AS INTEGER)) AS cpu_type,
          SUM(seconds) AS seconds,
-         TRY_CAST(SUM(pfxutime + pfxtmsys) AS BIGINT) AS busy_tod,
-         TRY_CAST(SUM(pfxprbtm) AS BIGINT) AS emulation_tod,
-         TRY_CAST(SUM(pfxutime - pfxprbtm) AS BIGINT) AS cp_user_tod,
-         TRY_CAST(SUM(pfxtmsys) AS BIGINT) AS cp_system_tod,
-         TRY_CAST(SUM(pfxtotwt) AS BIGINT) AS wait_tod,
-         TRY_CAST(SUM(pfxspint) AS BIGINT) AS spin_tod,
-         TRY_CAST(SUM(pfxspinc) AS BIGINT) AS spins,
+         complete_sum(pfxutime + pfxtmsys) AS busy_tod,
+         complete_sum(pfxprbtm) AS emulation_tod,
+         complete_sum(pfxutime - pfxprbtm) AS cp_user_tod,
+         complete_sum(pfxtmsys) AS cp_system_tod,
+         complete_sum(pfxtotwt) AS wait_tod,
+         complete_sum(pfxspint) AS spin_tod,
+         complete_sum(pfxspinc) AS spins,
          -- IBM's page of 7.3 names the seven counters that add up to the
          -- entries into SIE. Records that lack some leave these out.
-         TRY_CAST(SUM(pfxruncp + COALESCE(plsfppfsuccess, 0)
+         complete_sum(pfxruncp + COALESCE(plsfppfsuccess, 0)
                       + COALESCE(pfxfstpx, 0) + COALESCE(pfxfstxc, 0)
                       + COALESCE(pfxfstsg, 0) + COALESCE(pfxfst44, 0)
-                      + COALESCE(plswrucp, 0)) AS BIGINT) AS sie_entries,
-         TRY_CAST(SUM(COALESCE(pfxfst44, calfstph)) AS BIGINT) AS fast_entries
+                      + COALESCE(plswrucp, 0)) AS sie_entries,
+         complete_sum(COALESCE(pfxfst44, calfstph)) AS fast_entries
   FROM interval.sytprp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, pfxcpuad

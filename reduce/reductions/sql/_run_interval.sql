@@ -70,10 +70,10 @@ volumes AS (
   SELECT system,
          interval_end,
          -- Whole parts of 2**-32, for a mean that is the same in any order.
-         AVG(
+         CASE WHEN COUNT(busy_seconds) = COUNT(*) THEN AVG(
            FLOOR(busy_seconds / nullif(seconds, 0) * 4294967296e0 + 5e-1)
            / 4294967296e0
-         ) AS page_volume_busy
+         ) END AS page_volume_busy
   FROM _page_volume_interval
   GROUP BY system, interval_end
 )

@@ -5,9 +5,9 @@ SELECT system,
        -- Elapsed seconds T, mean over the processors. NULL at a first sample.
        AVG(seconds) AS seconds,
        -- Pages moved below the 2 GB line (PLSMVB2G). NULL at a first sample.
-       TRY_CAST(SUM(plsmvb2g) AS BIGINT) AS moves_2g,
+       complete_sum(plsmvb2g) AS moves_2g,
        -- Frames stolen (PLSSTLFR). NULL at a first sample.
-       TRY_CAST(SUM(plsstlfr) AS BIGINT) AS steals
+       complete_sum(plsstlfr) AS steals
 FROM interval.sytrsp
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end;

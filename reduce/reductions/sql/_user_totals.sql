@@ -1,7 +1,8 @@
 -- Pages held by the users of a system, one row per interval (D4R3).
 -- A user counts once: of several virtual CPUs, and of several dumps that hold
 -- the interval, the highest value is taken, since pages belong to the user.
--- They are levels, read as landed: deltas would be kept in memory for them.
+-- They are NULL where a user that is still logged on was not sampled: the
+-- pages of the others are not those of all.
 CREATE OR REPLACE VIEW _user_totals AS
 WITH per_user AS (
   SELECT system,
@@ -10,20 +11,20 @@ WITH per_user AS (
          MAX(CAST(vmdctpvr AS BIGINT)) AS resident_pages,
          MAX(CAST(vmdctxbk AS BIGINT)) AS xstor_pages,
          MAX(CAST(calctpgs AS BIGINT)) AS dasd_pages
-  FROM monitor.useact
+  FROM interval.useact
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, vmduser
 )
 SELECT system,
        interval_end,
        -- Users with a record.
-       COUNT(*) AS users,
+       CASE WHEN COUNT(resident_pages) = COUNT(*) THEN COUNT(*) END AS users,
        -- Resident pages of all users (VMDCTPVR: frames below 2 GB; no field is
        -- known for those above), 4 KB each.
-       TRY_CAST(SUM(resident_pages) AS BIGINT) AS resident_pages,
+       complete_sum(resident_pages) AS resident_pages,
        -- Expanded-storage blocks of all users (VMDCTXBK), 4 KB each.
-       TRY_CAST(SUM(xstor_pages) AS BIGINT) AS xstor_pages,
+       complete_sum(xstor_pages) AS xstor_pages,
        -- DASD page slots of all users (CALCTPGS), 4 KB each.
-       TRY_CAST(SUM(dasd_pages) AS BIGINT) AS dasd_pages
+       complete_sum(dasd_pages) AS dasd_pages
 FROM per_user
 GROUP BY system, interval_end;

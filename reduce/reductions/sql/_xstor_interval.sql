@@ -8,10 +8,10 @@ SELECT system,
        SUM(seconds) AS seconds,
        -- Pages moved in and out. The fast-path page-ins (PFXPGIN) are not part
        -- of PLSPGIN, so both are added. NULL at a first sample.
-       TRY_CAST(SUM(pfxpgin + plspgin + plspgout) AS BIGINT) AS xstor_pages,
+       complete_sum(pfxpgin + plspgin + plspgout) AS xstor_pages,
        -- Pages migrated out of expanded storage (PLSPGMRX). NULL at a first
        -- sample.
-       TRY_CAST(SUM(plspgmrx) AS BIGINT) AS migrated_pages
+       complete_sum(plspgmrx) AS migrated_pages
 FROM interval.sytxsp
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end, pfxcpuad;

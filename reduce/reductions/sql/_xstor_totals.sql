@@ -5,8 +5,8 @@ SELECT system,
        -- Elapsed seconds T, mean over the processors. NULL at a first sample.
        AVG(seconds) AS seconds,
        -- Pages moved into and out of expanded storage. NULL at a first sample.
-       TRY_CAST(SUM(xstor_pages) AS BIGINT) AS xstor_pages,
+       complete_sum(xstor_pages) AS xstor_pages,
        -- Pages migrated out of expanded storage. NULL at a first sample.
-       TRY_CAST(SUM(migrated_pages) AS BIGINT) AS migrated_pages
+       complete_sum(migrated_pages) AS migrated_pages
 FROM _xstor_interval
 GROUP BY system, interval_end;

@@ -16,14 +16,14 @@ WITH space AS (
 spool AS (
   SELECT system,
          interval_end,
-         TRY_CAST(SUM(plspiosr) AS BIGINT) AS spool_reads,
-         TRY_CAST(SUM(plspiosw) AS BIGINT) AS spool_writes
+         complete_sum(plspiosr) AS spool_reads,
+         complete_sum(plspiosw) AS spool_writes
   FROM interval.sytsyp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
 ),
 blocks_in AS (
-  SELECT system, interval_end, TRY_CAST(SUM(pgdbr) AS BIGINT) AS blocks_read
+  SELECT system, interval_end, complete_sum(pgdbr) AS blocks_read
   FROM interval.stobpg_pgdbr_tbl
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -32,8 +32,8 @@ blocks_out AS (
   SELECT system,
          interval_end,
          -- Entry n counts blocks of n + 1 pages.
-         TRY_CAST(SUM(pgdbs * (entry + 1)) AS BIGINT) AS block_steals,
-         TRY_CAST(SUM(pgdbs) AS BIGINT) AS blocks_stolen
+         complete_sum(pgdbs * (entry + 1)) AS block_steals,
+         complete_sum(pgdbs) AS blocks_stolen
   FROM interval.stobpg_pgdbs_tbl
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end

@@ -22,7 +22,7 @@ unit AS (
          d.paths,
          AVG(d.seconds) AS seconds,
          COUNT(d.device) AS devices,
-         TRY_CAST(SUM(d.starts) AS BIGINT) AS starts,
+         complete_sum(d.starts) AS starts,
          SUM(d.pending_seconds) AS pending_seconds,
          SUM(d.disconnect_seconds) AS disconnect_seconds,
          SUM(d.connect_seconds) AS connect_seconds,

@@ -16,13 +16,13 @@ WITH area AS (
          MAX(CAST(expmload AS DOUBLE)) / 1000 AS mload_ms,
          MAX(CAST(expdevst AS DOUBLE)) / 1000 AS service_ms,
          MAX(CAST(expcurqc AS BIGINT)) AS queue_length,
-         TRY_CAST(SUM(expctprd) AS BIGINT) AS page_reads,
-         TRY_CAST(SUM(expctpwr) AS BIGINT) AS page_writes,
-         TRY_CAST(SUM(expctsrd) AS BIGINT) AS spool_reads,
-         TRY_CAST(SUM(expctswr) AS BIGINT) AS spool_writes,
-         TRY_CAST(SUM(expctprd + expctpwr + expctsrd + expctswr) AS BIGINT)
+         complete_sum(expctprd) AS page_reads,
+         complete_sum(expctpwr) AS page_writes,
+         complete_sum(expctsrd) AS spool_reads,
+         complete_sum(expctswr) AS spool_writes,
+         complete_sum(expctprd + expctpwr + expctsrd + expctswr)
            AS pages,
-         TRY_CAST(SUM(expctacp) AS BIGINT) AS blocks
+         complete_sum(expctacp) AS blocks
   FROM interval.stoasp
   WHERE interval_end IS NOT NULL
     AND (calpage > 0 OR calspool > 0)

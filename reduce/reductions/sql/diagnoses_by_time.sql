@@ -34,6 +34,8 @@ sampled AS (
          record_offset,
          pfxcpuad,
          seconds,
+         COUNT(seconds) OVER (PARTITION BY system, interval_end)
+           = COUNT(*) OVER (PARTITION BY system, interval_end) AS is_whole,
          LAG(dump) OVER (
            PARTITION BY system, pfxcpuad
            ORDER BY interval_end, dump, record_offset
@@ -56,10 +58,10 @@ stepped AS (
          d.code,
          s.seconds,
          d.diagnoses AS counter,
-         CASE WHEN s.seconds IS NULL THEN NULL
-              WHEN d.diagnoses >= b.diagnoses THEN d.diagnoses - b.diagnoses
-              ELSE d.diagnoses + 4294967296 - b.diagnoses
-         END AS diagnoses
+         s.is_whole,
+         counter_delta(
+           d.diagnoses, b.diagnoses, 4294967296, 1e7 * s.seconds
+         ) AS diagnoses
   FROM sampled AS s
   JOIN counted AS d
     ON d.system = s.system
@@ -80,7 +82,8 @@ by_code AS (
          interval_end,
          code,
          AVG(seconds) AS seconds,
-         TRY_CAST(SUM(diagnoses) AS BIGINT) AS diagnoses,
+         CASE WHEN MIN(CAST(is_whole AS INTEGER)) = 1
+              THEN complete_sum(diagnoses) END AS diagnoses,
          -- Those used later that day have a row: rates are over all its time.
          -- Those used on later days have none: rows of a day stay the same.
          -- An interval that ends within a second of a day counts to it.

@@ -10,13 +10,13 @@ WITH processors AS (
          interval_end,
          userid,
          MAX(seconds) AS cpu_seconds,
-         TRY_CAST(SUM(per_cpu_user) AS BIGINT) AS user_ticks,
-         TRY_CAST(SUM(per_cpu_nice) AS BIGINT) AS nice_ticks,
-         TRY_CAST(SUM(per_cpu_system) AS BIGINT) AS system_ticks,
-         TRY_CAST(SUM(per_cpu_irq) AS BIGINT) AS irq_ticks,
-         TRY_CAST(SUM(per_cpu_softirq) AS BIGINT) AS softirq_ticks,
-         TRY_CAST(SUM(per_cpu_iowait) AS BIGINT) AS iowait_ticks,
-         TRY_CAST(SUM(per_cpu_steal) AS BIGINT) AS steal_ticks
+         complete_sum(per_cpu_user) AS user_ticks,
+         complete_sum(per_cpu_nice) AS nice_ticks,
+         complete_sum(per_cpu_system) AS system_ticks,
+         complete_sum(per_cpu_irq) AS irq_ticks,
+         complete_sum(per_cpu_softirq) AS softirq_ticks,
+         complete_sum(per_cpu_iowait) AS iowait_ticks,
+         complete_sum(per_cpu_steal) AS steal_ticks
   FROM interval.aplsdt_os_cpu
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, userid

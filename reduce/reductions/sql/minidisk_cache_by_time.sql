@@ -7,8 +7,8 @@ WITH sampled AS (
          interval_end,
          SUM(seconds) AS seconds,
          MAX(CAST(tcmmain AS BIGINT)) AS real_pages,
-         TRY_CAST(SUM(tcmmndl) AS BIGINT) AS deletes,
-         TRY_CAST(SUM(tcmstlmn) AS BIGINT) AS steals
+         complete_sum(tcmmndl) AS deletes,
+         complete_sum(tcmstlmn) AS steals
   FROM interval.sytrsg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -31,9 +31,9 @@ looked_up AS (
          interval_end,
          SUM(seconds) AS seconds,
          MAX(CAST(tcmxidsz AS BIGINT)) AS xstor_ideal_pages,
-         TRY_CAST(SUM(tcmrdct) AS BIGINT) AS reads,
-         TRY_CAST(SUM(hcpmdcia) AS BIGINT) AS avoided,
-         TRY_CAST(SUM(tcmstlxs) AS BIGINT) AS steals
+         complete_sum(tcmrdct) AS reads,
+         complete_sum(hcpmdcia) AS avoided,
+         complete_sum(tcmstlxs) AS steals
   FROM interval.sytxsg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end

@@ -20,8 +20,8 @@ WITH frames AS (
 moved AS (
   SELECT system,
          interval_end,
-         TRY_CAST(SUM(pfxpgin + plspgin) AS BIGINT) AS xstor_ins,
-         TRY_CAST(SUM(plspgout) AS BIGINT) AS xstor_outs
+         complete_sum(pfxpgin + plspgin) AS xstor_ins,
+         complete_sum(plspgout) AS xstor_outs
   FROM interval.sytxsp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -29,8 +29,8 @@ moved AS (
 emptied AS (
   SELECT system,
          interval_end,
-         TRY_CAST(SUM(plsalemp) AS BIGINT) AS below,
-         TRY_CAST(SUM(plsalemg) AS BIGINT) AS above
+         complete_sum(plsalemp) AS below,
+         complete_sum(plsalemg) AS above
   FROM interval.sytrsp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end

@@ -10,12 +10,12 @@ WITH named AS (
          interval_end,
          callckid AS lock,
          SUM(seconds) AS seconds,
-         TRY_CAST(SUM(calxscnt + calsscnt) AS BIGINT) AS spins,
-         TRY_CAST(SUM(calxtime + calstime) AS BIGINT) AS spin_tod,
-         TRY_CAST(SUM(calxscnt) AS BIGINT) AS exclusive_spins,
-         TRY_CAST(SUM(calxtime) AS BIGINT) AS exclusive_tod,
-         TRY_CAST(SUM(calsscnt) AS BIGINT) AS shared_spins,
-         TRY_CAST(SUM(calstime) AS BIGINT) AS shared_tod
+         complete_sum(calxscnt + calsscnt) AS spins,
+         complete_sum(calxtime + calstime) AS spin_tod,
+         complete_sum(calxscnt) AS exclusive_spins,
+         complete_sum(calxtime) AS exclusive_tod,
+         complete_sum(calsscnt) AS shared_spins,
+         complete_sum(calstime) AS shared_tod
   FROM interval.sytlck_lock
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, callckid
@@ -59,8 +59,8 @@ every AS (
          c.interval_end,
          c.lock,
          SUM(c.seconds) AS seconds,
-         TRY_CAST(SUM(c.spins) AS BIGINT) AS spins,
-         TRY_CAST(SUM(c.spin_tod) AS BIGINT) AS spin_tod,
+         complete_sum(c.spins) AS spins,
+         complete_sum(c.spin_tod) AS spin_tod,
          CAST(NULL AS BIGINT) AS exclusive_spins,
          CAST(NULL AS BIGINT) AS exclusive_tod,
          CAST(NULL AS BIGINT) AS shared_spins,

@@ -5,16 +5,16 @@ WITH counted AS (
   SELECT system,
          interval_end,
          SUM(seconds) AS seconds,
-         TRY_CAST(SUM(caluptct) AS BIGINT) AS trivial_uni_count,
-         TRY_CAST(SUM(caluptrv) AS BIGINT) AS trivial_uni_tod,
-         TRY_CAST(SUM(calupnct) AS BIGINT) AS nontrivial_uni_count,
-         TRY_CAST(SUM(calupntr) AS BIGINT) AS nontrivial_uni_tod,
-         TRY_CAST(SUM(calmptct) AS BIGINT) AS trivial_multi_count,
-         TRY_CAST(SUM(calmptrv) AS BIGINT) AS trivial_multi_tod,
-         TRY_CAST(SUM(calmpnct) AS BIGINT) AS nontrivial_multi_count,
-         TRY_CAST(SUM(calmpntr) AS BIGINT) AS nontrivial_multi_tod,
-         TRY_CAST(SUM(calqdnct) AS BIGINT) AS quick_count,
-         TRY_CAST(SUM(calqdntr) AS BIGINT) AS quick_tod
+         complete_sum(caluptct) AS trivial_uni_count,
+         complete_sum(caluptrv) AS trivial_uni_tod,
+         complete_sum(calupnct) AS nontrivial_uni_count,
+         complete_sum(calupntr) AS nontrivial_uni_tod,
+         complete_sum(calmptct) AS trivial_multi_count,
+         complete_sum(calmptrv) AS trivial_multi_tod,
+         complete_sum(calmpnct) AS nontrivial_multi_count,
+         complete_sum(calmpntr) AS nontrivial_multi_tod,
+         complete_sum(calqdnct) AS quick_count,
+         complete_sum(calqdntr) AS quick_tod
   FROM interval.sytusr
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end

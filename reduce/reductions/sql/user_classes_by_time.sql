@@ -9,13 +9,16 @@ WITH grouped AS (
          u.interval_end,
          c.class,
          MAX(u.seconds) AS seconds,
-         COUNT(u.resident_pages) AS members,
+         -- A row without time and pages stands for a user whose record is
+         -- missing.
+         CASE WHEN COUNT(COALESCE(u.seconds, u.resident_pages)) = COUNT(*)
+              THEN COUNT(u.resident_pages) END AS members,
          SUM(u.seconds) AS member_seconds,
-         TRY_CAST(SUM(u.cpu_tod) AS BIGINT) AS cpu_tod,
-         TRY_CAST(SUM(u.virtual_tod) AS BIGINT) AS virtual_tod,
-         TRY_CAST(SUM(u.ios) AS BIGINT) AS ios,
-         TRY_CAST(SUM(u.pages_moved) AS BIGINT) AS pages_moved,
-         TRY_CAST(SUM(u.xstor_ins + u.xstor_outs) AS BIGINT) AS xstor_moves,
+         complete_sum(u.cpu_tod) AS cpu_tod,
+         complete_sum(u.virtual_tod) AS virtual_tod,
+         complete_sum(u.ios) AS ios,
+         complete_sum(u.pages_moved) AS pages_moved,
+         complete_sum(u.xstor_ins + u.xstor_outs) AS xstor_moves,
          TRY_CAST(SUM(u.working_set_pages) AS BIGINT) AS working_set_pages,
          TRY_CAST(SUM(u.resident_pages) AS BIGINT) AS resident_pages,
          TRY_CAST(SUM(u.xstor_pages) AS BIGINT) AS xstor_pages,

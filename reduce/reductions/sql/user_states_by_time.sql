@@ -11,52 +11,52 @@ SELECT system,
        MAX(seconds) AS seconds,
        -- Samples taken of all virtual processors (HFSTCT). NULL without USEINT
        -- deltas.
-       TRY_CAST(SUM(hfstct) AS BIGINT) AS samples,
+       complete_sum(hfstct) AS samples,
        -- Samples in the dispatch or eligible list (HFDISP0 to 3, HFELIG0 to 3).
        -- NULL without USEINT deltas.
-       TRY_CAST(SUM(hfdisp0 + hfdisp1 + hfdisp2 + hfdisp3
-                    + hfelig0 + hfelig1 + hfelig2 + hfelig3) AS BIGINT)
+       complete_sum(hfdisp0 + hfdisp1 + hfdisp2 + hfdisp3
+                    + hfelig0 + hfelig1 + hfelig2 + hfelig3)
          AS in_queue_samples,
        -- Samples running (HFCPURN). NULL without USEINT deltas.
-       TRY_CAST(SUM(hfcpurn) AS BIGINT) AS running_samples,
+       complete_sum(hfcpurn) AS running_samples,
        -- Samples waiting for a CPU (HFCPUWT). NULL without USEINT deltas.
-       TRY_CAST(SUM(hfcpuwt) AS BIGINT) AS cpu_wait_samples,
+       complete_sum(hfcpuwt) AS cpu_wait_samples,
        -- Samples waiting for a page (HFWTPAG). NULL without USEINT deltas.
-       TRY_CAST(SUM(hfwtpag) AS BIGINT) AS page_wait_samples,
+       complete_sum(hfwtpag) AS page_wait_samples,
        -- Samples waiting for I/O (HFIOWT). NULL without USEINT deltas.
-       TRY_CAST(SUM(hfiowt) AS BIGINT) AS io_wait_samples,
+       complete_sum(hfiowt) AS io_wait_samples,
        -- Samples with I/O active (HFIOACT). NULL where USEINT records
        -- end before it.
-       TRY_CAST(SUM(hfioact) AS BIGINT) AS io_active_samples,
+       complete_sum(hfioact) AS io_active_samples,
        -- Samples with paging active (HFPGACT). NULL where USEINT records
        -- end before it.
-       TRY_CAST(SUM(hfpgact) AS BIGINT) AS page_active_samples,
+       complete_sum(hfpgact) AS page_active_samples,
        -- Samples on the limit list (HFLLIST). NULL where USEINT records
        -- end before it.
-       TRY_CAST(SUM(hfllist) AS BIGINT) AS limit_list_samples,
+       complete_sum(hfllist) AS limit_list_samples,
        -- Samples waiting for simulation (HFSIMWT). NULL without USEINT deltas.
-       TRY_CAST(SUM(hfsimwt) AS BIGINT) AS simulation_wait_samples,
+       complete_sum(hfsimwt) AS simulation_wait_samples,
        -- Samples waiting for the console function (HFCFWT). NULL without USEINT
        -- deltas.
-       TRY_CAST(SUM(hfcfwt) AS BIGINT) AS console_wait_samples,
+       complete_sum(hfcfwt) AS console_wait_samples,
        -- Samples waiting for a service machine (HFTSVM, HFESVM). NULL without
        -- USEINT deltas.
-       TRY_CAST(SUM(hftsvm + hfesvm) AS BIGINT) AS svm_wait_samples,
+       complete_sum(hftsvm + hfesvm) AS svm_wait_samples,
        -- Samples loading (HFLOAD). NULL without USEINT deltas.
-       TRY_CAST(SUM(hfload) AS BIGINT) AS loading_samples,
+       complete_sum(hfload) AS loading_samples,
        -- Samples in the eligible list (HFELIG0 to 3). NULL without USEINT
        -- deltas.
-       TRY_CAST(SUM(hfelig0 + hfelig1 + hfelig2 + hfelig3) AS BIGINT)
+       complete_sum(hfelig0 + hfelig1 + hfelig2 + hfelig3)
          AS eligible_samples,
        -- Samples in test idle (HFTIDL). NULL without USEINT deltas.
-       TRY_CAST(SUM(hftidl) AS BIGINT) AS idle_samples,
+       complete_sum(hftidl) AS idle_samples,
        -- Samples in another state (HFOTHR). NULL without USEINT deltas.
-       TRY_CAST(SUM(hfothr) AS BIGINT) AS other_samples,
+       complete_sum(hfothr) AS other_samples,
        -- Samples dormant (HFDORM). NULL without USEINT deltas.
-       TRY_CAST(SUM(hfdorm) AS BIGINT) AS dormant_samples,
+       complete_sum(hfdorm) AS dormant_samples,
        -- Samples dormant and waiting for a service machine (HFDSVM). NULL
        -- without USEINT deltas.
-       TRY_CAST(SUM(hfdsvm) AS BIGINT) AS dormant_svm_samples
+       complete_sum(hfdsvm) AS dormant_svm_samples
 FROM interval.useint
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end, vmduser;

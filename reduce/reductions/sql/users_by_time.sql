@@ -10,7 +10,8 @@ WITH closed AS (
   WHERE previous_end IS NOT NULL
 ),
 -- What the counters at logoff are beyond those of the last sample; of a session
--- that began behind it, all of them. A 32-bit counter that fell has wrapped.
+-- that began behind it, all of them. A counter of 32 bits that fell by more
+-- than half of its range has wrapped.
 session_end AS (
   SELECT l.system,
          c.interval_end,
@@ -20,34 +21,49 @@ session_end AS (
          FLOOR(MAX(l.tod_us - COALESCE(
            u.tod_us, CAST(l.caltodon AS DOUBLE) / 4096 - 2208988800000000
          )) / 1e6 * 67108864e0 + 5e-1) / 67108864e0 AS seconds,
-         MAX(l.vmdttime - COALESCE(u.vmdttime, 0)) AS vmdttime,
+         MAX(counter_delta(
+           l.vmdttime, COALESCE(u.vmdttime, 0), NULL, 9007199254740991
+         )) AS vmdttime,
          MAX(l.vmdttime_mt1 - CASE WHEN u.vmduser IS NULL
              THEN 0 ELSE u.vmdttime_mt1 END) AS vmdttime_mt1,
          MAX(l.vmdttime_pro - CASE WHEN u.vmduser IS NULL
              THEN 0 ELSE u.vmdttime_pro END) AS vmdttime_pro,
-         MAX(l.vmdvtime - COALESCE(u.vmdvtime, 0)) AS vmdvtime,
-         MAX((l.vmdvdsct - COALESCE(u.vmdvdsct, 0)
-              + 4294967296) % 4294967296) AS vmdvdsct,
-         MAX((l.vmdvusct - COALESCE(u.vmdvusct, 0)
-              + 4294967296) % 4294967296) AS vmdvusct,
-         MAX((l.vmdvtsct - COALESCE(u.vmdvtsct, 0)
-              + 4294967296) % 4294967296) AS vmdvtsct,
-         MAX((l.vmdvcsct - COALESCE(u.vmdvcsct, 0)
-              + 4294967296) % 4294967296) AS vmdvcsct,
-         MAX((l.vmdvosct - COALESCE(u.vmdvosct, 0)
-              + 4294967296) % 4294967296) AS vmdvosct,
-         MAX((l.calcppgr - COALESCE(u.calcppgr, 0)
-              + 4294967296) % 4294967296) AS calcppgr,
-         MAX((l.calcppgw - COALESCE(u.calcppgw, 0)
-              + 4294967296) % 4294967296) AS calcppgw,
-         MAX((l.calcpxrd - COALESCE(u.calcpxrd, 0)
-              + 4294967296) % 4294967296) AS calcpxrd,
-         MAX((l.calcpxwt - COALESCE(u.calcpxwt, 0)
-              + 4294967296) % 4294967296) AS calcpxwt,
-         MAX((l.calcpmig - COALESCE(u.calcpmig, 0)
-              + 4294967296) % 4294967296) AS calcpmig,
-         MAX((l.calcppst - COALESCE(u.calcppst, 0)
-              + 4294967296) % 4294967296) AS calcppst
+         MAX(counter_delta(
+           l.vmdvtime, COALESCE(u.vmdvtime, 0), NULL, 9007199254740991
+         )) AS vmdvtime,
+         MAX(counter_delta(
+           l.vmdvdsct, COALESCE(u.vmdvdsct, 0), 4294967296, 2147483648
+         )) AS vmdvdsct,
+         MAX(counter_delta(
+           l.vmdvusct, COALESCE(u.vmdvusct, 0), 4294967296, 2147483648
+         )) AS vmdvusct,
+         MAX(counter_delta(
+           l.vmdvtsct, COALESCE(u.vmdvtsct, 0), 4294967296, 2147483648
+         )) AS vmdvtsct,
+         MAX(counter_delta(
+           l.vmdvcsct, COALESCE(u.vmdvcsct, 0), 4294967296, 2147483648
+         )) AS vmdvcsct,
+         MAX(counter_delta(
+           l.vmdvosct, COALESCE(u.vmdvosct, 0), 4294967296, 2147483648
+         )) AS vmdvosct,
+         MAX(counter_delta(
+           l.calcppgr, COALESCE(u.calcppgr, 0), 4294967296, 2147483648
+         )) AS calcppgr,
+         MAX(counter_delta(
+           l.calcppgw, COALESCE(u.calcppgw, 0), 4294967296, 2147483648
+         )) AS calcppgw,
+         MAX(counter_delta(
+           l.calcpxrd, COALESCE(u.calcpxrd, 0), 4294967296, 2147483648
+         )) AS calcpxrd,
+         MAX(counter_delta(
+           l.calcpxwt, COALESCE(u.calcpxwt, 0), 4294967296, 2147483648
+         )) AS calcpxwt,
+         MAX(counter_delta(
+           l.calcpmig, COALESCE(u.calcpmig, 0), 4294967296, 2147483648
+         )) AS calcpmig,
+         MAX(counter_delta(
+           l.calcppst, COALESCE(u.calcppst, 0), 4294967296, 2147483648
+         )) AS calcppst
   FROM monitor.uselof AS l
   INNER JOIN closed AS c
     ON c.system = l.system
@@ -94,24 +110,21 @@ used AS (
          interval_end,
          vmduser AS userid,
          GREATEST(MAX(seconds), SUM(session_seconds)) AS seconds,
-         TRY_CAST(SUM(vmdttime) AS BIGINT) AS cpu_tod,
-         CASE WHEN COUNT(vmdttime_mt1) = COUNT(vmdttime)
-              THEN TRY_CAST(SUM(vmdttime_mt1) AS BIGINT) END AS cpu_mt1_tod,
-         CASE WHEN COUNT(vmdttime_pro) = COUNT(vmdttime)
-              THEN TRY_CAST(SUM(vmdttime_pro) AS BIGINT)
-         END AS cpu_prorated_tod,
-         TRY_CAST(SUM(vmdvtime) AS BIGINT) AS virtual_tod,
-         TRY_CAST(SUM(vmdvdsct) AS BIGINT) AS dasd_ios,
-         TRY_CAST(SUM(vmdvusct) AS BIGINT) AS unit_record_ios,
-         TRY_CAST(SUM(vmdvtsct) AS BIGINT) AS tape_ios,
-         TRY_CAST(SUM(vmdvcsct) AS BIGINT) AS console_ios,
-         TRY_CAST(SUM(vmdvosct) AS BIGINT) AS other_ios,
-         TRY_CAST(SUM(calcppgr) AS BIGINT) AS page_reads,
-         TRY_CAST(SUM(calcppgw) AS BIGINT) AS page_writes,
-         TRY_CAST(SUM(calcpxrd) AS BIGINT) AS xstor_ins,
-         TRY_CAST(SUM(calcpxwt) AS BIGINT) AS xstor_outs,
-         TRY_CAST(SUM(calcpmig) AS BIGINT) AS migrations,
-         TRY_CAST(SUM(calcppst) AS BIGINT) AS steals,
+         complete_sum(vmdttime) AS cpu_tod,
+         complete_sum(vmdttime_mt1) AS cpu_mt1_tod,
+         complete_sum(vmdttime_pro) AS cpu_prorated_tod,
+         complete_sum(vmdvtime) AS virtual_tod,
+         complete_sum(vmdvdsct) AS dasd_ios,
+         complete_sum(vmdvusct) AS unit_record_ios,
+         complete_sum(vmdvtsct) AS tape_ios,
+         complete_sum(vmdvcsct) AS console_ios,
+         complete_sum(vmdvosct) AS other_ios,
+         complete_sum(calcppgr) AS page_reads,
+         complete_sum(calcppgw) AS page_writes,
+         complete_sum(calcpxrd) AS xstor_ins,
+         complete_sum(calcpxwt) AS xstor_outs,
+         complete_sum(calcpmig) AS migrations,
+         complete_sum(calcppst) AS steals,
          MAX(vmdctpvr) AS resident_pages,
          MAX(vmdctpvg) AS resident_above_pages,
          MAX(vmdctpvl) AS locked_pages,

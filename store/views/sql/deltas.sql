@@ -22,6 +22,11 @@ CASE
     THEN TRY_CAST(now_value - previous + modulus AS BIGINT)
 END;
 
+-- Sum of whole numbers over the rows of a group, NULL unless it is known of
+-- each of them: what is known of a part is not the whole.
+CREATE OR REPLACE MACRO complete_sum(number) AS
+  CASE WHEN count(number) = count(*) THEN TRY_CAST(sum(number) AS BIGINT) END;
+
 -- Seconds of a time in TOD units, of which a microsecond has 4096.
 CREATE OR REPLACE MACRO tod_seconds(units) AS units / 4096e6;
 
