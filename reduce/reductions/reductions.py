@@ -30,7 +30,15 @@ _VIEW = re.compile(
     re.DOTALL,
 )
 
-COMMON = {"system": "System.", "interval_end": "End of the interval, UTC.", "run_id": "Run."}
+COMMON = {
+    "system": "System.",
+    "interval_end": "End of the interval, UTC.",
+    "run_id": "Run.",
+    "doubts": (
+        "What is not known, or is a lower bound, and why: records that are missing or began anew,"
+        " counters that fell, metrics outside of their possible range. NULL: nothing."
+    ),
+}
 """Documentation of columns that most reductions have."""
 
 

@@ -46,11 +46,21 @@ JUDGED = {
         " sampled before, and is not now; the row stands for it. NULL: it has them."
     ),
     "doubts": (
-        "Counters that fell or rose further than is possible, which have no delta, and those that"
-        " wrapped. NULL: none."
+        "What is not known of the deltas, or is a lower bound, and why: the cause, counters that"
+        " fell or rose further than is possible, and those that may have wrapped more than once."
+        " NULL: nothing."
     ),
 }
 """The columns that say what became of the deltas of a row."""
+
+CAUSES = {
+    "appeared": "was not sampled before",
+    "new": "began",
+    "restart": "began anew",
+    "stale": "is older than the interval",
+    "missing": "is missing",
+}
+"""Causes that are doubts -> what is said of the record then. A first sample is none."""
 
 
 @dataclass(frozen=True)
@@ -150,12 +160,14 @@ class _Counter:
     def is_doubted(self) -> str:
         """Whether anything is to be said of it."""
         both = f"{self.now} IS NOT NULL AND {self.before} IS NOT NULL"
-        doubted = f"{self.now} < {self.before} OR ({self.delta} IS NULL AND {both})"
-        return " OR ".join([doubted, *self.untrusted, *([] if self.is_wide else [self._is_near])])
+        signs = [f"({self.delta} IS NULL AND {both})", *self.untrusted]
+        if self.modulus != "NULL":
+            signs.append(f"({self.now} < {self.before} AND {self.most} >= {self.modulus})")
+        return " OR ".join(signs if self.is_wide else [*signs, self._is_near])
 
-    def doubt(self) -> str:
+    def doubt(self, table: str) -> str:
         """What is to be said of it; NULL for nothing."""
-        label, fell = self.field.name, f"{self.now} < {self.before}"
+        label, fell = f"{table}.{self.field.name.upper()}", f"{self.now} < {self.before}"
         both = f"{self.now} IS NOT NULL AND {self.before} IS NOT NULL"
         cases = [
             f"WHEN {both} AND {self.steady()} IS NULL THEN CASE WHEN {fell}"
@@ -163,13 +175,10 @@ class _Counter:
         ]
         if self.limit.twin:
             cases.append(f"WHEN coalesce({name('_delta_' + self.limit.twin)}, 0) > 0 THEN NULL")
-        cases.append(
-            f"WHEN {fell} THEN CASE WHEN {self.most} < {self.modulus}"
-            f" THEN {text(label + ' wrapped')}"
-            f" ELSE {text(label + ' wrapped, maybe more than once')} END"
-        )
-        if not self.is_wide:
-            cases.append(f"WHEN {self._is_near} THEN {text(label + ' may have wrapped')}")
+        if self.modulus != "NULL":
+            wrapped = f"{fell} AND {self.most} >= {self.modulus}"
+            wrapped += "" if self.is_wide else f" OR {self._is_near}"
+            cases.append(f"WHEN {wrapped} THEN {text(label + ' may have wrapped more than once')}")
         return f"CASE {' '.join(cases)} END"
 
     @property
@@ -210,7 +219,7 @@ def interval_view(layout: Layout, *, watch_all: bool = False) -> Documented:
     if owner.watched and not watch_all:
         watched = [counter for counter in counters if counter.field.name in owner.watched]
     columns, docs = _columns(layout, owner, counters)
-    columns["doubts"] = f"{_doubts(watched)} AS doubts"
+    columns["doubts"] = f"{_doubts(layout, owner, watched)} AS doubts"
     exceeds = [
         f"coalesce({_sum(part.parts)} > {SLACK} * ({_sum(part.whole)}) + {part.spare:e}, false)"
         f" AS _exceeds_{n}"
@@ -369,18 +378,24 @@ def _cause(owner: Owner) -> str:
           WHEN {" OR ".join(signs)} THEN 'restart' END"""
 
 
-def _doubts(counters: Sequence[_Counter]) -> str:
-    """What is to be said of the counters of a row, as SQL."""
-    if not counters:
-        return "CAST(NULL AS VARCHAR)"
-    some = " OR ".join(counter.is_doubted() for counter in counters)
-    texts = ", ".join(counter.doubt() for counter in counters)
-    return f"CASE WHEN cause IS NULL AND ({some}) THEN nullif(concat_ws(', ', {texts}), '') END"
+def _doubts(layout: Layout, owner: Owner, counters: Sequence[_Counter]) -> str:
+    """What is to be said of the deltas of a row, as SQL."""
+    table = layout.name.upper()
+    causes = {cause: f"{table} {what}" for cause, what in CAUSES.items()}
+    if owner.from_zero:
+        del causes["new"]
+    cases = [f"WHEN cause = {text(cause)} THEN {text(what)}" for cause, what in causes.items()]
+    if counters:
+        some = " OR ".join(counter.is_doubted() for counter in counters)
+        texts = ", ".join(counter.doubt(table) for counter in counters)
+        cases.append(f"WHEN cause IS NULL AND ({some}) THEN nullif(concat_ws(', ', {texts}), '')")
+    return f"CASE {' '.join(cases)} END"
 
 
 def _missing(layout: Layout, owner: Owner, keys: Sequence[str], columns: Iterable[str]) -> str:
     """The query of the owners that were sampled at the end of an interval, and not of the next."""
     known = {"system": "m.system", "interval_end": "m.interval_end", "cause": "'missing'"}
+    known["doubts"] = text(f"{layout.name.upper()} {CAUSES['missing']}")
     known |= {key: f"m.{key}" for key in keys}
     shown = (known.get(column) or known.get(name(column)) or "NULL" for column in columns)
     ended = ""

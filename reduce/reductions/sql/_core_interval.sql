@@ -9,7 +9,8 @@ SELECT l.system,
        -- Elapsed seconds T. NULL at a first sample.
        MAX(l.seconds) AS seconds,
        -- Dispatched time, all threads, microseconds. NULL at a first sample.
-       MAX(l.lcucactm) AS active_us
+       MAX(l.lcucactm) AS active_us,
+       MAX(l.doubts) AS doubts
 FROM interval.sytcup_cpu AS l
 JOIN monitor.sytcug AS m
   ON m.system = l.system

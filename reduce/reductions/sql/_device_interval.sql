@@ -19,7 +19,8 @@ WITH counted AS (
          CAST(SUM(scmdatim) AS DOUBLE) * 128e-6 AS active_only,
          CAST(SUM(scmcqtim) AS DOUBLE) * 128e-6 AS unit_queue,
          complete_sum(hfctio) AS queued_samples,
-         complete_sum(hfrdevct) AS queue_samples
+         complete_sum(hfrdevct) AS queue_samples,
+         MAX(doubts) AS doubts
   FROM interval.ioddev
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, rdevdev
@@ -40,6 +41,7 @@ scaled AS (
          unit_queue,
          queued_samples,
          queue_samples,
+         doubts,
          CASE WHEN starts = 0 THEN 1e0
               ELSE CAST(starts AS DOUBLE) / nullif(timed, 0)
          END AS untimed
@@ -87,5 +89,6 @@ SELECT system,
        -- I/Os that high-frequency samples found queued. NULL at a first sample.
        queued_samples,
        -- High-frequency samples. NULL at a first sample.
-       queue_samples
+       queue_samples,
+       doubts
 FROM scaled;

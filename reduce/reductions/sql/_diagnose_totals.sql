@@ -6,7 +6,8 @@ WITH processor AS (
          interval_end,
          pfxcpuad AS cpu,
          SUM(seconds) AS seconds,
-         complete_sum(diagnoses) AS diagnoses_44
+         complete_sum(diagnoses) AS diagnoses_44,
+         MAX(doubts) AS doubts
   FROM interval.prcdia_diagnose
   WHERE interval_end IS NOT NULL
     -- Its entry, too: a key of the deltas, so that only this one is computed.
@@ -19,6 +20,7 @@ SELECT system,
        -- Elapsed seconds T, mean over the processors. NULL at a first sample.
        AVG(seconds) AS seconds,
        -- DIAGNOSEs X'44' on the normal path (PLSDGX44). NULL at a first sample.
-       complete_sum(diagnoses_44) AS diagnoses_44
+       complete_sum(diagnoses_44) AS diagnoses_44,
+       MAX(doubts) AS doubts
 FROM processor
 GROUP BY system, interval_end;

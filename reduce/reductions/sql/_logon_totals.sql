@@ -18,7 +18,8 @@ SELECT system,
        -- Time these transactions took, TOD units. NULL at a first sample.
        complete_sum(
          calmptrv + calmpntr + caluptrv + calupntr + calqdntr
-       ) AS response_tod
+       ) AS response_tod,
+       MAX(doubts) AS doubts
 FROM interval.sytusr
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end;

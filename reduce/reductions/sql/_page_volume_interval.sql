@@ -5,7 +5,8 @@ WITH volume AS (
   SELECT system,
          interval_end,
          rdevdev AS device,
-         MAX(calpage) AS calpage
+         MAX(calpage) AS calpage,
+         MAX(doubts) AS doubts
   FROM interval.stoasp
   WHERE interval_end IS NOT NULL
     AND (calpage > 0 OR cause = 'missing')
@@ -21,7 +22,8 @@ SELECT v.system,
             THEN a.seconds END AS seconds,
        -- What the service of all its I/Os took, seconds: that of the timed ones
        -- in proportion. NULL likewise.
-       CASE WHEN v.calpage > 0 THEN a.busy_seconds END AS busy_seconds
+       CASE WHEN v.calpage > 0 THEN a.busy_seconds END AS busy_seconds,
+       COALESCE(v.doubts, a.doubts) AS doubts
 FROM volume AS v
 LEFT JOIN _device_interval AS a
   ON a.system = v.system

@@ -18,7 +18,8 @@ SELECT system,
        -- Start and resume subchannel instructions. NULL at a first sample.
        complete_sum(plsctss + plsctrs) AS starts,
        -- DIAGNOSEs, of IBM and of the site. NULL at a first sample.
-       complete_sum(plsdiagt + plsdguct) AS diagnoses
+       complete_sum(plsdiagt + plsdguct) AS diagnoses,
+       MAX(doubts) AS doubts
 FROM interval.sytsyp
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end, pfxcpuad;

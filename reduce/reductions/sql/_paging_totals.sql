@@ -14,6 +14,7 @@ SELECT system,
        -- Pages read and written for spooling. NULL at a first sample.
        complete_sum(spool_pages) AS spool_pages,
        -- Start and resume subchannel instructions. NULL at a first sample.
-       complete_sum(starts) AS starts
+       complete_sum(starts) AS starts,
+       MAX(doubts) AS doubts
 FROM _paging_interval
 GROUP BY system, interval_end;

@@ -22,7 +22,8 @@ WITH sampled AS (
                       + COALESCE(pfxfstpx, 0) + COALESCE(pfxfstxc, 0)
                       + COALESCE(pfxfstsg, 0) + COALESCE(pfxfst44, 0)
                       + COALESCE(plswrucp, 0)) AS sie_entries,
-         complete_sum(COALESCE(pfxfst44, calfstph)) AS fast_entries
+         complete_sum(COALESCE(pfxfst44, calfstph)) AS fast_entries,
+         MAX(doubts) AS doubts
   FROM interval.sytprp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, pfxcpuad
@@ -61,7 +62,8 @@ SELECT s.system,
        -- Entries into guests by the fast path of DIAGNOSE X'44'
        -- (SYTPRP_PFXFST44); where records lack it, by any fast path
        -- (SYTPRP_CALFSTPH). NULL at a first sample.
-       s.fast_entries
+       s.fast_entries,
+       s.doubts
 FROM sampled AS s
 LEFT JOIN _processor_configuration AS c
   ON c.system = s.system

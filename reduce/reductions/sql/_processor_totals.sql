@@ -35,6 +35,7 @@ SELECT system,
        -- Master processor running CP, TOD units. NULL when it is not known.
        TRY_CAST(
          SUM(CASE WHEN is_master THEN busy_tod - emulation_tod END) AS BIGINT
-       ) AS master_cp_tod
+       ) AS master_cp_tod,
+       MAX(doubts) AS doubts
 FROM _processor_interval
 GROUP BY system, interval_end;

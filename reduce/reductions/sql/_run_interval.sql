@@ -25,6 +25,7 @@ WITH span AS (
          s.transactions,
          s.response_tod,
          s.transaction_seconds,
+         s.doubts,
          date_diff('microsecond', TIMESTAMP '1970-01-01', s.interval_end)
            / 1e6 AS ends
   FROM meta.run AS r
@@ -49,7 +50,10 @@ part AS (
          LEAST(l.line_ends, s.ends)
            - GREATEST(l.line_ends - l.seconds, s.ends - s.seconds) AS common,
          l.seconds AS line_seconds,
-         l.transactions
+         l.transactions,
+       COALESCE(
+         s.doubts, m.doubts, x.doubts, g.doubts, d.doubts, a.doubts, v.doubts
+       ) AS doubts
   FROM span AS s
   JOIN line AS l
     ON l.run_id = s.run_id
@@ -73,7 +77,8 @@ volumes AS (
          CASE WHEN COUNT(busy_seconds) = COUNT(*) THEN AVG(
            FLOOR(busy_seconds / nullif(seconds, 0) * 4294967296e0 + 5e-1)
            / 4294967296e0
-         ) END AS page_volume_busy
+         ) END AS page_volume_busy,
+         MAX(doubts) AS doubts
   FROM _page_volume_interval
   GROUP BY system, interval_end
 )

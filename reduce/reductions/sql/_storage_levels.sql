@@ -10,7 +10,8 @@ WITH sampled AS (
          interval_end,
          AVG(CAST(rsa2gavl AS DOUBLE) + CAST(rsacplkg AS DOUBLE)
              + CAST(tcmmnabv AS DOUBLE) + CAST(rsafsa2g AS DOUBLE)
-             + CAST(rsafsyua AS DOUBLE)) AS other_frames
+             + CAST(rsafsyua AS DOUBLE)) AS other_frames,
+         MAX(doubts) AS doubts
   FROM interval.sytrsg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -22,7 +23,8 @@ SELECT s.system,
        -- 5.2.0.
        CASE WHEN c.frames_above_2g = 0 THEN 0e0
             ELSE c.frames_above_2g - s.other_frames
-       END AS resident_above_2g
+       END AS resident_above_2g,
+       s.doubts
 FROM sampled AS s
 LEFT JOIN _memory_configuration AS c
   ON c.system = s.system

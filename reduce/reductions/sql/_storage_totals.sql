@@ -7,7 +7,8 @@ SELECT system,
        -- Pages moved below the 2 GB line (PLSMVB2G). NULL at a first sample.
        complete_sum(plsmvb2g) AS moves_2g,
        -- Frames stolen (PLSSTLFR). NULL at a first sample.
-       complete_sum(plsstlfr) AS steals
+       complete_sum(plsstlfr) AS steals,
+       MAX(doubts) AS doubts
 FROM interval.sytrsp
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end;

@@ -10,7 +10,8 @@ WITH per_user AS (
          vmduser,
          MAX(CAST(vmdctpvr AS BIGINT)) AS resident_pages,
          MAX(CAST(vmdctxbk AS BIGINT)) AS xstor_pages,
-         MAX(CAST(calctpgs AS BIGINT)) AS dasd_pages
+         MAX(CAST(calctpgs AS BIGINT)) AS dasd_pages,
+         MAX(doubts) AS doubts
   FROM interval.useact
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, vmduser
@@ -25,6 +26,7 @@ SELECT system,
        -- Expanded-storage blocks of all users (VMDCTXBK), 4 KB each.
        complete_sum(xstor_pages) AS xstor_pages,
        -- DASD page slots of all users (CALCTPGS), 4 KB each.
-       complete_sum(dasd_pages) AS dasd_pages
+       complete_sum(dasd_pages) AS dasd_pages,
+       MAX(doubts) AS doubts
 FROM per_user
 GROUP BY system, interval_end;

@@ -11,7 +11,8 @@ SELECT system,
        complete_sum(pfxpgin + plspgin + plspgout) AS xstor_pages,
        -- Pages migrated out of expanded storage (PLSPGMRX). NULL at a first
        -- sample.
-       complete_sum(plspgmrx) AS migrated_pages
+       complete_sum(plspgmrx) AS migrated_pages,
+       MAX(doubts) AS doubts
 FROM interval.sytxsp
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end, pfxcpuad;

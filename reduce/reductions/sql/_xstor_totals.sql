@@ -7,6 +7,7 @@ SELECT system,
        -- Pages moved into and out of expanded storage. NULL at a first sample.
        complete_sum(xstor_pages) AS xstor_pages,
        -- Pages migrated out of expanded storage. NULL at a first sample.
-       complete_sum(migrated_pages) AS migrated_pages
+       complete_sum(migrated_pages) AS migrated_pages,
+       MAX(doubts) AS doubts
 FROM _xstor_interval
 GROUP BY system, interval_end;

@@ -51,7 +51,8 @@ SELECT d.system,
        -- delta.
        d.queued_samples,
        -- High-frequency samples. NULL without an IODDEV delta.
-       d.queue_samples
+       d.queue_samples,
+       d.doubts
 FROM _device_interval AS d
 LEFT JOIN _device_configuration AS c
   ON c.system = d.system

@@ -31,7 +31,8 @@ unit AS (
          TRY_CAST(SUM(CASE WHEN d.busy_seconds IS NOT NULL THEN d.starts END)
               AS BIGINT) AS timed_starts,
          SUM(CASE WHEN d.busy_seconds IS NOT NULL THEN d.seconds END)
-           AS device_seconds
+           AS device_seconds,
+         MAX(d.doubts) AS doubts
   FROM _dasd_by_activity AS d
   LEFT JOIN cached AS k
     ON k.system = d.system
@@ -73,5 +74,6 @@ SELECT system,
        unit_queue_seconds,
        -- Elapsed seconds summed over the devices, less those whose I/Os were
        -- not timed. NULL without IODDEV deltas.
-       device_seconds
+       device_seconds,
+       doubts
 FROM unit;

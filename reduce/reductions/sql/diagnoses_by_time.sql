@@ -34,6 +34,7 @@ sampled AS (
          record_offset,
          pfxcpuad,
          seconds,
+         MAX(doubts) OVER (PARTITION BY system, interval_end) AS doubts,
          COUNT(seconds) OVER (PARTITION BY system, interval_end)
            = COUNT(*) OVER (PARTITION BY system, interval_end) AS is_whole,
          LAG(dump) OVER (
@@ -59,6 +60,7 @@ stepped AS (
          s.seconds,
          d.diagnoses AS counter,
          s.is_whole,
+         s.doubts,
          counter_delta(
            d.diagnoses, b.diagnoses, 4294967296, 1e7 * s.seconds
          ) AS diagnoses
@@ -84,6 +86,7 @@ by_code AS (
          AVG(seconds) AS seconds,
          CASE WHEN MIN(CAST(is_whole AS INTEGER)) = 1
               THEN complete_sum(diagnoses) END AS diagnoses,
+         MAX(doubts) AS doubts,
          -- Those used later that day have a row: rates are over all its time.
          -- Those used on later days have none: rows of a day stay the same.
          -- An interval that ends within a second of a day counts to it.
@@ -97,7 +100,7 @@ by_code AS (
   GROUP BY system, interval_end, code
 ),
 coded AS (
-  SELECT system, interval_end, code, seconds, diagnoses
+  SELECT system, interval_end, code, seconds, diagnoses, doubts
   FROM by_code
   WHERE counter > 0
   UNION ALL
@@ -105,7 +108,8 @@ coded AS (
          p.interval_end,
          '44 fast' AS code,
          p.seconds,
-         p.fast_entries AS diagnoses
+         p.fast_entries AS diagnoses,
+         p.doubts
   FROM _processor_totals AS p
   JOIN _system_configuration AS c
     ON c.system = p.system
@@ -123,5 +127,6 @@ SELECT system,
        -- Elapsed seconds T, mean over the processors. NULL at a first sample.
        seconds,
        -- Uses. NULL without a delta of PRCDIA or SYTPRP.
-       diagnoses
+       diagnoses,
+       doubts
 FROM coded;

@@ -16,7 +16,8 @@ WITH processors AS (
          complete_sum(per_cpu_irq) AS irq_ticks,
          complete_sum(per_cpu_softirq) AS softirq_ticks,
          complete_sum(per_cpu_iowait) AS iowait_ticks,
-         complete_sum(per_cpu_steal) AS steal_ticks
+         complete_sum(per_cpu_steal) AS steal_ticks,
+         MAX(doubts) AS doubts
   FROM interval.aplsdt_os_cpu
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, userid
@@ -51,9 +52,11 @@ memory AS (
          pgpgin AS disk_reads_kib,
          pgpgout AS disk_writes_kib,
          pgfault AS faults,
-         pgmajfault AS major_faults
+         pgmajfault AS major_faults,
+         doubts
   FROM interval.aplsdt_memory
-  WHERE interval_end IS NOT NULL AND seconds IS NOT NULL
+  WHERE interval_end IS NOT NULL
+    AND (seconds IS NOT NULL OR doubts IS NOT NULL)
 ),
 network AS (
   SELECT system,
@@ -65,9 +68,11 @@ network AS (
          rx_packets AS received_packets,
          tx_packets AS sent_packets,
          rx_errors + tx_errors + rx_dropped + tx_dropped
-           AS network_errors
+           AS network_errors,
+         doubts
   FROM interval.aplsdt_net
-  WHERE interval_end IS NOT NULL AND seconds IS NOT NULL
+  WHERE interval_end IS NOT NULL
+    AND (seconds IS NOT NULL OR doubts IS NOT NULL)
 )
 SELECT system,
        interval_end,
@@ -158,7 +163,8 @@ SELECT system,
        n.network_errors,
        -- Elapsed seconds of the network block. NULL without deltas of the
        -- network block.
-       n.network_seconds
+       n.network_seconds,
+       COALESCE(p.doubts, m.doubts, n.doubts) AS doubts
 FROM processors AS p
 FULL JOIN queues AS q USING (system, interval_end, userid)
 FULL JOIN memory AS m USING (system, interval_end, userid)

@@ -8,7 +8,8 @@ WITH sampled AS (
          SUM(seconds) AS seconds,
          MAX(CAST(tcmmain AS BIGINT)) AS real_pages,
          complete_sum(tcmmndl) AS deletes,
-         complete_sum(tcmstlmn) AS steals
+         complete_sum(tcmstlmn) AS steals,
+         MAX(doubts) AS doubts
   FROM interval.sytrsg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -23,7 +24,8 @@ held AS (
          steals,
          deletes + real_pages - LAG(real_pages) OVER (
            PARTITION BY system ORDER BY interval_end
-         ) AS inserts
+         ) AS inserts,
+         doubts
   FROM sampled
 ),
 looked_up AS (
@@ -33,7 +35,8 @@ looked_up AS (
          MAX(CAST(tcmxidsz AS BIGINT)) AS xstor_ideal_pages,
          complete_sum(tcmrdct) AS reads,
          complete_sum(hcpmdcia) AS avoided,
-         complete_sum(tcmstlxs) AS steals
+         complete_sum(tcmstlxs) AS steals,
+         MAX(doubts) AS doubts
   FROM interval.sytxsg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -70,7 +73,8 @@ SELECT i.system,
        h.steals AS real_steals,
        -- Elapsed seconds of the real-storage record. NULL without SYTRSG
        -- deltas.
-       h.seconds AS storage_seconds
+       h.seconds AS storage_seconds,
+       COALESCE(h.doubts, x.doubts) AS doubts
 FROM _interval AS i
 LEFT JOIN held AS h
   ON h.system = i.system AND h.interval_end = i.interval_end

@@ -12,7 +12,8 @@ WITH frames AS (
          MAX(CAST(rsacplok AS BIGINT)) AS locked_below,
          MAX(CAST(rsacplkg AS BIGINT)) AS locked_above,
          MAX(CAST(rsacplkg AS BIGINT) + CAST(rsafsa2g AS BIGINT)
-             + CAST(rsafsyua AS BIGINT)) AS fixed_above
+             + CAST(rsafsyua AS BIGINT)) AS fixed_above,
+         MAX(doubts) AS doubts
   FROM interval.sytrsg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -21,7 +22,8 @@ moved AS (
   SELECT system,
          interval_end,
          complete_sum(pfxpgin + plspgin) AS xstor_ins,
-         complete_sum(plspgout) AS xstor_outs
+         complete_sum(plspgout) AS xstor_outs,
+         MAX(doubts) AS doubts
   FROM interval.sytxsp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -30,7 +32,8 @@ emptied AS (
   SELECT system,
          interval_end,
          complete_sum(plsalemp) AS below,
-         complete_sum(plsalemg) AS above
+         complete_sum(plsalemg) AS above,
+         MAX(doubts) AS doubts
   FROM interval.sytrsp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -39,6 +42,7 @@ known AS (
   SELECT i.system,
          i.interval_end,
          i.seconds,
+         COALESCE(f.doubts, e.doubts) AS doubts,
          f.pageable_below AS pageable_below_2g,
          CASE WHEN c.frames_above_2g = 0 THEN 0e0
               ELSE c.frames_above_2g - f.fixed_above
@@ -114,7 +118,8 @@ SELECT k.system,
        k.empty_above_2g,
        -- Elapsed seconds of the real-storage records. NULL without SYTRSP
        -- deltas.
-       r.seconds AS storage_seconds
+       r.seconds AS storage_seconds,
+       COALESCE(k.doubts, m.doubts, x.doubts, g.doubts, r.doubts) AS doubts
 FROM known AS k
 LEFT JOIN moved AS m
   ON m.system = k.system AND m.interval_end = k.interval_end

@@ -55,7 +55,8 @@ SELECT -- System.
        g.starts,
        -- Elapsed seconds of the paging and I/O record. NULL without a SYTSYP
        -- delta.
-       g.seconds AS paging_seconds
+       g.seconds AS paging_seconds,
+       COALESCE(p.doubts, c.doubts, x.doubts, g.doubts) AS doubts
 FROM _processor_interval AS p
 LEFT JOIN _system_configuration AS s
   ON s.system = p.system

@@ -29,13 +29,19 @@ steady AS (
 ),
 whole AS (
   SELECT s.run_id,
-         SUM(p.seconds) * 4096e3 AS elapsed,
+         SUM(CASE WHEN p.busy_tod IS NOT NULL THEN p.seconds END) * 4096e3
+           AS busy_elapsed,
+         SUM(CASE WHEN p.emulation_tod IS NOT NULL THEN p.seconds END)
+           * 4096e3 AS emulation_elapsed,
          CAST(SUM(p.busy_tod) AS DOUBLE) AS busy_tod,
          CAST(SUM(p.emulation_tod) AS DOUBLE) AS emulation_tod,
          CAST(SUM(p.cp_tod) AS DOUBLE) AS cp_tod,
          CAST(SUM(CASE WHEN s.is_steady THEN p.fast_entries END) AS DOUBLE)
            AS fast_entries,
-         SUM(CASE WHEN s.is_steady THEN p.seconds END) AS fast_seconds
+         SUM(
+           CASE WHEN s.is_steady AND p.fast_entries IS NOT NULL
+                THEN p.seconds END
+         ) AS fast_seconds
   FROM span AS s
   JOIN _processor_totals AS p
     ON p.system = s.system AND p.interval_end = s.interval_end
@@ -92,9 +98,10 @@ SELECT r.run_id,
        v.page_volumes,
        v.page_volume_busy,
        t.tx_rate,
-       w.busy_tod / nullif(w.elapsed * t.run_tx_rate, 0) AS cpu_per_tx_ms,
-       w.cp_tod / nullif(w.elapsed * t.run_tx_rate, 0) AS cp_per_tx_ms,
-       w.emulation_tod / nullif(w.elapsed * t.run_tx_rate, 0)
+       w.busy_tod / nullif(w.busy_elapsed * t.run_tx_rate, 0) AS cpu_per_tx_ms,
+       w.cp_tod / nullif(w.emulation_elapsed * t.run_tx_rate, 0)
+         AS cp_per_tx_ms,
+       w.emulation_tod / nullif(w.emulation_elapsed * t.run_tx_rate, 0)
          AS emul_per_tx_ms,
        h.seconds AS hw_seconds,
        h.busy_seconds AS hw_busy_seconds,

@@ -15,7 +15,8 @@ WITH named AS (
          complete_sum(calxscnt) AS exclusive_spins,
          complete_sum(calxtime) AS exclusive_tod,
          complete_sum(calsscnt) AS shared_spins,
-         complete_sum(calstime) AS shared_tod
+         complete_sum(calstime) AS shared_tod,
+         MAX(doubts) AS doubts
   FROM interval.sytlck_lock
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, callckid
@@ -29,7 +30,8 @@ counted AS (
          'SRMSLOCK' AS lock,
          seconds,
          calslkct AS spins,
-         calslktm AS spin_tod
+         calslktm AS spin_tod,
+         doubts
   FROM interval.sytscg
   WHERE interval_end IS NOT NULL
   UNION ALL
@@ -38,7 +40,8 @@ counted AS (
          'HCPTRQLK' AS lock,
          seconds,
          caltlkct AS spins,
-         caltlktm AS spin_tod
+         caltlktm AS spin_tod,
+         doubts
   FROM interval.sytscg
   WHERE interval_end IS NOT NULL
 ),
@@ -52,7 +55,8 @@ every AS (
          exclusive_spins,
          exclusive_tod,
          shared_spins,
-         shared_tod
+         shared_tod,
+         doubts
   FROM named
   UNION ALL
   SELECT c.system,
@@ -64,7 +68,8 @@ every AS (
          CAST(NULL AS BIGINT) AS exclusive_spins,
          CAST(NULL AS BIGINT) AS exclusive_tod,
          CAST(NULL AS BIGINT) AS shared_spins,
-         CAST(NULL AS BIGINT) AS shared_tod
+         CAST(NULL AS BIGINT) AS shared_tod,
+         MAX(c.doubts) AS doubts
   FROM counted AS c
   LEFT JOIN told AS t
     ON t.system = c.system
@@ -90,5 +95,6 @@ SELECT system,
        -- Spins for shared use. NULL without a SYTLCK delta.
        shared_spins,
        -- Time spent in these, TOD units. NULL without a SYTLCK delta.
-       shared_tod
+       shared_tod,
+       doubts
 FROM every;

@@ -48,7 +48,8 @@ SELECT i.system,
        -- Time of these transactions, TOD units. NULL without SYTUSR deltas.
        l.response_tod,
        -- Elapsed seconds of the transaction counts. NULL without SYTUSR deltas.
-       l.seconds AS transaction_seconds
+       l.seconds AS transaction_seconds,
+       COALESCE(p.doubts, l.doubts, s.doubts, x.doubts, g.doubts) AS doubts
 FROM _interval AS i
 LEFT JOIN _processor_totals AS p
   ON p.system = i.system AND p.interval_end = i.interval_end

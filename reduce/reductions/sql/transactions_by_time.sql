@@ -14,7 +14,8 @@ WITH counted AS (
          complete_sum(calmpnct) AS nontrivial_multi_count,
          complete_sum(calmpntr) AS nontrivial_multi_tod,
          complete_sum(calqdnct) AS quick_count,
-         complete_sum(calqdntr) AS quick_tod
+         complete_sum(calqdntr) AS quick_tod,
+         MAX(doubts) AS doubts
   FROM interval.sytusr
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -36,7 +37,8 @@ summed AS (
          nontrivial_multi_count,
          nontrivial_multi_tod,
          quick_count,
-         quick_tod
+         quick_tod,
+         doubts
   FROM counted
 )
 SELECT system,
@@ -77,5 +79,6 @@ SELECT system,
        quick_count,
        -- Time of transactions of quick-dispatch users (CALQDNTR), TOD units.
        -- NULL without SYTUSR deltas.
-       quick_tod
+       quick_tod,
+       doubts
 FROM summed;

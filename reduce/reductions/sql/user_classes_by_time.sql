@@ -26,7 +26,8 @@ WITH grouped AS (
          SUM(u.relative_share) AS share_sum,
          COUNT(u.relative_share) AS sharers,
          SUM(u.storage_mib) AS storage_sum,
-         COUNT(u.storage_mib) AS storage_members
+         COUNT(u.storage_mib) AS storage_members,
+         MAX(u.doubts) AS doubts
   FROM _users_by_time AS u
   INNER JOIN meta.user_class AS c
     ON c.userid = u.userid
@@ -75,5 +76,6 @@ SELECT system,
        -- records.
        storage_sum,
        -- Members whose virtual storage is known.
-       storage_members
+       storage_members,
+       doubts
 FROM grouped;

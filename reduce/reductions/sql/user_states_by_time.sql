@@ -56,7 +56,8 @@ SELECT system,
        complete_sum(hfdorm) AS dormant_samples,
        -- Samples dormant and waiting for a service machine (HFDSVM). NULL
        -- without USEINT deltas.
-       complete_sum(hfdsvm) AS dormant_svm_samples
+       complete_sum(hfdsvm) AS dormant_svm_samples,
+       MAX(doubts) AS doubts
 FROM interval.useint
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end, vmduser;

@@ -88,7 +88,7 @@ activity AS (
          vmdttime, vmdttime_mt1, vmdttime_pro, vmdvtime, vmdvdsct, vmdvusct,
          vmdvtsct, vmdvcsct, vmdvosct, calcppgr, calcppgw, calcpxrd, calcpxwt,
          calcpmig, calcppst, vmdctpvr, vmdctpvg, vmdctpvl, vmdwsspr, vmdctxbk,
-         calctpgs
+         calctpgs, doubts
   FROM interval.useact
   WHERE interval_end IS NOT NULL
   UNION ALL
@@ -102,7 +102,7 @@ activity AS (
               ) = 1 THEN seconds END AS session_seconds,
          vmdttime, vmdttime_mt1, vmdttime_pro, vmdvtime, vmdvdsct, vmdvusct,
          vmdvtsct, vmdvcsct, vmdvosct, calcppgr, calcppgw, calcpxrd, calcpxwt,
-         calcpmig, calcppst, NULL, NULL, NULL, NULL, NULL, NULL
+         calcpmig, calcppst, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM session_end
 ),
 used AS (
@@ -130,7 +130,8 @@ used AS (
          MAX(vmdctpvl) AS locked_pages,
          MAX(vmdwsspr) AS working_set_pages,
          MAX(vmdctxbk) AS xstor_pages,
-         MAX(calctpgs) AS dasd_pages
+         MAX(calctpgs) AS dasd_pages,
+         MAX(doubts) AS doubts
   FROM activity
   GROUP BY system, interval_end, vmduser
 )
@@ -214,7 +215,8 @@ SELECT u.system,
        -- records, or while the share is relative.
        c.absolute_share,
        -- Virtual storage, MiB. NULL without MTRUSR or USELON records.
-       c.storage_mib
+       c.storage_mib,
+       u.doubts
 FROM used AS u
 LEFT JOIN _user_configuration AS c
   ON c.system = u.system
