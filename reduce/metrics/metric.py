@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..render.printing import Format, Style
@@ -46,6 +47,9 @@ class Metric:
         format: decimals, or a style of `printing.Style`, or hex.
         width, heading: of the column in reports; bars separate the lines of a heading.
         label: its name where there is room, as in comparisons; the heading by default.
+        low, high: the least and the greatest possible value, as numbers of the views' scale, or
+            columns or metrics of the same row; empty where there is none. What lies outside
+            (`is_outside`) is not shown, and takes no part in sums.
         compared: how comparisons of runs show it.
         since, until: the first and the last CP level whose records have it; empty if all have.
         meaning: documentation with range and meaning of NULL; empty where the SQL has it.
@@ -64,6 +68,8 @@ class Metric:
     width: int
     heading: str
     label: str
+    low: str
+    high: str
     compared: Compared
     since: str
     until: str
@@ -129,6 +135,18 @@ class Metric:
         if not self.denominator:
             return value
         return f"{value} / nullif({prefix}{self.denominator}, 0)"
+
+    def outside_sql(self, values: Mapping[str, str]) -> str:
+        """Whether its value in a row is not possible, as SQL; empty where any value is.
+
+        Args:
+            values: metric that is computed in the same view -> its expression.
+        """
+        if not self.low and not self.high:
+            return ""
+        value = values.get(self.name, self.name)
+        high = values.get(self.high, self.high)
+        return f"is_outside({value}, {self.low or 'NULL'}, {high or 'NULL'})"
 
     def aggregate_sql(self) -> str:
         """Its expression over several rows, without what the numerator is not known of."""

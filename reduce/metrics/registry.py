@@ -27,6 +27,7 @@ EVERY = "*"
 
 _FACTOR = re.compile(r"|\d+(e-?\d+)?|1/\d+e\d+")
 _FORMATS = frozenset({"hex", *(str(style) for style in Style)})
+_BOUND = re.compile(r"|-?\d+(\.\d+)?|[a-z_][a-z0-9_]*")
 _LEVEL = re.compile(r"|\d+\.\d+\.\d+")
 _COMPARE = re.compile(r"(?P<rank>\d+) (?P<digits>\d)(?P<whole> whole)?")
 
@@ -122,6 +123,8 @@ def _check_cells(row: Mapping[str, str], place: str) -> None:
         ),
         ("width", not row["heading"] or row["width"].isdigit(), "characters of the column"),
         ("compare", not row["compare"] or _COMPARE.fullmatch(row["compare"]), "rank and decimals"),
+        ("low", _BOUND.fullmatch(row["low"]), "a number or a column, or nothing"),
+        ("high", _BOUND.fullmatch(row["high"]), "a number or a column, or nothing"),
         ("since", _LEVEL.fullmatch(row["since"]), "a CP level such as 5.2.0, or nothing"),
         ("until", _LEVEL.fullmatch(row["until"]), "a CP level such as 6.3.0, or nothing"),
         (

@@ -2,8 +2,10 @@
 
 A file of `sql/` selects keys, levels and sums. If the reduction has metrics that are computed, the
 file becomes a private view, and a public one over it has, in this order, the keys up to `seconds`,
-the metrics in the order of their rows, and the rest of the columns. A summary has no sums that a
-reader could add up: its metrics are computed over the rows of another view.
+the metrics in the order of their rows, and the rest of the columns. What is behind a metric outside
+of its possible range is NULL in the private view, so that no mean, roll-up or rank takes it in. A
+summary has no sums that a reader could add up: its metrics are computed over the rows of another
+view.
 """
 
 from __future__ import annotations
@@ -14,12 +16,15 @@ from dataclasses import dataclass, replace
 
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
+from ...store.views.views import text
 from .metric import Metric
 from .registry import metrics_of
 from .report_shape import Kind
 from .select_list import WIDTH, ParsedView, SelectItem, folded
 
 LAST_KEY = "seconds"
+DOUBTS = "doubts"
+"""The column that names what is not known of a row, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ def with_metrics(files: Iterable[ParsedView]) -> list[ParsedView]:
 
 
 def _by_row(view: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedView]:
-    """The private view of the sums, and the public one, line by line over it."""
+    """The private views of the sums, and the public one, line by line over them."""
     sums = replace(view, name=f"_{view.name}", items=_documented(view, metrics))
     columns = [item.name for item in view.items]
     keys = _keys(columns)
@@ -75,8 +80,53 @@ def _by_row(view: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedV
         parts.append(_column(metric, metric.expression or metric.row_sql()))
     shown = {*keys, *metrics}
     parts += [name for name in columns if name not in shown]
-    yield sums
+    yield from _possible(sums, metrics)
     yield view.over(f"{_select(parts)}\nFROM {sums.name}")
+
+
+def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedView]:
+    """The view of sums, without what is behind metrics that are not possible.
+
+    These are named in its column `doubts`; a view without that column is as its file has it.
+    """
+    columns = [item.name for item in sums.items]
+    values = {m.name: m.expression or m.row_sql() for m in metrics.values() if m.is_computed}
+    outside = {
+        metric: metric.outside_sql(values)
+        for metric in metrics.values()
+        if metric.kind in (Kind.RATIO, Kind.TOTAL, Kind.LEVEL)
+    }
+    outside = {metric: sql for metric, sql in outside.items() if sql}
+    if DOUBTS not in columns or not outside:
+        yield sums
+        return
+    raw = replace(sums, name=f"{sums.name}_sums")
+    yield raw
+    by_column: dict[str, list[str]] = {}
+    for metric, sql in outside.items():
+        by_column.setdefault(metric.numerator or metric.name, []).append(sql)
+    parts = []
+    for name in columns:
+        if name == DOUBTS:
+            texts = ", ".join(
+                f"CASE WHEN {sql} THEN {text(f'{metric.title} is not possible')} END"
+                for metric, sql in outside.items()
+            )
+            some = " OR ".join(outside.values())
+            shown = f"CASE WHEN {some} THEN concat_ws(', ', doubts, {texts}) ELSE doubts END"
+            parts.append(_folded(f"{shown} AS doubts"))
+        elif name in by_column:
+            wrong = " OR ".join(by_column[name])
+            shown = f"CASE WHEN NOT ({wrong}) THEN {name} END AS {name}"
+            parts.append(_folded(shown))
+        else:
+            parts.append(name)
+    yield replace(
+        sums,
+        select=f"{_select(parts)}\nFROM {raw.name}",
+        items=tuple(SelectItem(name, "", "", name) for name in columns),
+        reads=(raw.name,),
+    )
 
 
 def _summed(
@@ -139,7 +189,12 @@ def _check(metric: Metric, columns: list[str]) -> None:
 
 
 def _column(metric: Metric, expression: str) -> str:
-    return f"{_comment(metric.meaning)}\n       {folded(f'{expression} AS {metric.name}', 9)}"
+    return f"{_comment(metric.meaning)}\n       {_folded(f'{expression} AS {metric.name}')}"
+
+
+def _folded(expression: str) -> str:
+    """A column of a SELECT in lines that leave room for the comma behind it."""
+    return folded(f"{expression},", 9)[:-1]
 
 
 def _comment(text: str) -> str:

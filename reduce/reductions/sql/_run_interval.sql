@@ -50,10 +50,7 @@ part AS (
          LEAST(l.line_ends, s.ends)
            - GREATEST(l.line_ends - l.seconds, s.ends - s.seconds) AS common,
          l.seconds AS line_seconds,
-         l.transactions,
-       COALESCE(
-         s.doubts, m.doubts, x.doubts, g.doubts, d.doubts, a.doubts, v.doubts
-       ) AS doubts
+         l.transactions
   FROM span AS s
   JOIN line AS l
     ON l.run_id = s.run_id
@@ -133,7 +130,10 @@ SELECT s.run_id,
        -- part that lies in the interval. NULL where no lines cover the
        -- interval, or only lines longer than one and a half intervals, which
        -- say nothing about one.
-       l.transactions AS load_transactions
+       l.transactions AS load_transactions,
+       COALESCE(
+         s.doubts, m.doubts, x.doubts, g.doubts, d.doubts, a.doubts, v.doubts
+       ) AS doubts
 FROM span AS s
 LEFT JOIN system_summary2_by_time AS m
   ON m.system = s.system AND m.interval_end = s.interval_end

@@ -27,6 +27,14 @@ END;
 CREATE OR REPLACE MACRO complete_sum(number) AS
   CASE WHEN count(number) = count(*) THEN TRY_CAST(sum(number) AS BIGINT) END;
 
+-- Whether a figure lies outside of what is possible, NULL being no bound. Half
+-- a percent and a thousandth beside it are tolerated: the records of a sample
+-- are not of one moment.
+CREATE OR REPLACE MACRO is_outside(figure, low, high) AS
+  coalesce(
+    figure < low - 0.001e0 OR figure > high * 1.005e0 + 0.001e0, FALSE
+  );
+
 -- Seconds of a time in TOD units, of which a microsecond has 4096.
 CREATE OR REPLACE MACRO tod_seconds(units) AS units / 4096e6;
 
