@@ -38,9 +38,12 @@ _SPAN = {
     "seconds": (f"sum({exact('seconds')})", "sum(seconds)"),
 }
 """Columns about the span: over its rows, and over finer sums."""
+_DOUBTS = {"doubted": "count(doubts)", "doubts": "max(doubts)"}
+"""Columns about what is not known of the span, over all of its rows."""
 NEARLY_ALL = 20
 """Of this many values the 95th percentile by nearest rank leaves one above it, of fewer none."""
-_MEASURED = f"{ROWS} JOIN {SHIFT_ENDS} USING ({TIME})\n  WHERE seconds IS NOT NULL"
+_ROWS_OF_SHIFTS = f"{ROWS} JOIN {SHIFT_ENDS} USING ({TIME})"
+_MEASURED = f"{_ROWS_OF_SHIFTS}\n  WHERE seconds IS NOT NULL"
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Rollup:
         """
         length = LEVELS[level]
         columns = {name: over_sums for name, (_, over_sums) in self._summed().items()}
-        shown = dict.fromkeys(_SPAN, "")
+        shown = dict.fromkeys([*_SPAN, *_DOUBTS], "")
         highs = {}
         for column in self.shown:
             shown |= _shown(column)
@@ -88,10 +91,11 @@ class Rollup:
                 highs[high] = f"CAST(list_extract(max({value}, {depth}), {place}) AS DOUBLE)"
         tables = [f"summed AS (\n{self._grouped(length, columns, SUMS)})"]
         joined = f"summed AS s JOIN {SHIFTS} USING (shift_id)"
+        tables.append(f"doubt AS (\n{self._grouped(length, _DOUBTS, _ROWS_OF_SHIFTS)})")
+        joined += f" LEFT JOIN doubt AS d ON {self._same('d')}"
         if depth > 1 and highs:
             tables.append(f"high AS (\n{self._grouped(length, highs, _MEASURED)})")
-            same = (f"h.{key} IS NOT DISTINCT FROM s.{key}" for key in self._ids)
-            joined += f" JOIN high AS h ON {' AND '.join(same)}"
+            joined += f" JOIN high AS h ON {self._same('h')}"
         places = [f"s.{name}" for name in (TIME, *self.keys)]
         listed = [f"{sql} AS {name}" if sql else name for name, sql in shown.items()]
         return (
@@ -104,6 +108,10 @@ class Rollup:
         """The query of `depth` of a level, over the finest sums, as SQL."""
         counts = self._grouped(LEVELS[level], {"n": "sum(intervals)"}, SUMS)
         return f"SELECT CAST(1 + coalesce(max(n), 0) // {NEARLY_ALL} AS BIGINT) FROM ({counts})"
+
+    def _same(self, other: str) -> str:
+        """That a row of another query is of the same shift, span and object, as SQL."""
+        return " AND ".join(f"{other}.{key} IS NOT DISTINCT FROM s.{key}" for key in self._ids)
 
     @property
     def _ids(self) -> list[str]:
@@ -141,6 +149,8 @@ class Rollup:
             "begins": "Begin of the first of them, UTC.",
             "ends": "End of the last of them, UTC.",
             "seconds": "Seconds of them in all.",
+            "doubted": "Intervals of which something is not known, or is a lower bound.",
+            "doubts": "What that is in one of them. NULL: nothing.",
         }
         for column in self.shown:
             meanings |= dict(_docs(column, docs))

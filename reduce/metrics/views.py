@@ -87,7 +87,7 @@ def _by_row(view: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedV
 def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedView]:
     """The view of sums, without what is behind metrics that are not possible.
 
-    These are named in its column `doubts`; a view without that column is as its file has it.
+    These are named in its column `doubts`, where it has one.
     """
     columns = [item.name for item in sums.items]
     values = {m.name: m.expression or m.row_sql() for m in metrics.values() if m.is_computed}
@@ -97,7 +97,7 @@ def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[Parse
         if metric.kind in (Kind.RATIO, Kind.TOTAL, Kind.LEVEL)
     }
     outside = {metric: sql for metric, sql in outside.items() if sql}
-    if DOUBTS not in columns or not outside:
+    if not outside:
         yield sums
         return
     raw = replace(sums, name=f"{sums.name}_sums")

@@ -236,6 +236,7 @@ def _read(
         notes=(
             *source_notes,
             *_left_out(unmeasured),
+            *(_doubts(con, source, span) if definition.lines is not Lines.ROW else ()),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
             *layout_notes(con, dumps, shown),
@@ -336,6 +337,28 @@ def _nothing(
             ("there is nothing to report; a first sample alone has no rates", *source_notes)
         ),
     )
+
+
+MOST_DOUBTS = 5
+"""Kinds of doubts that a note tells apart."""
+
+
+def _doubts(con: duckdb.DuckDBPyConnection, source: Source, span: Span) -> list[str]:
+    """A note on what records do not tell, or only in part, with the number of rows of each kind."""
+    where, values = source.where(span)
+    count = "sum(doubted)" if source.is_rolled else "count(*)"
+    rows = con.execute(
+        f"SELECT doubt, CAST({count} AS BIGINT) AS n FROM (SELECT *, unnest(string_split(doubts,"
+        f" ', ')) AS doubt FROM {source.relation} WHERE {where} AND doubts IS NOT NULL)"
+        " GROUP BY doubt ORDER BY n DESC, doubt",
+        values,
+    ).fetchall()
+    if not rows:
+        return []
+    kinds = [f"{doubt} ({n:,})" for doubt, n in rows[:MOST_DOUBTS]]
+    if len(rows) > MOST_DOUBTS:
+        kinds.append(f"{len(rows) - MOST_DOUBTS} more kinds")
+    return [f"Blank, left out of sums, or a lower bound: {', '.join(kinds)}."]
 
 
 def _left_out(unmeasured: int) -> list[str]:

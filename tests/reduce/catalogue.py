@@ -27,6 +27,7 @@ from cpmon.schemas.field import WIDEST, Type
 from cpmon.schemas.unplaced import unplaced
 from cpmon.store import Store, connect
 from cpmon.store.runs.companions import TABLES
+from cpmon.store.views.relations import macros
 from cpmon.store.views.template import load, save
 
 START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001  (the catalogue has UTC without zone)
@@ -86,9 +87,12 @@ def _empty_catalogue() -> duckdb.DuckDBPyConnection:
         fields += [f"{counter.name} BIGINT" for counter in unplaced(found)]
         if found.parent:
             fields += ["entry INTEGER", "code VARCHAR"]
-        seconds = ["seconds DOUBLE"] if schema == "interval" else []
-        statements.append(f"CREATE TABLE {name} ({', '.join([COMMON, OFFSET, *seconds, *fields])})")
+        judged = (
+            ["seconds DOUBLE", "cause VARCHAR", "doubts VARCHAR"] if schema == "interval" else []
+        )
+        statements.append(f"CREATE TABLE {name} ({', '.join([COMMON, OFFSET, *judged, *fields])})")
     con.execute("; ".join(statements))
+    con.execute(macros())
     con.execute("\n".join(reduction.sql for reduction in reductions()))
     return con
 

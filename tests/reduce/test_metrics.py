@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "sample-data/small-lab" / "LAB.mon.zst"
 ROW = (
     "write_share,processors_by_time,ratio,xstor_pages,dasd_pages,1e3,,permille,1,9,Xstor|share,"
-    ",,,,Pages of expanded storage for every thousand of DASD. NULL without DASD pages.\n"
+    ",0,,,,,Pages of expanded storage for every thousand of DASD. NULL without DASD pages.\n"
 )
 ENTRY = """
 [[report]]
@@ -78,7 +78,8 @@ def test_a_row_adds_a_metric_and_an_entry_a_report(tmp_path: Path) -> None:
 
 
 GOOD = (
-    ",".join(HEADER) + "\nbusy,cpu_by_time,ratio,busy_tod,seconds,1/4096e6,,%,1,6,Busy,,,,,Text.\n"
+    ",".join(HEADER)
+    + "\nbusy,cpu_by_time,ratio,busy_tod,seconds,1/4096e6,,%,1,6,Busy,,,,,,,Text.\n"
 )
 
 
@@ -93,7 +94,9 @@ GOOD = (
         (",,,Text", ",5,,Text", "5"),
         (",,,Text", ",,6,Text", "6"),
         (",,,Text", "first,,,Text", "first"),
-        (",Text.", "", "15"),
+        (",,,,,Text", ",-,,,,Text", "-"),
+        (",,,,Text", ",1..2,,,Text", "1..2"),
+        (",Text.", "", "17"),
         ("name,views", "views,name", "views,name"),
     ],
 )
@@ -141,6 +144,10 @@ def test_a_view_has_keys_then_metrics_then_sums(
         ("busy_tod", "Running, TOD units."),
     ]
     assert "CAST(busy_tod AS DOUBLE) / 4096e6 / nullif(seconds, 0) AS busy" in shown.select
+    rows.write_text(GOOD.replace(",,,,,,,Text", ",,0,1,,,,Text"), encoding="utf-8")
+    raw, sums, shown = ordered(views.with_metrics([parse(sql)]))
+    assert [raw.name, sums.name] == ["_cpu_by_time_sums", "_cpu_by_time"]
+    assert "THEN busy_tod END AS busy_tod" in sums.select
     rows.write_text(GOOD.replace("busy_tod", "busy_tud"), encoding="utf-8")
     with pytest.raises(CpmonError, match="no column for the metric busy") as caught:
         views.with_metrics([parse(sql)])

@@ -10,8 +10,11 @@ WITH area AS (
          rdevdev AS device,
          MAX(calvser) AS volser,
          SUM(seconds) AS seconds,
-         MAX(CAST(calpage AS BIGINT)) AS page_slots,
-         MAX(CAST(calspool AS BIGINT)) AS spool_slots,
+         -- A row without a record has the space of the one before.
+         COALESCE(MAX(CAST(calpage AS BIGINT)),
+                  LAG(MAX(CAST(calpage AS BIGINT))) OVER w) AS page_slots,
+         COALESCE(MAX(CAST(calspool AS BIGINT)),
+                  LAG(MAX(CAST(calspool AS BIGINT))) OVER w) AS spool_slots,
          MAX(CAST(cpvalocd AS BIGINT)) AS used_slots,
          MAX(CAST(expmload AS DOUBLE)) / 1000 AS mload_ms,
          MAX(CAST(expdevst AS DOUBLE)) / 1000 AS service_ms,
@@ -22,11 +25,12 @@ WITH area AS (
          complete_sum(expctswr) AS spool_writes,
          complete_sum(expctprd + expctpwr + expctsrd + expctswr)
            AS pages,
-         complete_sum(expctacp) AS blocks
+         complete_sum(expctacp) AS blocks,
+         MAX(doubts) AS doubts
   FROM interval.stoasp
   WHERE interval_end IS NOT NULL
-    AND (calpage > 0 OR calspool > 0)
   GROUP BY system, interval_end, rdevdev
+  WINDOW w AS (PARTITION BY system, rdevdev ORDER BY interval_end)
 )
 SELECT system,
        interval_end,
@@ -66,5 +70,8 @@ SELECT system,
        pages,
        -- Channel programs that moved them (believed). NULL without a STOASP
        -- delta.
-       blocks
-FROM area;
+       blocks,
+       doubts
+FROM area
+WHERE page_slots > 0
+  OR spool_slots > 0;

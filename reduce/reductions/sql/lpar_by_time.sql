@@ -163,7 +163,8 @@ SELECT e.system,
        o.seconds AS own_seconds,
        -- Elapsed seconds, sum over the physical processors. NULL where SYTCUG
        -- does not tell their number.
-       e.seconds * m.processors AS physical_seconds
+       e.seconds * m.processors AS physical_seconds,
+       CAST(NULL AS VARCHAR) AS doubts
 FROM every AS e
 LEFT JOIN machine AS m
   ON m.system = e.system
