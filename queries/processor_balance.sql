@@ -22,7 +22,6 @@ WITH processor AS (
 )
 SELECT system,
        cpu,
-       cpu_type,
        is_master,
        round(total, 1) AS total_percent,
        round(emulation, 1) AS emulation_percent,
