@@ -1,11 +1,13 @@
 -- Balance of the processors
 -- How evenly the work lay on the processors of a system: percent of each
--- processor's own time, and how far its total lies from the mean of the system.
--- A master processor far above the others serialises work that only it may do.
+-- processor's own time, and how far its total lies from the mean of those of
+-- its type in the system. A master processor far above the others serialises
+-- work that only it may do.
 -- param: run = '' -- only this run; empty for everything in the store
 WITH processor AS (
   SELECT p.system,
          p.cpu,
+         arg_max(p.cpu_type, p.interval_end) AS cpu_type,
          bool_or(p.is_master) AS is_master,
          100 / 4096e6 * sum(p.busy_tod) / nullif(sum(p.seconds), 0) AS total,
          100 / 4096e6 * sum(p.emulation_tod) / nullif(sum(p.seconds), 0)
@@ -25,7 +27,7 @@ SELECT system,
        round(emulation, 1) AS emulation_percent,
        round(total - emulation, 1) AS cp_percent,
        round(wait, 1) AS wait_percent,
-       round(total - avg(total) OVER (PARTITION BY system), 1)
+       round(total - avg(total) OVER (PARTITION BY system, cpu_type), 1)
          AS from_mean_percent,
        round(measured_s, 1) AS measured_s
 FROM processor

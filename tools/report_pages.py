@@ -34,7 +34,7 @@ INTRODUCTION = """\
 | `--shift NAME` | only intervals in the hours of a shift; one may end a second late as well |
 | `--by 15m` | reports by time: a line for each part of a day from midnight, `1d`, `1w` or `month` |
 | `--top N` | reports of objects: only the greatest; not beside one that is followed |
-| `--user`, `--device`, `--cpu` | follows one object; reports of objects then have lines by time |
+| `--user`, `--device`, `--partition`, `--cpu` | follows one: reports of objects show it over time |
 | `--tz ZONE` | time zone of the printed times |
 | `--format`, `-o` | text, or the unrounded values as CSV, JSON, Parquet, Markdown, XLSX |
 

@@ -41,6 +41,7 @@ def _reports() -> Iterator[str]:
 @click.option("--cpu", type=int, help="Follow this processor.")
 @click.option("--user", type=Text(), metavar="USERID", help="Follow this user.")
 @click.option("--device", type=DEVICE, help="Follow this device, as 0A1F.")
+@click.option("--partition", type=Text(), metavar="NAME", help="Follow this logical partition.")
 @click.option(
     "--by",
     type=LINE_LENGTH,
@@ -67,6 +68,7 @@ def command(
     cpu: int | None,
     user: str | None,
     device: int | None,
+    partition: str | None,
     by: LineLength | None,
     top: int | None,
     shift: str | None,
@@ -80,7 +82,8 @@ def command(
 
     Reports by time have a line an interval (or a --by span) and a mean line from sums over the
     span. The others have a line for each object over the whole span, the greatest first; with
-    --user, --device or --cpu they follow one of them over time.
+    --user, --device, --partition or --cpu they follow one of them over time: a partition has
+    lines for each type of its processors, and no mean line over several types.
 
     With --html no NAME is given: a page for each run (or system without runs) has them all, and
     index.html lists the pages. They need no network. Run cpmon reduce before, it is faster then.
@@ -100,7 +103,8 @@ def command(
       cpmon report --html --store perf/ --run 2600NP -o pages/
       cpmon report paging_by_time --store perf/ --run 2600NP --plot paging.png
     """
-    objects = {"cpu": cpu, "user": user.upper() if user else None, "device": device}
+    named = {"user": user, "partition": partition}
+    objects = {"cpu": cpu, "device": device, **{k: v and v.upper() for k, v in named.items()}}
     if html:
         if names or any(v is not None for v in (*objects.values(), by, top, shift, plot, columns)):
             raise click.UsageError(

@@ -101,8 +101,8 @@ def dispatch_times(sample: Sample) -> tuple[I64, I64, I64]:
     """Microseconds for which processors were dispatched in an interval.
 
     All of them fit the physical processors. What this system does is settled by its own work. The
-    partitions beside it take what they want of the rest: the processors that are not dedicated are
-    one pool.
+    partitions beside it take what they want of the rest: the processors of a type that are not
+    dedicated are one pool.
 
     Returns:
         (logical processors of all partitions,) with and without the time that the machine needed
@@ -111,18 +111,20 @@ def dispatch_times(sample: Sample) -> tuple[I64, I64, I64]:
     lpars, span = sample.model.partitions, _span_us(sample)
     rng = sample.model.measurement.rng(f"partitions in interval {sample.interval}")
     own = _own_us(sample, span)
-    room = float(lpars.shared * span) * (1 - 2 * _MANAGEMENT)
+    room = {k: float(n * span) * (1 - 2 * _MANAGEMENT) for k, n in lpars.shared.items()}
     if not lpars.dedicated[lpars.own]:
-        room -= float(own.sum()) * (1 + _OVERHEAD)
+        room[lpars.types[lpars.own]] -= float(own.sum()) * (1 + _OVERHEAD)
     demanded = [_wanted_us(lpars, place, span, rng) for place in range(len(lpars.counts))]
-    pairs = list(zip(demanded, lpars.dedicated, strict=True))
-    shared_us = sum(float(each.sum()) for each, alone in pairs if not alone)
-    granted = min(1.0, max(room, 0.0) / max(shared_us * (1 + _OVERHEAD), 1.0))
-    effective = [each if alone else each * granted for each, alone in pairs]
+    rows = list(zip(demanded, lpars.dedicated, lpars.types, strict=True))
+    granted = {}
+    for kind, most in room.items():
+        wanted = sum(float(us.sum()) for us, alone, of in rows if of == kind and not alone)
+        granted[kind] = min(1.0, max(most, 0.0) / max(wanted * (1 + _OVERHEAD), 1.0))
+    effective = [us if alone else us * granted[kind] for us, alone, kind in rows]
     effective[lpars.own] = own
     net = floor_int(np.concatenate(effective))
     gross = np.minimum(net + np.floor(net * _OVERHEAD), span)
-    active = np.where(np.repeat(lpars.dedicated, lpars.counts), net, gross).astype(np.int64)
+    active = np.where(lpars.by_processor(lpars.dedicated), net, gross).astype(np.int64)
     return active, net, _management_us(lpars, int(active.sum()), span)
 
 
@@ -164,11 +166,11 @@ def _wanted_us(lpars: Partitions, place: int, span: int, rng: np.random.Generato
 
 def _management_us(lpars: Partitions, active: int, span: int) -> I64:
     """(physical processors,) time of no partition: the more, the busier they are."""
-    total = lpars.physical * span
+    total = len(lpars.physical) * span
     demanded = round(total * _MANAGEMENT * (0.2 + 0.8 * min(active / total, 1.0)))
     # The first processors do a little more of it.
-    weights = 1.0 + 1.0 / np.arange(1, lpars.physical + 1)
-    caps = np.full(lpars.physical, span, dtype=np.int64)
+    weights = 1.0 + 1.0 / np.arange(1, len(lpars.physical) + 1)
+    caps = np.full(len(lpars.physical), span, dtype=np.int64)
     return capped(min(demanded, max(total - active, 0)), weights, caps)
 
 

@@ -117,18 +117,33 @@ def _check_partitions(scenario: Scenario, run: Run, place: Place) -> None:
             expected=f"at most {MOST_PARTITIONS - 1} beside this system's",
             found=str(len(others)),
         )
-    alone = sum(p.processors for p in others if p.dedicated)
-    pooled = [p.processors for p in others if not p.dedicated]
-    shared = machine.processors + bool(pooled) if machine.dedicated else 0
-    needed = alone + (shared or max([machine.processors, *pooled]))
-    if needed > machine.physical_processors:
-        raise CpmonError(
-            f"run {run.run_id}: the partitions do not fit the machine",
-            place=place("machine.physical_processors"),
-            expected=f"at least {needed}: dedicated processors, and as many shared ones as a "
-            "partition has",
-            found=str(machine.physical_processors),
-        )
+    parts = [(p.name, p.processor_type or machine.processor_type) for p in others]
+    for number, part in enumerate(parts):
+        if part in parts[:number] or part[0] == machine.partition:
+            raise CpmonError(
+                "a partition is described twice",
+                place=place(f"partitions[{number}].name"),
+                expected="one entry for each type of its processors, and none for this system's",
+                found=f"{part[0]} with {part[1]}",
+            )
+    own = (machine.processor_type, machine.processors, machine.dedicated)
+    rows = [own, *((k, p.processors, p.dedicated) for (_, k), p in zip(parts, others, strict=True))]
+    for kind in dict.fromkeys(kind for kind, _, _ in rows):
+        alone = sum(count for of, count, is_alone in rows if of == kind and is_alone)
+        pooled = [count for of, count, is_alone in rows if of == kind and not is_alone]
+        # Beside a dedicated system the others need not fit: they take turns on what is left.
+        least = bool(pooled) if kind == own[0] and machine.dedicated else max([0, *pooled])
+        needed, physical = alone + least, machine.physical.get(kind, 0)
+        if needed > physical:
+            usual = kind == machine.processor_type
+            key = "physical_processors" if usual else "other_processors"
+            raise CpmonError(
+                f"run {run.run_id}: the partitions do not fit the machine",
+                place=place(f"machine.{key}"),
+                expected=f"at least {needed}{'' if usual else f' {kind}'}: dedicated processors, "
+                "and as many shared ones as a partition has",
+                found=str(physical),
+            )
 
 
 def _check_clock(scenario: Scenario, run: Run, place: Place) -> None:

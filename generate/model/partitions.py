@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from ..scenario.hardware import Machine, Partition
 from .measurement import Measurement
 
 MOST_PARTITIONS = 60
@@ -14,12 +20,13 @@ class PartitionRecord(NamedTuple):
     """One of the records about a partition.
 
     Attributes:
-        place: of the partition among all.
+        name, number: of the partition.
         processors: addresses of the logical processors in it.
         times: their places among the logical processors of all partitions.
     """
 
-    place: int
+    name: str
+    number: int
     processors: range
     times: slice
 
@@ -27,54 +34,76 @@ class PartitionRecord(NamedTuple):
 class Partitions:
     """The partitions of a machine by number, none in basic mode; one of them is this system's.
 
+    A partition has an entry for each type of its processors, side by side.
+
     Attributes:
-        names, numbers, weights: of each.
+        names, numbers, types, weights: of each entry.
         counts: logical processors of each.
         dedicated, capped: whether its processors are its own; whether its weight is a limit.
         demanded: share of its processors' time that each demands; of no meaning for `own`.
         own: place of this system's.
-        physical: processors of the machine.
-        shared: those that are not dedicated to a partition.
-        shared_weight: weight of all partitions that share processors.
+        physical: types of the processors of the machine, one by one.
+        shared: by type, those that are not dedicated to a partition.
+        shared_weight: by type, weight of all partitions that share processors.
     """
 
     def __init__(self, measurement: Measurement) -> None:
         machine = measurement.machine
-        own = machine.partition_number
-        rows = []
+        own, usual = machine.partition_number, machine.processor_type
+        rows: list[tuple[int, str, str, Partition | Machine]] = []
         if machine.mode == "lpar":
             free = (n for n in range(1, MOST_PARTITIONS + 2) if n != own)
+            others = measurement.scenario.partitions
+            number = dict(zip(dict.fromkeys(p.name for p in others), free, strict=False))
             rows = [
-                (next(free), p.name, p.weight, p.processors, p.dedicated, p.capped, p.busy_percent)
-                for p in measurement.scenario.partitions
+                *((number[p.name], p.name, p.processor_type or usual, p) for p in others),
+                (own, machine.partition, usual, machine),
             ]
-            limits = machine.dedicated, machine.capped
-            this = (own, machine.partition, machine.weight, machine.processors, *limits, 0.0)
-            rows = sorted([*rows, this])
+            rows.sort(key=itemgetter(0))
         self.numbers = [row[0] for row in rows]
         self.names = [row[1] for row in rows]
-        self.weights = [row[2] for row in rows]
-        self.counts = [row[3] for row in rows]
-        self.dedicated = [row[4] for row in rows]
-        self.capped = [row[5] for row in rows]
-        self.demanded = [row[6] / 100 for row in rows]
+        self.types = [row[2] for row in rows]
+        given = [row[3] for row in rows]
+        self.weights = [each.weight for each in given]
+        self.counts = [each.processors for each in given]
+        self.dedicated = [each.dedicated for each in given]
+        self.capped = [each.capped for each in given]
+        self.demanded = [
+            each.busy_percent / 100 if isinstance(each, Partition) else 0.0 for each in given
+        ]
         self.own = self.numbers.index(own) if rows else 0
-        self.physical = machine.physical_processors
+        self.physical = [kind for kind, count in machine.physical.items() for _ in range(count)]
         self._machine = machine
-        alone = sum(row[3] for row in rows if row[4])
-        self.shared = max(self.physical - alone, 0)
-        self.shared_weight = sum(row[2] for row in rows if not row[4])
+        self.shared: dict[str, int] = {}
+        self.shared_weight: dict[str, int] = {}
+        for kind, count in machine.physical.items():
+            mine = [each for each, of in zip(given, self.types, strict=True) if of == kind]
+            alone = sum(each.processors for each in mine if each.dedicated)
+            self.shared[kind] = max(count - alone, 0)
+            self.shared_weight[kind] = sum(each.weight for each in mine if not each.dedicated)
 
     @property
     def records(self) -> list[PartitionRecord]:
         """The records of all partitions; one that is full is continued in the next."""
-        rows = []
-        for place, count in enumerate(self.counts):
-            first, most = self.processors(place).start, self._machine.processors_per_record
+        rows, most = [], self._machine.processors_per_record
+        for number in dict.fromkeys(self.numbers):
+            place = self.numbers.index(number)
+            first = self.processors(place).start
+            count = sum(c for c, n in zip(self.counts, self.numbers, strict=True) if n == number)
             for at in range(0, count, most or count):
                 some = range(at, min(at + (most or count), count))
-                rows.append(PartitionRecord(place, some, slice(first + at, first + some.stop)))
+                times = slice(first + at, first + some.stop)
+                rows.append(PartitionRecord(self.names[place], number, some, times))
         return rows
+
+    @property
+    def total(self) -> int:
+        """Partitions, however many types of processors they have."""
+        return len(set(self.numbers))
+
+    def by_processor(self, values: Sequence[object]) -> npt.NDArray[Any]:
+        """(logical processors of all partitions,) values of the entries."""
+        return np.repeat(np.array(values), self.counts)
 
     @property
     def adjustment(self) -> int:
@@ -83,21 +112,25 @@ class Partitions:
             return 0
         granted = self.limit(self.own)
         if not self._machine.dedicated:
-            granted = min(granted, self.shared * self._machine.weight / self.shared_weight)
-        return round(1000 * granted / self.physical)
+            granted = min(granted, self._share(self.own))
+        return round(1000 * granted / self._machine.physical_processors)
 
     def limit(self, place: int) -> float:
-        """Physical processors that a partition may use at most: all that it has, or its weight's.
+        """Physical processors that an entry may use at most: all that it has, or its weight's.
 
         Args:
-            place: index of the partition.
+            place: index of the entry.
         """
         if self.dedicated[place] or not self.capped[place]:
             return float(self.counts[place])
-        share = self.shared * self.weights[place] / self.shared_weight
-        return min(share, float(self.counts[place]))
+        return min(self._share(place), float(self.counts[place]))
+
+    def _share(self, place: int) -> float:
+        """Shared physical processors that belong to the weight of an entry."""
+        kind = self.types[place]
+        return self.shared[kind] * self.weights[place] / self.shared_weight[kind]
 
     def processors(self, place: int) -> slice:
-        """The logical processors of a partition among those of all."""
+        """The logical processors of an entry among those of all."""
         first = sum(self.counts[:place])
         return slice(first, first + self.counts[place])

@@ -124,9 +124,10 @@ def _limits(measurement: Measurement) -> tuple[float, float]:
     if not measurement.machine.is_shared:
         return 0.0, FULL
     lpars = Partitions(measurement)
-    rows = zip(lpars.counts, lpars.demanded, lpars.dedicated, strict=True)
-    others = sum(count * demanded for count, demanded, alone in rows if not alone)
-    load = min((processors + others) / max(lpars.shared, 1), 1.0)
+    rows = zip(lpars.counts, lpars.demanded, lpars.dedicated, lpars.types, strict=True)
+    kind = measurement.machine.processor_type
+    others = sum(n * demanded for n, demanded, alone, of in rows if of == kind and not alone)
+    load = min((processors + others) / max(lpars.shared[kind], 1), 1.0)
     lost = _SUSPENDED * load * load
     return lost, min(FULL / (1 + lost), FULL * lpars.limit(lpars.own) / processors)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
 from ...config import Table
@@ -43,6 +44,7 @@ class Machine(Table, frozen=True):
     weight: Annotated[int, Meta(ge=1, le=999)] = 100
     capped: bool = False
     physical_processors: ProcessorCount = 16
+    other_processors: dict[ProcessorType, ProcessorCount] = msgspec.field(default_factory=dict)
     threads: Annotated[int, Meta(ge=1, le=2)] = 1
     processors_per_record: NonNegativeInt = 0
     imbalance: Share = 0.02
@@ -62,13 +64,23 @@ class Machine(Table, frozen=True):
         """Processors as CP sees them: the threads of all cores."""
         return self.processors * self.threads
 
+    @property
+    def physical(self) -> dict[ProcessorType, int]:
+        """Physical processors by type, this system's first."""
+        return {self.processor_type: self.physical_processors, **self.other_processors}
+
 
 class Partition(Table, frozen=True):
-    """A logical partition beside this system's. `busy_percent` is of its own processors."""
+    """A logical partition beside this system's, or its processors of one more type.
+
+    Entries of one name are one partition. `busy_percent` is of these processors, `processor_type`
+    that of the machine by default.
+    """
 
     name: SystemText
     processors: ProcessorCount
     busy_percent: Percent = 50.0
+    processor_type: ProcessorType | None = None
     weight: Annotated[int, Meta(ge=1, le=999)] = 100
     dedicated: bool = False
     capped: bool = False

@@ -149,12 +149,13 @@ class Metric:
         return f"is_outside({value}, {self.low or 'NULL'}, {high or 'NULL'})"
 
     def aggregate_sql(self) -> str:
-        """Its expression over several rows, without what the numerator is not known of."""
+        """Its expression over several rows, without those of which a part is not known."""
         if self.kind is Kind.LEVEL:
             return f"AVG({self.numerator or self.name})"
-        value = self._scaled(f"CAST(SUM({self.numerator}) AS DOUBLE)")
         if not self.denominator:
-            return value
+            return self._scaled(f"CAST(SUM({self.numerator}) AS DOUBLE)")
+        known = f"CASE WHEN {self.denominator} IS NOT NULL THEN {self.numerator} END"
+        value = self._scaled(f"CAST(SUM({known}) AS DOUBLE)")
         measured = f"CASE WHEN {self.numerator} IS NOT NULL THEN {self.denominator} END"
         return f"{value} / nullif(SUM({measured}), 0)"
 

@@ -195,7 +195,8 @@ def _summed(column: ReportColumn) -> Iterator[tuple[str, tuple[str, str]]]:
             elapsed = time_of(over, under)
             time = exact(under) if under.endswith("seconds") else under
             measured = f"CASE WHEN {over} IS NOT NULL THEN {time} END"
-            yield sum_of(over), (_double(f"sum({over})"), f"sum({sum_of(over)})")
+            amount, known = amount_of(over, under), f"CASE WHEN {under} IS NOT NULL THEN {over} END"
+            yield amount, (_double(f"sum({known})"), f"sum({amount})")
             yield elapsed, (_double(f"sum({measured})"), f"sum({elapsed})")
         case Kind.TOTAL:
             yield sum_of(over), (_double(f"sum({over})"), f"sum({sum_of(over)})")
@@ -216,8 +217,11 @@ def _shown(column: ReportColumn) -> Iterator[tuple[str, str]]:
     match column.kind:
         case Kind.LEVEL:
             yield name, f"{sum_of(name)} / nullif({count_of(name)}, 0)"
-        case Kind.RATIO | Kind.TOTAL:
-            yield name, _quotient(sum_of(over), column, time_of(over, column.under))
+        case Kind.RATIO:
+            amount, elapsed = amount_of(over, column.under), time_of(over, column.under)
+            yield name, _quotient(amount, column, elapsed)
+        case Kind.TOTAL:
+            yield name, _quotient(sum_of(over), column, "")
     yield from ((part, "") for part, _ in _summed(column))
 
 
@@ -248,7 +252,7 @@ def _docs(column: ReportColumn, docs: Mapping[str, str]) -> Iterator[tuple[str, 
     match column.kind:
         case Kind.RATIO:
             yield name, f"Mean, by sums. {docs[name]}"
-            yield sum_of(over), f"Sum. {docs[over]}"
+            yield amount_of(over, under), f"Sum where {under} is known. {docs[over]}"
             yield time_of(over, under), f"Sum where {over} is known. {docs[under]}"
         case Kind.TOTAL:
             yield name, f"Sum. {docs[name]}"
@@ -267,6 +271,11 @@ def _docs(column: ReportColumn, docs: Mapping[str, str]) -> Iterator[tuple[str, 
 def sum_of(column: str) -> str:
     """The column of a roll-up that has the sum of one."""
     return f"{column}_sum"
+
+
+def amount_of(over: str, under: str) -> str:
+    """The column of a roll-up that has the sum of one where what divides it is known."""
+    return f"{over}_by_{under}"
 
 
 def count_of(column: str) -> str:

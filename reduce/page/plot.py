@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
-from ..metrics.report_shape import TIME, Lines, ReportColumn
 from ..metrics.report_shape import Kind as ColumnKind
+from ..metrics.report_shape import Lines, ReportColumn
 from ..render.render import is_number
 from ..reports.cells import cell_text, clock
 from ..reports.report import ReportResult
@@ -99,11 +99,11 @@ def _grouped(result: ReportResult, columns: list[ReportColumn]) -> list[list[Rep
 
 
 def _is_split(result: ReportResult) -> bool:
-    """Whether there are several objects at each time."""
+    """Whether there are several objects, at the same times or one behind the other."""
     if result.lines is not Lines.TIME or not result.report.keys:
         return False
-    times = result.table.column(TIME)
-    return len(pc.unique(times)) < len(times)
+    objects = result.table.group_by(list(result.report.keys)).aggregate([])
+    return len(objects) > 1
 
 
 def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
@@ -133,9 +133,12 @@ def _split(result: ReportResult, column: ReportColumn) -> Points:
     for row in objects.slice(0, MOST_OBJECTS).to_pylist():
         lines = result.table
         for key in keys:
-            lines = lines.filter(pc.equal(lines.column(key), pa.scalar(row[key])))
+            values = lines.column(key)
+            is_same = values.is_null() if row[key] is None else pc.equal(values, row[key])
+            lines = lines.filter(is_same)
         # With what the keys are: CPU 0, Userid MAINT.
-        names.append(" ".join(f"{k.heading} {cell_text(k, row[k.name])}" for k in shown))
+        present = [key for key in shown if row[key.name] is not None]
+        names.append(" ".join(f"{k.heading} {cell_text(k, row[k.name])}" for k in present))
         tables.append(series_of(lines, column, names[-1]))
     return Points(pa.concat_tables(tables), tuple(names))
 

@@ -86,10 +86,11 @@ class _Reader:
         source, _ = source_of(self.con, report, self.span, self.by, self.zone)
         greatest, ranking = lines_sql(ranked, self.span, source, by=None, over_time=False, top=top)
         sql, values = self._over_time(report, (*keys, column), report.keys)
+        same = (f"l.{key} IS NOT DISTINCT FROM g.{key}" for key in report.keys)
         lines = self.con.sql(
             f"SELECT l.*, g.place FROM ({sql}) AS l"
             f" JOIN (SELECT *, row_number() OVER () AS place FROM ({greatest})) AS g"
-            f" USING ({', '.join(report.keys)}) ORDER BY g.place, l.{TIME}",
+            f" ON {' AND '.join(same)} ORDER BY g.place, l.{TIME}",
             params=[*values, *ranking],
         ).to_arrow_table()
         tables = [lines.filter(pc.equal(lines["place"], n + 1)) for n in range(top)]
@@ -122,7 +123,7 @@ def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
 
 def object_name(keys: Sequence[ReportColumn], row: dict[str, Any]) -> str:
     """The keys of an object as they are printed."""
-    return " ".join(cell_text(key, row[key.name]) for key in keys)
+    return " ".join(cell_text(key, row[key.name]) for key in keys if row[key.name] is not None)
 
 
 def series_of(lines: pa.Table, column: ReportColumn, label: str) -> pa.Table:

@@ -110,7 +110,8 @@ def report(  # noqa: PLR0913 - each is an option of the command
         system: needed when the store holds several and no run is named.
         since, until: limits to intervals that end behind `since` and not behind `until`;
             times without zone are UTC.
-        objects: follows one: {"device": 0x1234}, {"user": "LINUX001"}, {"cpu": 0}.
+        objects: follows one: {"device": 0x1234}, {"user": "LINUX001"}, {"cpu": 0},
+            {"partition": "LPAR1"}.
         by: a line covers the intervals of such a span of `zone`, which begins on the hour, at
             midnight, on Monday, or with the month; lines of a report of objects are then times,
             and one object must be followed.
@@ -147,7 +148,7 @@ def _followed(definition: Report, objects: Mapping[str, Any]) -> tuple[tuple[str
     return tuple((definition.follows[option], value) for option, value in objects.items())
 
 
-_NOUNS = {"cpu": "processor", "user": "user", "device": "device"}
+_NOUNS = {"cpu": "processor", "user": "user", "device": "device", "partition": "partition"}
 
 
 def _check_lines(definition: Report, span: Span, by: LineLength | None, top: int | None) -> None:
@@ -220,7 +221,9 @@ def _read(
     where, values = source.where(span)
     coverage = source.coverage(where, timed=definition.lines is not Lines.ROW)
     ((starts, ends, intervals, unmeasured),) = con.execute(coverage, values).fetchall()
-    mean = _means(con, shown, source, span) | _mean_lengths(shown, table) if over_time else {}
+    mean = {}
+    if over_time and (definition.lines is not Lines.OBJECT or _objects(shown, table) == 1):
+        mean = _means(con, shown, source, span) | _mean_lengths(shown, table)
     dumps = dumps_of(con, span.system, starts, ends)
     levels = levels_of(dumps.values())
     return ReportResult(
@@ -245,6 +248,11 @@ def _read(
         zone=zone,
         restrictions=_restrictions(definition, span, by, top, table),
     )
+
+
+def _objects(shown: Report, table: pa.Table) -> int:
+    """How many objects the lines are of: one that is followed may have parts of several kinds."""
+    return table.group_by(list(shown.keys)).aggregate([]).num_rows if shown.keys else 1
 
 
 def _shown(definition: Report, over_time: bool) -> Report:

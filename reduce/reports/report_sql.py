@@ -14,7 +14,7 @@ from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ...store.dumps.grace_period import GRACE, inside
 from ..metrics.report_shape import TIME, Kind, Lines, Report, ReportColumn
-from ..metrics.rollups import bucket, count_of, sum_of, time_of
+from ..metrics.rollups import amount_of, bucket, count_of, sum_of, time_of
 
 BEFORE = GRACE + timedelta(milliseconds=1)
 """Of a span that roll-ups are asked for, the first of them begins that much earlier at most: its
@@ -152,16 +152,18 @@ def lines_sql(
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
     """The expression of a column over the rows of one line; those of a roll-up have the sums."""
     name, over, under, factor = column.name, column.over, column.under, column.factor
-    amount = sum_of(over) if rolled else over
     match column.kind:
+        case Kind.RATIO if rolled:
+            divisor = f"sum({time_of(over, under)})"
+            return f"sum({amount_of(over, under)}) * {factor!r} / nullif({divisor}, 0)"
         case Kind.RATIO:
-            # Records of an older release may lack the counter: their time is not its time.
+            # Rows in which one of the two is not known, as of records of an older release.
             # Of many columns DuckDB sums a CASE in less than half the time of a FILTER.
-            measured = f"sum(CASE WHEN {over} IS NOT NULL THEN {under} END)"
-            divisor = f"sum({time_of(over, under)})" if rolled else measured
-            return f"sum({amount}) * {factor!r} / nullif({divisor}, 0)"
+            amount = f"sum(CASE WHEN {under} IS NOT NULL THEN {over} END)"
+            divisor = f"sum(CASE WHEN {over} IS NOT NULL THEN {under} END)"
+            return f"{amount} * {factor!r} / nullif({divisor}, 0)"
         case Kind.TOTAL:
-            return f"sum({amount}) * {factor!r}"
+            return f"sum({sum_of(over) if rolled else over}) * {factor!r}"
         case Kind.LEVEL if rolled:
             return f"sum({sum_of(name)}) / nullif(sum({count_of(name)}), 0)"
         case Kind.LEVEL:

@@ -71,7 +71,7 @@ def _text(result: ReportResult) -> str:
         for head, texts, mean in zip(heads, cells, means, strict=True)
     ]
     lines = text_lines(blocks, left, [column.width for column in columns])
-    if result.lines is not Lines.TIME:
+    if result.lines is not Lines.TIME or not result.mean:
         del lines[-2:]
     notes = ["", *bullets(result.notes)] if result.notes else []
     return "\n".join([*report_heading(result), "", *lines, *notes]) + "\n"
@@ -111,7 +111,7 @@ def _sheet(result: ReportResult) -> Sheet:
         for column, value in zip(columns, values, strict=True)
     ]
     means = [value(result.mean.get(c.name)) for c, value in zip(columns, values, strict=True)]
-    mean = ["Mean", *means[1:]] if result.lines is Lines.TIME else []
+    mean = ["Mean", *means[1:]] if result.lines is Lines.TIME and result.mean else []
     return Sheet(
         result.report.name,
         [_column(column, result) for column in columns],

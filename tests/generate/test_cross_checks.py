@@ -36,6 +36,9 @@ DISTURBED = (
 )
 """Everything that can happen, in 20 intervals of a small system, with an old and a new CP."""
 
+MIXED = Path(__file__).parent / "mixed-engines.toml"
+"""Partitions with processors of several types."""
+
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 INTERVALS = {"bank-day": 20, "small-lab": 60, "disturbed": 20, "zvm73-smt": 20}
@@ -48,7 +51,7 @@ def scenario_of(name: str) -> Scenario:
         lab = load_scenario("small-lab")
         runs = (lab.run("LAB"), replace(lab.run("LAB"), run_id="LAB53", cp_level="5.3.0"))
         return replace(lab, runs=runs, disturbances=DISTURBED)
-    found = load_scenario(name)
+    found = load_scenario(MIXED if name == MIXED.stem else name)
     if name == "bank-day":
         quick = tuple(
             replace(d, interval=d.interval // 60, intervals=1 + d.intervals // 60)
@@ -62,7 +65,9 @@ def scenario_of(name: str) -> Scenario:
 
 
 RUNS = [
-    (name, run) for name in (*scenario_names(), "disturbed") for run in scenario_of(name).run_ids
+    (name, run)
+    for name in (*scenario_names(), "disturbed", MIXED.stem)
+    for run in scenario_of(name).run_ids
 ]
 
 QUIET = "comings_and_goings"
@@ -81,6 +86,8 @@ SILENT = {
     "large-storage": f"{QUIET} {NO_EXPANDED} {NO_LINUX} {NO_LOCKS} partitions",
     "linux-dasd-mdc": f"""{QUIET} {NO_PAGING} {NO_LINUX} {NO_LOCKS} expanded_paging
         frames_above_2g minidisk_cache spool_paging throughput""",
+    "mixed-engines": f"""{QUIET} {NO_PAGING} {NO_EXPANDED} {NO_LINUX} frames_above_2g
+        minidisk_cache spool_paging throughput""",
     "pfault": f"""{QUIET} {NO_CACHE} {NO_LINUX} {NO_LOCKS} expanded_paging frames_above_2g
         spool_paging throughput user_ios""",
     "small-lab": f"{NO_LOCKS} frames_above_2g throughput",

@@ -12,6 +12,14 @@ from tests.reduce.catalogue import TOD_SECOND, close, insert, minute
 from tests.reduce.lab_processors import CLOCK
 from tests.reduce.rows import rows
 
+NO_TYPE = dict.fromkeys(
+    [
+        *("weights", "weight_share", "shared_processors", "entitlement", "entitlement_util"),
+        *("entitled_us", "entitled_seconds"),
+    ]
+)
+"""The rows name no types: nothing says with which weights one competes."""
+
 
 def partition(con: duckdb.DuckDBPyConnection, name: str, n: int) -> dict[str, Any]:
     (found,) = rows(
@@ -26,9 +34,11 @@ def test_the_partition_of_the_system_itself(con: duckdb.DuckDBPyConnection) -> N
         "interval_end": minute(1),
         "partition_name": "LAB",
         "partition_number": 1,
+        "processor_type": None,
         "is_own": True,
         "logical_processors": 2,
         "weight": 200,
+        **NO_TYPE,
         "is_dedicated": False,
         "is_capped": True,
         "seconds": 60,
@@ -44,6 +54,7 @@ def test_the_partition_of_the_system_itself(con: duckdb.DuckDBPyConnection) -> N
         "suspended_tod": 0,
         "own_seconds": 120,
         "physical_seconds": 240,
+        "physical_us": 75_000_000,
     }
     close(partition(con, "LAB", 1), want)
 
@@ -61,9 +72,11 @@ def test_another_partition_is_not_known_to_be_suspended(con: duckdb.DuckDBPyConn
         "interval_end": minute(2),
         "partition_name": "TEST",
         "partition_number": 2,
+        "processor_type": None,
         "is_own": False,
         "logical_processors": 1,
         "weight": 0,
+        **NO_TYPE,
         "is_dedicated": True,
         "is_capped": False,
         "seconds": 30,
@@ -78,6 +91,7 @@ def test_another_partition_is_not_known_to_be_suspended(con: duckdb.DuckDBPyConn
         "suspended_tod": None,
         "own_seconds": None,
         "physical_seconds": 120,
+        "physical_us": 30_000_000,
     }
     close(partition(con, "TEST", 2), want)
 
@@ -93,7 +107,7 @@ def test_what_the_machine_needs_for_itself_belongs_to_no_partition(
     assert unknown == {
         *("partition_number", "logical_processors", "weight", "is_dedicated", "is_capped"),
         *("busy_util", "overhead_util", "suspended_util", "dispatched_us", "overhead_us"),
-        *("logical_seconds", "suspended_tod", "own_seconds"),
+        *("logical_seconds", "suspended_tod", "own_seconds", "processor_type", *NO_TYPE),
     }
 
 

@@ -7,9 +7,9 @@ SELECT -- System.
        p.system,
        p.interval_end,
        p.cpu,
-       -- Type code of the processor. NULL in records of releases that do not
-       -- write it.
-       p.cpu_type,
+       -- Type of the processor: CP, IFL, zIIP, zAAP, ICF, or its code. NULL in
+       -- records of releases that do not write it.
+       COALESCE(t.processor_type, CAST(p.cpu_type AS VARCHAR)) AS cpu_type,
        -- Core that it is a thread of: CP gives each core two addresses where
        -- multithreading is enabled. NULL unless the system is known to run
        -- multithreaded.
@@ -58,6 +58,8 @@ SELECT -- System.
        g.seconds AS paging_seconds,
        COALESCE(p.doubts, c.doubts, x.doubts, g.doubts) AS doubts
 FROM _processor_interval AS p
+LEFT JOIN _processor_types AS t
+  ON t.code = p.cpu_type
 LEFT JOIN _system_configuration AS s
   ON s.system = p.system
   AND s.valid_from <= p.interval_end

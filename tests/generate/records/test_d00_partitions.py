@@ -285,3 +285,48 @@ def test_more_partitions_than_a_machine_has_are_refused():
     more = "".join(f'[[partitions]]\nname = "P{n}"\nprocessors = 1\n' for n in range(60))
     with pytest.raises(CpmonError, match="too many partitions"):
         parse_scenario(OFFICE + more, "office.toml")
+
+
+MIXED = OFFICE.replace(
+    "physical_processors = 9", "physical_processors = 9\nother_processors = { CP = 3, ZIIP = 1 }"
+) + "".join(
+    f'[[partitions]]\nname = "{name}"\nprocessor_type = "{kind}"\nprocessors = {count}\n{rest}\n'
+    for name, kind, count, rest in (
+        ("EASY", "CP", 2, "weight = 150"),
+        ("EASY", "ZIIP", 1, "weight = 10"),
+        ("ZOS", "CP", 1, "dedicated = true"),
+    )
+)
+
+
+def test_a_partition_has_processors_of_several_types():
+    found = dump("SHARED", MIXED)
+    (*_, easy, zos) = found.of(0, 16, 0)
+    assert [(r.text(20, 8), r.data[28], r.data[30]) for r in (easy, zos)] == [
+        ("EASY", 4, 4),
+        ("ZOS", 5, 1),
+    ]
+    assert [(c.address, c.type, c.weight) for c in cpus(easy)] == [
+        *((0, "IFL", 200), (1, "CP", 150), (2, "CP", 150), (3, "ZIIP", 10)),
+    ]
+    machine, physical = found.of(0, 15, 0)[0], found.of(0, 17, 0)[0]
+    assert (machine.data[20], machine.u2(26), physical.data[20]) == (5, 13, 13)
+    types = [physical.text(physical.u2(24) + physical.u2(26) * n + 10, 16) for n in range(13)]
+    assert types == ["IFL"] * 9 + ["CP"] * 3 + ["ZIIP"]
+    # Of this system, what it is granted is of its own type: 300 of 600 in a pool of 7 of 9.
+    assert machine.u4(48) == 333
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ('"ZOS"', '"MINE"', "partitions[5].name"),
+        ('"ZOS"', '"EASY"', "partitions[5].name"),
+        ("CP = 3", "CP = 2", "machine.other_processors"),
+        (", ZIIP = 1", "", "machine.other_processors"),
+    ],
+)
+def test_types_of_processors_that_do_not_fit_are_refused(old: str, new: str, place: str):
+    with pytest.raises(CpmonError) as refused:
+        parse_scenario(MIXED.replace(old, new), "office.toml")
+    assert (refused.value.place or "").startswith(f"office.toml: {place}, line")

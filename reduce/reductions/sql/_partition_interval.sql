@@ -1,0 +1,161 @@
+-- What the processors of one type did for a partition, one row per system that
+-- saw it, interval, partition and type (D0R16). A partition is its name with
+-- its number: who gets another name or number is another one, and so is a
+-- processor that gets another type, so that no delta spans the change. T is
+-- the difference of the record's own clock (LCUTCTOD).
+CREATE OR REPLACE VIEW _partition_interval AS
+WITH recorded AS (
+  -- A partition of many processors is continued in further records (7.3).
+  SELECT system,
+         dump,
+         interval_end,
+         lcupname,
+         lcuppnum,
+         MAX(seconds) AS seconds,
+         MAX(CAST(lcutctod AS DOUBLE)) / 4096e6 AS clock_seconds
+  FROM interval.sytcup
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, dump, interval_end, lcupname, lcuppnum
+),
+clock AS (
+  SELECT system,
+         dump,
+         interval_end,
+         lcupname,
+         lcuppnum,
+         CASE WHEN seconds IS NOT NULL
+              THEN clock_seconds - LAG(clock_seconds) OVER (
+                PARTITION BY system, lcupname, lcuppnum
+                ORDER BY interval_end, dump
+              )
+         END AS seconds
+  FROM recorded
+),
+entry AS (
+  SELECT l.system,
+         l.dump,
+         l.interval_end,
+         l.lcupname,
+         l.lcuppnum,
+         l.lcucpuid,
+         COALESCE(t.processor_type, nullif(TRIM(l.lcxcptyp), ''))
+           AS processor_type,
+         CAST(l.lcucwght AS BIGINT) AS weight,
+         CAST(l.lcucflgs AS BIGINT) AS flags,
+         l.lcucactm AS active_us,
+         l.lcucactm - l.lcuclptm AS overhead_us
+  FROM interval.sytcup_cpu AS l
+  LEFT JOIN _processor_types AS t
+    ON t.recorded = UPPER(TRIM(l.lcxcptyp))
+  WHERE l.interval_end IS NOT NULL
+),
+processor AS (
+  SELECT e.system,
+         e.interval_end,
+         e.lcupname,
+         e.lcuppnum,
+         e.lcucpuid,
+         e.processor_type,
+         MAX(e.weight) AS weight,
+         MAX(CASE WHEN e.weight = 65535 OR (e.flags & 128) > 0 THEN 1 ELSE 0
+             END) AS dedicated,
+         MAX(e.flags & 32) AS flag_20,
+         MAX(e.flags & 64) AS flag_40,
+         MAX(CASE WHEN e.active_us IS NOT NULL THEN c.seconds END) AS seconds,
+         SUM(e.active_us) AS active_us,
+         SUM(e.overhead_us) AS overhead_us
+  FROM entry AS e
+  JOIN clock AS c
+    ON c.system = e.system
+    AND c.dump = e.dump
+    AND c.interval_end = e.interval_end
+    AND c.lcupname = e.lcupname
+    AND c.lcuppnum = e.lcuppnum
+  GROUP BY e.system, e.interval_end, e.lcupname, e.lcuppnum, e.lcucpuid,
+           e.processor_type
+),
+flagged AS (
+  -- Whether X'20' is set of all that ran: then it says that they are online.
+  SELECT system,
+         interval_end,
+         COALESCE(
+           MIN(CASE WHEN active_us > 0 THEN flag_20 END), MIN(flag_20)
+         ) > 0 AS is_on_all
+  FROM processor
+  GROUP BY system, interval_end
+),
+line AS (
+  SELECT system,
+         interval_end,
+         lcupname,
+         lcuppnum,
+         processor_type,
+         COUNT(*) AS logical_processors,
+         SUM(dedicated) AS dedicated_processors,
+         MIN(CASE WHEN dedicated = 0 THEN nullif(weight, 0) END)
+           AS least_weight,
+         MAX(CASE WHEN dedicated = 0 THEN nullif(weight, 0) END)
+           AS greatest_weight,
+         MAX(flag_20) AS flag_20,
+         MAX(flag_40) AS flag_40,
+         AVG(seconds) AS seconds,
+         COUNT(active_us) AS measured_processors,
+         SUM(active_us) AS active_us,
+         SUM(overhead_us) AS overhead_us,
+         SUM(seconds) AS logical_seconds
+  FROM processor
+  GROUP BY system, interval_end, lcupname, lcuppnum, processor_type
+)
+SELECT l.system,
+       l.interval_end,
+       -- Name of the partition.
+       l.lcupname AS partition_name,
+       -- Its number.
+       CAST(l.lcuppnum AS BIGINT) AS partition_number,
+       -- Type of the processors: CP, IFL, zIIP, zAAP, ICF, or as the record
+       -- names it. NULL in records that do not.
+       l.processor_type,
+       -- Logical processors of the type, 1 or more.
+       l.logical_processors,
+       -- Those of them that are dedicated: of weight 65535, or with bit X'80'
+       -- of LCUCFLGS, which is inferred.
+       CAST(l.dedicated_processors AS BIGINT) AS dedicated_processors,
+       -- Processing weight of the partition for the type; 0 where processors
+       -- are dedicated. NULL where they have none, or several.
+       CASE WHEN l.dedicated_processors = l.logical_processors THEN 0
+            WHEN l.least_weight = l.greatest_weight THEN l.least_weight
+       END AS weight,
+       -- Whether all of them are dedicated.
+       l.dedicated_processors = l.logical_processors AS is_dedicated,
+       -- Whether the weight is a limit: bit X'20' of LCUCFLGS, which is
+       -- inferred. Where all processors of the machine that ran have it, it is
+       -- taken to say that they are online, as in DIAGNOSE X'204': then X'40'
+       -- says that they are capped, and without it this is NULL.
+       CASE WHEN NOT f.is_on_all THEN l.flag_20 > 0
+            WHEN l.flag_40 > 0 THEN TRUE
+       END AS is_capped,
+       -- Elapsed seconds T. NULL at a first sample.
+       l.seconds,
+       -- Dispatched time, microseconds. NULL at a first sample, and in an
+       -- interval in which a processor came or left.
+       CASE WHEN l.measured_processors = l.logical_processors
+            AND l.logical_processors >= COALESCE(
+              LAG(l.logical_processors) OVER (
+                PARTITION BY l.system, l.lcupname, l.lcuppnum,
+                             l.processor_type
+                ORDER BY l.interval_end
+              ), 0
+            ) THEN TRY_CAST(l.active_us AS BIGINT)
+       END AS active_us,
+       -- Dispatched time of those processors that it is known of. NULL at a
+       -- first sample.
+       TRY_CAST(l.active_us AS BIGINT) AS dispatched_us,
+       -- The part of that which the machine needed for dispatching. NULL
+       -- likewise.
+       TRY_CAST(l.overhead_us AS BIGINT) AS overhead_us,
+       -- Elapsed seconds, sum over these processors. NULL likewise.
+       l.logical_seconds
+FROM line AS l
+JOIN flagged AS f
+  ON f.system = l.system
+  AND f.interval_end = l.interval_end;

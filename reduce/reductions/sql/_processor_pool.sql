@@ -1,0 +1,147 @@
+-- The physical processors of each type and who shares them, one row per system,
+-- interval and type that a partition has (D0R15 to D0R17). NULL is what the
+-- records of the interval do not have in full.
+CREATE OR REPLACE VIEW _processor_pool AS
+WITH physical AS (
+  SELECT m.system,
+         m.interval_end,
+         COALESCE(t.processor_type, nullif(TRIM(m.lcuptype), ''))
+           AS processor_type,
+         COUNT(DISTINCT m.lcumcpu) AS processors
+  FROM interval.sytcum_cpu AS m
+  LEFT JOIN _processor_types AS t
+    ON t.recorded = UPPER(TRIM(m.lcuptype))
+  WHERE m.interval_end IS NOT NULL
+  GROUP BY m.system, m.interval_end,
+           COALESCE(t.processor_type, nullif(TRIM(m.lcuptype), ''))
+),
+listed AS (
+  SELECT system,
+         interval_end,
+         SUM(processors) AS processors,
+         COUNT(*) - COUNT(processor_type) AS unnamed
+  FROM physical
+  GROUP BY system, interval_end
+),
+machine AS (
+  SELECT system,
+         interval_end,
+         MAX(CAST(lcutnpar AS BIGINT)) AS partitions,
+         MAX(CAST(lcutpcct AS BIGINT)) AS processors
+  FROM monitor.sytcug
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end
+),
+part AS (
+  SELECT system,
+         interval_end,
+         processor_type,
+         dedicated_processors,
+         weight
+  FROM _partition_interval
+),
+told AS (
+  SELECT system,
+         interval_end,
+         COUNT(DISTINCT lcupname || ' ' || lcuppnum) AS partitions
+  FROM monitor.sytcup
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end
+),
+typed AS (
+  SELECT system,
+         interval_end,
+         COUNT(processor_type) AS named,
+         COUNT(*) - COUNT(processor_type) AS unnamed
+  FROM part
+  GROUP BY system, interval_end
+),
+shared AS (
+  SELECT system,
+         interval_end,
+         processor_type,
+         COUNT(*) AS lines,
+         COUNT(weight) AS weighed,
+         TRY_CAST(SUM(weight) AS BIGINT) AS weights,
+         TRY_CAST(SUM(dedicated_processors) AS BIGINT)
+           AS dedicated_processors
+  FROM part
+  GROUP BY system, interval_end, processor_type
+),
+compared AS (
+  SELECT system,
+         interval_end,
+         processor_type,
+         lines,
+         LAG(lines) OVER w AS previous_lines,
+         weighed,
+         weights,
+         dedicated_processors
+  FROM shared
+  WINDOW w AS (PARTITION BY system, processor_type ORDER BY interval_end)
+),
+known AS (
+  -- A line that is gone may be a record that is missing.
+  SELECT s.system,
+         s.interval_end,
+         s.processor_type,
+         CASE WHEN t.partitions >= m.partitions
+              AND y.unnamed = 0
+              AND s.weighed = s.lines
+              AND s.lines >= COALESCE(s.previous_lines, 0)
+              THEN nullif(s.weights, 0) END AS weights,
+         CASE WHEN s.processor_type IS NULL
+              THEN CASE WHEN y.named = 0 THEN m.processors END
+              WHEN l.unnamed = 0 AND l.processors >= m.processors
+              THEN p.processors END AS processors,
+         s.dedicated_processors
+  FROM compared AS s
+  JOIN typed AS y
+    ON y.system = s.system
+    AND y.interval_end = s.interval_end
+  LEFT JOIN told AS t
+    ON t.system = s.system
+    AND t.interval_end = s.interval_end
+  LEFT JOIN machine AS m
+    ON m.system = s.system
+    AND m.interval_end = s.interval_end
+  LEFT JOIN listed AS l
+    ON l.system = s.system
+    AND l.interval_end = s.interval_end
+  LEFT JOIN physical AS p
+    ON p.system = s.system
+    AND p.interval_end = s.interval_end
+    AND p.processor_type = s.processor_type
+),
+pool AS (
+  SELECT system,
+         interval_end,
+         processor_type,
+         weights,
+         processors,
+         CASE WHEN weights > 0 AND processors > dedicated_processors
+              THEN processors - dedicated_processors END AS shared_processors
+  FROM known
+)
+SELECT system,
+       interval_end,
+       -- Type of the processors. NULL in records that do not name it.
+       processor_type,
+       -- Sum of the weights of all partitions that share processors of the
+       -- type. NULL where SYTCUG counts more partitions than have a record, a
+       -- weight or a type is not known, a partition that had processors of the
+       -- type has none any more, or nobody shares them.
+       weights,
+       -- Physical processors of the type: those that SYTCUM lists, or all where
+       -- no record names a type. NULL where SYTCUM has fewer processors than
+       -- SYTCUG counts, or a type is not named.
+       processors,
+       -- Those of them that are not dedicated to a partition. NULL where
+       -- weights or processors are.
+       shared_processors,
+       -- Whether weights and shared processors are those of the previous
+       -- sample. NULL where one of them is not known.
+       weights = LAG(weights) OVER w
+         AND shared_processors = LAG(shared_processors) OVER w AS is_steady
+FROM pool
+WINDOW w AS (PARTITION BY system, processor_type ORDER BY interval_end);
