@@ -16,6 +16,8 @@ from ..metrics import compared_metrics
 from .change_test import Array
 
 ATTRIBUTES = ("cp_level", "users", "processors")
+NOTE = "note"
+"""The attribute of a run that stands below every comparison with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,17 @@ def read_facts(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str,
         attributes, values = texts(row, ATTRIBUTES), {name: row[name] for name in measures}
         facts[run] = RunFacts(run, system, since, until, intervals, seconds, attributes, values)
     return facts
+
+
+def run_notes(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> list[str]:
+    """What is to be known of runs that are compared; runs with the same note share a line."""
+    rows = con.execute(
+        "SELECT string_agg(run_id, ', ' ORDER BY run_id), note FROM"
+        " (SELECT run_id, attributes[?] AS note FROM meta.run WHERE list_contains(?, run_id))"
+        " WHERE note <> '' GROUP BY note ORDER BY ALL",
+        [NOTE, list(runs)],
+    ).fetchall()
+    return [f"{named}: {note}" for named, note in rows]
 
 
 def texts(values: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:
