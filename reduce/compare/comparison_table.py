@@ -109,7 +109,7 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
         )
         for run in spec.runs
     )
-    notes = run_notes(con, spec.measured)
+    notes = run_notes(con, spec.measured, {r.measure: r.label for r in spec.rows if r.measure})
     return ComparisonTable(spec, tuple(headers), tuple(cells), tuple(notes))
 
 

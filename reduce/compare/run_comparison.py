@@ -173,7 +173,8 @@ def compare_runs(
         lines += [_line(metric, first, other, binned) for metric in compared_metrics()]
     places = {run: n for n, run in enumerate(order)}
     judged = sorted(_judged(lines), key=lambda line: (places[line.run_id], *_rank(line)))
-    return RunComparison(first, tuple(others), tuple(judged), tuple(run_notes(con, order)))
+    notes = run_notes(con, order, {metric.name: metric.title for metric in compared_metrics()})
+    return RunComparison(first, tuple(others), tuple(judged), tuple(notes))
 
 
 def difference_of_runs(base: Array, run: Array) -> Difference:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ...schemas.arrow import arrow_schema, outer_keys, owner_keys
+from ...schemas.arrow import arrow_schema, outer_keys, owner_keys, schemas
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
 from ...schemas.registry import tables as layout_tables
-from ...schemas.unplaced import Unplaced, unplaced
+from ...schemas.unplaced import unplaced
 
 PLACE = {
     "system": "System that the monitor data is from.",
@@ -94,9 +94,6 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
         if _meta(column, "type") == Type.TOD:
             columns.append(f"tod_timestamp({_number(column)}) AS {name(column.name + '_at')}")
             docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
-    for counter in unplaced(layout) if layout else ():
-        columns.append(f"CAST(NULL AS BIGINT) AS {name(counter.name)}")
-        docs[counter.name] = _describe_unplaced(counter)
     title = (schema.metadata or {}).get(b"title", b"").decode()
     provenance = (schema.metadata or {}).get(b"provenance", b"").decode()
     doc = f"{title}. Layout: {provenance}." if provenance else f"{title}."
@@ -130,9 +127,9 @@ def interval_view(layout: Layout) -> Documented:
         for bit in layout.bits_of(field):
             columns.append(name(bit.name))
             docs[bit.name] = _describe_bit(bit)
-    for counter in unplaced(layout):
-        columns.append(name(counter.name))
-        docs[counter.name] = _describe_unplaced(counter)
+    for row in unplaced(layout):
+        columns.append(name(row.name))
+        docs[row.name] = describe(schemas()[layout.name].field(row.name))
     partition = ", ".join(f"r.{key}" for key in keys)
     select = f"""
       WITH sampled AS (
@@ -242,11 +239,6 @@ def _bit(field: Field, bit: Field) -> str:
 def _describe_bit(bit: Field) -> str:
     meaning = bit.meaning or "Meaning not known"
     return f"{meaning}; X'{bit.code.upper()}' of {bit.of}; place {bit.provenance}."
-
-
-def _describe_unplaced(counter: Unplaced) -> str:
-    place = f"seen at {counter.since}, place not known: NULL until its page is imported"
-    return f"{counter.meaning}; {place}."
 
 
 def _before(field: Field) -> str:

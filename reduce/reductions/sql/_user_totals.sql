@@ -8,6 +8,7 @@ WITH per_user AS (
          interval_end,
          vmduser,
          MAX(CAST(vmdctpvr AS BIGINT)) AS resident_pages,
+         MAX(CAST(vmdctpvg AS BIGINT)) AS resident_above_pages,
          MAX(CAST(vmdctxbk AS BIGINT)) AS xstor_pages,
          MAX(CAST(calctpgs AS BIGINT)) AS dasd_pages
   FROM monitor.useact
@@ -18,9 +19,13 @@ SELECT system,
        interval_end,
        -- Users with a record.
        COUNT(*) AS users,
-       -- Resident pages of all users (VMDCTPVR: frames below 2 GB; no field is
-       -- known for those above), 4 KB each.
+       -- Resident pages of all users (VMDCTPVR: frames below 2 GB), 4 KB each.
        TRY_CAST(SUM(resident_pages) AS BIGINT) AS resident_pages,
+       -- Resident pages of all users above 2 GB (VMDCTPVG), 4 KB each. NULL
+       -- unless the place of the field is known for the records of all users.
+       CASE WHEN COUNT(resident_above_pages) = COUNT(*)
+            THEN TRY_CAST(SUM(resident_above_pages) AS BIGINT)
+       END AS resident_above_pages,
        -- Expanded-storage blocks of all users (VMDCTXBK), 4 KB each.
        TRY_CAST(SUM(xstor_pages) AS BIGINT) AS xstor_pages,
        -- DASD page slots of all users (CALCTPGS), 4 KB each.
