@@ -13,7 +13,7 @@ import numpy as np
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ..metrics import compared_metrics
-from ..reports.layout_notes import assumed_notes
+from ..reports.layout_notes import RESTING, assumed_notes
 from .change_test import Array
 
 ATTRIBUTES = ("cp_level", "users", "processors")
@@ -109,13 +109,15 @@ def run_notes(
         " WHERE note <> '' GROUP BY note ORDER BY ALL",
         [NOTE, list(runs)],
     ).fetchall()
+    notes = [f"{named}: {note}" for named, note in rows]
+    if not shown.keys() & RESTING:
+        return notes
     dumps = con.execute(
         "SELECT DISTINCT d.dump FROM meta.run AS r JOIN meta.dump AS d ON d.system = r.system"
         " AND d.first_tod <= r.until AND d.last_tod >= r.since WHERE list_contains(?, r.run_id)",
         [list(runs)],
     ).fetchall()
-    assumed = assumed_notes(con, [dump for (dump,) in dumps], shown)
-    return [*(f"{named}: {note}" for named, note in rows), *assumed]
+    return [*notes, *assumed_notes(con, [dump for (dump,) in dumps], shown)]
 
 
 def texts(values: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:

@@ -37,6 +37,7 @@ THREAD_COLUMNS = {
 """Columns that are there where these fields are known, and what a report says of each."""
 ASSUMABLE = {"vmdctpvg": ("resident_above_pages", "resident_above_2g")}
 """Fields that a dump may have at an assumed place -> the metrics that rest on them."""
+RESTING = frozenset(metric for metrics in ASSUMABLE.values() for metric in metrics)
 
 
 def layout_notes(
