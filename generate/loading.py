@@ -17,6 +17,7 @@ from ..config import Document
 from ..config.values import Moment
 from ..schemas.errors import CpmonError
 from ..schemas.lookup import nearest
+from ..schemas.unplaced import still_unplaced
 from .checks.consistency import check_names
 from .checks.feasibility import check_feasibility, check_volumes
 from .checks.figures import check_figures
@@ -98,6 +99,7 @@ def _checked(document: Document) -> Scenario:
     )
     if scenario.repetitions is not None:
         check_figures(scenario.repetitions)
+    still_unplaced(scenario.assumed, document.place)
     check_volumes(scenario, document.place)
     check_names(scenario, document.place)
     for run in scenario.runs:

@@ -14,13 +14,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from .. import __version__
 from ..schemas.errors import BusyError, CpmonError, DumpError
-from ..schemas.registry import fingerprint, site_folder, use
+from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
+from ..schemas.unplaced import Places, fingerprint_with, layouts_with
 from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
-from ..store.runs.runs import Run, read_run, run_file, save_run
+from ..store.runs.runs import Run, assumed_places, read_run, run_file, save_run
 from .checks.time_stamps import TimeStampChecks
 from .codec import moment, unix_us
 from .container.source import Container, Progress, Source, open_source
@@ -41,6 +44,7 @@ class Landed:
 
     `already` says that its bytes were in the store before; then nothing was written but, perhaps,
     its run: `system` is the name that they landed under, whatever name was asked for now.
+    `not_assumed` are places of the run file that it landed without.
     """
 
     dump: str
@@ -50,6 +54,7 @@ class Landed:
     findings: Findings
     run: Run | None = None
     run_changed: bool = False
+    not_assumed: Places = ()
 
 
 def ingest(  # noqa: PLR0913 - most are options of the command
@@ -80,17 +85,21 @@ def ingest(  # noqa: PLR0913 - most are options of the command
         BusyError: the file was written to meanwhile; nothing was landed.
         StoreError: the store cannot be written; nothing was landed.
         CpmonError: the run file beside the dump is wrong, or the dump has no records to make a
-            run of; the dump itself has landed.
+            run of; the dump itself has landed, unless the file assumes a place that is wrong.
     """
     store.clean()
+    file = run_file(Path(path)) if str(path) != "-" else None
+    places = assumed_places(file) if file else ()
     landed = _landed_before(path, store)
     if landed is None:
         with open_source(path, container) as source:
-            reader = Reader(source, release, fallback_release)
-            landed = _land(reader, store, system, progress, accept_damage=accept_damage)
-    run = _run(path, landed, run_id)
+            reader = Reader(source, release, fallback_release, layouts_with(places))
+            landed = _land(reader, store, system, places, progress, accept_damage=accept_damage)
+    run = _run(path, file, landed, run_id)
     changed = save_run(store, run) if run else False
-    return replace(landed, run=run, run_changed=changed)
+    known = landed.about.get("assumed", [])
+    missing = tuple(place for place in places if asdict(place) not in known)
+    return replace(landed, run=run, run_changed=changed, not_assumed=missing)
 
 
 def _landed_before(path: str | Path, store: Store) -> Landed | None:
@@ -116,6 +125,7 @@ def _land(
     reader: Reader,
     store: Store,
     system: str | None,
+    places: Places,
     progress: Progress | None,
     *,
     accept_damage: bool,
@@ -132,7 +142,7 @@ def _land(
         reader.finish()
         if reader.bytes.is_mostly_lost and not accept_damage:
             raise _mostly_lost(reader)
-        return _publish(reader, staged, store, system)
+        return _publish(reader, staged, store, system, places)
 
 
 def _decoded(reader: Reader, time_stamps: TimeStampChecks) -> Iterator[Tables]:
@@ -189,12 +199,14 @@ def _frozen_garbage_collector() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) -> Landed:
+def _publish(
+    reader: Reader, staged: Staging, store: Store, system: str | None, places: Places
+) -> Landed:
     source, findings = reader.source, reader.findings
     name = system or reader.configuration.system or UNKNOWN
     if findings.kept:
         staged.write("finding", findings.table())
-    about = {
+    about: dict[str, Any] = {
         "dump": source.identity,
         "system": name,
         "release": base_release(reader.level),
@@ -209,9 +221,11 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
         "bytes": reader.bytes.as_dict(),
         "rows": staged.rows,
         "findings": {code.name: count for code, count in findings.counts.items()},
-        "layouts": fingerprint(),
+        "layouts": fingerprint_with(places),
         "cpmon": __version__,
     }
+    if places:
+        about["assumed"] = [asdict(place) for place in places]
     if reader.level != reader.configuration.level:
         about["given_release"] = reader.level
     day = moment(reader.first_us or 0).date()
@@ -219,8 +233,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
     return Landed(source.identity, name, not fresh, about, findings)
 
 
-def _run(path: str | Path, landed: Landed, run_id: str | None) -> Run | None:
-    file = run_file(Path(path)) if str(path) != "-" else None
+def _run(path: str | Path, file: Path | None, landed: Landed, run_id: str | None) -> Run | None:
     if file is None and run_id is None:
         return None
     about = landed.about

@@ -13,6 +13,7 @@ from .field import REST, Field, Type
 from .layout import Layout
 from .registry import fingerprint, tables
 from .registry import layout as find
+from .unplaced import Unplaced, unplaced
 
 SHORT = 2
 """Bytes of the widest unsigned numbers that land in 32 bits."""
@@ -103,14 +104,29 @@ def outer_keys(layout: Layout) -> tuple[Field, ...]:
 
 
 def schemas() -> dict[str, pa.Schema]:
-    """Table name -> schema, of every table that a dump can land in."""
+    """Table name -> schema, of every table that a dump can land in.
+
+    Fields without a place come last: NULL, unless a dump has one at a place that is assumed.
+    """
     return _schemas(fingerprint())
 
 
 @functools.lru_cache(maxsize=2)
 def _schemas(_fingerprint: str) -> dict[str, pa.Schema]:
-    by_table = {name: arrow_schema(layout) for name, layout in tables().items()}
+    by_table = {
+        name: pa.schema([*schema, *map(_unplaced_field, unplaced(layout))], schema.metadata)
+        for name, layout in tables().items()
+        for schema in [arrow_schema(layout)]
+    }
     return {**by_table, "record_raw": RAW, "quarantine": QUARANTINE}
+
+
+def _unplaced_field(row: Unplaced) -> pa.Field:
+    known = "NULL until its page is imported"
+    if row.can_be_assumed:
+        known += ", or the value at a place assumed by the scenario of the dump (meta.dump.assumed)"
+    meaning = f"{row.meaning}; seen at {row.since}, place not known: {known}"
+    return pa.field(row.name, pa.int64(), metadata={"meaning": meaning})
 
 
 def _arrow_field(field: Field) -> pa.Field:

@@ -55,6 +55,8 @@ class Provenance(StrEnum):
     PUBLISHED = "published"
     DERIVED = "derived"
     INFERRED = "inferred"
+    ASSUMED = "assumed"
+    """Of a generated dump: its scenario chose the place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,28 @@
 Views show them as NULL, so that a reduction can use them; a site that imports the page of its
 release gives them their place, and the layout's field then stands for them. Type, role and unit,
 which no page says, are those that the import gives them.
+
+A dump may be one that has such a field at a place that its scenario assumes. The place is that of
+this dump alone: its run file names it, and what landed so is marked.
 """
 
 from __future__ import annotations
 
 import csv
 import functools
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from importlib.resources import files
+from typing import Annotated
 
+import msgspec
+
+from .errors import LayoutError
+from .field import Field, Provenance, Role, Type
 from .layout import Layout
+from .lookup import unknown
+from .registry import by_record, fingerprint, layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,31 @@ class Unplaced:
     since: str
     meaning: str
 
+    @property
+    def can_be_assumed(self) -> bool:
+        """Whether a dump may have it at an assumed place: a level, which needs no deltas."""
+        return self.role == Role.GAUGE
+
+
+class AssumedPlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the records of a dump have an unplaced field, as `source` assumes.
+
+    `offset` and `length` are bytes, the header included in the offset.
+    """
+
+    record: str
+    field: str
+    offset: int
+    length: Annotated[int, msgspec.Meta(ge=1, le=8)]
+    source: str = ""
+
+    def __str__(self) -> str:
+        """The field as USEACT_VMDCTPVG."""
+        return f"{self.record}_{self.field}".upper()
+
+
+Places = tuple[AssumedPlace, ...]
+
 
 def unplaced(layout: Layout) -> list[Unplaced]:
     """The fields of a record that its layout lacks."""
@@ -39,3 +76,80 @@ def all_unplaced() -> tuple[Unplaced, ...]:
     """Every row of the file."""
     text = (files(__package__) / "unplaced.csv").read_text(encoding="utf-8")
     return tuple(Unplaced(**row) for row in csv.DictReader(text.splitlines()))
+
+
+def still_unplaced(places: Iterable[AssumedPlace], where: Callable[[str], str] = str) -> Places:
+    """The places whose fields the layouts do not know: where they do, nothing is assumed.
+
+    Args:
+        where: key of a place in its file -> where that stands, for messages.
+
+    Raises:
+        CpmonError: a place is that of no unplaced level, or not in reserved bytes of its record.
+    """
+    rows = {f"{row.dsect}.{row.name}": row for row in all_unplaced() if row.can_be_assumed}
+    used = []
+    for number, place in enumerate(places):
+        name, stands = f"{place.record}.{place.field}", where(f"assumed[{number}]")
+        if name not in rows:
+            raise unknown("field to assume a place of", name, rows, place=stands)
+        record = layout(place.record)
+        if rows[name] in unplaced(record):
+            _check_reserved(record, place, stands)
+            used.append(place)
+    return tuple(used)
+
+
+def layouts_with(places: Places) -> dict[tuple[int, int], Layout]:
+    """(domain, record) -> layout, with fields at assumed places that were checked."""
+    return _layouts_with(fingerprint(), places)
+
+
+@functools.lru_cache(maxsize=4)
+def _layouts_with(_fingerprint: str, places: Places) -> dict[tuple[int, int], Layout]:
+    return {key: with_places(record, places) for key, record in by_record().items()}
+
+
+def fingerprint_with(places: Places) -> str:
+    """The fingerprint of the layouts that a dump with such places is decoded with."""
+    if not places:
+        return fingerprint()
+    named = f"{fingerprint()}\0{msgspec.json.encode(places).decode()}"
+    return hashlib.blake2b(named.encode(), digest_size=8).hexdigest()
+
+
+def with_places(record: Layout, places: Places) -> Layout:
+    """A layout with the fields of its record at assumed places; itself where it has no such."""
+    rows = {row.name: row for row in unplaced(record)}
+    own = [p for p in places if p.record == record.name and p.field in rows]
+    if not own:
+        return record
+    fields = [*record.fields, *(_placed(rows[place.field], place) for place in own)]
+    return replace(record, fields=tuple(sorted(fields, key=lambda field: field.offset)))
+
+
+def _check_reserved(record: Layout, place: AssumedPlace, stands: str) -> None:
+    reserved = [field for field in record.fields if field.type is Type.RESERVED]
+    end = place.offset + place.length
+    if not any(field.offset <= place.offset and end <= field.end for field in reserved):
+        raise LayoutError(
+            f"the assumed place of {place} is not reserved",
+            place=stands,
+            expected="bytes within "
+            + (", ".join(f"{f.offset} to {f.end - 1}" for f in reserved) or "none"),
+            found=f"{place.offset} to {end - 1}",
+            remedy="name an offset and a length within reserved bytes of the record",
+        )
+
+
+def _placed(row: Unplaced, place: AssumedPlace) -> Field:
+    return Field(
+        place.offset,
+        place.length,
+        Type(row.type),
+        row.name,
+        role=Role(row.role),
+        unit=row.unit,
+        provenance=Provenance.ASSUMED,
+        meaning=f"{row.meaning}; place assumed by {place.source}",
+    )

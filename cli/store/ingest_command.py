@@ -141,12 +141,22 @@ def _report(dump: Path, landed: Landed, seconds: float, system: str | None) -> S
     if landed.run:
         change = "" if landed.run_changed else " (as before)"
         say(f"  run {landed.run.run_id}{change}")
+    for place in about.get("assumed", []):
+        named = f"{place['record']}_{place['field']}".upper()
+        say(f"  {named} is read at {place['offset']}: assumed by {place['source']}")
     for code, count in sorted(landed.findings.counts.items(), key=lambda item: item[0].name):
         first = landed.findings.first(code)
         say(f"  {code.severity}: {code.name} x {count:,}, first at {first.offset:#x}", err=True)
         details = "".join(f"\n    {detail}" for detail in landed.findings.details(code))
         say(f"    {code.meaning}{details}", err=True)
         say(f"    remedy: {code.remedy}", err=True)
+    if landed.not_assumed:
+        say(
+            f"warning: {', '.join(map(str, landed.not_assumed))} is not read where the run file"
+            " says: the dump landed without. Land it in another store to read it.",
+            err=True,
+        )
+        return Status.WARNINGS
     if landed.already and system not in (None, landed.system):
         say(
             f"warning: --system {system} has no effect: the dump landed before under"

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec.structs import asdict
 
+from ...schemas.unplaced import still_unplaced
 from ..model.measurement import Measurement
 from ..model.system import Model
 from ..model.timeline import Clock, Timeline
@@ -90,6 +92,9 @@ def run_file(measurement: Measurement, clock: Clock, companions: Mapping[str, st
     if companions:
         lines += ["", "[companions]"]
         lines += [f"{kind} = {_value(name)}" for kind, name in companions.items()]
+    for place in still_unplaced(measurement.scenario.places):
+        lines += ["", "[[assumed]]"]
+        lines += [f"{key} = {_value(value)}" for key, value in asdict(place).items()]
     return "\n".join(lines) + "\n"
 
 

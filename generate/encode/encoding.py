@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ...schemas import HEADER, HEADER_LENGTH, Field, Group, Layout, LayoutError, Type, release_key
 from ...schemas.field import REST
 from ...schemas.release import LATEST, is_within
+from ...schemas.unplaced import unplaced
 from ..numeric import U8
 from ..records.table import Counts, named_rows
 from .frames import LARGEST_RECORD
@@ -129,12 +130,14 @@ class Encoding:
         return field
 
     def place(self, name: str) -> Place | None:
-        """Where a field stands; None if the release does not have it.
+        """Where a field stands; None if the release does not have it, or nobody knows where.
 
         Raises:
             LayoutError: no release has it, or its group or size was not requested.
         """
         place = self.places.get(name)
+        if place is None and name in {row.name for row in unplaced(self.layout)}:
+            return None
         if place is None:
             field, group = self.field(name), name.rpartition(".")[0]
             if field.is_open or (group in self._groups and not self._groups[group].end):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...schemas import Kind
+from ...schemas.unplaced import with_places
 from ..activity.sample import Sample
 from ..model.system import Model
 from ..numeric import I64, Bool
@@ -41,7 +42,7 @@ class _Writer:
         scope, model = record.scope(sample, **given), sample.model
         self.entries = record.entries(scope)
         self.encoder = Encoder(
-            record.layout,
+            with_places(record.layout, model.measurement.scenario.places),
             record.rows(scope),
             model.measurement.run.cp_level,
             record.fixed(scope),

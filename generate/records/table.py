@@ -22,8 +22,19 @@ from msgspec import field
 from msgspec.structs import asdict, replace
 
 from ...config import Document, Table
-from ...schemas import Field, Group, Kind, Layout, LayoutError, layout, layouts, release_key
+from ...schemas import (
+    Field,
+    Group,
+    Kind,
+    Layout,
+    LayoutError,
+    Role,
+    layout,
+    layouts,
+    release_key,
+)
 from ...schemas.lookup import unknown
+from ...schemas.unplaced import unplaced
 from ..activity.sample import Sample
 from ..numeric import Bool
 from .names import ACTIVITY, FUNCTIONS, OF_MODEL, OF_SAMPLE
@@ -163,6 +174,7 @@ class Record:
         expressions = self._expressions(values)
         rows = dict(named_rows(self.layout))
         fields = {key: row.is_cumulative for key, row in rows.items() if isinstance(row, Field)}
+        fields |= {row.name: row.role == Role.COUNTER for row in unplaced(self.layout)}
         for key in values:
             if key not in fields:
                 raise unknown(f"field of {name}", key, fields, place=self._place)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...config import Table
 from ...schemas.errors import CpmonError
 from ...schemas.lookup import nearest
+from ...schemas.unplaced import AssumedPlace, Places
 from ..sink import Compression
 from .hardware import Machine, Partition, Storage, VolumeGroup
 from .repetitions import Repetitions, run_key
@@ -152,6 +153,7 @@ class ScenarioKeys(Table, frozen=True, kw_only=True):
     spread: Annotated[float, Meta(ge=0, le=0.2)] = 0.04
     monitor: Monitor = Monitor()
     transactions: Transactions = Transactions()
+    assumed: tuple[AssumedPlace, ...] = ()
 
 
 class Scenario(ScenarioKeys, frozen=True, kw_only=True):
@@ -159,6 +161,13 @@ class Scenario(ScenarioKeys, frozen=True, kw_only=True):
 
     runs: tuple[Run, ...]
     repetitions: Repetitions | None = None
+
+    @property
+    def places(self) -> Places:
+        """Where its dumps have fields whose place nobody knows."""
+        return tuple(
+            replace(place, source=place.source or f"scenario {self.name}") for place in self.assumed
+        )
 
     @property
     def run_ids(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
@@ -120,12 +120,14 @@ class Reader:
     """Turns windows into tables and keeps the state that spans windows.
 
     `release`: CP level that wrote the dump, if it is to be another than the dump states;
-    `fallback_release`: the same, where the dump states none.
+    `fallback_release`: the same, where the dump states none. `layouts`: those by which it is
+    decoded, by domain and record.
     """
 
     source: Source
     release: str = ""
     fallback_release: str = ""
+    layouts: Mapping[tuple[int, int], Layout] = field(default_factory=by_record)
     findings: Findings = field(default_factory=Findings)
     configuration: Configuration = field(default_factory=Configuration)
     bytes: ByteCounts = field(default_factory=ByteCounts)
@@ -158,8 +160,8 @@ class Reader:
         unknown: list[I64] = []
         kinds = index.by_kind()
         self._note_last_release(kind for kind, _ in kinds)
-        for kind, chosen in sorted(kinds, key=_configuration_first):
-            layout = by_record().get(kind)
+        for kind, chosen in sorted(kinds, key=self._configuration_first):
+            layout = self.layouts.get(kind)
             if layout is None:
                 unknown.append(chosen)
                 self._record_findings.note_unknown(kind, stamps.offset[chosen])
@@ -279,15 +281,14 @@ class Reader:
         return [("quarantine", pa.Table.from_arrays(columns, schema=QUARANTINE))]
 
     def _note_last_release(self, kinds: Iterable[tuple[int, int]]) -> None:
-        layouts = map(by_record().get, kinds)
+        layouts = map(self.layouts.get, kinds)
         ends = {layout.until for layout in layouts if layout} | {self._last_release}
         self._last_release = min(filter(None, ends), key=release_key, default="")
 
-
-def _configuration_first(kind: tuple[tuple[int, int], I64]) -> tuple[bool, bool]:
-    """Sorts what names the release before what is read by it."""
-    layout = by_record().get(kind[0])
-    return kind[0] != SYSTEM, layout is None or layout.kind is not Kind.CONFIG
+    def _configuration_first(self, kind: tuple[tuple[int, int], I64]) -> tuple[bool, bool]:
+        """Sorts what names the release before what is read by it."""
+        layout = self.layouts.get(kind[0])
+        return kind[0] != SYSTEM, layout is None or layout.kind is not Kind.CONFIG
 
 
 def _table(decoded: Decoded, stamps: Stamps, parent: dict[str, pa.Array]) -> pa.Table:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ...schemas import CpmonError
 from ..render.printing import blank, ratio
 from .columns import Column, Figures, Values, columns, row_samples
-from .run_facts import texts
+from .run_facts import run_notes, texts
 from .samples import read_samples
 from .spec import Spec
 from .spec_file import load_spec
@@ -51,11 +51,15 @@ class RunHeader:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonTable:
-    """A comparison, printed. `cells` are in reading order; blocks are told apart by `table`."""
+    """A comparison, printed. `cells` are in reading order; blocks are told apart by `table`.
+
+    `notes` say what is to be known of the runs.
+    """
 
     spec: Spec
     runs: tuple[RunHeader, ...]
     cells: tuple[Cell, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def run_ids(self) -> list[str]:
@@ -105,7 +109,8 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
         )
         for run in spec.runs
     )
-    return ComparisonTable(spec, tuple(headers), tuple(cells))
+    notes = run_notes(con, spec.measured, {r.measure: r.label for r in spec.rows if r.measure})
+    return ComparisonTable(spec, tuple(headers), tuple(cells), tuple(notes))
 
 
 def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:

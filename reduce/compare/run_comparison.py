@@ -31,7 +31,14 @@ from .change_test import (
     ratio_samples,
     welch_difference,
 )
-from .run_facts import RunFacts, base_and_runs, pair_length, read_facts, read_intervals
+from .run_facts import (
+    RunFacts,
+    base_and_runs,
+    pair_length,
+    read_facts,
+    read_intervals,
+    run_notes,
+)
 from .samples import SIGNIFICANT_P
 
 SHOWN_DIGITS = 4
@@ -109,11 +116,15 @@ class MetricLine:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Runs beside a base run. `lines` are in reading order: run by run, what changed first."""
+    """Runs beside a base run. `lines` are in reading order: run by run, what changed first.
+
+    `notes` say what is to be known of the runs.
+    """
 
     base: RunFacts
     runs: tuple[RunFacts, ...]
     lines: tuple[MetricLine, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def facts(self) -> tuple[RunFacts, ...]:
@@ -162,7 +173,8 @@ def compare_runs(
         lines += [_line(metric, first, other, binned) for metric in compared_metrics()]
     places = {run: n for n, run in enumerate(order)}
     judged = sorted(_judged(lines), key=lambda line: (places[line.run_id], *_rank(line)))
-    return RunComparison(first, tuple(others), tuple(judged))
+    notes = run_notes(con, order, {metric.name: metric.title for metric in compared_metrics()})
+    return RunComparison(first, tuple(others), tuple(judged), tuple(notes))
 
 
 def difference_of_runs(base: Array, run: Array) -> Difference:

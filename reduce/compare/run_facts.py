@@ -13,9 +13,12 @@ import numpy as np
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ..metrics import compared_metrics
+from ..reports.layout_notes import RESTING, assumed_notes
 from .change_test import Array
 
 ATTRIBUTES = ("cp_level", "users", "processors")
+NOTE = "note"
+"""The attribute of a run that stands below every comparison with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,31 @@ def read_facts(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str,
         attributes, values = texts(row, ATTRIBUTES), {name: row[name] for name in measures}
         facts[run] = RunFacts(run, system, since, until, intervals, seconds, attributes, values)
     return facts
+
+
+def run_notes(
+    con: duckdb.DuckDBPyConnection, runs: Sequence[str], shown: Mapping[str, str]
+) -> list[str]:
+    """What is to be known of runs that are compared; runs with the same note share a line.
+
+    Args:
+        shown: metrics that are printed, and what they are called there.
+    """
+    rows = con.execute(
+        "SELECT string_agg(run_id, ', ' ORDER BY run_id), note FROM"
+        " (SELECT run_id, attributes[?] AS note FROM meta.run WHERE list_contains(?, run_id))"
+        " WHERE note <> '' GROUP BY note ORDER BY ALL",
+        [NOTE, list(runs)],
+    ).fetchall()
+    notes = [f"{named}: {note}" for named, note in rows]
+    if not shown.keys() & RESTING:
+        return notes
+    dumps = con.execute(
+        "SELECT DISTINCT d.dump FROM meta.run AS r JOIN meta.dump AS d ON d.system = r.system"
+        " AND d.first_tod <= r.until AND d.last_tod >= r.since WHERE list_contains(?, r.run_id)",
+        [list(runs)],
+    ).fetchall()
+    return [*notes, *assumed_notes(con, [dump for (dump,) in dumps], shown)]
 
 
 def texts(values: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:

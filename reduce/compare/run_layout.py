@@ -106,6 +106,7 @@ def _notes(comparison: RunComparison) -> Iterator[str]:
     """How to read the comparison, and what to be careful with."""
     tests = [line.test for line in comparison.lines if line.test is not None]
     verdicts = {line.verdict for line in comparison.lines}
+    yield from comparison.notes
     yield (
         "cl: confidence level of a two-sided t-test of the intervals of both steady states, paired "
         "by their time into the run, which count for less the more each resembles the one before "

@@ -36,6 +36,7 @@ def table_layout(table: ComparisonTable) -> Layout:
         ],
         sources=_sources(table),
         marks=footnote_marks(table.reasons()),
+        notes=table.notes,
         cells=table.to_arrow(),
         document=_document(table),
     )
@@ -89,4 +90,5 @@ def _document(table: ComparisonTable) -> dict[str, Any]:
         "title": table.spec.heading,
         "runs": runs,
         "cells": cells,
+        "notes": list(table.notes),
     }

@@ -35,6 +35,9 @@ THREAD_COLUMNS = {
     "cpu_util_prorated": "%CPU core is the share of a core's time, where CP keeps it",
 }
 """Columns that are there where these fields are known, and what a report says of each."""
+ASSUMABLE = {"vmdctpvg": ("resident_above_pages", "resident_above_2g")}
+"""Fields that a dump may have at an assumed place -> the metrics that rest on them."""
+RESTING = frozenset(metric for metrics in ASSUMABLE.values() for metric in metrics)
 
 
 def layout_notes(
@@ -60,7 +63,37 @@ def layout_notes(
     threads = thread_notes(shown, releases[-1], records, columns)
     if threads and _multithreading(con, dumps) == 0:
         threads = []
-    return [*unread_notes((detail for (detail,) in longer), releases[-1], records), *threads]
+    assumed = assumed_notes(con, dumps, {c.name: c.heading for c in shown.columns})
+    return [
+        *unread_notes((detail for (detail,) in longer), releases[-1], records),
+        *threads,
+        *assumed,
+    ]
+
+
+def assumed_notes(
+    con: duckdb.DuckDBPyConnection, dumps: Collection[str], shown: Mapping[str, str]
+) -> list[str]:
+    """Lines on fields of dumps that are read at assumed places.
+
+    Args:
+        shown: metrics that are printed, and what they are called there.
+    """
+    resting = {
+        field: ", ".join(shown[metric] for metric in metrics if metric in shown)
+        for field, metrics in ASSUMABLE.items()
+    }
+    rows = con.execute(
+        'SELECT DISTINCT a.record, a.field, a."offset", a.source FROM (SELECT unnest(assumed) AS a'
+        " FROM meta.dump WHERE list_contains(?, dump)) ORDER BY ALL",
+        [list(dumps)],
+    ).fetchall()
+    return [
+        f"{resting[field]}: from {record.upper()}_{field.upper()} at {offset}, a place that is"
+        f" assumed by {source}; no public description has one."
+        for record, field, offset, source in rows
+        if resting.get(field)
+    ]
 
 
 def _multithreading(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> int | None:

@@ -16,10 +16,12 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import replace
 
 from ...config import Document, Table
 from ...config.values import Moment
 from ...schemas.errors import CpmonError
+from ...schemas.unplaced import AssumedPlace, Places, still_unplaced
 from ..dumps.store import Store
 from .companions import COMPANIONS, TABLES, Figures
 
@@ -97,6 +99,23 @@ class RunTable(Table, frozen=True):
     steady_until: Moment | None = None
     attributes: dict[str, Any] = msgspec.field(default_factory=dict)
     companions: CompanionFiles = CompanionFiles()
+    assumed: tuple[AssumedPlace, ...] = ()
+
+
+def assumed_places(file: Path) -> Places:
+    """The assumed places of unplaced fields in the dump that a run file is beside.
+
+    Raises:
+        CpmonError: one is no place that can be assumed.
+    """
+    try:
+        document = Document.load(file, "the run file")
+    except CpmonError:  # `read_run` raises it, once the dump has landed
+        return ()
+    listed = document.values.get("assumed", [])
+    places = document.read_part(listed, "assumed", tuple[AssumedPlace, ...])
+    named = (replace(place, source=place.source or file.name) for place in places)
+    return still_unplaced(named, document.place)
 
 
 def read_run(file: Path, system: str, since: datetime, until: datetime) -> Run:

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from ...schemas.arrow import CODE
 from ...schemas.field import Field
 from ...schemas.registry import by_record, records
+from ...schemas.unplaced import Unplaced, unplaced
 from ..columns import COLUMNS
 from .views import name, text
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """A row for each field, named bit, and label of an entry, keyed by its columns.
+    """A row for each field, also without a place, named bit, and label of an entry, by columns.
 
     Records without fields have one row, and those that are known by name only no table in it.
     """
@@ -26,6 +27,7 @@ def rows() -> Iterator[dict[str, object]]:
         for table in layout.tables():
             for field in (*table.columns, *table.bits):
                 yield _row(record, table.name, field)
+            yield from (_unplaced(record, row) for row in unplaced(table))
             for group in table.groups:
                 for label in group.labels:
                     yield _row(record, group.entry.name, label) | {"column_name": CODE.name}
@@ -65,4 +67,18 @@ def _row(record: dict[str, str], table: str, field: Field) -> dict[str, object]:
         "offset": field.offset,
         "length": field.length or None,
         **{word: getattr(field, word) or None for word in texts},
+    }
+
+
+def _unplaced(record: dict[str, str], row: Unplaced) -> dict[str, object]:
+    """A field whose place is not known: it has no offset."""
+    origin = "unplaced, or assumed by the scenario of a dump" if row.can_be_assumed else "unplaced"
+    known = {"type": row.type, "role": row.role, "unit": row.unit or None, "since": row.since}
+    return _record(record) | {
+        "table_name": row.dsect,
+        "column_name": row.name,
+        "name": row.name,
+        **known,
+        "provenance": origin,
+        "meaning": row.meaning,
     }

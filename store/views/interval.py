@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...schemas.arrow import arrow_schema, outer_keys, owner_keys
+from ...schemas.arrow import arrow_schema, outer_keys, owner_keys, schemas
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
 from ...schemas.owners import COUNTDOWN_START, ELAPSED, Limit, Owner, limit_of, owner_of, parts_of
@@ -20,7 +20,6 @@ from .views import (
     Documented,
     describe,
     describe_bit,
-    describe_unplaced,
     exact,
     name,
     row_docs,
@@ -270,8 +269,8 @@ def _columns(
         docs[field.name] = describe(arrow_schema(layout).field(field.name), field.name in shown)
         columns |= {bit.name: name(bit.name) for bit in layout.bits_of(field)}
         docs |= {bit.name: describe_bit(bit) for bit in layout.bits_of(field)}
-    columns |= {counter.name: name(counter.name) for counter in unplaced(layout)}
-    docs |= {counter.name: describe_unplaced(counter) for counter in unplaced(layout)}
+    columns |= {row.name: name(row.name) for row in unplaced(layout)}
+    docs |= {row.name: describe(schemas()[layout.name].field(row.name)) for row in unplaced(layout)}
     columns["cause"] = "cause"
     columns["doubts"] = "doubts"
     return columns, {column: docs[column] for column in columns}

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...schemas.arrow import FINDING, INTERVAL, schemas
-from ...schemas.registry import fingerprint
+from ...schemas.registry import fingerprint, tables
+from ...schemas.unplaced import unplaced
 from ..columns import COLUMNS, Columns
 from ..dumps.landed_dump import ABOUT, LandedDump
 from ..dumps.store import Store
@@ -131,7 +132,9 @@ def _file(file: Path) -> str:
 def parquet_rows(store: Store, table: str, dumps: Iterable[LandedDump]) -> str:
     """A relation over what some dumps hold of a landed table."""
     dumps = tuple(dumps)
-    return parquet(store, table, files_of(store, table, dumps), is_drifted(dumps))
+    merged = {dump.folder for dump in dumps if dump.is_merged}
+    beside = (dump for dump in store.dumps() if dump.folder in merged) if merged else ()
+    return parquet(store, table, files_of(store, table, dumps), is_drifted((*dumps, *beside)))
 
 
 def _macro(table: str, rows: str, none: str = "") -> Entry:
@@ -159,7 +162,7 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
 
     Args:
         drifted: files may lack columns of records. Else the columns of the first file are those of
-            all: only it is opened to bind.
+            all: only it is opened to bind. None has a field without a place.
     """
     empty = _empty_tables(fingerprint())[table]
     drifted = drifted and table not in ("interval", "finding")
@@ -169,6 +172,11 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
         places = "false" if is_merged else hive
         names = ", ".join(text(store.files.uri(file.name)) for file in some)
         rows = f"read_parquet([{names}], union_by_name = {drifted}, hive_partitioning = {places})"
+        if not drifted and table in tables():
+            absent = (
+                f", CAST(NULL AS BIGINT) AS {name(f.name)}" for f in unplaced(tables()[table])
+            )
+            rows = f"(SELECT *{''.join(absent)} FROM {rows})"
         parts.append(_of_dumps(rows, some))
     return union_all(parts)
 

@@ -11,7 +11,6 @@ from ...schemas.arrow import arrow_schema
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
 from ...schemas.registry import tables as layout_tables
-from ...schemas.unplaced import Unplaced, unplaced
 
 PLACE = {
     "system": "System that the monitor data is from.",
@@ -88,9 +87,6 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
         if _meta(column, "type") == Type.TOD:
             columns.append(f"tod_timestamp({_number(column)}) AS {name(column.name + '_at')}")
             docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
-    for counter in unplaced(layout) if layout else ():
-        columns.append(f"CAST(NULL AS BIGINT) AS {name(counter.name)}")
-        docs[counter.name] = describe_unplaced(counter)
     title = (schema.metadata or {}).get(b"title", b"").decode()
     provenance = (schema.metadata or {}).get(b"provenance", b"").decode()
     doc = f"{title}. Layout: {provenance}." if provenance else f"{title}."
@@ -191,12 +187,6 @@ def describe_bit(bit: Field) -> str:
     """What the column of a named bit says."""
     meaning = bit.meaning or "Meaning not known"
     return f"{meaning}; X'{bit.code.upper()}' of {bit.of}; place {bit.provenance}."
-
-
-def describe_unplaced(counter: Unplaced) -> str:
-    """What the column of a counter says whose place in the record is not known."""
-    place = f"seen at {counter.since}, place not known: NULL until its page is imported"
-    return f"{counter.meaning}; {place}."
 
 
 def row_docs(layout: Layout) -> dict[str, str]:

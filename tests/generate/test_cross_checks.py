@@ -97,7 +97,7 @@ SILENT = {
 """Checks that find nothing to compare in any run of a scenario: it has no such thing."""
 
 SOMETIMES = {
-    "cp-regression": "dasd_paging expanded_paging steals",
+    "cp-regression": "dasd_paging expanded_paging spin_locks steals",
     "disturbed": "lock_table",
     "pfault": "dasd_paging device_queue device_starts expanded_storage page_response steals",
 }

@@ -19,6 +19,7 @@ from cpmon.generate.scenario.hardware import Machine, Partition, Storage, Volume
 from cpmon.generate.scenario.repetitions import DifferenceKeys, SampleKeys
 from cpmon.generate.scenario.scenario import Monitor, Targets
 from cpmon.generate.scenario.users import Disturbance, Transactions, UserGroup, Workload
+from cpmon.schemas.unplaced import AssumedPlace
 from tests.generate.plain_reader import records
 
 TEXT = (Path(__file__).parents[2] / "docs" / "generate.md").read_text(encoding="utf-8")
@@ -37,6 +38,7 @@ TABLES = (
     Targets,
     SampleKeys,
     DifferenceKeys,
+    AssumedPlace,
 )
 
 

@@ -34,6 +34,12 @@ def samples(more: str, figures: str = "300/4") -> Change:
     return ("[run.A.targets]", f"{SAMPLES.replace('300/4', figures)}{more}\n[run.A.targets]")
 
 
+def assumed(at: int) -> Change:
+    """The small scenario with a field at an assumed place."""
+    place = f'[[assumed]]\nrecord = "useact"\nfield = "vmdctpvg"\noffset = {at}\nlength = 4\n'
+    return ("[run.A]", f"{place}\n[run.A]")
+
+
 def wrong(*changes: Change) -> str:
     text = SMALL
     for old, new in changes:
@@ -43,6 +49,12 @@ def wrong(*changes: Change) -> str:
 
 
 WRONG: list[Any] = [
+    pytest.param(
+        [assumed(at=68)],
+        [[assumed(at=92)]],
+        marks=tries("schemas/unplaced.py", "the assumed place of {} is not reserved"),
+        id="an assumed place that is taken",
+    ),
     pytest.param(
         [("dasd_pages_per_user = 500", "dasd_pages_per_user = 500000")],
         [

@@ -25,7 +25,6 @@ from cpmon.reduce.jobs.selection import Selection
 from cpmon.reduce.reductions.reductions import Reduction
 from cpmon.reduce.validation.narrow import narrowed
 from cpmon.reduce.validation.rule import Scope
-from cpmon.schemas.arrow import schemas
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.in_memory import in_memory
 from cpmon.store.catalogue.narrowing import narrowed as of_span
@@ -41,7 +40,7 @@ from cpmon.store.results.usage import usage
 from cpmon.store.views.database import database
 from cpmon.store.views.sources import parquet_rows
 from tests.fleet import fleet, pieces
-from tests.store.test_other_readers import catalog, changes, ordered, select
+from tests.store.test_other_readers import catalog, changes, ordered, select, written
 from tests.store.test_other_readers import run as export
 
 NAMES = ("processors_by_time", "users_by_time", "system_config")
@@ -400,7 +399,7 @@ def test_polars_reads_the_files_of_months(store: Store):
             assert own.schema.keys() == month.schema.keys()
             assert month.schema["date"] == pl.Date and month["dump"].n_unique() > 10
             read = pl.concat([own, month.select(own.columns)], how="vertical_relaxed")
-            columns = ", ".join(f'"{c}"' for c in ("system", "dump", *schemas()[table].names))
+            columns = ", ".join(f'"{c}"' for c in ("system", "dump", *written(table)))
             expected = connection.sql(f"SELECT {columns} FROM monitor.{table} ORDER BY ALL")
             assert ordered(read.to_arrow(), select(table)) == expected.fetchall(), table
 
@@ -440,7 +439,7 @@ def known(table: str) -> list[str]:
             "meaning",
             "remedy",
         ]
-    return schemas()[table].names
+    return written(table)
 
 
 def test_only_tiny_dumps_share_a_row_group(store: Store, monkeypatch: pytest.MonkeyPatch):

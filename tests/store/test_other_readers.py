@@ -24,7 +24,7 @@ from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.reduce.jobs.reducing import reduce
-from cpmon.schemas.arrow import schemas
+from cpmon.schemas.arrow import arrow_schema, schemas
 from cpmon.schemas.field import Type
 from cpmon.schemas.registry import tables
 from cpmon.store import Store, connect
@@ -120,13 +120,19 @@ def select(table: str) -> str:
     layout = tables().get(table)
     wide = [f for f in layout.columns if f.is_number and f.length == 8] if layout else []
     unsigned = {f.name for f in wide if f.limit is None and f.type is not Type.SIGNED}
-    columns = ["system", "dump", *(column.name for column in schemas()[table])]
+    columns = ["system", "dump", *written(table)]
     return ", ".join(
         f'CAST("{c}" AS HUGEINT) + CASE WHEN "{c}" < 0 THEN {1 << 64} ELSE 0 END AS "{c}"'
         if c in unsigned
         else f'"{c}"'
         for c in columns
     )
+
+
+def written(table: str) -> list[str]:
+    """The columns of its files: without fields whose place is not known."""
+    layout = tables().get(table)
+    return (arrow_schema(layout) if layout else schemas()[table]).names
 
 
 def ordered(rows: pa.Table, columns: str = "*") -> list[tuple[Any, ...]]:
@@ -136,7 +142,7 @@ def ordered(rows: pa.Table, columns: str = "*") -> list[tuple[Any, ...]]:
 
 
 def monitor(con: duckdb.DuckDBPyConnection, table: str) -> list[tuple[Any, ...]]:
-    columns = ", ".join(f'"{c}"' for c in ("system", "dump", *schemas()[table].names))
+    columns = ", ".join(f'"{c}"' for c in ("system", "dump", *written(table)))
     return con.sql(f"SELECT {columns} FROM monitor.{table} ORDER BY ALL").fetchall()
 
 

@@ -117,7 +117,10 @@ SELECT s.run_id,
        -- All kinds of pages that the level has. NULL without USEACT records.
        m.resident_pages + COALESCE(m.xstor_pages, 0) + m.dasd_pages
          AS user_pages,
-       a.resident_above_2g,
+       -- Those that the records of the users count, else the frames that nobody
+       -- else has. NULL without the field and before 5.2.0.
+       COALESCE(CAST(m.resident_above_pages AS DOUBLE), a.resident_above_2g)
+         AS resident_above_2g,
        s.users_logged_on,
        s.users_active,
        s.transactions,

@@ -1,8 +1,8 @@
--- Real storage above 2 GB that users hold, one row per interval (D0R3, D1R7).
--- USEACT_VMDCTPVG, the count of each user, has no known place, so the frames of
--- the users are those that nobody else has (inferred): all, less the available
--- list (RSA2GAVL), frames locked by CP LOCK (RSACPLKG), minidisk cache
--- (TCMMNABV), and what CP has for free storage (RSAFSA2G) and other use
+-- Real storage above 2 GB that users hold, one row per interval (D0R3, D1R7),
+-- for dumps in which USEACT_VMDCTPVG, the count of each user, has no known
+-- place: frames that nobody else has (inferred). They are all, less the
+-- available list (RSA2GAVL), frames locked by CP LOCK (RSACPLKG), minidisk
+-- cache (TCMMNABV), and what CP has for free storage (RSAFSA2G) and other use
 -- (RSAFSYUA). Records of levels before 5.2.0 have only the cache.
 CREATE OR REPLACE VIEW _storage_levels AS
 WITH sampled AS (

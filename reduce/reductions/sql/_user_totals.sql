@@ -9,6 +9,7 @@ WITH per_user AS (
          interval_end,
          vmduser,
          MAX(CAST(vmdctpvr AS BIGINT)) AS resident_pages,
+         MAX(CAST(vmdctpvg AS BIGINT)) AS resident_above_pages,
          MAX(CAST(vmdctxbk AS BIGINT)) AS xstor_pages,
          MAX(CAST(calctpgs AS BIGINT)) AS dasd_pages,
          MAX(doubts) AS doubts
@@ -20,9 +21,11 @@ SELECT system,
        interval_end,
        -- Users with a record.
        CASE WHEN COUNT(resident_pages) = COUNT(*) THEN COUNT(*) END AS users,
-       -- Resident pages of all users (VMDCTPVR: frames below 2 GB; no field is
-       -- known for those above), 4 KB each.
+       -- Resident pages of all users (VMDCTPVR: frames below 2 GB), 4 KB each.
        complete_sum(resident_pages) AS resident_pages,
+       -- Resident pages of all users above 2 GB (VMDCTPVG), 4 KB each. NULL
+       -- unless the place of the field is known for the records of all users.
+       complete_sum(resident_above_pages) AS resident_above_pages,
        -- Expanded-storage blocks of all users (VMDCTXBK), 4 KB each.
        complete_sum(xstor_pages) AS xstor_pages,
        -- DASD page slots of all users (CALCTPGS), 4 KB each.

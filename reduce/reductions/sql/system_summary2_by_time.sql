@@ -36,6 +36,9 @@ SELECT i.system,
        u.users,
        -- Resident pages of all users. NULL without USEACT records.
        u.resident_pages,
+       -- Resident pages of all users above 2 GB. NULL while the place of
+       -- USEACT_VMDCTPVG is not known.
+       u.resident_above_pages,
        -- Expanded-storage pages of all users. NULL without USEACT records.
        u.xstor_pages,
        -- DASD page slots of all users. NULL without USEACT records.
