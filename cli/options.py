@@ -15,7 +15,15 @@ from zoneinfo import ZoneInfo
 import click
 
 from ..config.formats import FORMATS, format_of_file
-from ..config.moments import EXAMPLES, MONTH, LineLength, parse_moment, parse_span
+from ..config.moments import (
+    EXAMPLES,
+    MONTH,
+    LineLength,
+    TypedSpan,
+    local_text,
+    parse_moment,
+    parse_span,
+)
 from ..schemas.errors import CpmonError
 from .output import Output
 from .site_settings import CONFIG, FLAGS, settings
@@ -334,22 +342,22 @@ def span_options(
     return command
 
 
-def span_in(
-    zone: ZoneInfo, since: str | None, until: str | None
-) -> tuple[datetime | None, datetime | None]:
-    """Begin and end of the span that was typed, UTC.
+def span_in(zone: ZoneInfo, since: str | None, until: str | None) -> TypedSpan:
+    """The span that was typed.
 
     Raises:
         CpmonError: it ends before it begins.
     """
-    begin, end = parse_span(since, until, zone, datetime.now(UTC))
-    if begin and end and end <= begin:
+    span = parse_span(since, until, zone, datetime.now(UTC))
+    if span.since and span.until and span.until <= span.since:
+        begin, end = (local_text(time, zone) for time in (span.since, span.until))
         raise CpmonError(
             "the span ends before it begins",
-            expected=f"--until later than --since, {begin.astimezone(zone):%Y-%m-%d %H:%M:%S}",
-            found=f"{end.astimezone(zone):%Y-%m-%d %H:%M:%S} {zone.key}",
+            expected=f"--until later than --since, {begin}",
+            found=f"{end} {zone.key}",
+            effect=" ".join(span.notes) or None,
         )
-    return begin, end
+    return span
 
 
 SELECTION = ("run", "system", "since", "until")
@@ -358,7 +366,8 @@ SELECTION = ("run", "system", "since", "until")
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--run`, `--system`, `--since` and `--until`, as `selection`: keywords of a report.
 
-    CP may end an interval late: one that ends in a grace period behind a bound ends at it.
+    The command also gets `doubts`: what there is to say of times that the clocks show twice or not
+    at all. CP may end an interval late: one that ends in a grace period behind a bound ends at it.
     """
 
     @click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
@@ -370,12 +379,14 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
         from ..store.dumps.grace_period import GRACE
 
         selection = {name: values.pop(name) for name in SELECTION}
+        doubts: tuple[str, ...] = ()
         if selection["since"] or selection["until"]:
             system = measured_system(values.get("store"), selection)
             zone = find_zone(values.get("zone") or settings().zone(system))
-            since, until = span_in(zone, selection["since"], selection["until"])
+            span = span_in(zone, selection["since"], selection["until"])
+            since, until, doubts = span.since, span.until, span.notes
             selection |= {"since": since and since + GRACE, "until": until and until + GRACE}
-        return command(selection=selection, **values)
+        return command(selection=selection, doubts=doubts, **values)
 
     return select
 

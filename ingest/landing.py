@@ -139,7 +139,7 @@ def _decoded(reader: Reader, time_stamps: TimeStampChecks) -> Iterator[Tables]:
     """The tables of each window, and of what was buffered; frames are found on another thread."""
     for window in prefetched(reader.source, reader.framer):
         tables = reader.tables(window)
-        time_stamps.take(window, reader.configuration.nominal_at_ends)
+        time_stamps.take(window, reader.closed)
         yield tables
     yield reader.rest()
 

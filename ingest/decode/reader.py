@@ -21,7 +21,7 @@ from ..findings import Code, Findings
 from .columns import copied, decode, pieces
 from .configuration import Configuration
 from .decoded import Decoded
-from .intervals import NO_END, Stamps, closed_intervals, row_stamps
+from .intervals import NO_END, ClosedIntervals, Intervals, Stamps, row_stamps
 from .record_findings import RecordFindings
 
 Tables = list[tuple[str, pa.Table]]
@@ -131,6 +131,8 @@ class Reader:
     bytes: ByteCounts = field(default_factory=ByteCounts)
     framer: Framer = field(default_factory=lambda: Framer(Findings()))
     """It works on another thread, so it has findings of its own until the end."""
+    closed: ClosedIntervals = field(init=False)
+    """The intervals that the last window closed."""
     intervals: int = 0
     first_us: int | None = None
     last_us: int | None = None
@@ -139,6 +141,11 @@ class Reader:
     """The last release that writes every kind of record so far, where some end with a release."""
     _buffers: dict[Layout, RecordBuffer] = field(default_factory=dict)
     _record_findings: RecordFindings = field(default_factory=RecordFindings)
+    _closer: Intervals = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Intervals are closed by the configuration that is read here."""
+        self._closer = Intervals(self.configuration)
 
     @property
     def level(self) -> str:
@@ -257,7 +264,8 @@ class Reader:
         return tables
 
     def _intervals(self, window: Window) -> Tables:
-        table = closed_intervals(window, self.configuration)
+        self.closed = self._closer.close(window)
+        table = self.closed.table
         if not len(table):
             return []
         self.intervals += len(table)

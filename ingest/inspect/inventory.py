@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from ...schemas.registry import by_record, record_names
-from ...store.views.meta import GAP
 from ..checks.time_stamps import TimeStampChecks
 from ..codec import tod_to_unix_us
 from ..container.monwrite import Framer
@@ -17,7 +16,7 @@ from ..container.source import Progress, Source
 from ..container.windows import Window, prefetched
 from ..decode.configuration import INTERVAL, SYSTEM, Configuration, decode_records, ipl_times
 from ..decode.decoded import Decoded
-from ..decode.intervals import closed_intervals
+from ..decode.intervals import Intervals
 from ..decode.record_findings import RecordFindings
 from ..findings import Code, Findings
 
@@ -84,6 +83,11 @@ class Inventory:
     findings: Findings = field(default_factory=Findings)
     _time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks, compare=False)
     _record_findings: RecordFindings = field(default_factory=RecordFindings, compare=False)
+    _closer: Intervals = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Intervals are closed by the configuration that is read here."""
+        self._closer = Intervals(self.configuration)
 
     @property
     def interval_s(self) -> float | None:
@@ -95,12 +99,10 @@ class Inventory:
     @property
     def gaps(self) -> list[tuple[int, int]]:
         """The interval ends around every stretch of time in which intervals are missing."""
-        usual = self.interval_s
-        if usual is None:
-            return []
-        ends = np.array(self.ends_us, np.int64)
-        before = np.flatnonzero(np.diff(ends) / 1e6 > GAP * usual)
-        return list(zip(ends[before].tolist(), ends[before + 1].tolist(), strict=True))
+        lengths = self._time_stamps.lengths()
+        behind = np.flatnonzero(lengths.gap)
+        ends = lengths.end_us
+        return list(zip(ends[behind - 1].tolist(), ends[behind].tolist(), strict=True))
 
     @property
     def ipl_us(self) -> int | None:
@@ -128,9 +130,9 @@ class Inventory:
                 self.configuration.take(*records)
                 if name == SYSTEM[0]:
                     self._note_starts(records[0], tod[records[1]].tolist())
-        intervals = closed_intervals(window, self.configuration)
-        self.ends_us += intervals["interval_end_us"].to_pylist()
-        self._time_stamps.take(window, self.configuration.nominal_at_ends)
+        closed = self._closer.close(window)
+        self.ends_us += closed.table["interval_end_us"].to_pylist()
+        self._time_stamps.take(window, closed)
         self._record_findings.note_frames(window, self.findings)
         if len(tod):
             self.first_us = int(tod[0]) if self.first_us is None else self.first_us
