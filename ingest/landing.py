@@ -194,6 +194,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
     name = system or reader.configuration.system or UNKNOWN
     if findings.kept:
         staged.write("finding", findings.table())
+    first_us, last_us = reader.span_us
     about = {
         "dump": source.identity,
         "system": name,
@@ -202,8 +203,8 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
         "stored_size": source.stored_size,
         "compression": source.compression,
         "landed_at": _iso_us(unix_us(datetime.now(UTC))),
-        "first_tod": _iso_us(reader.first_us),
-        "last_tod": _iso_us(reader.last_us),
+        "first_tod": _iso_us(first_us),
+        "last_tod": _iso_us(last_us),
         "first_interval_end": _iso_us(reader.first_end_us),
         "intervals": reader.intervals,
         "bytes": reader.bytes.as_dict(),
@@ -214,7 +215,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
     }
     if reader.level != reader.configuration.level:
         about["given_release"] = reader.level
-    day = moment(reader.first_us or 0).date()
+    day = moment(first_us or 0).date()
     fresh = store.publish(staged, about, day)
     return Landed(source.identity, name, not fresh, about, findings)
 

@@ -19,7 +19,7 @@ from ..container.monwrite import Framer
 from ..container.record_index import RecordIndex
 from ..container.source import Progress, Source
 from ..container.windows import Window, prefetched
-from ..decode.configuration import INTERVAL
+from ..decode.configuration import COMMAND, INTERVAL
 from ..decode.intervals import NO_END, row_stamps
 from ..findings import Findings
 from .monwrite_writer import MonwriteWriter, RecordSelection, Sink
@@ -142,8 +142,10 @@ def effective_times(window: Window) -> I64:
 
 
 def are_configuration(index: RecordIndex) -> Mask:
-    """(records,) whether each is configuration."""
-    return index.are_of(k for k, record in by_record().items() if record.kind is Kind.CONFIG)
+    """(records,) whether each is configuration, or a command that changes the interval."""
+    kinds = [k for k, record in by_record().items() if record.kind is Kind.CONFIG]
+    command = layout(COMMAND[0])
+    return index.are_of([*kinds, (command.domain, command.record)])
 
 
 def _thinned(chosen: RecordSelection, every: int) -> RecordSelection:

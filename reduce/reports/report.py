@@ -6,7 +6,7 @@ object, and tells what it covers and what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -236,6 +236,7 @@ def _read(
         notes=(
             *source_notes,
             *_left_out(unmeasured),
+            *_clock_notes(con, dumps),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
             *layout_notes(con, dumps, shown),
@@ -336,6 +337,25 @@ def _nothing(
             ("there is nothing to report; a first sample alone has no rates", *source_notes)
         ),
     )
+
+
+def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> list[str]:
+    """Whether the clock was set while some dumps were written."""
+    ((back, shifted),) = con.execute(
+        "SELECT count(*) FILTER (map_contains(findings, 'TOD_BACK')),"
+        " count(*) FILTER (map_contains(findings, 'CLOCK_SET'))"
+        " FROM meta.dump WHERE list_contains(?, dump)",
+        [list(dumps)],
+    ).fetchall()
+    notes = []
+    if shifted:
+        notes.append("The clock was set by seconds: that interval has no rates (CLOCK_SET).")
+    if back:
+        notes.append(
+            "The clock was set back, or sets of data stand in the wrong order: there are no rates"
+            " across it, nor where two stretches of time have the same times (TOD_BACK)."
+        )
+    return notes
 
 
 def _left_out(unmeasured: int) -> list[str]:
