@@ -375,10 +375,12 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @span_options
     @functools.wraps(command)
     def select(**values: Any) -> Any:
-        from ..config.shifts import find_zone
+        from ..config.shifts import SYSTEM_ZONE, find_zone
         from ..store.dumps.grace_period import GRACE
 
         selection = {name: values.pop(name) for name in SELECTION}
+        if values.get("zone") == SYSTEM_ZONE:
+            values["zone"] = _zone_of_system(values["store"], selection)
         doubts: tuple[str, ...] = ()
         if selection["since"] or selection["until"]:
             system = measured_system(values.get("store"), selection)
@@ -405,4 +407,38 @@ def measured_system(location: Path | str | None, selection: Mapping[str, Any]) -
     return unquote(systems[0].rpartition("=")[2]) if len(systems) == 1 else None
 
 
-zone_option = click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")
+def _zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
+    """The name of the zone that the last dump of the measured system says it is in.
+
+    Raises:
+        CpmonError: it is not said, or it is not clear which system is measured.
+    """
+    from ..config.shifts import zone_name
+    from ..store.runs.runs import system_of_run
+    from .site_settings import opened, store_at
+
+    run, system = selection["run"], selection["system"]
+    system = system or (run and system_of_run(store_at(location), run))
+    with opened(location) as connection:
+        rows = connection.execute(
+            "SELECT system, arg_max(zone_s, last_tod) FROM meta.dump"
+            " WHERE coalesce(system = ?, true) GROUP BY system ORDER BY system",
+            [system],
+        ).fetchall()
+    if len(rows) == 1 and rows[0][1] is not None:
+        return zone_name(rows[0][1])
+    raise CpmonError(
+        "the zone of the system is not known",
+        expected="one system, and a record MTRSYS that says its zone",
+        found=", ".join(f"{name}: {'none' if s is None else s}" for name, s in rows) or "no dump",
+        remedy="name a zone, as --tz Europe/Vienna"
+        + ("; or a system with --system" if len(rows) > 1 else ""),
+    )
+
+
+zone_option = click.option(
+    "--tz",
+    "zone",
+    metavar="ZONE",
+    help="Time zone of the printed times; system for that of the measured system.",
+)

@@ -199,6 +199,7 @@ def _publish(reader: Reader, staged: Staging, store: Store, system: str | None) 
         "dump": source.identity,
         "system": name,
         "release": base_release(reader.level),
+        "zone_s": reader.configuration.zone_s,
         "source": source.name,
         "stored_size": source.stored_size,
         "compression": source.compression,

@@ -22,6 +22,10 @@ LEVEL = ("mtrsys", "hcpcpeid")
 SERVICE = "callevel"
 """Bits of MTRSYS that tell service; known where the site has imported its page."""
 IPL = ("mtrsys", "systodst")
+ZONE = "syszone"
+"""The field of MTRSYS with the time zone: seconds east of UTC (believed)."""
+FURTHEST_S = 15 * 3600
+"""No time zone is further from UTC; anything more is another thing in its place."""
 INTERVAL = ("mtrspr", "interval")
 COMMAND = ("mtrscm", "calcmd")
 """Text of a MONITOR SAMPLE command, which stands in the sample of the interval it was given in."""
@@ -52,11 +56,13 @@ class AtEnds:
 class Configuration:
     """The configuration so far; `system` is the first name read, the others the latest values.
 
-    `level` is the CP level as "4.3.0", or "7.3.0+callevel.5" where bits tell service, or empty.
+    `level` is the CP level as "4.3.0", or "7.3.0+callevel.5" where bits tell service, or empty;
+    `zone_s`: seconds that the system's local time is ahead of UTC, None if not known.
     """
 
     system: str = ""
     level: str = ""
+    zone_s: int | None = None
     ipl_us: int | None = None
     nominal_s: int | None = None
     _latest: dict[str, list[tuple[int, int | None]]] = field(default_factory=dict)
@@ -75,6 +81,7 @@ class Configuration:
             names = [n for n in decoded.columns[SYSTEM[1]].to_pylist() if n]
             self.system = self.system or (names[0] if names else "")
             self.level = next((level for level in reversed(_levels(decoded)) if level), self.level)
+            self.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
             self._note("ipl_us", records, ipl_times(decoded))
         if name == INTERVAL[0]:
             lengths = decoded.columns[INTERVAL[1]].to_pylist()
@@ -129,6 +136,14 @@ def commanded_s(command: str | None) -> int | None:
     if match is None or not int(match[1]):
         return None
     return int(match[1]) * (1 if (match[2] or "").upper() == "SEC" else 60)
+
+
+def _zone(value: int | None) -> int | None:
+    """Seconds east of UTC of SYSZONE, which counts westwards below zero."""
+    if value is None:
+        return None
+    signed = value - (1 << 32) if value >= 1 << 31 else value
+    return signed if abs(signed) <= FURTHEST_S else None
 
 
 def ipl_times(system: Decoded) -> list[int | None]:

@@ -20,11 +20,6 @@ from ..decode.intervals import Intervals
 from ..decode.record_findings import RecordFindings
 from ..findings import Code, Findings
 
-ZONE = "syszone"
-"""The field of MTRSYS with the time zone: seconds east of UTC (believed)."""
-FURTHEST_S = 15 * 3600
-"""No time zone is further from UTC; anything more is another thing in its place."""
-
 UNKNOWN = "unknown"
 """In place of a layout's provenance, where there is no layout."""
 
@@ -64,7 +59,6 @@ class Inventory:
         longest: (domain, record) -> bytes of its longest record.
         ends_us: interval ends, microseconds since 1970 UTC.
         configuration: what the dump says of its system.
-        zone_s: seconds that the system's local time is ahead of UTC; None if not known.
         starts: every time that monitoring started.
         findings: what is wrong with the frames, the headers and the order of records; values of
             other records than configuration are not decoded.
@@ -77,7 +71,6 @@ class Inventory:
     ends_us: list[int] = field(default_factory=list)
     first_us: int | None = None
     last_us: int | None = None
-    zone_s: int | None = None
     starts: list[Start] = field(default_factory=list)
     configuration: Configuration = field(default_factory=Configuration)
     findings: Findings = field(default_factory=Findings)
@@ -151,7 +144,6 @@ class Inventory:
         for at, ipl_us in zip(at_us, ipl_times(decoded), strict=True):
             again = None not in (ipl_us, self.ipl_us) and self.ipl_us != ipl_us
             self.starts.append(Start(at, ipl_us, again))
-        self.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
 
     def table(self, sort: str = "bytes") -> pa.Table:
         """One row for each kind of record.
@@ -192,11 +184,3 @@ def take_inventory(source: Source, progress: Progress | None = None) -> Inventor
         inventory.take(window)
     inventory.finish(source, framer.findings)
     return inventory
-
-
-def _zone(value: int | None) -> int | None:
-    """Seconds east of UTC of SYSZONE, which counts westwards below zero."""
-    if value is None:
-        return None
-    signed = value - (1 << 32) if value >= 1 << 31 else value
-    return signed if abs(signed) <= FURTHEST_S else None

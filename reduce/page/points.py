@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...config.shifts import fixed_offset_s
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Lines, Report, ReportColumn
 from ..reports.cells import cell_text
@@ -189,7 +190,8 @@ def fixed_offset(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> timedelta
 
 
 def _local(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.ChunkedArray:
-    utc = pc.assume_timezone(times, "UTC").cast(pa.timestamp("us", zone.key))
+    name = zone.key if fixed_offset_s(zone.key) is None else zone.key.removeprefix("GMT")
+    utc = pc.assume_timezone(times, "UTC").cast(pa.timestamp("us", name))
     return pc.local_timestamp(utc)
 
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from ...config import Settings
 from ...config.moments import LineLength
-from ...config.shifts import find_zone
+from ...config.shifts import find_zone, zone_name
 from ...schemas import CpmonError
 from ...schemas.errors import NothingToReportError
 from ...schemas.lookup import fold, unknown
@@ -132,7 +132,10 @@ def report(  # noqa: PLR0913 - each is an option of the command
         objects=_followed(definition, objects or {}),
     )
     _check_lines(definition, narrowed, by, top)
-    return _read(con, definition, narrowed, by, top, find_zone(zone or site.zone(span.system)))
+    result = _read(con, definition, narrowed, by, top, find_zone(zone or site.zone(span.system)))
+    if zone is None and not site.has_zone(span.system):
+        return replace(result, notes=(*result.notes, *_zone_hint(con, result)))
+    return result
 
 
 def _followed(definition: Report, objects: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -356,6 +359,17 @@ def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> list
             " across it, nor where two stretches of time have the same times (TOD_BACK)."
         )
     return notes
+
+
+def _zone_hint(con: duckdb.DuckDBPyConnection, result: ReportResult) -> list[str]:
+    """How times are printed as the clocks of the system show them, where nobody chose a zone."""
+    ((zone_s,),) = con.execute(
+        "SELECT arg_max(zone_s, last_tod) FROM meta.dump WHERE list_contains(?, dump)",
+        [list(dumps_of(con, result.system, result.starts, result.ends))],
+    ).fetchall()
+    if not zone_s:
+        return []
+    return [f"Times are in UTC; local time of the system is {zone_name(zone_s)}: --tz system."]
 
 
 def _left_out(unmeasured: int) -> list[str]:

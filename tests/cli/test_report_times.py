@@ -196,3 +196,42 @@ def test_a_chart_of_the_night_has_one_offset(cpmon: Cpmon, night: Path, tmp_path
         words = ("report", "processors_by_time", "--store", night, "--tz", zone, "--plot", file)
         assert cpmon(*words).status is Status.DONE
         assert ("UTC+02:00" in file.read_text()) == (title is not None)
+
+
+def of_zone(folder: Path, seconds: int) -> Path:
+    """A store of a system whose records say how far its local time is ahead of UTC."""
+    root, file = folder / f"zone{seconds}", folder / "zone.mon"
+    samples = [interval(0, fields("mtrsys", systmid="VM", syszone=seconds % 2**32))]
+    samples += [interval(at, fields("sytprp", at, pfxutime=at << 20)) for at in (60, 120, 180)]
+    file.write_bytes(dump(*samples))
+    ingest(file, Store(root, create=True))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("seconds", "name", "since", "last"),
+    [(19_800, "GMT+05:30", "15:32", "15:33:00"), (-18_000, "GMT-05:00", "05:02", "05:03:00")],
+)
+def test_the_zone_of_the_system_is_offered_where_none_is_set(
+    cpmon: Cpmon, tmp_path: Path, seconds: int, name: str, since: str, last: str
+):
+    words = ("report", "processors_by_time", "--store", of_zone(tmp_path, seconds))
+    offered = f"local time of the system is {name}: --tz system"
+    assert offered in " ".join(cpmon(*words).text.split())
+    assert offered not in cpmon(*words, "--tz", "UTC").text
+    answer = cpmon(*words, "--tz", "system", "--since", f"2001-12-18 {since}")
+    assert name in answer.text.splitlines()[1]
+    assert offered not in answer.text
+    (line,) = (line for line in answer.text.splitlines() if line[:2] == "20")
+    assert line.split()[1] == last
+    assert cpmon(*words, "--tz", "system", "--by", "1h").status is Status.DONE
+    assert cpmon(*words, "--tz", "system", "--plot", tmp_path / "a.svg").status is Status.DONE
+    assert name in cpmon("exceptions", *words[2:], "--tz", "system").text
+
+
+def test_a_zone_that_no_record_says_cannot_be_taken(cpmon: Cpmon, store: Path, tmp_path: Path):
+    words = ("report", "processors_by_time", "--tz", "system", "--store")
+    assert cpmon(*words, store).status is Status.DONE  # its records say UTC
+    odd = cpmon(*words, of_zone(tmp_path, 0x7FFF_FFFF))
+    assert odd.status is Status.USAGE
+    assert "the zone of the system is not known" in odd.err
