@@ -74,18 +74,18 @@ class Lengths:
         """Whether the clock was set in it, by less than makes a gap; forward, or back by seconds.
 
         Its length is another one than was set, and the ends behind it keep their distance to those
-        before it: CP was not late with one sample.
+        before it: CP was not late with one sample. Nor are intervals of that length in a row,
+        whatever the profile says.
         """
         slack = np.fmin(SLACK_S, SLACK_SHARE * self.usual_s)
         following = np.where(_shifted(self.back, -1, True), np.nan, _shifted(self.seconds, -1))
         earlier = np.where(_shifted(self.back, 1, True), np.nan, _shifted(self.seconds, 1))
-        two = 2 * self.usual_s
-        is_late = np.abs(self.seconds + following - two) <= slack
-        was_late = np.abs(self.seconds + earlier - two) <= slack
+        is_usual = np.abs(self.seconds - self.usual_s) <= slack
+        for other in (following, earlier):
+            is_usual |= np.abs(self.seconds + other - 2 * self.usual_s) <= slack
+            is_usual |= np.abs(self.seconds - other) <= slack
         judged = ~(self.back | self.gap | self._changed | self.restated | np.isnan(self._set_s))
-        return np.asarray(
-            judged & (np.abs(self.seconds - self.usual_s) > slack) & ~is_late & ~was_late
-        )
+        return np.asarray(judged & ~is_usual & ~self._first)
 
     @functools.cached_property
     def _set_s(self) -> F64:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpmon.ingest import Code, ingest
+from cpmon.ingest.container.source import Source
+from cpmon.ingest.rewrite.slicing import Part, slice_dump
 from cpmon.schemas.registry import fingerprint
 from cpmon.store import Store
-from tests.dumps import dump, fields, interval
+from tests.dumps import BEGIN_US, dump, fields, interval
 from tests.store.test_intervals import ask, config, land
 
 Row = tuple[float, float | None, int | None]
@@ -76,6 +79,26 @@ def test_an_interval_that_is_missing_behind_a_command_is_a_gap(store: Store, tmp
     assert ask(store, "SELECT code, detail FROM meta.finding") == [
         ("INTERVAL_GAP", "expected 30 s, found 60 s before 2001-12-18 10:03:20.000000 UTC")
     ]
+
+
+def test_a_slice_behind_a_command_knows_of_it(store: Store, tmp_path: Path):
+    change = command(80, "MONITOR SAMPLE INTERVAL 2 MIN")
+    parts = [sample(60, 1), sample(180, 3, change), sample(300, 5), sample(420, 7)]
+    data, sink = dump(interval(0, config()), *parts), io.BytesIO()
+    slice_dump(Source(io.BytesIO(data), "a.mon"), sink, Part(since_us=BEGIN_US + 200_000_000))
+    land(store, tmp_path, sink.getvalue())
+
+    assert flags(store, "nominal_s", "gap") == [(120, False), (120, False)]
+    assert deltas(store) == [(300, None, None), (420, 120.0, 2)]
+
+
+def test_intervals_in_a_row_are_as_long_as_they_are_whatever_was_set(store: Store, tmp_path: Path):
+    """Of a store whose records say 60 s, which may not be what some level counts by."""
+    data = dump(interval(0, config()), *(sample(20 * n, n) for n in range(1, 6)))
+    land(store, tmp_path, data)
+
+    assert [row[2] for row in deltas(store)] == [None, 1, 1, 1, 1]
+    assert ask(store, "SELECT count(*) FROM meta.finding") == [(0,)]
 
 
 @pytest.mark.parametrize(

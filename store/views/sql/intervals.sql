@@ -72,22 +72,24 @@ usual AS (
   FROM compared
 ),
 -- `shifted`: it has another length than was set, and it is neither a late
--- sample, which the next interval makes up for, nor the one behind such.
+-- sample, which the next interval makes up for, nor the one behind such; nor are
+-- intervals of that length in a row, whatever the profile says.
 judged AS (
   SELECT *,
          coalesce(seconds > $gap * usual_s, false) AS gap,
          coalesce(
            set_s IS NOT NULL AND NOT changed AND NOT restated
-           AND seconds <= $gap * usual_s
-           AND abs(seconds - usual_s) > least($slack_s, $slack_share * usual_s)
-           AND NOT coalesce(
-             abs((following_us - before_us) / 1e6 - 2 * usual_s)
-             <= least($slack_s, $slack_share * usual_s), false)
-           AND NOT coalesce(
-             abs(seconds + was_seconds - 2 * usual_s)
-             <= least($slack_s, $slack_share * usual_s), false),
+           AND seconds <= $gap * usual_s AND abs(seconds - usual_s) > slack_s
+           AND NOT coalesce(abs(following_s + seconds - 2 * usual_s) <= slack_s, false)
+           AND NOT coalesce(abs(was_seconds + seconds - 2 * usual_s) <= slack_s, false)
+           AND NOT coalesce(abs(following_s - seconds) <= slack_s, false)
+           AND NOT coalesce(abs(was_seconds - seconds) <= slack_s, false),
            false) AS shifted
-  FROM usual
+  FROM (
+    SELECT *,
+           least($slack_s, $slack_share * usual_s) AS slack_s,
+           (following_us - end_us) / 1e6 AS following_s
+    FROM usual)
 ),
 -- `linked`: in its own dump, its stretch has an end directly before it, or it is
 -- the first of all. `doubled`: two stretches of a dump end at the same time.
