@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from ...schemas.registry import layout
 from ...schemas.release import base_release, with_bits
-from ..codec import I64, U64, Mask, tod_to_unix_us
+from ..codec import I64, U8, U64, Mask, tod_to_unix_us
+from ..container.record_index import RecordIndex
 from ..container.windows import Window
 from .columns import decode
 from .decoded import Decoded
@@ -154,14 +156,26 @@ def ipl_times(system: Decoded) -> list[int | None]:
     return [us if is_valid else None for us, is_valid in both]
 
 
-def decode_records(window: Window, name: str) -> tuple[Decoded, I64] | None:
-    """The records of one kind in a window and their numbers; None if it has none."""
-    record, index = layout(name), window.index
+class Indexed(Protocol):
+    """Bytes with the index of the records in them: a window, or records that were selected."""
+
+    @property
+    def data(self) -> U8:
+        """The bytes."""
+
+    @property
+    def index(self) -> RecordIndex:
+        """Where records are in them."""
+
+
+def decode_records(records: Indexed, name: str) -> tuple[Decoded, I64] | None:
+    """The records of one kind and their numbers; None if there are none."""
+    record, index = layout(name), records.index
     numbers = index.where(record.domain, record.record)
     if not len(numbers):
         return None
     starts, lengths = index.start[numbers], index.length[numbers]
-    return decode(record, window.data, starts, lengths), numbers
+    return decode(record, records.data, starts, lengths), numbers
 
 
 def _levels(decoded: Decoded) -> list[str]:

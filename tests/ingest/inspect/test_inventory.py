@@ -105,7 +105,7 @@ def test_a_time_zone_may_be_west_of_utc_and_must_be_one(written: int, expected: 
 
 def test_a_dump_without_configuration_has_no_zone_and_no_starts():
     found = listed(dump(interval(60, SAMPLE), interval(120, SAMPLE)))
-    assert (found.zone_s, found.starts, found.interval_s) == (None, [], 60)
+    assert (found.configuration.zone_s, found.starts, found.interval_s) == (None, [], 60)
 
 
 def test_unknown_records_are_named_where_a_name_is_known():
