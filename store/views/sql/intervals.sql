@@ -21,22 +21,37 @@ WITH distinct_ends AS (
   FROM $rows
   GROUP BY ALL
 ),
+-- `own_us` and `following_us`: ends directly before and behind in the stretch,
+-- `dump_us`: directly before in the dump, whatever stretch it is of.
 placed AS (
   SELECT *,
          lag(end_us) OVER stretch_order AS own_us,
-         lead(end_us) OVER stretch_order AS following_us
+         lead(end_us) OVER stretch_order AS following_us,
+         lag(end_us) OVER dump_order AS dump_us
   FROM distinct_ends
   WINDOW stretch_order AS (
-    PARTITION BY system, dump, stretch ORDER BY interval_end)
+           PARTITION BY system, dump, stretch ORDER BY interval_end),
+         dump_order AS (
+           PARTITION BY system, dump ORDER BY interval_end, stretch)
 ),
--- The ends of a system, one row each, however many dumps have them.
+-- The ends of a system, one row each, however many dumps have them. `continued`:
+-- a dump has an end of the same stretch directly before. `first_us`: some dump
+-- begins here; the end before it that a later stretch of that dump has, if any.
+-- `doubled`: two stretches of a dump end at the same time.
 ends AS (
   SELECT system, interval_end,
          max(end_us) AS end_us,
          max(nominal_s) AS nominal_s,
          max(ipl_us) AS ipl_us,
          bool_or(restated) AS restated,
-         min(following_us) AS following_us
+         min(following_us) AS following_us,
+         min(own_us) AS farthest_us,
+         max(own_us) AS nearest_us,
+         coalesce(bool_or(own_us >= dump_us), false) AS continued,
+         min(CASE WHEN own_us IS NULL AND stretch = 0
+                  THEN coalesce(dump_us, -4611686018427387904)
+             END) AS first_us,
+         coalesce(bool_or(dump_us = end_us), false) AS doubled
   FROM placed
   GROUP BY ALL
 ),
@@ -45,6 +60,8 @@ ordered AS (
          lag(interval_end) OVER in_time AS before,
          lag(end_us) OVER in_time AS before_us,
          $seconds AS seconds,
+         (lag(end_us) OVER in_time - lag(end_us, 2) OVER in_time) / 1e6
+           AS was_seconds,
          coalesce(ipl_us <> lag(ipl_us) OVER in_time, false) AS restart,
          last_value(nominal_s IGNORE NULLS) OVER in_time AS set_s
   FROM ends
@@ -53,7 +70,6 @@ ordered AS (
 compared AS (
   SELECT *,
          lag(set_s) OVER in_time AS was_s,
-         lag(seconds) OVER in_time AS was_seconds,
          median(seconds) OVER (PARTITION BY system) AS median_s
   FROM ordered
   WINDOW in_time AS (PARTITION BY system ORDER BY interval_end)
@@ -84,57 +100,36 @@ judged AS (
            AND NOT coalesce(abs(was_seconds + seconds - 2 * usual_s) <= slack_s, false)
            AND NOT coalesce(abs(following_s - seconds) <= slack_s, false)
            AND NOT coalesce(abs(was_seconds - seconds) <= slack_s, false),
-           false) AS shifted
+           false) AS shifted,
+         -- Where the step begins that leads here without a gap.
+         CASE WHEN end_us - farthest_us <= 1000000 * $gap * usual_s
+              THEN farthest_us
+              WHEN end_us - nearest_us <= 1000000 * $gap * usual_s
+              THEN nearest_us
+         END AS joined_us
   FROM (
     SELECT *,
            least($slack_s, $slack_share * usual_s) AS slack_s,
            (following_us - end_us) / 1e6 AS following_s
     FROM usual)
 ),
--- `linked`: in its own dump, its stretch has an end directly before it, or it is
--- the first of all. `doubled`: two stretches of a dump end at the same time.
-steps AS (
-  SELECT p.*,
-         p.end_us - p.own_us <= 1000000 * $gap * j.usual_s AS joined,
-         coalesce(
-           CASE WHEN p.own_us IS NOT NULL
-                THEN p.own_us >= lag(p.end_us) OVER dump_order
-                WHEN p.stretch = 0
-                THEN j.before_us > lag(p.end_us) OVER dump_order
-                ELSE false
-           END, true) AS linked,
-         count(*) OVER (PARTITION BY system, dump, interval_end) > 1 AS doubled
-  FROM placed AS p
-  JOIN judged AS j USING (system, interval_end)
-  WINDOW dump_order AS (
-    PARTITION BY system, dump ORDER BY p.interval_end, p.stretch)
-),
-passed AS (
-  SELECT system, interval_end,
-         bool_or(linked) AS linked,
-         bool_or(doubled) AS doubled,
-         sum(CASE WHEN joined THEN 1 ELSE 0 END) AS closes,
-         sum(CASE WHEN opens THEN 1 ELSE 0 END) AS opens
-  FROM (
-    SELECT *, lead(joined) OVER stretch_order AS opens
-    FROM steps
-    WINDOW stretch_order AS (
-      PARTITION BY system, dump, stretch ORDER BY interval_end))
-  GROUP BY ALL
-),
 -- `beside`: a step of another stretch passes over this end.
 covered AS (
-  SELECT system, interval_end, linked,
-         doubled OR sum(opens - closes) OVER in_time - opens > 0 AS beside
-  FROM passed
-  WINDOW in_time AS (PARTITION BY system ORDER BY interval_end)
+  SELECT *,
+         doubled OR coalesce(
+           min(joined_us) OVER (
+             PARTITION BY system ORDER BY interval_end
+             ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) < end_us,
+           false) AS beside
+  FROM judged
 ),
 told AS (
-  SELECT j.*,
-         j.shifted OR NOT c.linked OR c.beside
-           OR coalesce(lag(c.beside) OVER in_time, false) AS clock_set
-  FROM judged AS j
-  JOIN covered AS c USING (system, interval_end)
+  SELECT *,
+         shifted OR beside OR coalesce(lag(beside) OVER in_time, false)
+           OR NOT (continued
+                   OR coalesce(first_us < before_us, first_us IS NOT NULL))
+           AS clock_set
+  FROM covered
   WINDOW in_time AS (PARTITION BY system ORDER BY interval_end)
 )
 SELECT i.system, i.dump, i.interval_end, i.interval_end_us, i.samples, i.bytes,
