@@ -15,7 +15,15 @@ from zoneinfo import ZoneInfo
 import click
 
 from ..config.formats import FORMATS, format_of_file
-from ..config.moments import EXAMPLES, MONTH, LineLength, parse_moment, parse_span
+from ..config.moments import (
+    EXAMPLES,
+    MONTH,
+    LineLength,
+    TypedSpan,
+    local_text,
+    parse_moment,
+    parse_span,
+)
 from ..schemas.errors import CpmonError
 from .output import Output
 from .site_settings import CONFIG, FLAGS, settings
@@ -334,22 +342,22 @@ def span_options(
     return command
 
 
-def span_in(
-    zone: ZoneInfo, since: str | None, until: str | None
-) -> tuple[datetime | None, datetime | None]:
-    """Begin and end of the span that was typed, UTC.
+def span_in(zone: ZoneInfo, since: str | None, until: str | None) -> TypedSpan:
+    """The span that was typed.
 
     Raises:
         CpmonError: it ends before it begins.
     """
-    begin, end = parse_span(since, until, zone, datetime.now(UTC))
-    if begin and end and end <= begin:
+    span = parse_span(since, until, zone, datetime.now(UTC))
+    if span.since and span.until and span.until <= span.since:
+        begin, end = (local_text(time, zone) for time in (span.since, span.until))
         raise CpmonError(
             "the span ends before it begins",
-            expected=f"--until later than --since, {begin.astimezone(zone):%Y-%m-%d %H:%M:%S}",
-            found=f"{end.astimezone(zone):%Y-%m-%d %H:%M:%S} {zone.key}",
+            expected=f"--until later than --since, {begin}",
+            found=f"{end} {zone.key}",
+            effect=" ".join(span.notes) or None,
         )
-    return begin, end
+    return span
 
 
 SELECTION = ("run", "system", "since", "until")
@@ -358,7 +366,8 @@ SELECTION = ("run", "system", "since", "until")
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--run`, `--system`, `--since` and `--until`, as `selection`: keywords of a report.
 
-    CP may end an interval late: one that ends in a grace period behind a bound ends at it.
+    The command also gets `doubts`: what there is to say of times that the clocks show twice or not
+    at all. CP may end an interval late: one that ends in a grace period behind a bound ends at it.
     """
 
     @click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
@@ -366,16 +375,20 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @span_options
     @functools.wraps(command)
     def select(**values: Any) -> Any:
-        from ..config.shifts import find_zone
+        from ..config.shifts import SYSTEM_ZONE, find_zone
         from ..store.dumps.grace_period import GRACE
 
         selection = {name: values.pop(name) for name in SELECTION}
+        if values.get("zone") == SYSTEM_ZONE:
+            values["zone"] = _zone_of_system(values["store"], selection)
+        doubts: tuple[str, ...] = ()
         if selection["since"] or selection["until"]:
             system = measured_system(values.get("store"), selection)
             zone = find_zone(values.get("zone") or settings().zone(system))
-            since, until = span_in(zone, selection["since"], selection["until"])
+            span = span_in(zone, selection["since"], selection["until"])
+            since, until, doubts = span.since, span.until, span.notes
             selection |= {"since": since and since + GRACE, "until": until and until + GRACE}
-        return command(selection=selection, **values)
+        return command(selection=selection, doubts=doubts, **values)
 
     return select
 
@@ -394,4 +407,38 @@ def measured_system(location: Path | str | None, selection: Mapping[str, Any]) -
     return unquote(systems[0].rpartition("=")[2]) if len(systems) == 1 else None
 
 
-zone_option = click.option("--tz", "zone", metavar="ZONE", help="Time zone of the printed times.")
+def _zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
+    """The name of the zone that the last dump of the measured system says it is in.
+
+    Raises:
+        CpmonError: it is not said, or it is not clear which system is measured.
+    """
+    from ..config.shifts import zone_name
+    from ..store.runs.runs import system_of_run
+    from .site_settings import opened, store_at
+
+    run, system = selection["run"], selection["system"]
+    system = system or (run and system_of_run(store_at(location), run))
+    with opened(location) as connection:
+        rows = connection.execute(
+            "SELECT system, arg_max(zone_s, last_tod) FROM meta.dump"
+            " WHERE coalesce(system = ?, true) GROUP BY system ORDER BY system",
+            [system],
+        ).fetchall()
+    if len(rows) == 1 and rows[0][1] is not None:
+        return zone_name(rows[0][1])
+    raise CpmonError(
+        "the zone of the system is not known",
+        expected="one system, and a record MTRSYS that says its zone",
+        found=", ".join(f"{name}: {'none' if s is None else s}" for name, s in rows) or "no dump",
+        remedy="name a zone, as --tz Europe/Vienna"
+        + ("; or a system with --system" if len(rows) > 1 else ""),
+    )
+
+
+zone_option = click.option(
+    "--tz",
+    "zone",
+    metavar="ZONE",
+    help="Time zone of the printed times; system for that of the measured system.",
+)

@@ -86,6 +86,12 @@ def say(text: str, *, err: bool = False) -> None:
     click.echo(printable(text), err=err)
 
 
+def say_notes(notes: Iterable[str]) -> None:
+    """Print notes on a result beside it, for people: to standard error."""
+    for note in notes:
+        say(note, err=True)
+
+
 @contextmanager
 def written_to(place: Path) -> Iterator[None]:
     """Tell what the disk of a place refuses.

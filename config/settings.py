@@ -168,6 +168,11 @@ class Settings:
         """In which times of a system are printed."""
         return self.systems.get(system or "", SystemSettings()).timezone or self.timezone
 
+    def has_zone(self, system: str | None) -> bool:
+        """Whether a zone is set for a system, or for all; else its times are printed in UTC."""
+        own = self.systems.get(system or "", SystemSettings()).timezone
+        return own is not None or "timezone" in self.origins
+
     def release(self, system: str | None) -> str:
         """Release of z/VM that wrote dumps of a system that name none; empty if it is not set."""
         return self.systems.get(system or "", SystemSettings()).release or ""

@@ -21,6 +21,10 @@ Mask = npt.NDArray[np.bool_]
 
 EPOCH_US = 0x7D91048BCA000000 >> 12
 """1970-01-01 as microseconds of the TOD clock, which starts in 1900."""
+EPOCH_LENGTH_US = 1 << 52
+"""Microseconds until the clock of 64 bits starts again at 0: 2042-09-17 23:53:47.370496 UTC."""
+PIVOT = np.uint64(EPOCH_US << 12)
+"""Clocks below are of the epoch that begins in 2042: no monitor data is older than 1970."""
 
 EBCDIC = bytes(range(256)).decode("cp037").encode("latin-1")
 """Code point of each EBCDIC byte. All 256 are below 256, so a byte holds it."""
@@ -40,14 +44,17 @@ def tod_to_unix_us(tod: U64) -> I64:
     """Microseconds since 1970-01-01 UTC of TOD clock values.
 
     Args:
-        tod: (records,); bit 51 is 1 us, epoch 1900-01-01, leap seconds not applied.
+        tod: (records,); bit 51 is 1 us, epoch 1900-01-01, leap seconds not applied. Values below
+            `PIVOT` are of the next epoch, but for 0, the clock that was never set.
 
     Raises:
         TypeError: `tod` is not unsigned; a signed clock would turn dates after 1971 negative.
     """
     if tod.dtype != np.uint64:
         raise TypeError(f"TOD values must be uint64, not {tod.dtype}")
-    return (tod >> np.uint64(12)).astype(np.int64) - EPOCH_US
+    us = (tod >> np.uint64(12)).astype(np.int64) - EPOCH_US
+    us[(tod < PIVOT) & (tod != 0)] += EPOCH_LENGTH_US
+    return us
 
 
 def moment(us: int) -> datetime:

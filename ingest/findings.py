@@ -75,6 +75,7 @@ class Code(Enum):
     BLOCK_TORN = auto()
     RECORD_LONGER = auto()
     TOD_BACK = auto()
+    CLOCK_SET = auto()
     TOD_DISORDER = auto()
     INTERVAL_GAP = auto()
     COUNTER_FELL = auto()

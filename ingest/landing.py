@@ -149,7 +149,7 @@ def _decoded(reader: Reader, time_stamps: TimeStampChecks) -> Iterator[Tables]:
     """The tables of each window, and of what was buffered; frames are found on another thread."""
     for window in prefetched(reader.source, reader.framer):
         tables = reader.tables(window)
-        time_stamps.take(window, reader.configuration.nominal_at_ends)
+        time_stamps.take(window, reader.closed)
         yield tables
     yield reader.rest()
 
@@ -206,16 +206,18 @@ def _publish(
     name = system or reader.configuration.system or UNKNOWN
     if findings.kept:
         staged.write("finding", findings.table())
+    first_us, last_us = reader.span_us
     about: dict[str, Any] = {
         "dump": source.identity,
         "system": name,
         "release": base_release(reader.level),
+        "zone_s": reader.configuration.zone_s,
         "source": source.name,
         "stored_size": source.stored_size,
         "compression": source.compression,
         "landed_at": _iso_us(unix_us(datetime.now(UTC))),
-        "first_tod": _iso_us(reader.first_us),
-        "last_tod": _iso_us(reader.last_us),
+        "first_tod": _iso_us(first_us),
+        "last_tod": _iso_us(last_us),
         "first_interval_end": _iso_us(reader.first_end_us),
         "intervals": reader.intervals,
         "bytes": reader.bytes.as_dict(),
@@ -228,7 +230,7 @@ def _publish(
         about["assumed"] = [asdict(place) for place in places]
     if reader.level != reader.configuration.level:
         about["given_release"] = reader.level
-    day = moment(reader.first_us or 0).date()
+    day = moment(first_us or 0).date()
     fresh = store.publish(staged, about, day)
     return Landed(source.identity, name, not fresh, about, findings)
 

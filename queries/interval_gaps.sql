@@ -4,28 +4,16 @@
 -- within a dump or between two dumps. No rate is computed across a gap.
 -- param: factor = 1.5 -- a gap is longer than this many usual intervals
 WITH ends AS (
-  SELECT system, interval_end, max(nominal_s) AS nominal_s
+  SELECT DISTINCT system, interval_end, seconds, usual_s
   FROM meta.interval
   WHERE interval_end IS NOT NULL
-  GROUP BY ALL
 ),
 measured AS (
-  SELECT system,
-         interval_end,
-         nominal_s,
-         lag(interval_end) OVER by_system AS previous_end,
-         date_diff('microsecond', previous_end, interval_end) / 1e6 AS seconds
+  SELECT *,
+         lag(interval_end) OVER (
+           PARTITION BY system ORDER BY interval_end
+         ) AS previous_end
   FROM ends
-  WINDOW by_system AS (PARTITION BY system ORDER BY interval_end)
-),
-compared AS (
-  SELECT system,
-         previous_end,
-         interval_end,
-         seconds,
-         coalesce(nominal_s, median(seconds) OVER (PARTITION BY system))
-           AS usual_s
-  FROM measured
 )
 SELECT system,
        previous_end AS last_before,
@@ -34,6 +22,6 @@ SELECT system,
        round(usual_s, 1) AS usual_s,
        CAST(round(seconds / nullif(usual_s, 0)) AS BIGINT) - 1
          AS intervals_missing
-FROM compared
+FROM measured
 WHERE seconds > $factor * usual_s
 ORDER BY system, previous_end;

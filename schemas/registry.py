@@ -9,6 +9,7 @@ import functools
 import hashlib
 import json
 import os
+from importlib.resources import files
 from pathlib import Path
 
 import msgspec
@@ -98,7 +99,7 @@ def record_names() -> dict[tuple[int, int], str]:
 
 
 def fingerprint() -> str:
-    """Changes when any layout does: what a catalogue and a landed dump were made with."""
+    """Changes when any layout or `columns.csv` does: what a landed dump was made with."""
     return _loaded().fingerprint
 
 
@@ -120,7 +121,8 @@ def _loaded() -> _Loaded:
 
 
 def _load() -> _Loaded:
-    text = json.dumps(vars(_sources()), sort_keys=True)
+    columns = (files(__package__) / "columns.csv").read_text(encoding="utf-8")
+    text = json.dumps([vars(_sources()), columns], sort_keys=True)
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     return _Loaded(digest, tuple(build_all(_sources(), site_folder())))
 

@@ -51,7 +51,7 @@ def command(dumps: tuple[Path, ...], container: str, sort: str, out: Output) -> 
 
 
 def _document(inventory: Inventory, sort: str) -> dict[str, Any]:
-    zone = inventory.zone_s
+    zone = inventory.configuration.zone_s
     return {
         "schema_version": 1,
         "dump": inventory.name,

@@ -17,7 +17,7 @@ from ..options import (
     store_option,
     zone_option,
 )
-from ..output import Output, say
+from ..output import Output, say_notes
 from ..site_settings import opened_for_spans
 from ..site_settings import settings as site_settings
 
@@ -35,6 +35,7 @@ SEVERITIES = ("info", "warning", "critical")
 def command(
     store: Path,
     selection: dict[str, Any],
+    doubts: tuple[str, ...],
     severity: str,
     rules: Path | None,
     listing: bool,
@@ -82,7 +83,7 @@ def command(
         )
     printed = find_zone(zone or settings.zone(measured_system(store, selection))).key
     out.write(render_exceptions(matches, out.format, printed))
+    say_notes(doubts)
     if out.format not in ("table", "text"):
-        for note in unknowns(matches):
-            say(note, err=True)
+        say_notes(unknowns(matches))
     return Status.WARNINGS if status_of(matches.worst) else Status.DONE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from ..options import (
     store_option,
     zone_option,
 )
-from ..output import Output, say, write_file
+from ..output import Output, say, say_notes, write_file
 from ..site_settings import opened, settings
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def command(
     names: tuple[str, ...],
     store: Path,
     selection: dict[str, Any],
+    doubts: tuple[str, ...],
     cpu: int | None,
     user: str | None,
     device: int | None,
@@ -110,6 +112,7 @@ def command(
             raise click.UsageError(
                 "--html takes --run, --system, --since, --until and --tz: a page has all reports"
             )
+        say_notes(doubts)
         _write_pages(store, out, selection | {"zone": zone})
         return
     _check_plot(names, plot, columns)
@@ -117,11 +120,20 @@ def command(
     options = {"objects": followed, "by": by, "top": top, "shift": shift, "zone": zone}
     reports = _reports_of(store, names, selection | options)
     if plot is not None:
+        say_notes(doubts)
         _plot(reports[0], plot, columns)
         return
     from ...reduce.reports.report_text import render_reports
 
+    if out.format in NOTED:
+        reports = [replace(each, notes=(*doubts, *each.notes)) for each in reports]
+    else:
+        say_notes(doubts)
     out.write(render_reports(reports, out.format))
+
+
+NOTED = ("table", "text", "xlsx")
+"""Formats in which reports have notes."""
 
 
 def _check_plot(names: tuple[str, ...], plot: Path | None, columns: str | None) -> None:

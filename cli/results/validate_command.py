@@ -9,7 +9,7 @@ import click
 
 from ..main import Status, status_of
 from ..options import output_options, rules_option, selection_options, store_option
-from ..output import Output, write_file
+from ..output import Output, say_notes, write_file
 from ..site_settings import limits, opened, settings, store_at
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 def command(
     store: Path,
     selection: dict[str, Any],
+    doubts: tuple[str, ...],
     only: tuple[str, ...],
     rules: Path | None,
     listing: bool,
@@ -62,6 +63,7 @@ def command(
     from ...reduce.validation.rendering import render_rules, render_validation
 
     _check(rows, sql, html, out)
+    say_notes(doubts)
     with opened(store) as connection:
         scope = scope_of(connection, **selection)
     with narrowed(store_at(store), scope, limits(store)) as (connection, landed):

@@ -98,7 +98,7 @@ class DumpCheck:
     def take(self, window: Window) -> None:
         """Decode a window's records and check them."""
         tables = self.reader.tables(window)
-        self.time_stamps.take(window, self.reader.configuration.nominal_at_ends)
+        self.time_stamps.take(window, self.reader.closed)
         self.checked.looked_at[Pass.CONTROL] += len(window.frames)
         self.checked.looked_at[Pass.HEADERS] += len(window.index)
         self._values(tables)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from ...schemas.registry import layout
 from ...schemas.release import base_release, with_bits
-from ..codec import I64, U64, tod_to_unix_us
+from ..codec import I64, U8, U64, Mask, tod_to_unix_us
+from ..container.record_index import RecordIndex
 from ..container.windows import Window
 from .columns import decode
 from .decoded import Decoded
@@ -22,25 +24,52 @@ LEVEL = ("mtrsys", "hcpcpeid")
 SERVICE = "callevel"
 """Bits of MTRSYS that tell service; known where the site has imported its page."""
 IPL = ("mtrsys", "systodst")
+ZONE = "syszone"
+"""The field of MTRSYS with the time zone: seconds east of UTC (believed)."""
+FURTHEST_S = 15 * 3600
+"""No time zone is further from UTC; anything more is another thing in its place."""
 INTERVAL = ("mtrspr", "interval")
+COMMAND = ("mtrscm", "calcmd")
+"""Text of a MONITOR SAMPLE command, which stands in the sample of the interval it was given in."""
+_INTERVAL_OPERAND = re.compile(
+    r"\bINT(?:ERVAL|ERVA|ERV|ER|E)?\s+(\d{1,9})(?:\s+(MIN|SEC)[A-Z]*)?\b", re.IGNORECASE
+)
 
 UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True)
+class AtEnds:
+    """What is configured at some interval ends, a value each.
+
+    Attributes:
+        nominal_s: length that MONITOR was set to; None if not known.
+        ipl_us: when CP was loaded, microseconds since 1970 UTC; None if not known.
+        restated: whether the sample profile was written since the interval end before: monitoring
+            started, or went on after a pause.
+    """
+
+    nominal_s: list[int | None]
+    ipl_us: list[int | None]
+    restated: Mask
 
 
 @dataclass
 class Configuration:
     """The configuration so far; `system` is the first name read, the others the latest values.
 
-    `level` is the CP level as "4.3.0", or "7.3.0+callevel.5" where bits tell service, or empty.
-    `nominal_at_ends`: length of each interval that ended in the last window.
+    `level` is the CP level as "4.3.0", or "7.3.0+callevel.5" where bits tell service, or empty;
+    `zone_s`: seconds that the system's local time is ahead of UTC, None if not known.
     """
 
     system: str = ""
     level: str = ""
+    zone_s: int | None = None
     ipl_us: int | None = None
     nominal_s: int | None = None
-    nominal_at_ends: list[int | None] = field(default_factory=list)
-    _latest: dict[str, tuple[I64, list[int | None]]] = field(default_factory=dict)
+    _latest: dict[str, list[tuple[int, int | None]]] = field(default_factory=dict)
+    _profiles: list[I64] = field(default_factory=list)
+    _restated: bool = False
 
     @property
     def release(self) -> str:
@@ -54,28 +83,69 @@ class Configuration:
             names = [n for n in decoded.columns[SYSTEM[1]].to_pylist() if n]
             self.system = self.system or (names[0] if names else "")
             self.level = next((level for level in reversed(_levels(decoded)) if level), self.level)
-            self._latest["ipl_us"] = records, ipl_times(decoded)
+            self.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
+            self._note("ipl_us", records, ipl_times(decoded))
         if name == INTERVAL[0]:
             lengths = decoded.columns[INTERVAL[1]].to_pylist()
-            self._latest["nominal_s"] = records, [v if v and v > 0 else None for v in lengths]
+            self._note("nominal_s", records, [v if v and v > 0 else None for v in lengths])
+            self._profiles.append(records)
 
-    def at(self, ends: I64) -> tuple[list[int | None], list[int | None]]:
-        """Interval length in s and IPL in us since 1970 at each record of `ends`.
+    def at(self, window: Window, ends: I64) -> AtEnds:
+        """The configuration at each record of `ends`, by the commands of the window as well.
 
         Forgets the window's records afterwards, but for the latest values.
         """
-        values_at_ends = self._at("nominal_s", ends), self._at("ipl_us", ends)
-        for name, (_, values) in self._latest.items():
-            setattr(self, name, values[-1])
+        if (commands := decode_records(window, COMMAND[0])) is not None:
+            texts = commands[0].columns[COMMAND[1]].to_pylist()
+            lengths = [
+                (n, commanded_s(t)) for n, t in zip(commands[1].tolist(), texts, strict=True)
+            ]
+            self._latest.setdefault("nominal_s", []).extend((n, s) for n, s in lengths if s)
+        found = AtEnds(self._at("nominal_s", ends), self._at("ipl_us", ends), self._started(ends))
+        for name, values in self._latest.items():
+            setattr(self, name, max(values, key=lambda value: value[0])[1])
         self._latest.clear()
-        self.nominal_at_ends = values_at_ends[0]
-        return values_at_ends
+        return found
+
+    def _note(self, name: str, records: I64, values: list[int | None]) -> None:
+        self._latest.setdefault(name, []).extend(zip(records.tolist(), values, strict=True))
 
     def _at(self, name: str, ends: I64) -> list[int | None]:
-        records, values = self._latest.get(name, (np.empty(0, np.int64), []))
-        before = np.searchsorted(records, ends) - 1
+        noted = sorted(self._latest.get(name, []), key=lambda value: value[0])
+        before = np.searchsorted(np.array([n for n, _ in noted], np.int64), ends) - 1
         last: int | None = getattr(self, name)
-        return [values[b] if b >= 0 else last for b in before]
+        return [noted[b][1] if b >= 0 else last for b in before]
+
+    def _started(self, ends: I64) -> Mask:
+        profiles = np.sort(np.concatenate([*self._profiles, np.empty(0, np.int64)]))
+        before = np.searchsorted(profiles, ends)
+        restated = np.diff(before, prepend=0) > 0
+        if len(ends):
+            restated[0] |= self._restated
+            self._restated = bool(before[-1] < len(profiles))
+        else:
+            self._restated |= len(profiles) > 0
+        self._profiles.clear()
+        return restated
+
+
+def commanded_s(command: str | None) -> int | None:
+    """The interval that a MONITOR SAMPLE command sets, seconds; None if it sets none.
+
+    Without a unit it is one of minutes. SUBINTERVAL, RATE and LIMIT are other things.
+    """
+    match = _INTERVAL_OPERAND.search(command or "")
+    if match is None or not int(match[1]):
+        return None
+    return int(match[1]) * (1 if (match[2] or "").upper() == "SEC" else 60)
+
+
+def _zone(value: int | None) -> int | None:
+    """Seconds east of UTC of SYSZONE, which counts westwards below zero."""
+    if value is None:
+        return None
+    signed = value - (1 << 32) if value >= 1 << 31 else value
+    return signed if abs(signed) <= FURTHEST_S else None
 
 
 def ipl_times(system: Decoded) -> list[int | None]:
@@ -86,14 +156,26 @@ def ipl_times(system: Decoded) -> list[int | None]:
     return [us if is_valid else None for us, is_valid in both]
 
 
-def decode_records(window: Window, name: str) -> tuple[Decoded, I64] | None:
-    """The records of one kind in a window and their numbers; None if it has none."""
-    record, index = layout(name), window.index
+class Indexed(Protocol):
+    """Bytes with the index of the records in them: a window, or records that were selected."""
+
+    @property
+    def data(self) -> U8:
+        """The bytes."""
+
+    @property
+    def index(self) -> RecordIndex:
+        """Where records are in them."""
+
+
+def decode_records(records: Indexed, name: str) -> tuple[Decoded, I64] | None:
+    """The records of one kind and their numbers; None if there are none."""
+    record, index = layout(name), records.index
     numbers = index.where(record.domain, record.record)
     if not len(numbers):
         return None
     starts, lengths = index.start[numbers], index.length[numbers]
-    return decode(record, window.data, starts, lengths), numbers
+    return decode(record, records.data, starts, lengths), numbers
 
 
 def _levels(decoded: Decoded) -> list[str]:

@@ -21,7 +21,7 @@ from ..findings import Code, Findings
 from .columns import copied, decode, pieces
 from .configuration import Configuration
 from .decoded import Decoded
-from .intervals import NO_END, Stamps, closed_intervals, row_stamps
+from .intervals import NO_END, ClosedIntervals, Intervals, Stamps, row_stamps
 from .record_findings import RecordFindings
 
 Tables = list[tuple[str, pa.Table]]
@@ -133,14 +133,32 @@ class Reader:
     bytes: ByteCounts = field(default_factory=ByteCounts)
     framer: Framer = field(default_factory=lambda: Framer(Findings()))
     """It works on another thread, so it has findings of its own until the end."""
+    closed: ClosedIntervals = field(init=False)
+    """The intervals that the last window closed."""
     intervals: int = 0
     first_us: int | None = None
     last_us: int | None = None
     first_end_us: int | None = None
+    _last_end_us: int | None = None
     _last_release: str = ""
     """The last release that writes every kind of record so far, where some end with a release."""
     _buffers: dict[Layout, RecordBuffer] = field(default_factory=dict)
     _record_findings: RecordFindings = field(default_factory=RecordFindings)
+    _closer: Intervals = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Intervals are closed by the configuration that is read here."""
+        self._closer = Intervals(self.configuration)
+
+    @property
+    def span_us(self) -> tuple[int | None, int | None]:
+        """The time of the dump: from its first to its last record.
+
+        Where the clock was set back in between, from the earliest interval end to the latest.
+        """
+        first = [us for us in (self.first_us, self.first_end_us) if us is not None]
+        last = [us for us in (self.last_us, self._last_end_us) if us is not None]
+        return min(first, default=None), max(last, default=None)
 
     @property
     def level(self) -> str:
@@ -259,12 +277,15 @@ class Reader:
         return tables
 
     def _intervals(self, window: Window) -> Tables:
-        table = closed_intervals(window, self.configuration)
+        self.closed = self._closer.close(window)
+        table = self.closed.table
         if not len(table):
             return []
         self.intervals += len(table)
-        if self.first_end_us is None:
-            self.first_end_us = table["interval_end_us"][0].as_py()
+        ends = table["interval_end_us"].to_numpy()
+        first, last = int(ends.min()), int(ends.max())
+        self.first_end_us = min(first, first if self.first_end_us is None else self.first_end_us)
+        self._last_end_us = max(last, last if self._last_end_us is None else self._last_end_us)
         return [("interval", table)]
 
     def _quarantine(self, window: Window) -> Tables:

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from ...schemas.registry import by_record, record_names
-from ...store.views.meta import GAP
 from ..checks.time_stamps import TimeStampChecks
 from ..codec import tod_to_unix_us
 from ..container.monwrite import Framer
@@ -17,14 +16,9 @@ from ..container.source import Progress, Source
 from ..container.windows import Window, prefetched
 from ..decode.configuration import INTERVAL, SYSTEM, Configuration, decode_records, ipl_times
 from ..decode.decoded import Decoded
-from ..decode.intervals import closed_intervals
+from ..decode.intervals import Intervals
 from ..decode.record_findings import RecordFindings
 from ..findings import Code, Findings
-
-ZONE = "syszone"
-"""The field of MTRSYS with the time zone: seconds east of UTC (believed)."""
-FURTHEST_S = 15 * 3600
-"""No time zone is further from UTC; anything more is another thing in its place."""
 
 UNKNOWN = "unknown"
 """In place of a layout's provenance, where there is no layout."""
@@ -65,7 +59,6 @@ class Inventory:
         longest: (domain, record) -> bytes of its longest record.
         ends_us: interval ends, microseconds since 1970 UTC.
         configuration: what the dump says of its system.
-        zone_s: seconds that the system's local time is ahead of UTC; None if not known.
         starts: every time that monitoring started.
         findings: what is wrong with the frames, the headers and the order of records; values of
             other records than configuration are not decoded.
@@ -78,12 +71,16 @@ class Inventory:
     ends_us: list[int] = field(default_factory=list)
     first_us: int | None = None
     last_us: int | None = None
-    zone_s: int | None = None
     starts: list[Start] = field(default_factory=list)
     configuration: Configuration = field(default_factory=Configuration)
     findings: Findings = field(default_factory=Findings)
     _time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks, compare=False)
     _record_findings: RecordFindings = field(default_factory=RecordFindings, compare=False)
+    _closer: Intervals = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Intervals are closed by the configuration that is read here."""
+        self._closer = Intervals(self.configuration)
 
     @property
     def interval_s(self) -> float | None:
@@ -95,12 +92,10 @@ class Inventory:
     @property
     def gaps(self) -> list[tuple[int, int]]:
         """The interval ends around every stretch of time in which intervals are missing."""
-        usual = self.interval_s
-        if usual is None:
-            return []
-        ends = np.array(self.ends_us, np.int64)
-        before = np.flatnonzero(np.diff(ends) / 1e6 > GAP * usual)
-        return list(zip(ends[before].tolist(), ends[before + 1].tolist(), strict=True))
+        lengths = self._time_stamps.lengths()
+        behind = np.flatnonzero(lengths.gap)
+        ends = lengths.end_us
+        return list(zip(ends[behind - 1].tolist(), ends[behind].tolist(), strict=True))
 
     @property
     def ipl_us(self) -> int | None:
@@ -128,9 +123,9 @@ class Inventory:
                 self.configuration.take(*records)
                 if name == SYSTEM[0]:
                     self._note_starts(records[0], tod[records[1]].tolist())
-        intervals = closed_intervals(window, self.configuration)
-        self.ends_us += intervals["interval_end_us"].to_pylist()
-        self._time_stamps.take(window, self.configuration.nominal_at_ends)
+        closed = self._closer.close(window)
+        self.ends_us += closed.table["interval_end_us"].to_pylist()
+        self._time_stamps.take(window, closed)
         self._record_findings.note_frames(window, self.findings)
         if len(tod):
             self.first_us = int(tod[0]) if self.first_us is None else self.first_us
@@ -149,7 +144,6 @@ class Inventory:
         for at, ipl_us in zip(at_us, ipl_times(decoded), strict=True):
             again = None not in (ipl_us, self.ipl_us) and self.ipl_us != ipl_us
             self.starts.append(Start(at, ipl_us, again))
-        self.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
 
     def table(self, sort: str = "bytes") -> pa.Table:
         """One row for each kind of record.
@@ -190,11 +184,3 @@ def take_inventory(source: Source, progress: Progress | None = None) -> Inventor
         inventory.take(window)
     inventory.finish(source, framer.findings)
     return inventory
-
-
-def _zone(value: int | None) -> int | None:
-    """Seconds east of UTC of SYSZONE, which counts westwards below zero."""
-    if value is None:
-        return None
-    signed = value - (1 << 32) if value >= 1 << 31 else value
-    return signed if abs(signed) <= FURTHEST_S else None

@@ -100,7 +100,7 @@ def _inspect(path: Path, container: Container | str) -> Merged:
     with open_source(path, container) as source:
         for window in windows(source, Framer(Findings())):
             system = system or next(_systems(window), "")
-            data = ~are_configuration(window.index)
+            data = ~are_configuration(window)
             if data.any():
                 return Merged(path, system, int(effective_times(window)[data].min()))
     raise CpmonError(
@@ -126,12 +126,12 @@ def _fresh(window: Window, part: Merged, merged: U64, hashes_of_part: list[U64])
     for name in _systems(window):
         if part.system and name != part.system:
             raise _other_system(part.path, name, part.path, part.system)
-    config = are_configuration(window.index)
+    config = are_configuration(window)
     times = effective_times(window)[~config]
     if len(times):
         part.last_us = max(part.last_us, int(times.max()))
     chosen = RecordSelection.of(window, np.ones(len(window.index), np.bool_))
-    config = are_configuration(chosen.index)
+    config = are_configuration(chosen)
     hashes = record_hashes(chosen[config])
     hashes_of_part.append(hashes)
     repeated = np.zeros(len(chosen), np.bool_)
@@ -154,7 +154,7 @@ def record_hashes(records: RecordSelection) -> U64:
 def _close(writer: MonwriteWriter, part: Merged) -> None:
     """Leave out the samples that wait for the end of an interval: the next dump has another."""
     held = writer.take_back()
-    config: Mask = are_configuration(held.index)
+    config: Mask = are_configuration(held)
     part.left_out = int((~config).sum())
     writer.put(held[config], hold=True)
 

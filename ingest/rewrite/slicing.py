@@ -16,10 +16,9 @@ from ...schemas.registry import by_record, layout
 from ..codec import I64, Mask, moment
 from ..container.frames import FRAME_END, INTERVAL_END
 from ..container.monwrite import Framer
-from ..container.record_index import RecordIndex
 from ..container.source import Progress, Source
 from ..container.windows import Window, prefetched
-from ..decode.configuration import INTERVAL
+from ..decode.configuration import COMMAND, INTERVAL, Indexed, commanded_s, decode_records
 from ..decode.intervals import NO_END, row_stamps
 from ..findings import Findings
 from .monwrite_writer import MonwriteWriter, RecordSelection, Sink
@@ -107,7 +106,7 @@ class _Chooser:
         part, index = self.part, window.index
         key = effective_times(window)
         in_time = key <= _or(part.until_us, NEVER)
-        config = in_time & are_configuration(window.index)
+        config = in_time & are_configuration(window)
         in_time &= key > _or(part.since_us, ALWAYS)
         sample = index.sample
         ends = in_time & sample & index.are_of([INTERVAL_END])
@@ -128,7 +127,7 @@ class _Chooser:
     def _matches(self, window: Window) -> Mask:
         part, index = self.part, window.index
         if not part.domains and not part.kinds:
-            return ~are_configuration(window.index)
+            return ~are_configuration(window)
         return index.are_of(part.kinds) | np.isin(index.domain, list(part.domains))
 
 
@@ -141,9 +140,14 @@ def effective_times(window: Window) -> I64:
     return np.where(stamps.end_us == NO_END, stamps.tod_us, stamps.end_us)
 
 
-def are_configuration(index: RecordIndex) -> Mask:
-    """(records,) whether each is configuration."""
-    return index.are_of(k for k, record in by_record().items() if record.kind is Kind.CONFIG)
+def are_configuration(records: Indexed) -> Mask:
+    """(records,) whether each is configuration, or a command that sets the interval."""
+    kinds = (k for k, record in by_record().items() if record.kind is Kind.CONFIG)
+    mask = records.index.are_of(kinds)
+    if (commands := decode_records(records, COMMAND[0])) is not None:
+        texts = commands[0].columns[COMMAND[1]].to_pylist()
+        mask[commands[1]] |= [commanded_s(text) is not None for text in texts]
+    return mask
 
 
 def _thinned(chosen: RecordSelection, every: int) -> RecordSelection:

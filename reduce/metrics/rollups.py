@@ -296,7 +296,7 @@ def bucket(by: LineLength | None, zone: str = "UTC") -> str:
     if by is None:
         return TIME
     span = "to_months(1)" if isinstance(by, str) else f"to_seconds({int(by.total_seconds())})"
-    utc = inside(TIME)
+    utc = f"({inside(TIME)})"
     if zone == "UTC":
         return f"time_bucket({span}, {utc}) + {span}"
     local = f"timezone('{zone}', timezone('UTC', {utc}))"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timezone
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -24,7 +24,7 @@ from ...schemas.printable import printable
 from ..metrics.report_shape import TIME
 from ..render.html import COLORS
 from .chart import RUNS, Chart, Kind
-from .points import Points, local_times, runs_points
+from .points import Points, fixed_offset, local_times, runs_points
 
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 WIDTH, HEIGHT = 640, 200
@@ -114,7 +114,7 @@ def over_time(
     base = _colored_chart(chart, points.order, symbol).encode(
         x=alt.X(
             "time:T",
-            title=None,
+            title=_axis_title(points.table[TIME], zone),
             # Times are local already: the drawing must not move them again.
             scale=alt.Scale(type="utc", nice=False),
             axis=alt.Axis(tickCount=8, labelOverlap=True, grid=False, format=TICKS),
@@ -227,6 +227,12 @@ def _rows(table: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
     columns |= {"value": table["value"], "place": series.indices}
     rows: list[dict[str, Any]] = pa.table(columns).to_pylist()
     return rows
+
+
+def _axis_title(times: pa.ChunkedArray, zone: ZoneInfo) -> str | None:
+    """Names the offset from UTC of an axis over a night in which clocks are put back."""
+    offset = fixed_offset(times, zone)
+    return None if offset is None else str(timezone(offset))
 
 
 def _colors(chart: Chart, order: tuple[str, ...]) -> list[str]:

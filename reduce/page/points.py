@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...config.shifts import fixed_offset_s
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Lines, Report, ReportColumn
 from ..reports.cells import cell_text
@@ -170,8 +171,28 @@ def hover_values(points: Points, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def local_times(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.ChunkedArray:
-    """UTC times as the clocks of a zone show them, without zone, in microseconds."""
-    utc = pc.assume_timezone(times, "UTC").cast(pa.timestamp("us", zone.key))
+    """UTC times as the clocks of a zone show them, without zone, in microseconds.
+
+    Where the clocks are put back in between, all have the offset of the first: else an hour would
+    be drawn over another one.
+    """
+    if offset := fixed_offset(times, zone):
+        return pc.add(times.cast(pa.timestamp("us")), pa.scalar(offset, pa.duration("us")))
+    return _local(times, zone)
+
+
+def fixed_offset(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> timedelta | None:
+    """The offset from UTC that all times are drawn in; None where each has that of the zone."""
+    in_order = pc.unique(times).sort()
+    local = _local(in_order, zone).cast(pa.int64()).to_numpy()
+    if not (np.diff(local) <= 0).any():
+        return None
+    return timedelta(microseconds=int(local[0]) - in_order[0].cast(pa.timestamp("us")).value)
+
+
+def _local(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.ChunkedArray:
+    name = zone.key if fixed_offset_s(zone.key) is None else zone.key.removeprefix("GMT")
+    utc = pc.assume_timezone(times, "UTC").cast(pa.timestamp("us", name))
     return pc.local_timestamp(utc)
 
 

@@ -19,10 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...config.moments import local_text
 from ..metrics.report_shape import HEX, ReportColumn
 from ..render.printing import KEPT_CHARACTERS, RATIO_DIGITS, Style, show
 
-CLOCK = "%Y-%m-%d %H:%M:%S"
 UTC_ZONE = ZoneInfo("UTC")
 
 
@@ -41,9 +41,12 @@ def cell_text(column: ReportColumn, value: Any, zone: ZoneInfo = UTC_ZONE) -> st
 
 
 def clock(time: datetime, zone: ZoneInfo = UTC_ZONE) -> str:
-    """A UTC time without zone to the nearest second, in a time zone."""
-    rounded = (time + timedelta(milliseconds=500)).replace(tzinfo=UTC)
-    return rounded.astimezone(zone).strftime(CLOCK)
+    """A UTC time without zone to the nearest second, in a time zone.
+
+    It has its offset where the clocks of the zone show it twice: 20031026T023000+02:00.
+    """
+    rounded = (time + timedelta(milliseconds=500)).replace(microsecond=0, tzinfo=UTC)
+    return local_text(rounded, zone)
 
 
 def utc(time: datetime | None) -> datetime | None:

@@ -26,7 +26,8 @@ def dumps_of(
 ) -> dict[str, str]:
     """The dumps of a span and the CP level of each, empty where it names none; times are UTC."""
     rows = con.execute(
-        "SELECT dump, release FROM meta.dump WHERE system = ? AND first_tod <= ? AND last_tod >= ?",
+        "SELECT dump, release FROM meta.dump WHERE system = ?"
+        " AND least(first_tod, last_tod) <= ? AND greatest(first_tod, last_tod) >= ?",
         [system, last, first],
     ).fetchall()
     return {dump: release or "" for dump, release in rows}

@@ -6,7 +6,7 @@ object, and tells what it covers and what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from ...config import Settings
 from ...config.moments import LineLength
-from ...config.shifts import find_zone
+from ...config.shifts import find_zone, zone_name
 from ...schemas import CpmonError
 from ...schemas.errors import NothingToReportError
 from ...schemas.lookup import fold, unknown
@@ -133,7 +133,10 @@ def report(  # noqa: PLR0913 - each is an option of the command
         objects=_followed(definition, objects or {}),
     )
     _check_lines(definition, narrowed, by, top)
-    return _read(con, definition, narrowed, by, top, find_zone(zone or site.zone(span.system)))
+    result = _read(con, definition, narrowed, by, top, find_zone(zone or site.zone(span.system)))
+    if zone is None and not site.has_zone(span.system):
+        return replace(result, notes=(*result.notes, *_zone_hint(con, result)))
+    return result
 
 
 def _followed(definition: Report, objects: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -240,6 +243,7 @@ def _read(
             *source_notes,
             *_left_out(unmeasured),
             *(_doubts(con, source, span) if definition.lines is not Lines.ROW else ()),
+            *_clock_notes(con, dumps),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
             *layout_notes(con, dumps, shown),
@@ -367,6 +371,36 @@ def _doubts(con: duckdb.DuckDBPyConnection, source: Source, span: Span) -> list[
     if len(rows) > MOST_DOUBTS:
         kinds.append(f"{len(rows) - MOST_DOUBTS} more kinds")
     return [f"Blank, left out of sums, or a lower bound: {', '.join(kinds)}."]
+
+
+def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> list[str]:
+    """Whether the clock was set while some dumps were written."""
+    ((back, shifted),) = con.execute(
+        "SELECT count(*) FILTER (map_contains(findings, 'TOD_BACK')),"
+        " count(*) FILTER (map_contains(findings, 'CLOCK_SET'))"
+        " FROM meta.dump WHERE list_contains(?, dump)",
+        [list(dumps)],
+    ).fetchall()
+    notes = []
+    if shifted:
+        notes.append("The clock was set by seconds: that interval has no rates (CLOCK_SET).")
+    if back:
+        notes.append(
+            "The clock was set back, or sets of data stand in the wrong order: there are no rates"
+            " across it, nor where two stretches of time have the same times (TOD_BACK)."
+        )
+    return notes
+
+
+def _zone_hint(con: duckdb.DuckDBPyConnection, result: ReportResult) -> list[str]:
+    """How times are printed as the clocks of the system show them, where nobody chose a zone."""
+    ((zone_s,),) = con.execute(
+        "SELECT arg_max(zone_s, last_tod) FROM meta.dump WHERE list_contains(?, dump)",
+        [list(dumps_of(con, result.system, result.starts, result.ends))],
+    ).fetchall()
+    if not zone_s:
+        return []
+    return [f"Times are in UTC; local time of the system is {zone_name(zone_s)}: --tz system."]
 
 
 def _left_out(unmeasured: int) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...config.moments import is_twice
 from ...schemas.errors import CpmonError
 from ...schemas.printable import printable
 from ..metrics.report_shape import HEX, Lines, ReportColumn
@@ -150,5 +151,6 @@ def _value(column: ReportColumn, result: ReportResult, value: Any) -> Any:
         case None | bool() | str():
             return value
         case datetime():
-            return value.replace(tzinfo=UTC).astimezone(result.zone)
+            local = value.replace(tzinfo=UTC).astimezone(result.zone)
+            return clock(value, result.zone) if is_twice(local) else local
     return cell_text(column, value) if column.base == HEX else value * column.scale

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
+from ...config.shifts import find_zone
 from ...schemas.errors import CpmonError
 from ...schemas.printable import printable
 from ..reductions.provenance import inferred_notes
@@ -33,7 +34,7 @@ def render_exceptions(exceptions: Exceptions, format: str = "text", zone: str = 
         CpmonError: there is no such format.
     """
     if format in ("text", "table"):
-        return printable(_text(exceptions, ZoneInfo(zone))).encode()
+        return printable(_text(exceptions, find_zone(zone))).encode()
     return render(exceptions.table, format, title="Exceptions")
 
 

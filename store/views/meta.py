@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+from string import Template
+
 from ...schemas.arrow import FINDING, INTERVAL
 from ..columns import COLUMNS, Columns, docs
 from ..runs.classes import FILE, OTHER
@@ -10,6 +13,9 @@ from .views import PLACE, Documented, describe, exact, landed_rows, name, text
 
 GAP = 1.5
 """An interval this many times as long as it should be hides a missing one."""
+SLACK_S, SLACK_SHARE = 1.0, 0.05
+"""An interval that is longer or shorter by less than so many seconds, and than such a share of its
+length, is one that CP sampled late."""
 
 USERIDS = {
     **dict.fromkeys(("useact", "useint", "uselon", "uselof", "mtrusr"), "vmduser"),
@@ -56,30 +62,15 @@ def run_columns() -> Columns:
 
 
 def _interval(source: str) -> str:
-    """Distinct interval ends decide what is directly before what, also across dumps.
-
-    What MONITOR was set to holds until something else is said, so that a dump without
-    configuration rests on those before it and not on all that will ever come.
-    """
-    return f"""
-      WITH ends AS (
-        SELECT system, interval_end, max(interval_end_us) AS end_us, max(nominal_s) AS nominal_s,
-          max(ipl_us) AS ipl_us FROM {source} GROUP BY ALL),
-      ordered AS (
-        SELECT *, lag(interval_end) OVER w AS before,
-          {exact("(end_us - lag(end_us) OVER w) / 1e6")} AS seconds,
-          coalesce(ipl_us <> lag(ipl_us) OVER w, false) AS restart
-        FROM ends WINDOW w AS (PARTITION BY system ORDER BY interval_end)),
-      usual AS (
-        SELECT *, coalesce(
-            last_value(nominal_s IGNORE NULLS) OVER (PARTITION BY system ORDER BY interval_end),
-            median(seconds) OVER (PARTITION BY system)) AS usual_s
-        FROM ordered),
-      judged AS (SELECT *, coalesce(seconds > {GAP} * usual_s, false) AS gap FROM usual)
-      SELECT i.system, i.dump, i.interval_end, i.interval_end_us, i.samples, i.bytes, i.nominal_s,
-        i.ipl_us, j.seconds, j.gap, j.restart,
-        CASE WHEN NOT j.gap AND NOT j.restart THEN j.before END AS previous_end
-      FROM {source} AS i JOIN judged AS j USING (system, interval_end)"""
+    """The SELECT of `meta.interval` over the rows of a relation."""
+    sql = (files(__package__) / "sql" / "intervals.sql").read_text(encoding="utf-8")
+    return Template(sql).substitute(
+        rows=source,
+        seconds=exact("(end_us - lag(end_us) OVER in_time) / 1e6"),
+        gap=GAP,
+        slack_s=SLACK_S,
+        slack_share=SLACK_SHARE,
+    )
 
 
 def _runs() -> Documented:

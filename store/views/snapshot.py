@@ -22,7 +22,7 @@ from ..columns import COLUMNS
 from ..dumps.landed_dump import ABOUT, LandedDump, line
 from ..dumps.store import Store
 from .database import database
-from .sources import files_of, json_rows, parquet
+from .sources import files_of, is_drifted, json_rows, parquet
 from .views import PLACE
 
 FOLDER = "snapshot"
@@ -133,7 +133,7 @@ def _intervals(
     connection: duckdb.DuckDBPyConnection, store: Store, dumps: Sequence[LandedDump]
 ) -> pa.Table:
     columns = ", ".join([*PLACE, *INTERVAL.names])
-    rows = parquet(store, "interval", files_of(store, "interval", dumps), drifted=False)
+    rows = parquet(store, "interval", files_of(store, "interval", dumps), is_drifted(dumps))
     return connection.sql(f"SELECT {columns} FROM {rows}").to_arrow_table()
 
 

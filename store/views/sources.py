@@ -161,11 +161,11 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
     """A relation with the columns of a landed table, read from files; empty if there are none.
 
     Args:
-        drifted: files may lack columns of records. Else the columns of the first file are those of
-            all: only it is opened to bind. None has a field without a place.
+        drifted: files may lack columns. Else the columns of the first file are those of
+            all: only it is opened to bind.
     """
     empty = _empty_tables(fingerprint())[table]
-    drifted = drifted and table not in ("interval", "finding")
+    drifted = drifted and table != "finding"
     parts = [empty] if drifted or not files else []
     for is_merged, some in alike(files):
         hive = "true, hive_types = {'system': VARCHAR, 'date': DATE, 'dump': VARCHAR}"

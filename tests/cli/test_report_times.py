@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -15,7 +15,7 @@ from cpmon.reduce.metrics.report_shape import TIME
 from cpmon.reduce.metrics.rollups import bucket
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
-from tests.dumps import dump, fields, interval
+from tests.dumps import BEGIN_S, dump, fields, interval
 
 DAY_S, HOUR_S = 86_400, 3_600
 
@@ -132,3 +132,108 @@ def test_lines_are_hours_days_weeks_and_months_of_the_zone(
         f" FROM range({sum(counts)}) AS t(n)) GROUP BY line ORDER BY line"
     ).fetchall()
     assert [n for _, n in found] == counts
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> Path:
+    """Samples of 15 minutes in the night of 2003-10-26, from 22:00 UTC on."""
+    root, file = tmp_path / "night", tmp_path / "night.mon"
+    begin = int(datetime(2003, 10, 25, 22, tzinfo=UTC).timestamp()) - BEGIN_S
+    samples = []
+    for n in range(33):
+        at = begin + n * 900
+        first = [fields("mtrsys", at, systmid="VM")] if n == 0 else []
+        samples.append(interval(at, *first, fields("sytprp", at, pfxutime=n * n << 34)))
+    file.write_bytes(dump(*samples))
+    ingest(file, Store(root, create=True))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("zone", "twice"),
+    [
+        ("Europe/Vienna", ["20031026T020000+02:00", "20031026T020000+01:00"]),
+        ("America/St_Johns", ["20031025T231500-02:30", "20031025T231500-03:30"]),
+        ("UTC", []),
+    ],
+)
+def test_times_that_the_clocks_show_twice_have_their_offset(
+    cpmon: Cpmon, night: Path, zone: str, twice: list[str]
+):
+    every = lines(cpmon, "--store", night, "--tz", zone)
+    shown = [line[0] if "T" in line[0] else " ".join(line[:2]) for line in every]
+    assert len(set(shown)) == len(shown) == 32
+    assert [time for time in shown if "T" in time][::4] == twice
+    for at, time in enumerate(shown[:-1]):
+        assert lines(cpmon, "--store", night, "--tz", zone, "--since", time) == every[at + 1 :]
+
+
+def test_hours_of_a_night_in_which_clocks_are_put_back_are_lines_of_their_own(
+    cpmon: Cpmon, night: Path
+):
+    for zone, hours in {"Europe/Vienna": 8, "Australia/Lord_Howe": 8, "Asia/Kathmandu": 9}.items():
+        every = lines(cpmon, "--store", night, "--tz", zone, "--by", "1h")
+        assert len(every) == hours
+        assert all(":00:00" in line[1] or "T020000" in line[0] for line in every)
+
+
+@pytest.mark.parametrize("command", ["report", "exceptions", "validate"])
+def test_a_span_says_which_of_two_times_it_begins_at(
+    cpmon: Cpmon, night: Path, tmp_path: Path, command: str
+):
+    config = tmp_path / "cpmon.toml"
+    config.write_text('timezone = "Europe/Vienna"\n')
+    name = ["processors_by_time"] if command == "report" else []
+    words = (command, *name, "--store", night, "--config", config, "--since", "2003-10-26T02:30")
+    answer = cpmon(*words)
+    told = " ".join((answer.text + answer.err).split())
+    assert "2003-10-26T02:30:00+02:00 is taken" in told
+    assert "2003-10-26T02:30:00+01:00" in told
+    assert "is taken" not in cpmon(*words[:-1], "2003-10-26T02:30+01:00").text
+
+
+def test_a_chart_of_the_night_has_one_offset(cpmon: Cpmon, night: Path, tmp_path: Path):
+    for zone, title in {"Europe/Vienna": "UTC+02:00", "UTC": None}.items():
+        file = tmp_path / "chart.svg"
+        words = ("report", "processors_by_time", "--store", night, "--tz", zone, "--plot", file)
+        assert cpmon(*words).status is Status.DONE
+        assert ("UTC+02:00" in file.read_text()) == (title is not None)
+
+
+def of_zone(folder: Path, seconds: int) -> Path:
+    """A store of a system whose records say how far its local time is ahead of UTC."""
+    root, file = folder / f"zone{seconds}", folder / "zone.mon"
+    samples = [interval(0, fields("mtrsys", systmid="VM", syszone=seconds % 2**32))]
+    samples += [interval(at, fields("sytprp", at, pfxutime=at << 20)) for at in (60, 120, 180)]
+    file.write_bytes(dump(*samples))
+    ingest(file, Store(root, create=True))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("seconds", "name", "since", "last"),
+    [(19_800, "GMT+05:30", "15:32", "15:33:00"), (-18_000, "GMT-05:00", "05:02", "05:03:00")],
+)
+def test_the_zone_of_the_system_is_offered_where_none_is_set(
+    cpmon: Cpmon, tmp_path: Path, seconds: int, name: str, since: str, last: str
+):
+    words = ("report", "processors_by_time", "--store", of_zone(tmp_path, seconds))
+    offered = f"local time of the system is {name}: --tz system"
+    assert offered in " ".join(cpmon(*words).text.split())
+    assert offered not in cpmon(*words, "--tz", "UTC").text
+    answer = cpmon(*words, "--tz", "system", "--since", f"2001-12-18 {since}")
+    assert name in answer.text.splitlines()[1]
+    assert offered not in answer.text
+    (line,) = (line for line in answer.text.splitlines() if line[:2] == "20")
+    assert line.split()[1] == last
+    assert cpmon(*words, "--tz", "system", "--by", "1h").status is Status.DONE
+    assert cpmon(*words, "--tz", "system", "--plot", tmp_path / "a.svg").status is Status.DONE
+    assert name in cpmon("exceptions", *words[2:], "--tz", "system").text
+
+
+def test_a_zone_that_no_record_says_cannot_be_taken(cpmon: Cpmon, store: Path, tmp_path: Path):
+    words = ("report", "processors_by_time", "--tz", "system", "--store")
+    assert cpmon(*words, store).status is Status.DONE  # its records say UTC
+    odd = cpmon(*words, of_zone(tmp_path, 0x7FFF_FFFF))
+    assert odd.status is Status.USAGE
+    assert "the zone of the system is not known" in odd.err

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cpmon.config.moments import parse_moment, parse_span
+from cpmon.config.moments import local_text, parse_moment, parse_span
 
 VIENNA = ZoneInfo("Europe/Vienna")
 NOW = datetime(2026, 3, 29, 12, 30, tzinfo=UTC)
@@ -50,6 +52,60 @@ def test_what_is_no_time_is_refused(text: str):
 
 
 def test_an_end_that_is_a_time_of_day_is_one_of_the_day_of_the_begin():
-    since, until = parse_span("2006-10-16 09:00", "10:00", VIENNA, NOW)
-    assert (str(since), str(until)) == ("2006-10-16 07:00:00+00:00", "2006-10-16 08:00:00+00:00")
-    assert str(parse_span(None, "10:00", VIENNA, NOW)[1]) == "2026-03-29 08:00:00+00:00"
+    span = parse_span("2006-10-16 09:00", "10:00", VIENNA, NOW)
+    assert str(span.since) == "2006-10-16 07:00:00+00:00"
+    assert str(span.until) == "2006-10-16 08:00:00+00:00"
+    assert str(parse_span(None, "10:00", VIENNA, NOW).until) == "2026-03-29 08:00:00+00:00"
+    assert span.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("zone", "text", "taken", "other"),
+    [
+        ("Europe/Vienna", "2003-10-26 02:30", "2003-10-26T02:30:00+02:00", "02:30:00+01:00"),
+        ("Australia/Lord_Howe", "2003-03-30 01:45", "2003-03-30T01:45:00+11:00", "01:45:00+10:30"),
+        ("America/St_Johns", "2003-10-26 00:00:30", "2003-10-26T00:00:30-02:30", "00:00:30-03:30"),
+    ],
+)
+def test_of_a_time_that_is_there_twice_the_first_is_taken_and_the_other_one_named(
+    zone: str, text: str, taken: str, other: str
+):
+    span = parse_span(text, None, ZoneInfo(zone), NOW)
+    assert span.since == datetime.fromisoformat(taken)
+    (note,) = span.notes
+    assert f"show it twice: {taken} is taken" in note
+    assert f"{text.split(maxsplit=1)[0]}T{other}" in note
+    assert parse_span(taken, None, ZoneInfo(zone), NOW).notes == ()
+
+
+def test_an_end_that_is_there_twice_is_behind_its_begin():
+    span = parse_span("2003-10-26T02:45+02:00", "02:15", VIENNA, NOW)
+    assert str(span.until) == "2003-10-26 01:15:00+00:00"
+    assert "02:15:00+01:00 is taken" in span.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("zone", "text", "taken"),
+    [
+        ("Europe/Vienna", "2026-03-29 02:30", "2026-03-29T03:30:00+02:00"),
+        ("Australia/Lord_Howe", "2003-10-26 02:15", "2003-10-26T02:45:00+11:00"),
+        ("America/Sao_Paulo", "2018-11-04", "2018-11-04T01:00:00-02:00"),
+    ],
+)
+def test_a_time_that_the_clocks_skip_is_told(zone: str, text: str, taken: str):
+    span = parse_span(None, text, ZoneInfo(zone), NOW)
+    assert span.until == datetime.fromisoformat(taken)
+    assert span.notes[0].startswith(f"{text} does not exist")
+    assert taken in span.notes[0]
+
+
+@given(
+    st.sampled_from(
+        ["Europe/Vienna", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Casablanca"]
+    ),
+    st.datetimes(NOW.replace(year=1990, tzinfo=None), NOW.replace(year=2037, tzinfo=None)),
+)
+def test_a_printed_time_is_understood_as_the_moment_that_it_is(name: str, moment: datetime):
+    zone = ZoneInfo(name)
+    utc = moment.replace(microsecond=0, tzinfo=UTC)
+    assert parse_moment(local_text(utc, zone), zone, NOW) == utc

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.ingest.codec import dictionary, ebcdic_text, packed_text, tod_to_unix_us
+from cpmon.ingest.codec import dictionary, ebcdic_text, moment, packed_text, tod_to_unix_us
 
 
 def matrix(values: list[bytes], width: int) -> np.ndarray:
@@ -40,3 +40,12 @@ def test_blanks_inside_and_in_front_of_a_name_stay():
 
 def test_packed_digits_are_two_a_byte():
     assert packed_text(matrix([b"\x20\x64", b"\x0c\x5a"], 2)).to_pylist() == ["2064", "0C5A"]
+
+
+def test_the_clock_of_64_bits_goes_on_behind_september_2042():
+    last, first, pivot = (1 << 64) - 4096, 4096, 0x7D91048BCA000000
+    clock = np.array([last, first, pivot - 4096, pivot], np.uint64)
+    wrap = 2294610827370496  # 2042-09-17 23:53:47.370496 UTC
+
+    assert tod_to_unix_us(clock).tolist() == [wrap - 1, wrap + 1, wrap - 1 + 2208988800000000, 0]
+    assert moment(wrap).isoformat() == "2042-09-17T23:53:47.370496+00:00"

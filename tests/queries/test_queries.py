@@ -129,9 +129,9 @@ def test_moves_below_2g_by_processor(con: duckdb.DuckDBPyConnection) -> None:
 def test_a_gap_is_found_within_and_between_dumps() -> None:
     con = lab()
     assert run(con, "interval_gaps") == []
-    for dump, n in (("a", 6), ("b", 7), ("b", 8)):
-        row = {"system": "LAB", "dump": dump, "interval_end": minute(n)}
-        insert(con, "meta.interval", row)
+    for dump, n, seconds in (("a", 6, 240.0), ("b", 7, 60.0), ("b", 8, 60.0)):
+        row = {"system": "LAB", "dump": dump, "interval_end": minute(n), "usual_s": 60.0}
+        insert(con, "meta.interval", {**row, "seconds": seconds})
     (gap,) = run(con, "interval_gaps")
     assert gap == {
         "system": "LAB",
@@ -146,9 +146,9 @@ def test_a_gap_is_found_within_and_between_dumps() -> None:
 
 def test_an_interval_as_long_as_monitor_was_set_to_is_no_gap() -> None:
     con = lab()
-    for n, nominal in ((3, None), (4, None), (9, 300), (14, 300), (34, 300)):
-        row = {"system": "LAB", "interval_end": minute(n), "nominal_s": nominal}
-        insert(con, "meta.interval", row)
+    for n, usual, minutes in ((3, 1, 1), (4, 1, 1), (9, 5, 5), (14, 5, 5), (34, 5, 20)):
+        row = {"system": "LAB", "interval_end": minute(n), "usual_s": 60.0 * usual}
+        insert(con, "meta.interval", {**row, "seconds": 60.0 * minutes})
     (gap,) = run(con, "interval_gaps")
     assert (gap["last_before"], gap["usual_s"]) == (minute(14), 300.0)
     assert gap["intervals_missing"] == 3

@@ -49,7 +49,7 @@ HERE = {
 }
 NOTHING = {
     *("FRAME_ORPHAN", "CONTROL_CUT", "END_MISSING", "TRAILING_DATA", "TOD_DISORDER"),
-    *("OWNER_RESTARTED", "RECORD_LONGER", "UNWRAPPED"),
+    *("OWNER_RESTARTED", "RECORD_LONGER", "UNWRAPPED", "CLOCK_SET"),
 }
 """What asks for nothing to be done: it says what became of the data."""
 

@@ -34,7 +34,8 @@ def ported(sql: str) -> str:
         (
             "SELECT tod_timestamp(a)",
             "SELECT TIMESTAMPADD(MICROSECOND, CAST(NULLIF(`a`, 0) DIV 4096 AS BIGINT)"
-            " - 2208988800000000, CAST('1970-01-01' AS TIMESTAMP_NTZ))",
+            " - 2208988800000000 + CASE WHEN `a` < 9048018124800000000"
+            " THEN 4503599627370496 ELSE 0 END, CAST('1970-01-01' AS TIMESTAMP_NTZ))",
         ),
         (
             "SELECT date_diff('microsecond', a, b)",

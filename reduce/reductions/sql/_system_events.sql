@@ -51,6 +51,13 @@ FROM meta.interval
 WHERE restart
 UNION
 SELECT system,
+       interval_end AS event_at,
+       'clock' AS kind,
+       'the clock was set, or two intervals have this time' AS event_text
+FROM meta.interval
+WHERE clock_set
+UNION
+SELECT system,
        tod AS event_at,
        'SET SRM' AS kind,
        'IABIAS '

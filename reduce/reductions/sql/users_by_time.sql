@@ -19,7 +19,7 @@ session_end AS (
          l.tod_us,
          -- Whole parts of 2**-26 s, as the seconds of samples are.
          FLOOR(MAX(l.tod_us - COALESCE(
-           u.tod_us, CAST(l.caltodon AS DOUBLE) / 4096 - 2208988800000000
+           u.tod_us, l.tod_us - date_diff('microsecond', l.caltodon_at, l.tod)
          )) / 1e6 * 67108864e0 + 5e-1) / 67108864e0 AS seconds,
          MAX(counter_delta(
            l.vmdttime, COALESCE(u.vmdttime, 0), NULL, 9007199254740991

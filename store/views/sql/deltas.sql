@@ -44,7 +44,17 @@ CREATE OR REPLACE MACRO as_unsigned(landed) AS
   + CASE WHEN landed < 0 THEN CAST(9223372036854775808 AS UBIGINT) ELSE 0 END;
 
 -- UTC time of a TOD clock value; NULL for a clock that was never set.
+--
+-- The clock counts from 1900 and starts again at 0 after 2^52 microseconds, on
+-- 2042-09-17. No monitor data is older than 1970: values below the clock of
+-- 1970-01-01 are of the time from 2042 on.
+--
+--   clock                 time
+--   0                     NULL
+--   4096                  2042-09-17 23:53:47.370497
+--   9048018124800000000   1970-01-01 00:00:00
 CREATE OR REPLACE MACRO tod_timestamp(clock) AS
   make_timestamp(
     CAST(nullif(clock, 0) // 4096 AS BIGINT) - 2208988800000000
+    + CASE WHEN clock < 9048018124800000000 THEN 4503599627370496 ELSE 0 END
   );

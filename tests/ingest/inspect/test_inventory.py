@@ -97,12 +97,15 @@ def test_a_reset_is_another_time_of_ipl_and_not_another_start_of_the_monitor():
     [(HOUR, HOUR), ((1 << 32) - 5 * HOUR, -5 * HOUR), (0, 0), (90 * HOUR, None)],
 )
 def test_a_time_zone_may_be_west_of_utc_and_must_be_one(written: int, expected: int | None):
-    assert listed(dump(interval(60, system(0, syszone=written), SAMPLE))).zone_s == expected
+    assert (
+        listed(dump(interval(60, system(0, syszone=written), SAMPLE))).configuration.zone_s
+        == expected
+    )
 
 
 def test_a_dump_without_configuration_has_no_zone_and_no_starts():
     found = listed(dump(interval(60, SAMPLE), interval(120, SAMPLE)))
-    assert (found.zone_s, found.starts, found.interval_s) == (None, [], 60)
+    assert (found.configuration.zone_s, found.starts, found.interval_s) == (None, [], 60)
 
 
 def test_unknown_records_are_named_where_a_name_is_known():

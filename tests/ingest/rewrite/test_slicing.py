@@ -93,7 +93,11 @@ def test_a_slice_by_time_has_the_intervals_that_end_in_it(generated: bytes, tmp_
     data, found = cut(generated, since_us=third, until_us=fifth)
 
     assert found.intervals == 2
-    assert rows(data, tmp_path / "slice") == between(whole, ends(whole)[3:5])
+    part = rows(data, tmp_path / "slice")
+    assert part["interval"][0].pop("restated")  # configuration stands at the begin of the slice
+    expected = between(whole, ends(whole)[3:5])
+    assert not expected["interval"][0].pop("restated")
+    assert part == expected
 
 
 def test_slices_stop_reading_where_they_end(generated: bytes, monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,142 @@
+-- meta.interval: what is directly before each interval of a system, if there is
+-- a delta from there; over all dumps. $rows are the intervals as they landed.
+--
+-- What MONITOR was set to holds until something else is said, so that a dump
+-- without configuration rests on those before it, and not on all that will ever
+-- come.
+--
+-- A clock that was set back begins a new stretch of time in its dump: intervals
+-- are in order within a stretch, and directly before one of them is one of its
+-- stretch, or of another dump. Two stretches may have the same times. Then the
+-- step from one end to the next of a stretch passes over an end of the other,
+-- and neither has a delta there. Dumps that complete one another are no such
+-- case: the step that passes over what the other one has is a gap.
+WITH distinct_ends AS (
+  SELECT system, dump, interval_end,
+         coalesce(stretch, 0) AS stretch,
+         max(interval_end_us) AS end_us,
+         max(nominal_s) AS nominal_s,
+         max(ipl_us) AS ipl_us,
+         bool_or(coalesce(restated, false)) AS restated
+  FROM $rows
+  GROUP BY ALL
+),
+-- `own_us` and `following_us`: ends directly before and behind in the stretch,
+-- `dump_us`: directly before in the dump, whatever stretch it is of.
+placed AS (
+  SELECT *,
+         lag(end_us) OVER stretch_order AS own_us,
+         lead(end_us) OVER stretch_order AS following_us,
+         lag(end_us) OVER dump_order AS dump_us
+  FROM distinct_ends
+  WINDOW stretch_order AS (
+           PARTITION BY system, dump, stretch ORDER BY interval_end),
+         dump_order AS (
+           PARTITION BY system, dump ORDER BY interval_end, stretch)
+),
+-- The ends of a system, one row each, however many dumps have them. `continued`:
+-- a dump has an end of the same stretch directly before. `first_us`: some dump
+-- begins here; the end before it that a later stretch of that dump has, if any.
+-- `doubled`: two stretches of a dump end at the same time.
+ends AS (
+  SELECT system, interval_end,
+         max(end_us) AS end_us,
+         max(nominal_s) AS nominal_s,
+         max(ipl_us) AS ipl_us,
+         bool_or(restated) AS restated,
+         min(following_us) AS following_us,
+         min(own_us) AS farthest_us,
+         max(own_us) AS nearest_us,
+         coalesce(bool_or(own_us >= dump_us), false) AS continued,
+         min(CASE WHEN own_us IS NULL AND stretch = 0
+                  THEN coalesce(dump_us, -4611686018427387904)
+             END) AS first_us,
+         coalesce(bool_or(dump_us = end_us), false) AS doubled
+  FROM placed
+  GROUP BY ALL
+),
+ordered AS (
+  SELECT *,
+         lag(interval_end) OVER in_time AS before,
+         lag(end_us) OVER in_time AS before_us,
+         $seconds AS seconds,
+         (lag(end_us) OVER in_time - lag(end_us, 2) OVER in_time) / 1e6
+           AS was_seconds,
+         coalesce(ipl_us <> lag(ipl_us) OVER in_time, false) AS restart,
+         last_value(nominal_s IGNORE NULLS) OVER in_time AS set_s
+  FROM ends
+  WINDOW in_time AS (PARTITION BY system ORDER BY interval_end)
+),
+compared AS (
+  SELECT *,
+         lag(set_s) OVER in_time AS was_s,
+         median(seconds) OVER (PARTITION BY system) AS median_s
+  FROM ordered
+  WINDOW in_time AS (PARTITION BY system ORDER BY interval_end)
+),
+-- The interval in which MONITOR was set to another length lasts up to both
+-- together, the one in which monitoring started up to the usual length.
+usual AS (
+  SELECT *,
+         coalesce(set_s <> was_s, false) AS changed,
+         CASE WHEN set_s <> was_s
+              THEN least(seconds, greatest(
+                     set_s, was_s, (set_s + was_s + $slack_s) / $gap))
+              WHEN restated THEN least(seconds, coalesce(set_s, median_s))
+              ELSE coalesce(set_s, median_s)
+         END AS usual_s
+  FROM compared
+),
+-- `shifted`: it has another length than was set, and it is neither a late
+-- sample, which the next interval makes up for, nor the one behind such; nor are
+-- intervals of that length in a row, whatever the profile says.
+judged AS (
+  SELECT *,
+         coalesce(seconds > $gap * usual_s, false) AS gap,
+         coalesce(
+           set_s IS NOT NULL AND NOT changed AND NOT restated
+           AND seconds <= $gap * usual_s AND abs(seconds - usual_s) > slack_s
+           AND NOT coalesce(abs(following_s + seconds - 2 * usual_s) <= slack_s, false)
+           AND NOT coalesce(abs(was_seconds + seconds - 2 * usual_s) <= slack_s, false)
+           AND NOT coalesce(abs(following_s - seconds) <= slack_s, false)
+           AND NOT coalesce(abs(was_seconds - seconds) <= slack_s, false),
+           false) AS shifted,
+         -- Where the step begins that leads here without a gap.
+         CASE WHEN end_us - farthest_us <= 1000000 * $gap * usual_s
+              THEN farthest_us
+              WHEN end_us - nearest_us <= 1000000 * $gap * usual_s
+              THEN nearest_us
+         END AS joined_us
+  FROM (
+    SELECT *,
+           least($slack_s, $slack_share * usual_s) AS slack_s,
+           (following_us - end_us) / 1e6 AS following_s
+    FROM usual)
+),
+-- `beside`: a step of another stretch passes over this end.
+covered AS (
+  SELECT *,
+         doubled OR coalesce(
+           min(joined_us) OVER (
+             PARTITION BY system ORDER BY interval_end
+             ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) < end_us,
+           false) AS beside
+  FROM judged
+),
+told AS (
+  SELECT *,
+         shifted OR beside OR coalesce(lag(beside) OVER in_time, false)
+           OR NOT (continued
+                   OR coalesce(first_us < before_us, first_us IS NOT NULL))
+           AS clock_set
+  FROM covered
+  WINDOW in_time AS (PARTITION BY system ORDER BY interval_end)
+)
+SELECT i.system, i.dump, i.interval_end, i.interval_end_us, i.samples, i.bytes,
+       i.nominal_s, i.ipl_us, i.restated, i.stretch,
+       t.seconds, t.usual_s, t.gap, t.restart, t.clock_set,
+       CASE WHEN NOT t.gap AND NOT t.restart AND NOT t.clock_set
+            THEN t.before
+       END AS previous_end
+FROM $rows AS i
+JOIN told AS t USING (system, interval_end)
