@@ -156,13 +156,14 @@ class Encoding:
                 continue
             owner = name.removesuffix(self._groups[name].name)
             at = self.places[owner + when.field].offset
-            prefix = records[:, at : at + len(when.prefix)]
-            same = (prefix == np.frombuffer(when.prefix, dtype=np.uint8)).all(axis=1)
-            if (same == when.negated).any():
+            found = np.unique(records[:, at : at + when.reach], axis=0)
+            others = [row for row in map(bytes, found) if not when.holds(row)]
+            if others:
+                prefixes = " or ".join(prefix.hex() for prefix in when.prefixes)
                 raise LayoutError(
                     f"{self.layout.name} has its group {name} in other records",
-                    expected=f"{when.field}{' not' * when.negated} from {when.prefix.hex()} on",
-                    found=prefix[same == when.negated][0].tobytes().hex(),
+                    expected=f"{when.field}{' not' * when.negated} from {prefixes} on",
+                    found=others[0].hex(),
                 )
 
     def _lay(self, table: Layout, prefix: str, base: int, length: int, count: int = 0) -> int:

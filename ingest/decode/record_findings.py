@@ -46,7 +46,7 @@ class RecordFindings:
                 f"records of {layout.name}: {layout.length + spare} bytes, {layout.length} known"
             )
             self._tally.note(Code.RECORD_LONGER, layout.name, offsets[longer], detail)
-        self._note_impossible(decoded, offsets)
+        self._note_values(decoded, offsets)
 
     def note_cut(self, layout: Layout, offsets: I64) -> None:
         """Count records with more entries of a group than they have room for."""
@@ -58,7 +58,7 @@ class RecordFindings:
         `offsets`: (entries,) where the record of each starts in the dump.
         """
         self._count_records(Code.BLOCK_TORN, decoded.layout, offsets[_torn_blocks(decoded)])
-        self._note_impossible(decoded, offsets)
+        self._note_values(decoded, offsets)
 
     def note_frames(self, window: Window, findings: Findings) -> None:
         """Report each broken frame of a window, and count its frames of zeros."""
@@ -84,8 +84,12 @@ class RecordFindings:
     def _count_records(self, code: Code, layout: Layout, offsets: I64) -> None:
         self._tally.note(code, layout.name, offsets, f"records of {layout.name}")
 
-    def _note_impossible(self, decoded: Decoded, offsets: I64) -> None:
-        """Count values that no system can have; the first of each field is described."""
+    def _note_values(self, decoded: Decoded, offsets: I64) -> None:
+        """Count values that no system can have, and texts and parts that are cut.
+
+        The first impossible value of each field is described.
+        """
+        self._count_records(Code.GROUP_CUT, decoded.layout, offsets[decoded.cut])
         for impossible in decoded.impossible:
             limit, first = impossible.field.limit, impossible.first
             name = f"{decoded.layout.name}.{impossible.field.name}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...schemas.arrow import arrow_schema, outer_keys, owner_keys
+from ...schemas.arrow import arrow_schema, inherited, owner_keys
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
 from ...schemas.owners import COUNTDOWN_START, ELAPSED, Limit, Owner, limit_of, owner_of, parts_of
@@ -253,7 +253,8 @@ def _columns(
     columns = {column: column for column in row}
     columns["seconds"] = f"CASE WHEN cause IS NULL{begun} THEN {exact('_s')} END AS seconds"
     if layout.parent:
-        columns |= {key.name: name(key.name) for key in outer_keys(layout)} | {"entry": "entry"}
+        columns |= {field.name: name(field.name) for field in inherited(layout)}
+        columns |= {"entry": "entry"}
         columns |= {"code": "code"} if layout.labelled else {}
     shown = {counter.field.name: counter.shown(owner.from_zero) for counter in counters}
     for field in layout.columns:

@@ -169,7 +169,7 @@ def test_ingest_finds_the_entries_of_every_group_that_a_record_locates():
         record = encoding.blank.copy()
         if group.when and not group.when.negated:
             at = encoding.places[group.when.field].offset
-            record[at : at + len(group.when.prefix)] = list(group.when.prefix)
+            record[at : at + group.when.reach] = list(group.when.prefixes[0])
         found = landed(table, [record.tobytes()], "7.5.0")
         positions = {name: len(one.position) for name, one in found.items()}
         assert {name: n for name, n in positions.items() if n} == {group.name: count}, table.name
