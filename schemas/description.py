@@ -54,10 +54,10 @@ def _place(row: Field | Group) -> tuple[bool, int, bool]:
 
 
 def _field(table: str, field: Field) -> Described:
-    placed = {"offset": field.offset, "hex": f"{field.offset:X}"}
     described: Described = {
         "table_name": table,
-        **(dict.fromkeys(placed) if field.behind else placed),
+        "offset": None if field.behind else field.offset,
+        "hex": None if field.behind else f"{field.offset:X}",
         "length": field.length or None,
         **{column: str(getattr(field, column) or "") or None for column in COLUMNS[4:]},
     }
