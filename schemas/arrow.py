@@ -110,8 +110,8 @@ def _counts_place(entry: Layout) -> bool:
 
 def told_apart(layout: Layout) -> tuple[str, ...]:
     """Columns that no two rows of a dump and time share: the owner's, and slots."""
-    slots = inherited(layout)[len(outer_keys(layout)) :] + layout.slots
-    return (*owner_keys(layout), *(slot.name for slot in slots))
+    slots = (slot.name for around in (*_around(layout), layout) for slot in around.slots)
+    return (*owner_keys(layout), *slots)
 
 
 def outer_keys(layout: Layout) -> tuple[Field, ...]:
@@ -120,12 +120,23 @@ def outer_keys(layout: Layout) -> tuple[Field, ...]:
 
 
 def inherited(layout: Layout) -> tuple[Field, ...]:
-    """The columns that a group's entries have from the record around them: keys, then slots."""
+    """The columns that a group's entries have from what is around them: keys, slots, syncs."""
+    around = _around(layout)
+    slots = (field for each in around for field in (*each.slots, *each.syncs))
+    return (*outer_keys(layout), *slots)
+
+
+def syncs(layout: Layout) -> tuple[str, ...]:
+    """The two columns that differ where a row's block was being written; none without such."""
+    return tuple(field.name for each in (*_around(layout), layout) for field in each.syncs)
+
+
+def _around(layout: Layout) -> tuple[Layout, ...]:
+    """The record and the entries around a group's entries, outermost first; none of a record."""
     if not layout.parent:
         return ()
-    around = find(layout.parent)
-    slots = inherited(around)[len(outer_keys(around)) :] + around.slots
-    return (*outer_keys(layout), *slots)
+    above = find(layout.parent)
+    return (*_around(above), above)
 
 
 def schemas() -> dict[str, pa.Schema]:

@@ -56,6 +56,9 @@ class Role(StrEnum):
     GAUGE = "gauge"
     """A level, as it was when the sample was taken."""
     FLAG = "flag"
+    SYNC = "sync"
+    """A count raised before, and another raised after, a guest writes a block: where they differ
+    the block was being written, and its figures are of no one time."""
     TIME = "time"
     TEXT = "text"
 
@@ -141,7 +144,9 @@ class Field:
         8 PiB, and the last number that a DOUBLE holds exactly. Clocks, keys and flags use all of
         their bits, and so may a level whose unit is not known, or is that of a clock.
         """
-        if self.length != WIDEST or self.type not in (Type.UNSIGNED, Type.TIMER, Type.CLOCK):
+        if self.type is Type.CLOCK:
+            return LARGEST_COUNT
+        if self.length != WIDEST or self.type not in (Type.UNSIGNED, Type.TIMER):
             return None
         if self.is_cumulative or self.type is Type.TIMER:
             return LARGEST_COUNT

@@ -158,6 +158,11 @@ class Layout:
         return tuple(f for f in self.columns if f.role is Role.KEY)
 
     @functools.cached_property
+    def syncs(self) -> tuple[Field, ...]:
+        """The fields that differ where a block was being written."""
+        return tuple(f for f in self.columns if f.role is Role.SYNC)
+
+    @functools.cached_property
     def slots(self) -> tuple[Field, ...]:
         """The fields that tell rows of one key and time stamp apart where several are possible."""
         return tuple(f for f in self.columns if f.role is Role.SLOT)

@@ -247,7 +247,9 @@ class Reader:
         `keys`: what the rows of `outer` have from the record around them.
         """
         tables: Tables = []
-        names = [field.name for field in (*outer.layout.keys, *outer.layout.slots)]
+        names = [
+            field.name for field in (*outer.layout.keys, *outer.layout.slots, *outer.layout.syncs)
+        ]
         keys = {**keys, **{name: outer.columns[name] for name in names}}
         for group, entries in zip(outer.layout.groups, outer.entries, strict=True):
             position = pa.array(entries.position.astype(np.int32))

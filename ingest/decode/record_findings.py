@@ -16,9 +16,6 @@ from ..container.windows import Window
 from ..findings import Code, Findings, Tally
 from .decoded import Decoded
 
-SYNC_COUNTS = ("sync_count_1", "sync_count_2")
-"""Linux raises the first before it writes a block of application data, and the second behind it."""
-
 
 @dataclass
 class RecordFindings:
@@ -109,11 +106,10 @@ class RecordFindings:
 
 def _torn_blocks(block: Decoded) -> I64:
     """Rows whose two synchronisation counts differ: the guest was writing when CP sampled."""
-    if not all(name in block.columns for name in SYNC_COUNTS):
+    if not block.layout.syncs:
         return np.empty(0, np.int64)
-    first, second = (block.columns[name].to_numpy(zero_copy_only=False) for name in SYNC_COUNTS)
-    valid = block.columns[SYNC_COUNTS[1]].is_valid().to_numpy(zero_copy_only=False)
-    return np.flatnonzero(valid & (first != second))
+    counts = [block.columns[field.name] for field in block.layout.syncs]
+    return np.flatnonzero(pc.fill_null(pc.not_equal(*counts), False))
 
 
 def _report_broken(window: Window, frame: int, findings: Findings) -> None:

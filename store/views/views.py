@@ -88,6 +88,9 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
         if _meta(column, "type") == Type.TOD:
             columns.append(f"tod_timestamp({_number(column)}) AS {name(column.name + '_at')}")
             docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
+        if _meta(column, "type") == Type.CLOCK:
+            columns.append(f"make_timestamp({name(column.name)}) AS {name(column.name + '_at')}")
+            docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
     for counter in unplaced(layout) if layout else ():
         columns.append(f"CAST(NULL AS BIGINT) AS {name(counter.name)}")
         docs[counter.name] = describe_unplaced(counter)

@@ -25,12 +25,12 @@ FOLDERS = (
     "d06_io", "d07_seeks", "d08_network", "d09_isfc", "d10_appldata", "d11_ssi",
 )  # fmt: skip
 ROLES_OF_TYPE = {
-    "unsigned": {"key", "counter", "gauge", "flag"},
+    "unsigned": {"key", "counter", "gauge", "flag", "sync"},
     "signed": {"key", "counter", "gauge"},
     "char": {"key", "text"},
     "guest": {"key", "text"},
     "counted": {"key", "text"},
-    "clock": {"counter"},
+    "clock": {"time"},
     "packed": {"text"},
     "bits": {"flag", "slot"},
     "bit": {"flag"},
