@@ -133,7 +133,12 @@ def _place(before: Decoded, sequel: Sequel, window: U8, starts: I64, lengths: I6
     if text is None:
         start, size = (_filled(before.columns[name]) for name in (sequel.start, sequel.size))
         room = np.where((start >= 0) & (size >= 0), lengths - start, -1).clip(0)
-        return _Place(np.where(room > 0, start, 0), np.minimum(size, room).clip(0), size > room, {})
+        return _Place(
+            np.where(room > 0, start, 0),
+            np.minimum(size, room).clip(0),
+            (start < 0) | (size > room),
+            {},
+        )
     counted = np.flatnonzero(lengths >= text.end)
     counts = np.zeros(len(starts), np.int64)
     raw = gather(window, starts[counted] + text.offset, COUNT_LENGTH)
