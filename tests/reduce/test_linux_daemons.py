@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cpmon.cli.main import Status, run
+from cpmon.generate import dump_frames, load_scenario
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.landing import Landed
 from cpmon.reduce import reductions
@@ -238,3 +239,35 @@ def test_the_three_reports_print(store: Store, tmp_path: Path):
         out = tmp_path / f"{name}.txt"
         assert run(["report", name, "--store", str(store.root), "-o", str(out)]) == Status.DONE
         assert figure in out.read_text()
+
+
+def test_the_scenario_prints_what_it_says(store: Store):
+    """A file system of 20 GiB, 40 % used, grows by 10 MiB a minute; make uses 45 %."""
+    file = store.root.parent / "LNXLAB.mon"
+    file.write_bytes(b"".join(dump_frames(load_scenario("linux-guests"), "LNXLAB", intervals=3)))
+    landed = ingest(file, store)
+
+    assert Code.GROUP_CUT not in landed.findings.counts
+    assert is_valid(store)
+    mounted = rows(
+        store,
+        "SELECT userid, mount_point, mounted_device, file_system_type, used_mib, inode_share,"
+        " block_age_s FROM linux_file_systems_by_time"
+        " WHERE mount_point <> '/' AND userid = 'LXWEB002' AND seconds IS NOT NULL"
+        " ORDER BY interval_end",
+    )
+    name = ("LXWEB002", "/srv/www/bücher", "/dev/mapper/data-www", "xfs")
+    assert [row[:4] for row in mounted] == [name] * 3
+    assert [row[4] for row in mounted] == [8202, 8212, 8222]
+    assert [row[5] for row in mounted] == pytest.approx([0.1] * 3, abs=1e-4)
+    assert [row[6] for row in mounted] == pytest.approx([15] * 3, abs=1.5)
+    used = rows(
+        store,
+        "SELECT userid, pid, command, effective_user, process_cpu_util, major_fault_rate"
+        " FROM linux_processes_by_time WHERE cpu_ticks > 0 AND pid > 1 ORDER BY ALL",
+    )
+    assert used == [
+        *[("LXJOB001", 4711, "make", "builder", 0.45, 0)] * 3,
+        *[("LXWEB001", 871, "httpd", "wwwrun", 0.25, 0.5)] * 3,
+        *[("LXWEB002", 871, "httpd", "wwwrun", 0.25, 0.5)] * 3,
+    ]
