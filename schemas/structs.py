@@ -79,13 +79,14 @@ def _members(
 
     Where the value does not tell the bytes, these are a member of their own, and it is computed.
     """
-    if field.type not in (Type.CLOCK, Type.COUNTED):
+    if field.type not in COMPUTED and field.type is not Type.COUNTED:
         yield member
         return
     raw = raw_name(field)
     yield raw / member.subcon
-    if field.type is Type.CLOCK:
-        yield field.name / c.Computed(lambda this: _mapped(this[raw], clock_to_unix_us))
+    if field.type in COMPUTED:
+        value = COMPUTED[field.type]
+        yield field.name / c.Computed(lambda this: _mapped(this[raw], value))
         return
     text = f"_{field.name}_bytes"
 
@@ -100,6 +101,19 @@ def _members(
 def raw_name(field: Field) -> str:
     """The member with what is written where the value of a clock or counted text is computed."""
     return f"_{field.name}_raw"
+
+
+def _guest_text(text: bytes) -> str:
+    if text[:1].isalnum():
+        return text.decode("latin-1").rstrip(PAD)
+    return text.decode(EBCDIC).rstrip(PAD) if is_ebcdic(text) else text.hex().upper()
+
+
+COMPUTED: dict[Type, Callable[[Any], Any]] = {
+    Type.CLOCK: clock_to_unix_us,
+    Type.GUEST: _guest_text,
+}
+"""Types whose value does not tell the bytes."""
 
 
 def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
@@ -223,15 +237,12 @@ def _wire(field: Field, length: Number) -> c.Construct:
         return field.end_in(length(this)) - field.offset
 
     raw = c.Bytes(size)
-    if field.type in (Type.CHAR, Type.GUEST):
-
-        def decode(text: bytes, _: Context) -> str:
-            is_ascii = field.type is Type.GUEST and text[:1].isalnum()
-            if field.type is Type.GUEST and not is_ascii and not is_ebcdic(text):
-                return text.hex().upper()
-            return text.decode("latin-1" if is_ascii else EBCDIC).rstrip(PAD)
-
-        return c.ExprAdapter(raw, decode, lambda text, this: text.ljust(size(this)).encode(EBCDIC))
+    if field.type is Type.CHAR:
+        return c.ExprAdapter(
+            raw,
+            lambda text, _: text.decode(EBCDIC).rstrip(PAD),
+            lambda text, this: text.ljust(size(this)).encode(EBCDIC),
+        )
     if field.type is Type.PACKED:
         return c.ExprAdapter(raw, lambda b, _: b.hex().upper(), lambda text, _: bytes.fromhex(text))
     return raw
