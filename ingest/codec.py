@@ -12,15 +12,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..schemas.field import Type
+from ..schemas.field import CLOCK_S, EPOCH_US, FIRST_EBCDIC, LARGEST_COUNT, LAST_CONTROL, Type, utf8
 
 U8 = npt.NDArray[np.uint8]
 U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-EPOCH_US = 0x7D91048BCA000000 >> 12
-"""1970-01-01 as microseconds of the TOD clock, which starts in 1900."""
 EPOCH_LENGTH_US = 1 << 52
 """Microseconds until the clock of 64 bits starts again at 0: 2042-09-17 23:53:47.370496 UTC."""
 PIVOT = np.uint64(EPOCH_US << 12)
@@ -33,6 +31,9 @@ TO_EBCDIC = np.argsort(np.frombuffer(EBCDIC, np.uint8)).astype(np.uint8)
 """EBCDIC byte of each code point below 256: a way back from EBCDIC."""
 
 ALNUM = np.array([bytes([byte]).isalnum() for byte in range(256)])
+
+CONTROL = np.array([byte < FIRST_EBCDIC or byte == LAST_CONTROL for byte in range(256)])
+"""The bytes that are controls in EBCDIC."""
 
 WORD = 8
 TEXT = pa.string()
@@ -55,6 +56,28 @@ def tod_to_unix_us(tod: U64) -> I64:
     us = (tod >> np.uint64(12)).astype(np.int64) - EPOCH_US
     us[(tod < PIVOT) & (tod != 0)] += EPOCH_LENGTH_US
     return us
+
+
+def clock_to_unix_us(clock: U64) -> U64:
+    """Microseconds since 1970 of guests' clocks: `schemas.field.clock_to_unix_us` of each.
+
+    Args:
+        clock: (records,); seconds since 1970, or a TOD clock, whose highest bit is set.
+    """
+    us = (clock >> np.uint64(12)) - np.uint64(EPOCH_US)
+    seconds = clock * np.uint64(1_000_000)
+    seconds[clock >= CLOCK_S] = LARGEST_COUNT + 1
+    return np.where(clock > LARGEST_COUNT, us, seconds)
+
+
+def utf8_texts(raw: pa.BinaryArray) -> pa.DictionaryArray:
+    """Texts in UTF-8 as a dictionary; what is no UTF-8 is spelt out as by `utf8`."""
+    encoded = raw.dictionary_encode()
+    try:
+        texts = encoded.dictionary.cast(TEXT)
+    except pa.ArrowInvalid:  # each distinct text once
+        texts = pa.array(map(utf8, encoded.dictionary.to_pylist()), TEXT)
+    return pa.DictionaryArray.from_arrays(encoded.indices, texts)
 
 
 def moment(us: int) -> datetime:
@@ -98,17 +121,23 @@ def ebcdic_text(raw: U8) -> pa.StringArray:
 
 
 def guest_text(raw: U8) -> pa.StringArray:
-    """Text of fields that a guest wrote: ASCII where it starts with an ASCII letter or digit.
+    """Text of fields that a guest wrote, in hexadecimal digits where it is no text.
+
+    ASCII where it starts with an ASCII letter or digit, else EBCDIC, if no byte is a control but
+    for the zeros that fill it up.
 
     Args:
         raw: (fields, width) as written.
     """
     ascii_ = ALNUM[raw[:, 0]]
-    if not ascii_.any():
-        return ebcdic_text(raw)
     ebcdic = raw.copy()
     ebcdic[ascii_] = TO_EBCDIC[raw[ascii_]]
-    return ebcdic_text(ebcdic)
+    texts = ebcdic_text(ebcdic)
+    filled = np.maximum.accumulate(raw[:, ::-1] != 0, axis=1)[:, ::-1]
+    binary = ~ascii_ & (CONTROL[raw] & filled).any(axis=1)
+    if not binary.any():
+        return texts
+    return pc.if_else(pa.array(binary), packed_text(raw), texts)
 
 
 def packed_text(raw: U8) -> pa.StringArray:

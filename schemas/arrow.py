@@ -73,7 +73,7 @@ def arrow_schema(layout: Layout) -> pa.Schema:
     """
     fields = list(ROW)
     if layout.parent:
-        fields += [_arrow_field(key) for key in outer_keys(layout)]
+        fields += [_arrow_field(key) for key in inherited(layout)]
         fields += [ENTRY, CODE] if layout.labelled else [ENTRY]
     fields += [_arrow_field(f) for f in layout.columns]
     return pa.schema(
@@ -88,19 +88,56 @@ def arrow_schema(layout: Layout) -> pa.Schema:
 
 
 def row_keys(layout: Layout) -> tuple[Field, ...]:
-    """The fields that tell the rows of one time stamp apart, the record's own keys first."""
+    """The fields that say what a row is about, the record's own keys first."""
     return (*outer_keys(layout), *layout.keys)
 
 
 def owner_keys(layout: Layout) -> tuple[str, ...]:
-    """Columns whose values stay the same from sample to sample; the place of keyless entries."""
+    """Columns that name the owner of a row's counters: the same from sample to sample.
+
+    Of entries that a record lists it is their own keys that name it, wherever they stand. Places of
+    a fixed number may be empty, so that there the place counts as well; of entries without a key
+    it is all there is.
+    """
     names = tuple(key.name for key in row_keys(layout))
-    return (*names, ENTRY.name) if layout.parent and not layout.keys else names
+    return (*names, ENTRY.name) if layout.parent and _counts_place(layout) else names
+
+
+def _counts_place(entry: Layout) -> bool:
+    """Whether the place of an entry is part of what it is."""
+    group = next(g for g in find(entry.parent).groups if g.entry.name == entry.name)
+    return not entry.keys or (isinstance(group.count, int) and group.count > 1)
+
+
+def told_apart(layout: Layout) -> tuple[str, ...]:
+    """Columns that no two rows of a dump and time share: the owner's, and slots."""
+    slots = (slot.name for around in (*_around(layout), layout) for slot in around.slots)
+    return (*owner_keys(layout), *slots)
 
 
 def outer_keys(layout: Layout) -> tuple[Field, ...]:
     """The keys that a group's entries have from the record around them; none for a record."""
     return row_keys(find(layout.parent)) if layout.parent else ()
+
+
+def inherited(layout: Layout) -> tuple[Field, ...]:
+    """The columns that a group's entries have from what is around them: keys, slots, syncs."""
+    around = _around(layout)
+    slots = (field for each in around for field in (*each.slots, *each.syncs))
+    return (*outer_keys(layout), *slots)
+
+
+def syncs(layout: Layout) -> tuple[str, ...]:
+    """The two columns that differ where a row's block was being written; none without such."""
+    return tuple(field.name for each in (*_around(layout), layout) for field in each.syncs)
+
+
+def _around(layout: Layout) -> tuple[Layout, ...]:
+    """The record and the entries around a group's entries, outermost first; none of a record."""
+    if not layout.parent:
+        return ()
+    above = find(layout.parent)
+    return (*_around(above), above)
 
 
 def schemas() -> dict[str, pa.Schema]:
@@ -130,7 +167,11 @@ def _unplaced_field(row: Unplaced) -> pa.Field:
 
 
 def _arrow_field(field: Field) -> pa.Field:
-    words = ("type", "role", "unit", "offset", "length", "since", "until", "provenance", "meaning")
+    words = ("type", "role", "unit", "length", "since", "until", "provenance", "meaning")
     metadata = {word: str(getattr(field, word)) for word in words}
-    metadata |= {"role": field.role or "", "length": str(field.length or REST)}
+    metadata |= {
+        "role": field.role or "",
+        "offset": field.place,
+        "length": str(field.length or REST),
+    }
     return pa.field(field.name, arrow_type(field), metadata=metadata)

@@ -37,6 +37,8 @@ def describe(layout: Layout, release: str = "") -> Iterator[Described]:
             yield _group(layout.name, row)
             yield from (_field(row.entry.name, label) for label in row.labels)
             yield from describe(row.entry)
+    if effective.sequel:
+        yield from describe(effective.sequel.layout)
 
 
 def pattern(code: str) -> str:
@@ -52,13 +54,16 @@ def _place(row: Field | Group) -> tuple[bool, int, bool]:
 
 
 def _field(table: str, field: Field) -> Described:
-    return {
+    described: Described = {
         "table_name": table,
-        "offset": field.offset,
-        "hex": f"{field.offset:X}",
+        "offset": None if field.behind else field.offset,
+        "hex": None if field.behind else f"{field.offset:X}",
         "length": field.length or None,
         **{column: str(getattr(field, column) or "") or None for column in COLUMNS[4:]},
     }
+    if field.behind:
+        described["meaning"] = f"{field.meaning} (at {field.place})".strip()
+    return described
 
 
 def _group(table: str, group: Group) -> Described:

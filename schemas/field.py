@@ -18,7 +18,8 @@ class Type(StrEnum):
     CHAR = "char"
     """EBCDIC text, padded with blanks on the right."""
     GUEST = "guest"
-    """Text that a guest wrote: ASCII where it starts with an ASCII letter or digit, else EBCDIC."""
+    """Text that a guest wrote: ASCII where it starts with an ASCII letter or digit, else EBCDIC; in
+    hexadecimal digits where that has control characters, and so is no text."""
     BITS = "bits"
     """Flags, or bytes without a number in them."""
     BIT = "bit"
@@ -29,6 +30,13 @@ class Type(StrEnum):
     """A point in time: 8-byte TOD clock."""
     TIMER = "timer"
     """A duration or running time in TOD units, 4096 of them a microsecond."""
+    CLOCK = "clock"
+    """A point in time by a guest's clock: seconds since 1970, or a TOD clock, whose highest bit is
+    set. Lands as microseconds since 1970."""
+    COUNTED = "counted"
+    """UTF-8 text behind two bytes that hold how many it has. What follows it stands behind it."""
+    PART = "part"
+    """Bytes that the record locates by two of its numbers; their fields land in the same row."""
     RESERVED = "reserved"
     GROUP = "group"
     """Repeated entries: `length` bytes each, `count` of them."""
@@ -38,6 +46,9 @@ class Role(StrEnum):
     """What a field is for; deltas, rules and report headings follow from it."""
 
     KEY = "key"
+    SLOT = "slot"
+    """Tells rows of one key and time apart, such as the buffer that a guest wrote into. It says
+    nothing of what they are about: the next sample may have it elsewhere."""
     COUNTER = "counter"
     """Only grows, from IPL or logon on."""
     COUNTDOWN = "countdown"
@@ -45,6 +56,9 @@ class Role(StrEnum):
     GAUGE = "gauge"
     """A level, as it was when the sample was taken."""
     FLAG = "flag"
+    SYNC = "sync"
+    """A count raised before, and another raised after, a guest writes a block: where they differ
+    the block was being written, and its figures are of no one time."""
     TIME = "time"
     TEXT = "text"
 
@@ -67,7 +81,8 @@ class Field:
     A `length` of 0 is that of text or bytes up to the end of the record, however long it is.
     Other fields share bytes only if no release has both. `code` is the mask of a bit in its byte,
     as two hexadecimal digits, or what a label says. `since` and `until` are releases ("4.3.0"),
-    empty where no difference is known.
+    empty where no difference is known. `behind` names the part that the field is in, or the counted
+    text that it follows: then its offset counts from there.
     """
 
     offset: int
@@ -82,6 +97,12 @@ class Field:
     until: str = ""
     provenance: Provenance = Provenance.INFERRED
     meaning: str = ""
+    behind: str = ""
+
+    @property
+    def place(self) -> str:
+        """The offset as layout files have it: `24`, or `fs_type+24` behind a text."""
+        return f"{self.behind}+{self.offset}" if self.behind else str(self.offset)
 
     @property
     def end(self) -> int:
@@ -96,7 +117,7 @@ class Field:
     @property
     def is_text(self) -> bool:
         """Whether the field lands as text."""
-        return self.type in (Type.CHAR, Type.GUEST, Type.PACKED)
+        return self.type in (Type.CHAR, Type.GUEST, Type.PACKED, Type.COUNTED)
 
     @property
     def is_cumulative(self) -> bool:
@@ -125,6 +146,8 @@ class Field:
         8 PiB, and the last number that a DOUBLE holds exactly. Clocks, keys and flags use all of
         their bits, and so may a level whose unit is not known, or is that of a clock.
         """
+        if self.type is Type.CLOCK:
+            return LARGEST_COUNT
         if self.length != WIDEST or self.type not in (Type.UNSIGNED, Type.TIMER):
             return None
         if self.is_cumulative or self.type is Type.TIMER:
@@ -159,8 +182,11 @@ class Field:
         return f">{'i' if self.type is Type.SIGNED else 'u'}{self.length}"
 
 
-NUMBERS = frozenset({Type.UNSIGNED, Type.SIGNED, Type.TOD, Type.TIMER})
+NUMBERS = frozenset({Type.UNSIGNED, Type.SIGNED, Type.TOD, Type.TIMER, Type.CLOCK})
 WIDTHS = (1, 2, 4, 8)
+
+COUNT_LENGTH = 2
+"""Bytes in front of a counted text."""
 
 WIDEST = 8
 """Bytes of the widest numbers. A counter of that width never wraps."""
@@ -170,6 +196,32 @@ UNBOUNDED_UNITS = ("tod", "unknown", "")
 
 LONGEST_RECORD = 0xFFFF
 """Bytes of a record at most: its header has two bytes for the length."""
+
+EPOCH_US = 0x7D91048BCA000000 >> 12
+"""1970-01-01 as microseconds of the TOD clock, which starts in 1900."""
+CLOCK_S = 1 << 43
+"""Seconds from 1970 on that no guest's clock shows."""
+
+
+def clock_to_unix_us(clock: int) -> int:
+    """Microseconds since 1970 of a guest's clock; `1 << 63`, beyond its limit, where it is none.
+
+    Args:
+        clock: seconds since 1970, or a TOD clock, whose highest bit is set.
+    """
+    if clock > LARGEST_COUNT:
+        return (clock >> 12) - EPOCH_US
+    return clock * 1_000_000 if clock < CLOCK_S else LARGEST_COUNT + 1
+
+
+FIRST_EBCDIC, LAST_CONTROL = 0x40, 0xFF
+"""Bytes below the first, and the last byte, are controls in EBCDIC."""
+
+
+def utf8(text: bytes) -> str:
+    """UTF-8 text, with what is none spelt out, so that different bytes are different texts."""
+    return text.decode("utf-8", "backslashreplace")
+
 
 HEADER_LENGTH = 20
 HEADER = (

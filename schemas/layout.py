@@ -27,14 +27,23 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A group is there only in records in which the bytes at `field` begin with `prefix`.
+    """A group is there only in records in which the bytes at `field` begin with one of `prefixes`.
 
     `negated`: in all others.
     """
 
     field: str
-    prefix: bytes
+    prefixes: tuple[bytes, ...]
     negated: bool = False
+
+    def holds(self, found: bytes) -> bool:
+        """Whether a record with these bytes at the field has the group."""
+        return found.startswith(self.prefixes) is not self.negated
+
+    @property
+    def reach(self) -> int:
+        """Bytes of the field that decide."""
+        return max(map(len, self.prefixes))
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,20 @@ class Group:
         return tuple(labels.get(start + stride * n) for n in range(int(self.count)))
 
 
+@dataclass(frozen=True, slots=True)
+class Sequel:
+    """Fields that stand behind those of fixed offsets, and land in the same row.
+
+    `start` names the counted text that they follow, or the number that holds where they begin;
+    `size` the number that holds how many bytes they have, empty behind a text: then all that its
+    own part has. `layout` has their fields, with offsets from the first of these bytes.
+    """
+
+    start: str
+    size: str
+    layout: Layout
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
     """What the bytes of one record mean. Also describes one entry of a group, then without header.
@@ -108,6 +131,7 @@ class Layout:
     """Table whose records or entries this layout's entries are in; empty for a record."""
     labelled: bool = False
     """Whether each entry has a code beside its position."""
+    sequel: Sequel | None = None
 
     def __str__(self) -> str:
         """Name, for test ids and messages."""
@@ -115,13 +139,33 @@ class Layout:
 
     @functools.cached_property
     def columns(self) -> tuple[Field, ...]:
-        """The fields that land, in order of offset: all but the reserved ones."""
+        """The fields that land: those that are placed, then those of the sequel."""
+        return (*self.placed, *(self.sequel.layout.columns if self.sequel else ()))
+
+    @functools.cached_property
+    def placed(self) -> tuple[Field, ...]:
+        """The fields of fixed offsets that land, in order of these: all but the reserved ones."""
         return tuple(f for f in self.fields if f.type is not Type.RESERVED)
 
     @functools.cached_property
+    def text(self) -> Field | None:
+        """The counted text that ends the fields of fixed offsets; None without one."""
+        return next((f for f in self.placed if f.type is Type.COUNTED), None)
+
+    @functools.cached_property
     def keys(self) -> tuple[Field, ...]:
-        """The fields that tell rows with one time stamp apart."""
+        """The fields that say what a row is about; with its time stamp they tell rows apart."""
         return tuple(f for f in self.columns if f.role is Role.KEY)
+
+    @functools.cached_property
+    def syncs(self) -> tuple[Field, ...]:
+        """The fields that differ where a block was being written."""
+        return tuple(f for f in self.columns if f.role is Role.SYNC)
+
+    @functools.cached_property
+    def slots(self) -> tuple[Field, ...]:
+        """The fields that tell rows of one key and time stamp apart where several are possible."""
+        return tuple(f for f in self.columns if f.role is Role.SLOT)
 
     @functools.cached_property
     def length(self) -> int:
@@ -137,7 +181,7 @@ class Layout:
         Without a field up to the record's end, since it has no length of its own.
         """
         header = () if self.parent else HEADER
-        fields = [*header, *(f for f in self.columns if not f.is_open)]
+        fields = [*header, *(f for f in self.placed if not f.is_open)]
         return np.dtype(
             {
                 "names": [f.name for f in fields],

@@ -7,13 +7,23 @@ every layout, `cpmon show` explains with it, and it can build a record from valu
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import construct as c
 
-from .field import HEADER, HEADER_LENGTH, REST, Field, Type
-from .layout import Condition, Group, Layout
+from .field import (
+    FIRST_EBCDIC,
+    HEADER,
+    HEADER_LENGTH,
+    LAST_CONTROL,
+    REST,
+    Field,
+    Type,
+    clock_to_unix_us,
+    utf8,
+)
+from .layout import Condition, Group, Layout, Sequel
 
 Context = Any
 """What construct hands to a lambda: the values parsed so far, with `_` for those around them."""
@@ -52,12 +62,90 @@ def _body(layout: Layout, length: Number, base: Number, release: str) -> list[c.
         fitting = c.If(lambda this: field.is_inside(length(this)) and field.name not in gone, at)
         return fitting if field.type is Type.RESERVED else field.name / fitting
 
-    members = [member(f) for f in layout.fields]
+    members = [part for f in layout.fields for part in _members(f, member(f), length, base)]
     members += [_witness(layout, g.when, length, base) for g in layout.groups if g.when]
     groups = tuple(g for g in layout.groups if g.name not in gone)
     members += [g.name / _entries(g, length, base, release) for g in groups]
     members += [g.name / c.Computed(lambda _: []) for g in layout.groups if g not in groups]
+    if layout.sequel:
+        return [*members, *_sequel(layout, layout.sequel, length, base, release)]
     return [*members, "tail" / _tail(layout, groups, length, base)]
+
+
+def _members(
+    field: Field, member: c.Construct, length: Number, base: Number
+) -> Iterator[c.Construct]:
+    """The members that make the value of a field.
+
+    Where the value does not tell the bytes, these are a member of their own, and it is computed.
+    """
+    if field.type not in COMPUTED and field.type is not Type.COUNTED:
+        yield member
+        return
+    raw = raw_name(field)
+    yield raw / member.subcon
+    if field.type in COMPUTED:
+        value = COMPUTED[field.type]
+        yield field.name / c.Computed(lambda this: _mapped(this[raw], value))
+        return
+    text = f"_{field.name}_bytes"
+
+    def room(this: Context) -> bool:
+        return this[raw] is not None and field.end + this[raw] <= length(this)
+
+    content = c.Pointer(lambda this: base(this) + field.end, c.Bytes(lambda this: this[raw]))
+    yield text / c.If(room, content)
+    yield field.name / c.Computed(lambda this: _mapped(this[text], utf8))
+
+
+def raw_name(field: Field) -> str:
+    """The member with what is written where the value of a clock or counted text is computed."""
+    return f"_{field.name}_raw"
+
+
+def _guest_text(text: bytes) -> str:
+    if text[:1].isalnum():
+        return text.decode("latin-1").rstrip(PAD)
+    return text.decode(EBCDIC).rstrip(PAD) if is_ebcdic(text) else text.hex().upper()
+
+
+COMPUTED: dict[Type, Callable[[Any], Any]] = {
+    Type.CLOCK: clock_to_unix_us,
+    Type.GUEST: _guest_text,
+}
+"""Types whose value does not tell the bytes."""
+
+
+def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+    return None if value is None else function(value)
+
+
+def _sequel(
+    layout: Layout, sequel: Sequel, length: Number, base: Number, release: str
+) -> Iterator[c.Construct]:
+    """The members of what follows the fields of fixed offsets; none of it where it has no place.
+
+    `_<start>_at` and `_<start>_has`: its first byte, in the stream, and how many it has.
+    """
+    at, has = f"_{sequel.start}_at", f"_{sequel.start}_has"
+    text = layout.text
+
+    def start(this: Context) -> int | None:
+        if text is None:
+            return this[sequel.start] if this[sequel.size] is not None else None
+        content = this[f"_{text.name}_bytes"]
+        return None if content is None else text.end + len(content)
+
+    def size(this: Context) -> int:
+        begin = start(this)
+        if begin is None or begin > length(this):
+            return 0
+        room = length(this) - begin
+        return int(room if text else max(min(this[sequel.size], room), 0))
+
+    yield at / c.Computed(lambda this: base(this) + (start(this) or 0))
+    yield has / c.Computed(size)
+    yield from _body(sequel.layout, lambda this: this[has], lambda this: this[at], release)
 
 
 def _entries(group: Group, length: Number, base: Number, release: str) -> c.Construct:
@@ -75,12 +163,12 @@ def _entries(group: Group, length: Number, base: Number, release: str) -> c.Cons
 def _witness(layout: Layout, when: Condition, length: Number, base: Number) -> c.Construct:
     """The bytes that decide whether a group is there, under a name of its own."""
     field = layout.field(when.field)
-    bytes_ = c.Peek(c.Pointer(lambda this: base(this) + field.offset, c.Bytes(len(when.prefix))))
+    bytes_ = c.Peek(c.Pointer(lambda this: base(this) + field.offset, c.Bytes(when.reach)))
     return _witnessed(when) / c.If(lambda this: field.end <= length(this), bytes_)
 
 
 def _witnessed(when: Condition) -> str:
-    return f"_{when.field}_{when.prefix.hex()}"
+    return f"_{when.field}_{'_'.join(prefix.hex() for prefix in when.prefixes)}"
 
 
 def _operand(operand: int | str) -> Number:
@@ -103,8 +191,8 @@ def entry_count(group: Group, values: Context, length: int) -> int:
         length: bytes of the record.
     """
     if group.when:
-        prefix = values[_witnessed(group.when)]
-        if prefix is None or (prefix == group.when.prefix) is group.when.negated:
+        found = values[_witnessed(group.when)]
+        if found is None or not group.when.holds(found):
             return 0
     named = (values[o] for o in (group.start, group.stride, group.count) if o in values)
     if None in list(named):
@@ -135,22 +223,26 @@ def _tail(layout: Layout, groups: tuple[Group, ...], length: Number, base: Numbe
     )
 
 
+def is_ebcdic(text: bytes) -> bool:
+    """Whether there is no control character in EBCDIC text, but for zeros that fill it up."""
+    return all(FIRST_EBCDIC <= byte < LAST_CONTROL for byte in text.rstrip(b"\0"))
+
+
 def _wire(field: Field, length: Number) -> c.Construct:
     """The bytes of a field of a record that is `length` bytes long, as a value."""
-    if field.is_number:
+    if field.is_number or field.type is Type.COUNTED:
         return c.BytesInteger(field.length, signed=field.type is Type.SIGNED)
 
     def size(this: Context) -> int:
         return field.end_in(length(this)) - field.offset
 
     raw = c.Bytes(size)
-    if field.type in (Type.CHAR, Type.GUEST):
-
-        def decode(text: bytes, _: Context) -> str:
-            is_ascii = field.type is Type.GUEST and text[:1].isalnum()
-            return text.decode("latin-1" if is_ascii else EBCDIC).rstrip(PAD)
-
-        return c.ExprAdapter(raw, decode, lambda text, this: text.ljust(size(this)).encode(EBCDIC))
+    if field.type is Type.CHAR:
+        return c.ExprAdapter(
+            raw,
+            lambda text, _: text.decode(EBCDIC).rstrip(PAD),
+            lambda text, this: text.ljust(size(this)).encode(EBCDIC),
+        )
     if field.type is Type.PACKED:
         return c.ExprAdapter(raw, lambda b, _: b.hex().upper(), lambda text, _: bytes.fromhex(text))
     return raw

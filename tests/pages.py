@@ -242,6 +242,8 @@ def _lines(
             lines.append(_line(row, upper, rows, int(row["offset"])))
             continue
         entry = row["of"] or f"{file}_{row['name']}"
+        if any(r["type"] == "part" for r in sources.fields[entry]):
+            continue  # what a guest writes, which no page of CP describes
         inside, further = _lines(sources, entry, upper, release)
         labels = {r["offset"]: r for r in rows if r["of"] == row["name"] and r["type"] != "bit"}
         if not row["offset"].isdigit() or not row["length"].isdigit() or not row["count"].isdigit():

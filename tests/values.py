@@ -100,7 +100,7 @@ def blank_records(layout: Layout) -> list[bytes]:
 def blank(layout: Layout, groups: Collection[Group]) -> bytes:
     """A record of a layout, or an entry: zeros, texts of an A, and two entries in each group."""
     body = bytearray(layout.length)
-    columns = {field.name: field for field in layout.columns}
+    columns = {field.name: field for field in layout.placed}
     for field in columns.values():
         if field.type in (Type.CHAR, Type.GUEST) and not field.is_open:
             body[field.offset : field.end] = b"\xc1".ljust(field.length, b"\x40")
@@ -108,7 +108,7 @@ def blank(layout: Layout, groups: Collection[Group]) -> bytes:
     for group in groups:
         if group.when and not group.when.negated:
             at = columns[group.when.field].offset
-            body[at : at + len(group.when.prefix)] = group.when.prefix
+            body[at : at + group.when.reach] = group.when.prefixes[0]
         entry = blank(group.entry, group.entry.groups)
         operands = (group.start, len(body)), (group.stride, len(entry)), (group.count, 2)
         for operand, value in operands:
@@ -117,6 +117,13 @@ def blank(layout: Layout, groups: Collection[Group]) -> bytes:
                 body[place.offset : place.end] = value.to_bytes(place.length)
         if not group.end:
             body += entry * 2
+    if layout.sequel:
+        following = blank(layout.sequel.layout, ())
+        operands = (layout.sequel.start, len(body)), (layout.sequel.size, len(following))
+        for operand, value in operands if layout.sequel.size else ():
+            place = columns[operand]
+            body[place.offset : place.end] = value.to_bytes(place.length)
+        body += following
     if layout.parent:
         return bytes(body)
     body[:2] = len(body).to_bytes(2)
@@ -147,10 +154,13 @@ def places(dump: bytes) -> Iterator[Place]:
 
 
 def _places(layout: Layout, data: bytes, offset: int, sample: int) -> Iterator[Place]:
-    for field in layout.columns:
+    for field in layout.placed:
         if field.is_inside(len(data)):
             end = offset + field.end_in(len(data))
             yield Place(layout, field, offset + field.offset, end, sample)
+    if layout.sequel:
+        start = layout.text.end if layout.text else layout.length
+        yield from _places(layout.sequel.layout, data[start:], offset + start, sample)
     for group in layout.groups:
         start, stride, count = _operands(layout, group, data)
         for number in range(count):
@@ -164,7 +174,7 @@ def _operands(layout: Layout, group: Group, data: bytes) -> tuple[int, int, int]
     """First byte, distance and number of a group's entries in a record."""
     if group.when:
         at = layout.field(group.when.field).offset
-        if data[at:].startswith(group.when.prefix) == group.when.negated:
+        if not group.when.holds(data[at:]):
             return 0, 0, 0
 
     def value(operand: int | str) -> int:
@@ -187,6 +197,8 @@ def is_structure(place: Place) -> bool:
     layout, name = place.layout, place.field.name
     operands = {o for g in layout.groups for o in (g.start, g.stride, g.count)}
     conditions = {g.when.field for g in layout.groups if g.when}
+    if layout.sequel:
+        operands |= {layout.sequel.start, layout.sequel.size}
     is_length = (layout.name, name) == ("mtrspr", "interval")
     is_key = place.field.role is Role.KEY or place.field.is_text
     return name in operands | conditions or is_length or is_key

@@ -92,7 +92,7 @@ def _field(bent: Bent, *, texts: bool = False) -> tuple[Field, list[int]] | None
     if not records:
         return None
     at, layout = records[int(bent.rng.integers(len(records)))]
-    fields = [f for f in layout.columns if f.length and f.is_text >= texts]
+    fields = [f for f in layout.placed if f.length and f.is_text >= texts]
     if not fields:
         return None
     field = fields[int(bent.rng.integers(len(fields)))]

@@ -21,12 +21,15 @@ from .frames import Block
 COUNTDOWN_FROM = 0x7FFFFFFF00000000
 """Where a processor's timer that runs downwards begins."""
 
+CODES = {Type.CHAR: "cp037", Type.GUEST: "cp037", Type.COUNTED: "utf-8"}
+"""How text is written."""
+
 WRAPPING_ROWS = 7
 """Of a counter that wraps, one record in so many does, beginning with the first."""
 
 
-def ebcdic(texts: Any, width: int) -> npt.NDArray[np.void]:
-    """Texts as EBCDIC, padded with blanks to `width` bytes.
+def text_bytes(texts: Any, width: int, code: str = "cp037") -> npt.NDArray[np.void]:
+    """Texts as EBCDIC, or in another code, padded with blanks to `width` bytes.
 
     Args:
         texts: one text or (rows,) of them.
@@ -38,7 +41,7 @@ def ebcdic(texts: Any, width: int) -> npt.NDArray[np.void]:
     if not strings.size:
         return np.empty(0, dtype=f"V{width}")
     padded = np.char.ljust(strings, width)
-    return np.char.encode(padded, "cp037").astype(f"S{width}").view(f"V{width}")
+    return np.char.encode(padded, code).astype(f"S{width}").view(f"V{width}")
 
 
 class Encoder:
@@ -51,7 +54,7 @@ class Encoder:
         fixed: values that stay: keys, texts, sizes.
         ages: intervals for which counters have grown before the first sample; one or (rows,).
         wrapping: name of a 4-byte counter that passes 2**32 in the first interval.
-        entries: see `Encoding`.
+        entries, sizes: see `Encoding`.
 
     Raises:
         LayoutError: see `Encoding`; or a group in records that, by their own values, do not have
@@ -68,10 +71,11 @@ class Encoder:
         wrapping: str = "",
         *,
         entries: Counts | None = None,
+        sizes: Counts | None = None,
     ) -> None:
         self.layout = layout
         self.rows = rows
-        self.encoding = Encoding(layout, release, entries)
+        self.encoding = Encoding(layout, release, entries, sizes)
         self._ages = ages
         self._wrapping = wrapping
         self._columns: dict[str, _Level | _Counter | None] = {}
@@ -167,16 +171,16 @@ class Encoder:
 class _Level:
     """A field that does not count, in all rows."""
 
-    __slots__ = ("_target", "_text")
+    __slots__ = ("_code", "_target")
 
     def __init__(self, place: Place, records: U8) -> None:
         self._target = place.view(records)
-        self._text = place.field.type in (Type.CHAR, Type.GUEST)
+        self._code = CODES.get(place.field.type, "")
 
     def update(self, value: Any, _present: Bool | None) -> None:
-        """Write the value into the records, a text in EBCDIC."""
-        if self._text and np.asarray(value).dtype.kind == "U":
-            value = ebcdic(value, self._target.itemsize)
+        """Write the value into the records, a text in the code of its field."""
+        if self._code and np.asarray(value).dtype.kind == "U":
+            value = text_bytes(value, self._target.itemsize, self._code)
         self._target[...] = value
 
 

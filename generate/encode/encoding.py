@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...schemas import HEADER, HEADER_LENGTH, Field, Group, Layout, LayoutError, Type, release_key
-from ...schemas.field import REST
+from ...schemas.field import COUNT_LENGTH, REST
+from ...schemas.layout import Sequel
 from ...schemas.release import LATEST, is_within
 from ...schemas.unplaced import unplaced
 from ..numeric import U8
@@ -90,6 +91,7 @@ class Encoding:
         self._entries, self._sizes = dict(entries or {}), dict(sizes or {})
         self._requested = tuple(self._entries)
         self._located: dict[str, int] = {}
+        self._texts: dict[int, int] = {}
         rows = list(named_rows(layout))
         self._named = {name: row for name, row in rows if isinstance(row, Field)}
         self._groups = {name: row for name, row in rows if isinstance(row, Group)}
@@ -159,13 +161,14 @@ class Encoding:
                 continue
             owner = name.removesuffix(self._groups[name].name)
             at = self.places[owner + when.field].offset
-            prefix = records[:, at : at + len(when.prefix)]
-            same = (prefix == np.frombuffer(when.prefix, dtype=np.uint8)).all(axis=1)
-            if (same == when.negated).any():
+            found = np.unique(records[:, at : at + when.reach], axis=0)
+            others = [row for row in map(bytes, found) if not when.holds(row)]
+            if others:
+                prefixes = " or ".join(prefix.hex() for prefix in when.prefixes)
                 raise LayoutError(
                     f"{self.layout.name} has its group {name} in other records",
-                    expected=f"{when.field}{' not' * when.negated} from {when.prefix.hex()} on",
-                    found=prefix[same == when.negated][0].tobytes().hex(),
+                    expected=f"{when.field}{' not' * when.negated} from {prefixes} on",
+                    found=others[0].hex(),
                 )
 
     def _lay(self, table: Layout, prefix: str, base: int, length: int, count: int = 0) -> int:
@@ -179,7 +182,7 @@ class Encoding:
             The length, with what is appended.
         """
         stride = length if count else 0
-        for field in table.columns:
+        for field in (f for f in table.placed if f.type is not Type.COUNTED):
             size = field.length
             if field.is_open:
                 size = self._sizes.pop(prefix + field.name, 0) or max(length - field.offset, 0)
@@ -194,7 +197,24 @@ class Encoding:
         for group in table.groups:
             if prefix + group.name in self._entries:
                 length = self._append(group, prefix, base, length)
+        if table.sequel:
+            length = max(length, self._follow(table, table.sequel, prefix, base))
         return length
+
+    def _follow(self, table: Layout, sequel: Sequel, prefix: str, base: int) -> int:
+        """Places in a part behind the fields, or behind a text; the length up to their end."""
+        begin = table.length
+        if table.text is not None:
+            name = prefix + table.text.name
+            size = self._sizes.pop(name, 0)
+            self._texts[base + table.text.offset] = size
+            if size:
+                self.places[name] = Place(table.text, base + begin, f"V{size}")
+            begin += size
+        size = self._lay(sequel.layout, prefix, base + begin, sequel.layout.length)
+        if sequel.size:
+            self._located |= {prefix + sequel.start: begin, prefix + sequel.size: size}
+        return begin + size
 
     def _fixed(self, group: Group, prefix: str, base: int, length: int) -> None:
         """Places in entries that stand at offsets of their own, as far as the record goes."""
@@ -240,6 +260,8 @@ class Encoding:
             # A second view of bytes is another reading of them and holds no value.
             if place.field.type is Type.CHAR and not place.field.of:
                 place.view(record)[...] = np.void(BLANK * int(place.wire[1:]))
+        for offset, size in self._texts.items():
+            record[0, offset : offset + COUNT_LENGTH] = divmod(size, 256)
         for name, value in self._located.items():
             self.places[name].view(record)[...] = value
         return record.reshape(-1)

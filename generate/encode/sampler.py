@@ -49,6 +49,7 @@ class _Writer:
             record.ages.value(scope),
             record.wrapping if wrapping else "",
             entries=self.entries,
+            sizes=record.sizes(scope),
         )
         span = int(model.timeline.tod[sample.interval])
         self.stamps = np.full(self.encoder.rows, np.uint64(model.clock.end(sample.number) - span))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..numeric import F64, I64, bell, floor_int
+from ..scenario.users import FileSystem, GuestProcess, UserGroup
 from .demand import Demand
 from .measurement import TOD_PER_S
 from .population import Users
@@ -14,6 +18,33 @@ BUSY = ("user", "nice", "system", "irq", "softirq")
 
 _BUSY_SHARES = np.array([0.72, 0.01, 0.2, 0.02, 0.05])
 _LOAD_MINUTES = (1, 5, 15)
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What a daemon of some guests reports: a file system, a process, or the summary of processes.
+
+    Attributes:
+        owner: (guests,) index of the user of each guest that has it.
+        level: number of its buffer (modification level of the product).
+        of: the file system or process as the scenario describes it; the group for the summary.
+    """
+
+    owner: I64
+    level: int
+    of: FileSystem | GuestProcess | UserGroup
+
+
+def _reported(
+    users: Users, listed: Callable[[UserGroup], Sequence[FileSystem | GuestProcess | UserGroup]]
+) -> list[Reported]:
+    """Every item that groups list, with the users of its group; buffers have even numbers."""
+    group = users.each(list(range(len(users.groups))))
+    return [
+        Reported(np.flatnonzero(group == place), 2 * number, item)
+        for place, each in enumerate(users.groups)
+        for number, item in enumerate(listed(each))
+    ]
 
 
 class Linux:
@@ -30,6 +61,7 @@ class Linux:
         threads: (guests,) when it is quiet.
         lag: (guests,) TOD units from the time a block is written to the sample.
         averages: (3, intervals, groups) load averaged over 1, 5, 15 minutes, in relation to now.
+        file_systems, processes, summaries: what guests report that run mon_fsstatd or mon_procd.
     """
 
     def __init__(self, demand: Demand, users: Users) -> None:
@@ -50,6 +82,9 @@ class Linux:
         self.threads = 55 + floor_int(60 * rng.random(n))
         self.lag = floor_int((0.1 + 0.9 * rng.random(n)) * TOD_PER_S)
         self.averages = _averages(demand.load, demand.allocation.timeline.seconds)
+        self.file_systems = _reported(users, lambda group: group.file_systems)
+        self.processes = _reported(users, lambda group: group.processes)
+        self.summaries = _reported(users, lambda group: (group,) if group.processes else ())
         counts = sorted(set(self.processors.tolist()))
         self.by_processors = [np.flatnonzero(self.processors == count) for count in counts]
 

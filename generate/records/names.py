@@ -13,6 +13,7 @@ from ..activity import dispatching, guests, paging, states, transactions, usage,
 from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
 from ..model.services import entry_of
 from ..numeric import floor_int, partition
+from ..scenario.users import UserGroup
 
 _NAMES = tomllib.loads((files(__package__) / "names.toml").read_text(encoding="utf-8"))
 _MASKS: dict[str, int] = _NAMES["masks"]
@@ -45,6 +46,22 @@ def _linux_product(number: int, level: str) -> np.void:
     return np.void("LINUXKRNL".encode("cp037") + bytes([number]) + f"2601{level}".encode("cp037"))
 
 
+def _daemon_product(function: int, record: int, level: int) -> np.void:
+    """Product id of a record of mon_fsstatd (1) or mon_procd (2), 16 bytes, in buffer `level`."""
+    numbers = (function.to_bytes(2), record.to_bytes(1), bytes(4), level.to_bytes(2))
+    return np.void(b"LNXAPPL" + b"".join(numbers))
+
+
+def _busy_percent(group: UserGroup) -> float:
+    """Percent of a guest's processors that its processes use."""
+    used = sum(each.cpu_percent for each in group.processes)
+    return min(used / group.virtual_processors, 100.0)
+
+
+def _utf8_length(text: str) -> int:
+    return len(text.encode())
+
+
 _OF_NUMPY = (
     *("arange", "bincount", "clip", "eye", "flatnonzero", "floor", "int64", "maximum", "minimum"),
     *("pad", "rint", "uint64", "where"),
@@ -59,11 +76,15 @@ FUNCTIONS: Mapping[str, Any] = {
     **{function.__name__: function for function in (float, int, len, max, min, range, round)},
     **{name: getattr(np, name) for name in _OF_NUMPY},
     **{function.__name__: function for function in _OF_CPMON},
+    "busy_percent": _busy_percent,
+    "daemon_product": _daemon_product,
     "domain_mask": _domain_mask,
     "high_frequency_mask": _high_frequency_mask,
     "level_text": _level_text,
     "linux_product": _linux_product,
     "packed": _packed,
+    "utf8_length": _utf8_length,
+    "void": np.void,
     "LOCK_NAMES": dispatching.LOCK_NAMES,
     "UNI": transactions.UNI,
     "MULTI": transactions.MULTI,

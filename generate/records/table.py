@@ -70,6 +70,7 @@ class RecordTable(Table, frozen=True, kw_only=True):
         wrapping: 4-byte counter of which some records pass 2**32 in every dump.
         variants: a name and its values, each of which makes a type of its own.
         entries: number of entries of each group that the records have.
+        sizes: bytes of each entry or text that has no length of its own.
         let: names for parts of the other expressions, computed wherever one of these is.
         values: expression of each field.
     """
@@ -83,6 +84,7 @@ class RecordTable(Table, frozen=True, kw_only=True):
     wrapping: str = ""
     variants: dict[str, str] = field(default_factory=dict)
     entries: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, str] = field(default_factory=dict)
     let: dict[str, str] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
 
@@ -171,6 +173,7 @@ class Record:
         self.ages = self._options["ages"]
         self._variants = self._expressions(table.variants)
         self._entries = self._expressions(modelled(self.layout, table.entries))
+        self._sizes = self._expressions(modelled(self.layout, table.sizes))
         expressions = self._expressions(values)
         rows = dict(named_rows(self.layout))
         fields = {key: row.is_cumulative for key, row in rows.items() if isinstance(row, Field)}
@@ -214,6 +217,10 @@ class Record:
     def entries(self, scope: Scope) -> Counts:
         """Number of entries of each group."""
         return {group: int(each.value(scope)) for group, each in self._entries.items()}
+
+    def sizes(self, scope: Scope) -> Counts:
+        """Bytes of entries and texts."""
+        return {name: int(each.value(scope)) for name, each in self._sizes.items()}
 
     def values(self, sample: Sample, **given: Any) -> Values:
         """All values, of records that are not sampled."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from ...config import Table
+from ...config.values import Text
 from .values import Ebcdic, NonNegative, Percent, Share
 
 Guest = Literal["cms", "linux", "vse", "server"]
@@ -17,6 +18,36 @@ MOST_VIRTUAL_PROCESSORS = 64
 
 class UserPrefix(Ebcdic, longest=7):
     """What the ids of a group's users begin with."""
+
+
+class FileSystem(Table, frozen=True):
+    """A file system of each guest of a group, which mon_fsstatd reports.
+
+    It is filled by `growth_mib_per_h` from `used_percent` on, up to all of it.
+    """
+
+    device: Text
+    directory: Text
+    type: Text = Text("ext4")
+    size_mib: Annotated[int, Meta(ge=1, le=1 << 30)] = 1024
+    used_percent: Percent = 50.0
+    growth_mib_per_h: NonNegative = 0.0
+    reserved_percent: Percent = 5.0
+    inodes: Annotated[int, Meta(ge=0, le=1 << 40)] = 65536
+    inodes_used_percent: Percent = 10.0
+
+
+class GuestProcess(Table, frozen=True):
+    """A process of each guest of a group, which mon_procd reports: figures that stay."""
+
+    pid: Annotated[int, Meta(ge=1, le=4194304)]
+    command: Text
+    user: Text = Text("root")
+    parent: Annotated[int, Meta(ge=0, le=4194304)] = 1
+    cpu_percent: Annotated[float, Meta(ge=0, le=6400)] = 0.0
+    resident_mib: NonNegative = 4.0
+    virtual_mib: NonNegative = 16.0
+    major_faults_per_s: NonNegative = 0.0
 
 
 class UserGroup(Table, frozen=True):
@@ -54,6 +85,8 @@ class UserGroup(Table, frozen=True):
     network_ios_per_s: NonNegative = 0.0
     transactions_per_s: NonNegative = 0.0
     appldata: bool = False
+    file_systems: tuple[FileSystem, ...] = ()
+    processes: tuple[GuestProcess, ...] = ()
 
 
 class Transactions(Table, frozen=True):

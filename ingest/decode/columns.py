@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...schemas.arrow import SHORT, arrow_type
-from ...schemas.field import REST, WIDEST, Field
-from ...schemas.layout import Group, Layout
-from ..codec import DECODERS, I64, U8, Mask, as_arrow, dictionary, items, strings
+from ...schemas.field import COUNT_LENGTH, REST, WIDEST, Field, Type
+from ...schemas.layout import Group, Layout, Sequel
+from ..codec import (
+    DECODERS,
+    I64,
+    U8,
+    Mask,
+    as_arrow,
+    clock_to_unix_us,
+    dictionary,
+    items,
+    strings,
+    utf8_texts,
+)
 from .decoded import Decoded, Entries, Impossible, merge
 
 BLOCK_BYTES = 512 * 1024
@@ -59,6 +70,13 @@ def decode(layout: Layout, window: U8, starts: I64, lengths: I64, release: str =
             become NULL. Empty if not known: then the bytes of a replaced field are read in each of
             its meanings.
     """
+    return _decode_sequel(
+        _decode_placed(layout, window, starts, lengths, release), window, starts, lengths, release
+    )
+
+
+def _decode_placed(layout: Layout, window: U8, starts: I64, lengths: I64, release: str) -> Decoded:
+    """`decode` of the fields of fixed offsets, and of groups."""
     if len(lengths) == 0 or lengths.min() == lengths.max():
         length = int(lengths[0]) if len(lengths) else layout.length
         return _decode_equal(layout, window, starts, length, release)
@@ -69,6 +87,74 @@ def decode(layout: Layout, window: U8, starts: I64, lengths: I64, release: str =
         for m, n in zip(members, distinct, strict=True)
     ]
     return merge(parts, np.argsort(np.concatenate(members), kind="stable"))
+
+
+def _decode_sequel(
+    decoded: Decoded, window: U8, starts: I64, lengths: I64, release: str
+) -> Decoded:
+    """`decode` of what follows the fields of fixed offsets: a part, or what is behind texts.
+
+    Each stretch between two texts is decoded for all records at once, since it has one length,
+    wherever it begins. The tail is that behind the last stretch, up to the end of its part.
+    """
+    layout, cut = decoded.layout, np.zeros(len(starts), bool)
+    whole, before = decoded, decoded
+    while sequel := before.layout.sequel:
+        place = _place(before, sequel, window, starts, lengths)
+        cut |= place.cut
+        starts, lengths = starts + place.start, place.length
+        following = sequel.layout
+        before = _decode_placed(
+            following, window, starts, np.minimum(lengths, following.length), release
+        )
+        whole = whole.followed_by(before, place.columns)
+    if layout.sequel is None:
+        return decoded
+    known = np.full(len(starts), before.layout.length)
+    return replace(whole, tail=_tails_of(window, starts, known, lengths), cut=np.flatnonzero(cut))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where what follows begins, (records,) from what it follows, and how many bytes it has.
+
+    `cut`: what it says reaches behind the end. `columns`: the text that it follows, if it does.
+    """
+
+    start: I64
+    length: I64
+    cut: Mask
+    columns: dict[str, pa.Array]
+
+
+def _place(before: Decoded, sequel: Sequel, window: U8, starts: I64, lengths: I64) -> _Place:
+    """The place of a sequel in each record; 0 bytes where it has none."""
+    text = before.layout.text
+    if text is None:
+        start, size = (_filled(before.columns[name]) for name in (sequel.start, sequel.size))
+        room = np.where((start >= 0) & (size >= 0), lengths - start, -1).clip(0)
+        return _Place(
+            np.where(room > 0, start, 0),
+            np.minimum(size, room).clip(0),
+            (start < 0) | (size > room),
+            {},
+        )
+    counted = np.flatnonzero(lengths >= text.end)
+    counts = np.zeros(len(starts), np.int64)
+    raw = gather(window, starts[counted] + text.offset, COUNT_LENGTH)
+    counts[counted] = raw.view(">u2")[:, 0]
+    has = (lengths >= text.end) & (text.end + counts <= lengths)
+    size = np.where(has, counts, 0)
+    start = np.where(has, text.end + size, 0)
+    texts = utf8_texts(pieces(window, np.where(has, starts + text.end, 0), size))
+    column = pc.if_else(pa.array(has), texts, pa.scalar(None, texts.type))
+    cut = (lengths > 0) & ~has
+    return _Place(start, np.where(has, lengths - start, 0), cut, {text.name: column})
+
+
+def _filled(numbers: pa.Array) -> I64:
+    """A column as numbers, -1 where it has none."""
+    return np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
 
 
 def gather(window: U8, starts: I64, length: int) -> U8:
@@ -123,7 +209,8 @@ class Plan:
 def plan(layout: Layout, length: int, release: str = "") -> Plan:
     """The plan for records of `length` bytes, or entries of a group of that many."""
     gone = layout.absent(release)
-    inside = [f for f in layout.columns if f.is_inside(length) and f.name not in gone]
+    placed = [f for f in layout.placed if f.type is not Type.COUNTED]
+    inside = [f for f in placed if f.is_inside(length) and f.name not in gone]
     runs: list[list[Field]] = []
     for field in (f for f in inside if f.is_number):
         last = runs[-1][-1] if runs else None
@@ -134,8 +221,8 @@ def plan(layout: Layout, length: int, release: str = "") -> Plan:
     return Plan(
         bands=tuple(Band(b[0].offset, np.dtype(b[0].wire), tuple(b)) for b in runs),
         opaque=tuple(f for f in inside if not f.is_number),
-        missing={f.name: arrow_type(f) for f in layout.columns if f not in inside},
-        kinds={f.name: arrow_type(f) for f in layout.columns},
+        missing={f.name: arrow_type(f) for f in placed if f not in inside},
+        kinds={f.name: arrow_type(f) for f in placed},
         limited=tuple(f for f in inside if f.limit is not None),
         groups=frozenset(g.name for g in layout.groups if g.name not in gone),
     )
@@ -185,7 +272,14 @@ def _read(
         for field, end, raw in zip(how.opaque, ends, opaques, strict=True):
             raw[rows] = block[:, field.offset : end]
     rows_by_field = (zip(b.fields, n, strict=True) for b, n in zip(how.bands, numbers, strict=True))
-    return {field.name: row for rows in rows_by_field for field, row in rows}, opaques
+    return {
+        field.name: _landed(field, row) for rows in rows_by_field for field, row in rows
+    }, opaques
+
+
+def _landed(field: Field, row: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """(records,) numbers of a field as they land."""
+    return clock_to_unix_us(row) if field.type is Type.CLOCK else row
 
 
 def _impossible(how: Plan, numbers: dict[str, npt.NDArray[Any]]) -> Iterator[Impossible]:
@@ -224,9 +318,14 @@ def _have_group(
     field = layout.field(group.when.field)
     if field.end > length:
         return np.zeros(len(starts), bool)
-    prefix = np.frombuffer(group.when.prefix, np.uint8)
-    equal = gather(window, starts + field.offset, len(prefix)) == prefix
-    return np.asarray(equal.all(axis=1) != group.when.negated)
+    found, equal = (
+        gather(window, starts + field.offset, group.when.reach),
+        np.zeros(len(starts), bool),
+    )
+    for prefix in group.when.prefixes:
+        same = found[:, : len(prefix)] == np.frombuffer(prefix, np.uint8)
+        equal |= same.all(axis=1)
+    return np.asarray(equal != group.when.negated)
 
 
 def _locate(
@@ -268,7 +367,12 @@ def _decode_entries(
 
 def _tails(window: U8, starts: I64, ends: I64, length: int) -> pa.Array:
     """The bytes of each record behind the last one known; NULL where there are none."""
-    spare = length - ends
+    return _tails_of(window, starts, ends, np.full(len(starts), length, np.int64))
+
+
+def _tails_of(window: U8, starts: I64, ends: I64, lengths: I64) -> pa.Array:
+    """`_tails` of records of several lengths, (records,)."""
+    spare = lengths - ends
     if not (spare > 0).any():
         return pa.nulls(len(starts), pa.binary())
     spare = spare.clip(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,8 @@ class Decoded:
 
     `columns` and `tail` are in the order of the records given. `entries` has, for each group, the
     decoded entries and the record (0-based) that each one belongs to. `impossible` has what is NULL
-    because no system can have that value.
+    because no system can have that value. `cut` has the numbers of the records in which a text or
+    part reaches behind the end.
     """
 
     layout: Layout
@@ -27,6 +28,12 @@ class Decoded:
     tail: pa.Array
     entries: tuple[Entries, ...] = ()
     impossible: tuple[Impossible, ...] = ()
+    cut: I64 = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def followed_by(self, other: Decoded, between: dict[str, pa.Array]) -> Decoded:
+        """The same rows with columns behind their own: `between`, then those of `other`."""
+        columns = {**self.columns, **between, **other.columns}
+        return replace(self, columns=columns, impossible=self.impossible + other.impossible)
 
 
 @dataclass(frozen=True)
@@ -80,10 +87,10 @@ def _merge_impossible(parts: list[Decoded], places: list[I64]) -> Iterator[Impos
         for values in part.impossible:
             moved = Impossible(values.field, at[values.record], values.first)
             fields.setdefault(values.field, []).append(moved)
-    for field, several in fields.items():
+    for number, several in fields.items():
         record = np.sort(np.concatenate([values.record for values in several]))
         first = min(several, key=lambda values: int(values.record.min())).first
-        yield Impossible(field, record, first)
+        yield Impossible(number, record, first)
 
 
 def _merge_entries(parts: tuple[Entries, ...], places: list[I64]) -> Entries:

@@ -7,8 +7,17 @@ from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ...schemas.arrow import CODE, ENTRY, QUARANTINE, RAW, arrow_schema
+from ...schemas.arrow import (
+    CODE,
+    ENTRY,
+    QUARANTINE,
+    RAW,
+    arrow_schema,
+    arrow_type,
+    inherited,
+)
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import by_record
 from ...schemas.release import UNNAMED, release_key
@@ -258,22 +267,29 @@ class Reader:
         `keys`: what the rows of `outer` have from the record around them.
         """
         tables: Tables = []
-        keys = {**keys, **{key.name: outer.columns[key.name] for key in outer.layout.keys}}
+        names = [
+            field.name for field in (*outer.layout.keys, *outer.layout.slots, *outer.layout.syncs)
+        ]
+        keys = {**keys, **{name: outer.columns[name] for name in names}}
         for group, entries in zip(outer.layout.groups, outer.entries, strict=True):
-            layout = entries.decoded.layout
+            position = pa.array(entries.position.astype(np.int32))
+            decoded = entries.decoded
+            if group.count != 1:
+                decoded = _identified(decoded, position)
+            layout = decoded.layout
             self._record_findings.note_cut(layout, stamps.offset[entries.cut])
             record = pa.array(entries.record)
-            inherited = {name: column.take(record) for name, column in keys.items()}
+            above = {field.name: keys[field.name].take(record) for field in inherited(layout)}
             inside = stamps[entries.record]
-            parent = {**inherited, ENTRY.name: pa.array(entries.position.astype(np.int32))}
+            parent = {**above, ENTRY.name: position}
             if layout.labelled:
                 codes = pa.array(group.codes, pa.string())
                 parent[CODE.name] = pa.DictionaryArray.from_arrays(parent[ENTRY.name], codes)
-            table = _table(entries.decoded, inside, parent)
+            table = _table(decoded, inside, parent)
             if len(table):
-                self._record_findings.note_entries(entries.decoded, inside.offset)
+                self._record_findings.note_entries(decoded, inside.offset)
                 tables.append((layout.name, table))
-                tables += self._entries(entries.decoded, inside, inherited)
+                tables += self._entries(decoded, inside, above)
         return tables
 
     def _intervals(self, window: Window) -> Tables:
@@ -310,6 +326,16 @@ class Reader:
         """Sorts what names the release before what is read by it."""
         layout = self.layouts.get(kind[0])
         return kind[0] != SYSTEM, layout is None or layout.kind is not Kind.CONFIG
+
+
+def _identified(decoded: Decoded, position: pa.Array) -> Decoded:
+    """Entries of a list, those that end before their key identified by their place."""
+    keys = {
+        key.name: pc.coalesce(decoded.columns[key.name], position.cast(arrow_type(key)))
+        for key in decoded.layout.keys
+        if key.is_number and decoded.columns[key.name].null_count
+    }
+    return replace(decoded, columns={**decoded.columns, **keys}) if keys else decoded
 
 
 def _table(decoded: Decoded, stamps: Stamps, parent: dict[str, pa.Array]) -> pa.Table:

@@ -16,9 +16,6 @@ from ..container.windows import Window
 from ..findings import Code, Findings, Tally
 from .decoded import Decoded
 
-SYNC_COUNTS = ("sync_count_1", "sync_count_2")
-"""Linux raises the first before it writes a block of application data, and the second behind it."""
-
 
 @dataclass
 class RecordFindings:
@@ -46,7 +43,7 @@ class RecordFindings:
                 f"records of {layout.name}: {layout.length + spare} bytes, {layout.length} known"
             )
             self._tally.note(Code.RECORD_LONGER, layout.name, offsets[longer], detail)
-        self._note_impossible(decoded, offsets)
+        self._note_values(decoded, offsets)
 
     def note_cut(self, layout: Layout, offsets: I64) -> None:
         """Count records with more entries of a group than they have room for."""
@@ -58,7 +55,7 @@ class RecordFindings:
         `offsets`: (entries,) where the record of each starts in the dump.
         """
         self._count_records(Code.BLOCK_TORN, decoded.layout, offsets[_torn_blocks(decoded)])
-        self._note_impossible(decoded, offsets)
+        self._note_values(decoded, offsets)
 
     def note_frames(self, window: Window, findings: Findings) -> None:
         """Report each broken frame of a window, and count its frames of zeros."""
@@ -84,8 +81,12 @@ class RecordFindings:
     def _count_records(self, code: Code, layout: Layout, offsets: I64) -> None:
         self._tally.note(code, layout.name, offsets, f"records of {layout.name}")
 
-    def _note_impossible(self, decoded: Decoded, offsets: I64) -> None:
-        """Count values that no system can have; the first of each field is described."""
+    def _note_values(self, decoded: Decoded, offsets: I64) -> None:
+        """Count values that no system can have, and texts and parts that are cut.
+
+        The first impossible value of each field is described.
+        """
+        self._count_records(Code.GROUP_CUT, decoded.layout, offsets[decoded.cut])
         for impossible in decoded.impossible:
             limit, first = impossible.field.limit, impossible.first
             name = f"{decoded.layout.name}.{impossible.field.name}"
@@ -105,11 +106,10 @@ class RecordFindings:
 
 def _torn_blocks(block: Decoded) -> I64:
     """Rows whose two synchronisation counts differ: the guest was writing when CP sampled."""
-    if not all(name in block.columns for name in SYNC_COUNTS):
+    if not block.layout.syncs:
         return np.empty(0, np.int64)
-    first, second = (block.columns[name].to_numpy(zero_copy_only=False) for name in SYNC_COUNTS)
-    valid = block.columns[SYNC_COUNTS[1]].is_valid().to_numpy(zero_copy_only=False)
-    return np.flatnonzero(valid & (first != second))
+    counts = [block.columns[field.name] for field in block.layout.syncs]
+    return np.flatnonzero(pc.fill_null(pc.not_equal(*counts), False))
 
 
 def _report_broken(window: Window, frame: int, findings: Findings) -> None:

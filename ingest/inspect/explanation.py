@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...schemas.field import HEADER, HEADER_LENGTH, REST, Field, Type
-from ...schemas.layout import Group, Layout
-from ...schemas.structs import struct
+from ...schemas.field import HEADER, HEADER_LENGTH, LARGEST_COUNT, REST, Field, Type
+from ...schemas.layout import Group, Layout, Sequel
+from ...schemas.structs import raw_name, struct
 from ..codec import moment, tod_to_unix_us
 
 TOD_UNITS_PER_S = 4096e6
@@ -104,6 +104,8 @@ class _Part:
             value = None if reserved else values[field.name]
             at, behind = self.base + field.offset, self.base + field.end_in(self.limit - self.base)
             missing = behind > self.limit if reserved else value is None
+            if value is not None and field.type is Type.COUNTED:
+                behind += int(values[raw_name(field)])
             raw = None if missing else self.record[at:behind]
             if reserved and missing:
                 continue
@@ -111,12 +113,21 @@ class _Part:
             yield Line(field.name, at, size, raw, value, field, self.group, note, field.meaning)
             if raw is not None:
                 yield from self._bits(layout, field)
+        if layout.sequel:
+            yield from self._sequel(layout.sequel, values)
+            return
         for group in layout.groups:
             yield from self._entries(group, values)
         tail = values["tail"]
         if tail:
             start = self.limit - len(tail)
             yield from _stretch("tail", start, self.record[: self.limit], self.group)
+
+    def _sequel(self, sequel: Sequel, values: Mapping[str, Any]) -> Iterator[Line]:
+        """The fields of a part, or behind a text."""
+        base: int = values[f"_{sequel.start}_at"]
+        limit = base + int(values[f"_{sequel.start}_has"])
+        yield from _Part(self.record, base, limit, self.group).lines(sequel.layout, values)
 
     def _bits(self, layout: Layout, field: Field) -> Iterator[Line]:
         for bit in layout.bits_of(field):
@@ -159,7 +170,9 @@ def _stretch(
 
 
 def _note(field: Field, value: Any) -> str:
-    """A TOD clock as a time in UTC, a duration in seconds."""
+    """A clock as a time in UTC, a duration in seconds."""
+    if field.type is Type.CLOCK and value is not None and value <= LARGEST_COUNT:
+        return f"{moment(value):%Y-%m-%d %H:%M:%S.%f} UTC"
     if field.type is Type.TOD and value:
         us = int(tod_to_unix_us(np.array([value], np.uint64))[0])
         return f"{moment(us):%Y-%m-%d %H:%M:%S.%f} UTC"

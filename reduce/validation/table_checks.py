@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ...schemas.arrow import owner_keys, row_keys
+from ...schemas.arrow import owner_keys, row_keys, told_apart
 from ...schemas.field import Field, Role, Type
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import record_of
@@ -19,6 +19,8 @@ from .rule import Scope
 
 CONTROLS = r"[\x00-\x1F\x7F-\x9F]"
 """What no text of CP has: EBCDIC bytes that are controls, as which ASCII digits are read, too."""
+
+WRITTEN_BY_GUESTS = (Type.GUEST, Type.COUNTED)
 
 LEVELS = frozenset(
     {
@@ -94,25 +96,29 @@ def object_of(layout: Layout) -> str:
 
 
 def keys_present(layout: Layout) -> TableCheck | None:
-    """Every row has the keys that tell what it is about; None of a table without keys."""
-    keys = {
-        key.name: f"{name(key.name)} IS NULL"
-        + (f" OR {name(key.name)} = ''" if key.is_text else "")
-        for key in row_keys(layout)
+    """Every row has the keys that tell what it is about; None of a table without keys.
+
+    What a guest wrote may be blank.
+    """
+    keys = row_keys(layout)
+    texts = {key for key in keys if key.is_text and key.type not in WRITTEN_BY_GUESTS}
+    missing = {
+        key.name: f"{name(key.name)} IS NULL" + f" OR {name(key.name)} = ''" * (key in texts)
+        for key in keys
     }
-    return _none_of(layout, keys, "'no ' || ", text)
+    return _none_of(layout, missing, "'no ' || ", text)
 
 
 def keys_unique(layout: Layout) -> TableCheck | None:
     """No two rows of a dump have the same keys and time; None where rows may well.
 
     Records of the monitor itself, what has neither keys nor stands once in a sample, and records
-    that further ones continue may: of these, entries that stand twice tell of a copy.
+    that further ones continue may: of these, entries whose keys stand twice tell of a copy.
     """
     record = record_of(layout)
-    if record.grain.startswith(CONTINUED) and not layout.parent:
+    if record.grain.startswith(CONTINUED) and not (layout.parent and layout.keys):
         return None
-    keys, time = owner_keys(layout), time_of(layout)
+    keys, time = told_apart(layout), time_of(layout)
     if not keys and (record.grain != "system" or record.domain == 1 or record.kind is Kind.EVENT):
         return None
     same = ", ".join(["dump", time, *map(name, keys)])
@@ -129,8 +135,8 @@ def keys_unique(layout: Layout) -> TableCheck | None:
 
 
 def text_decodable(layout: Layout) -> TableCheck | None:
-    """No text has a control character in it; None of a table without text."""
-    texts = {f.name: _known(f) for f in layout.columns if f.is_text}
+    """No text of CP has a control character in it; None of a table without such text."""
+    texts = {f.name: _known(f) for f in layout.columns if f.is_text and f.type is not Type.COUNTED}
     pattern = f"'{CONTROLS}'"
     check = _none_of(
         layout,

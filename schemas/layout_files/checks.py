@@ -17,7 +17,11 @@ COMMON = frozenset(
 
 def check_names(name: str, rows: list[Row]) -> None:
     """Names are those of one thing each, and none of a column that every table has."""
-    named = [row["name"] for row in rows if row["name"] != "*" and row["type"] != Type.GROUP]
+    named = [
+        row["name"]
+        for row in rows
+        if row["name"] != "*" and row["type"] not in (Type.GROUP, Type.PART)
+    ]
     twice = sorted({n for n in named if named.count(n) > 1})
     if twice:
         raise LayoutError(f"{name}: two rows have one name", found=", ".join(twice))
@@ -83,6 +87,10 @@ def check_group(name: str, group: Group) -> None:
 
 def check_operands(layout: Layout) -> None:
     """A group's operands are numbers of the fixed part of the record; so is its condition."""
+    if layout.sequel and layout.sequel.size:
+        numbers = {f.name for f in layout.placed if f.is_number}
+        for name in {layout.sequel.start, layout.sequel.size} - numbers:
+            raise LayoutError(f"{layout.name}: a part is located by {name}, no number")
     for group in layout.groups:
         for operand in (group.start, group.stride, group.count):
             if isinstance(operand, str) and operand != REST and not layout.field(operand).is_number:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from ..errors import LayoutError
 from ..field import (
+    COUNT_LENGTH,
     HEADER_LENGTH,
     LONGEST_RECORD,
     NUMBERS,
@@ -17,7 +18,7 @@ from ..field import (
     Role,
     Type,
 )
-from ..layout import Condition, Group, Kind, Layout
+from ..layout import Condition, Group, Kind, Layout, Sequel
 from ..release import check_bounds, release_key
 from .checks import check_group, check_names, check_operands, check_overlaps
 from .sources import Row, Sources
@@ -86,9 +87,11 @@ def _table(
 
     `above`: this file and those of the groups and the record around it.
     """
+    check_names(name, rows)
     layout = Layout(
         name=name,
-        fields=_fields(name, rows, base=0 if attributes.get("parent") else HEADER_LENGTH),
+        fields=_fields(name, rows, "", 0 if attributes.get("parent") else HEADER_LENGTH),
+        sequel=_sequel(name, rows, ""),
         bits=_bits(name, rows),
         groups=tuple(
             _group(name, row, rows, sources, above) for row in rows if row["type"] == Type.GROUP
@@ -99,18 +102,65 @@ def _table(
     return layout
 
 
-def _fields(name: str, rows: list[Row], base: int) -> tuple[Field, ...]:
-    """The rows that are read, by offset: all but groups, their labels, and bits."""
-    check_names(name, rows)
-    aside = {row["name"] for row in rows if row["type"] == Type.GROUP}
+def _fields(name: str, rows: list[Row], behind: str, base: int = 0) -> tuple[Field, ...]:
+    """The rows that are read, by offset: all but groups, their labels, parts and bits.
+
+    `behind`: the part or text whose fields they are; empty for those of fixed offsets.
+    """
+    groups = {row["name"] for row in rows if row["type"] == Type.GROUP}
     fields = [
         _field(name, row)
         for row in rows
-        if row["type"] not in (Type.GROUP, Type.BIT) and row["of"] not in aside
+        if row["type"] not in (Type.GROUP, Type.PART, Type.BIT)
+        and row["of"] not in groups
+        and _anchor(row) == behind
     ]
     fields.sort(key=lambda f: (f.offset, bool(f.of)))
     check_overlaps(name, fields, base)
     return tuple(fields)
+
+
+def _sequel(name: str, rows: list[Row], behind: str) -> Sequel | None:
+    """What follows the fields `behind` a part or text, or those of fixed offsets; None if nothing.
+
+    Raises:
+        LayoutError: several parts or texts, one that is not the last, or an offset from neither.
+    """
+    own = [row for row in rows if row["type"] == Type.COUNTED and _anchor(row) == behind]
+    parts = [row for row in rows if row["type"] == Type.PART and not behind]
+    if len(own) + len(parts) > 1:
+        raise LayoutError(f"{name}: two rows say where the bytes behind them begin")
+    if not behind:
+        anchors = {row["name"] for row in rows if row["type"] in (Type.COUNTED, Type.PART)}
+        strays = sorted({_anchor(row) for row in rows} - anchors - {""})
+        if strays:
+            raise LayoutError(f"{name}: offsets count from no text or part", found=strays[0])
+    if not own and not parts:
+        return None
+    anchor = (*own, *parts)[0]["name"]
+    layout = Layout(
+        name=name,
+        fields=_fields(name, rows, anchor),
+        bits=_bits(name, rows),
+        parent=name,
+        sequel=_sequel(name, rows, anchor),
+    )
+    if own:
+        last = _fields(name, rows, behind)[-1]
+        if last.name != anchor or last.length != COUNT_LENGTH:
+            raise LayoutError(
+                f"{name}.{anchor} is not the last field in front of what follows it",
+                expected=f"{COUNT_LENGTH} bytes that hold its length, and none behind them",
+                found=last.name,
+            )
+    return Sequel(
+        parts[0]["offset"] if parts else anchor, parts[0]["length"] if parts else "", layout
+    )
+
+
+def _anchor(row: Row) -> str:
+    """The part or text from which a row's offset counts: `fs_type` of `fs_type+8`; else empty."""
+    return row["offset"].rpartition("+")[0]
 
 
 def _bits(name: str, rows: list[Row]) -> tuple[Field, ...]:
@@ -135,7 +185,8 @@ def _field(name: str, row: Row) -> Field:
         raise LayoutError(f"{place} has no role", expected=", ".join(Role))
     if kind in NUMBERS and row["length"] not in map(str, WIDTHS):
         raise LayoutError(f"{place} is no number of machine width", found=row["length"])
-    offset, length = int(row["offset"]), 0 if row["length"] == REST else int(row["length"])
+    behind, _, at = row["offset"].rpartition("+")
+    offset, length = int(at), 0 if row["length"] == REST else int(row["length"])
     if offset < 0 or not 0 <= length <= LONGEST_RECORD - offset:
         raise LayoutError(
             f"{place} is in no record",
@@ -148,6 +199,7 @@ def _field(name: str, row: Row) -> Field:
         type=kind,
         role=_word(Role, row["role"], place) if row["role"] else None,
         provenance=_word(Provenance, row["provenance"], place),
+        behind=behind,
         **{column: row[column] for column in TEXT_COLUMNS},
     )
 
@@ -194,16 +246,17 @@ def _group(parent: str, row: Row, rows: list[Row], sources: Sources, above: Sequ
 
 
 def _condition(group: str, text: str) -> Condition | None:
-    """`mdgprod=D3C9` or `mdgprod!=D3C9` as a condition; None where there is none."""
+    """`mdgprod=D3C9` or `mdgprod!=D3C9/D4` as a condition; None where there is none."""
     if not text:
         return None
-    field_, _, prefix = text.partition("=")
+    field_, _, prefixes = text.partition("=")
     try:
-        return Condition(field_.removesuffix("!"), bytes.fromhex(prefix), field_.endswith("!"))
+        choices = tuple(map(bytes.fromhex, prefixes.split("/")))
+        return Condition(field_.removesuffix("!"), choices, field_.endswith("!"))
     except ValueError:
         raise LayoutError(
             f"group {group} has a condition that cannot be read",
-            expected="a field, = or !=, and hexadecimal digits",
+            expected="a field, = or !=, and hexadecimal digits, several with / between",
             found=text,
         ) from None
 

@@ -98,6 +98,8 @@ def entry_file(table: str, group: Row) -> str:
 
 def extent(row: Row) -> tuple[int, int] | None:
     """First byte of a row and the one behind its last; None without a fixed place or length."""
+    if not row["offset"].isdigit():
+        return None
     if row["type"] != Type.GROUP and row["length"] != REST:
         return int(row["offset"]), int(row["offset"]) + int(row["length"])
     numbers = (row["offset"], row["length"], row["count"])

@@ -64,7 +64,7 @@ def _row(record: dict[str, str], table: str, field: Field) -> dict[str, object]:
         "table_name": table,
         "column_name": field.name,
         "name": field.name,
-        "offset": field.offset,
+        "offset": None if field.behind else field.offset,
         "length": field.length or None,
         **{word: getattr(field, word) or None for word in texts},
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...schemas.arrow import arrow_schema, outer_keys, owner_keys, schemas
+from ...schemas.arrow import arrow_schema, inherited, owner_keys, schemas, syncs
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
 from ...schemas.owners import COUNTDOWN_START, ELAPSED, Limit, Owner, limit_of, owner_of, parts_of
@@ -261,7 +261,8 @@ def _columns(
     columns = {column: column for column in row}
     columns["seconds"] = f"CASE WHEN cause IS NULL{begun} THEN {exact('_s')} END AS seconds"
     if layout.parent:
-        columns |= {key.name: name(key.name) for key in outer_keys(layout)} | {"entry": "entry"}
+        columns |= {field.name: name(field.name) for field in inherited(layout)}
+        columns |= {"entry": "entry"}
         columns |= {"code": "code"} if layout.labelled else {}
     shown = {counter.field.name: counter.shown(owner.from_zero) for counter in counters}
     for field in layout.columns:
@@ -331,7 +332,7 @@ def _sampled(
     partition = ", ".join(f"r.{key}" for key in ["system", *keys])
     return f"""
         SELECT {", ".join(columns)}
-        FROM monitor.{name(layout.name)} AS r {joins}
+        FROM {_untorn(layout)} AS r {joins}
         WINDOW w AS (
           PARTITION BY {partition} ORDER BY r.interval_end, r.dump, r.record_offset)"""
 
@@ -408,10 +409,22 @@ def _missing(layout: Layout, owner: Owner, keys: Sequence[str], columns: Iterabl
       SELECT {", ".join(shown)}
       FROM (
         SELECT {", ".join(f"p.{key}" for key in ["system", *keys])}, n.interval_end
-        FROM monitor.{name(layout.name)} AS p
+        FROM {_untorn(layout)} AS p
         JOIN ends AS n ON n.system = p.system AND n.previous_end = p.interval_end
         EXCEPT
-        SELECT {place}, interval_end FROM monitor.{name(layout.name)}) AS m{ended}"""
+        SELECT {place}, interval_end FROM {_untorn(layout)} AS n) AS m{ended}"""
+
+
+def _untorn(layout: Layout) -> str:
+    """The rows of a table, as SQL, without blocks that were being written when they were sampled.
+
+    Their figures are of no one time: they take part in no delta and no level.
+    """
+    relation, counts = f"monitor.{name(layout.name)}", syncs(layout)
+    if not counts:
+        return relation
+    first, second = map(name, counts)
+    return f"(SELECT * FROM {relation} WHERE NOT coalesce({first} <> {second}, false))"
 
 
 def _same_owner(left: str, right: str, owner: Owner, keys: Sequence[str]) -> str:

@@ -87,6 +87,9 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
         if _meta(column, "type") == Type.TOD:
             columns.append(f"tod_timestamp({_number(column)}) AS {name(column.name + '_at')}")
             docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
+        if _meta(column, "type") == Type.CLOCK:
+            columns.append(f"make_timestamp({name(column.name)}) AS {name(column.name + '_at')}")
+            docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
     title = (schema.metadata or {}).get(b"title", b"").decode()
     provenance = (schema.metadata or {}).get(b"provenance", b"").decode()
     doc = f"{title}. Layout: {provenance}." if provenance else f"{title}."

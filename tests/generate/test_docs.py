@@ -18,7 +18,14 @@ from cpmon.generate.loading import RunTable, ScenarioTable
 from cpmon.generate.scenario.hardware import Machine, Partition, Storage, VolumeGroup
 from cpmon.generate.scenario.repetitions import DifferenceKeys, SampleKeys
 from cpmon.generate.scenario.scenario import Monitor, Targets
-from cpmon.generate.scenario.users import Disturbance, Transactions, UserGroup, Workload
+from cpmon.generate.scenario.users import (
+    Disturbance,
+    FileSystem,
+    GuestProcess,
+    Transactions,
+    UserGroup,
+    Workload,
+)
 from cpmon.schemas.unplaced import AssumedPlace
 from tests.generate.plain_reader import records
 
@@ -31,6 +38,8 @@ TABLES = (
     Storage,
     VolumeGroup,
     UserGroup,
+    FileSystem,
+    GuestProcess,
     Workload,
     Transactions,
     Disturbance,

@@ -56,3 +56,30 @@ def test_a_group_located_by_text_is_refused():
     )
 
     assert "located by a" in error.problem
+
+
+def test_an_offset_counts_from_a_part_or_text_of_its_file():
+    error = refused(x="20,2,,unsigned,size,,gauge,bytes,,\nname+0,2,,unsigned,more,,gauge,count,,")
+
+    assert (error.problem, error.found) == ("x: offsets count from no text or part", "name")
+
+
+def test_nothing_of_a_fixed_place_stands_behind_a_text():
+    error = refused(x="20,2,,counted,name,,text,,,\n22,2,,unsigned,more,,gauge,count,,")
+
+    assert "x.name is not the last field" in error.problem
+
+
+def test_a_part_is_located_by_numbers():
+    error = refused(
+        x="20,2,,char,at,,text,,,\n22,2,,unsigned,size,,gauge,bytes,,\n"
+        "at,size,,part,inside,,,,,\ninside+0,2,,unsigned,more,,gauge,count,,"
+    )
+
+    assert error.problem == "x: a part is located by at, no number"
+
+
+def test_one_row_says_where_the_bytes_behind_it_begin():
+    error = refused(x="20,2,,counted,name,,text,,,\n22,2,,counted,other,,text,,,")
+
+    assert "two rows say" in error.problem

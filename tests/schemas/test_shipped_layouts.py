@@ -25,17 +25,19 @@ FOLDERS = (
     "d06_io", "d07_seeks", "d08_network", "d09_isfc", "d10_appldata", "d11_ssi",
 )  # fmt: skip
 ROLES_OF_TYPE = {
-    "unsigned": {"key", "counter", "gauge", "flag"},
+    "unsigned": {"key", "counter", "gauge", "flag", "sync"},
     "signed": {"key", "counter", "gauge"},
     "char": {"key", "text"},
     "guest": {"key", "text"},
+    "counted": {"key", "text"},
+    "clock": {"time"},
     "packed": {"text"},
-    "bits": {"flag"},
+    "bits": {"flag", "slot"},
     "bit": {"flag"},
     "tod": {"time"},
     "timer": {"counter", "countdown", "gauge"},
 }
-TYPES = ROLES_OF_TYPE.keys() | {"reserved", "group"}
+TYPES = ROLES_OF_TYPE.keys() | {"reserved", "group", "part"}
 MEASURED = {"counter", "countdown", "gauge"}
 PROVENANCE = ("published", "derived", "inferred")
 NAMES_OF_THE_STORE = {
@@ -115,21 +117,27 @@ def span(row: dict[str, str]) -> Span:
     return Span(start, end, row["name"], row["since"], row["until"])
 
 
-def spans(name: str, views: bool = False) -> list[Span]:
+def spans(name: str, views: bool = False, behind: str = "") -> list[Span]:
     """Spans of a layout in order of their offset; what a record locates has no fixed place.
 
     Views are the rows that share the bytes of another: parts, bits, and labels of entries.
+    `behind`: of the rows whose offsets count from that text or part.
     """
+    rows = [
+        {**row, "offset": row["offset"].removeprefix(f"{behind}+")}
+        for row in ROWS[name]
+        if row["offset"].rpartition("+")[0] == behind
+    ]
     return sorted(
         span(row)
-        for row in ROWS[name]
+        for row in rows
         if all(re.fullmatch(r"\d*", row[place]) for place in ("offset", "length", "count"))
         and views == (bool(row["of"]) and row["type"] != "group")
     )
 
 
 def fields(name: str) -> list[dict[str, str]]:
-    return [row for row in ROWS[name] if row["type"] not in {"reserved", "group"}]
+    return [row for row in ROWS[name] if row["type"] not in {"reserved", "group", "part"}]
 
 
 def groups(name: str) -> list[dict[str, str]]:
@@ -176,6 +184,17 @@ def test_bytes_are_covered_once_from_the_header_to_the_end(name: str) -> None:
         assert row.start <= position, f"{row.name}: starts at {row.start}, not {position}"
         assert not [b.name for b in before if row.start < b.end and row.meets(b)], row
         position, before = max(position, row.end), [*before, row]
+
+
+@EVERY_LAYOUT
+def test_bytes_behind_a_text_or_in_a_part_are_covered_once(name: str) -> None:
+    anchors = {row["name"]: row["type"] for row in ROWS[name] if row["type"] in {"counted", "part"}}
+    for behind in {row["offset"].rpartition("+")[0] for row in ROWS[name]} - {""}:
+        assert behind in anchors, behind
+        own = spans(name, behind=behind)
+        assert [row.start for row in own] == [0, *(row.end for row in own[:-1])], behind
+        texts = [row.name for row in own if anchors.get(row.name) == "counted"]
+        assert texts in ([], [own[-1].name]), "nothing of a fixed place stands behind a text"
 
 
 @EVERY_LAYOUT
@@ -237,7 +256,7 @@ def test_everything_measured_has_a_unit(name: str) -> None:
 def test_reserved_rows_and_groups_have_neither_role_nor_unit(name: str) -> None:
     for row in ROWS[name]:
         assert (row["name"] == "*") == (row["type"] == "reserved"), row
-        if row["type"] in {"reserved", "group"}:
+        if row["type"] in {"reserved", "group", "part"}:
             assert row["role"] == row["unit"] == "", row
         assert bool(row["count"]) == (row["type"] == "group"), row
 
@@ -270,7 +289,8 @@ def test_a_group_has_an_entry_layout_and_is_located_by_fields_of_its_record(name
             assert group[place].isdigit() or group[place] in known, group
         if group["length"].isdigit():
             assert int(group["length"]) == max(row.end for row in spans(entry.stem))
-        condition = re.fullmatch(r"(?:(\w+)!?=(?:[0-9A-F]{2})+)?", group["code"])
+        prefix = r"(?:[0-9A-F]{2})+"
+        condition = re.fullmatch(rf"(?:(\w+)!?={prefix}(?:/{prefix})*)?", group["code"])
         assert condition, group
         assert condition[1] is None or condition[1] in names, group
 

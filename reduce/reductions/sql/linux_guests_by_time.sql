@@ -32,7 +32,7 @@ queues AS (
          MAX(CAST(avenrun_1 AS DOUBLE)) / 2048 AS load_1,
          MAX(CAST(avenrun_5 AS DOUBLE)) / 2048 AS load_5,
          MAX(CAST(avenrun_15 AS DOUBLE)) / 2048 AS load_15
-  FROM monitor.aplsdt_os
+  FROM interval.aplsdt_os
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, userid
 ),

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from cpmon.generate.encode.encoder import COUNTDOWN_FROM, Encoder, ebcdic
+from cpmon.generate.encode.encoder import COUNTDOWN_FROM, Encoder, text_bytes
 from cpmon.schemas import LayoutError, layout
 
 
@@ -62,7 +62,7 @@ def test_the_header_carries_length_domain_record_and_time():
 
 
 def test_text_fields_are_blank_unless_set():
-    (row,) = encode(Encoder(layout("mtrsys"), 1, "4.3.0", {"systmid": ebcdic("VM1", 8)}))
+    (row,) = encode(Encoder(layout("mtrsys"), 1, "4.3.0", {"systmid": text_bytes("VM1", 8)}))
     assert row[88:96] == "VM1     ".encode("cp037")
     assert row[28:36] == b"\x40" * 8
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cpmon.generate.encode.encoder import Encoder, ebcdic, encode_events
+from cpmon.generate.encode.encoder import Encoder, encode_events, text_bytes
 from cpmon.generate.encode.encoding import Encoding
 from cpmon.generate.records.events import EventBatch
 from cpmon.ingest.decode.columns import decode
@@ -46,7 +46,7 @@ def test_entries_of_a_partition_are_where_its_record_says():
         layout("sytcup"),
         2,
         "5.1.0",
-        {"lcupname": ebcdic(["LP1", "LP2"], 8), "cpu.lcucpuid": np.arange(3)},
+        {"lcupname": text_bytes(["LP1", "LP2"], 8), "cpu.lcucpuid": np.arange(3)},
         entries={"cpu": 3},
     )
     grown = np.array([[10, 20, 30], [40, 50, 60]])
@@ -66,7 +66,7 @@ def test_entries_of_a_partition_are_where_its_record_says():
 
 def test_a_partition_record_of_an_early_release_has_no_later_fields():
     encoder = Encoder(
-        layout("sytcup"), 1, "4.3.0", {"lcptype": ebcdic("CP", 16)}, entries={"cpu": 1}
+        layout("sytcup"), 1, "4.3.0", {"lcptype": text_bytes("CP", 16)}, entries={"cpu": 1}
     )
     (row,) = encoded(encoder)
     assert (len(row), struct.unpack_from(">h", row, 32)[0]) == (44 + 40, 44)
@@ -76,14 +76,14 @@ def test_a_partition_record_of_an_early_release_has_no_later_fields():
 def test_entries_of_an_early_release_are_not_taken_for_a_later_field(
     release: str, kind: str | None
 ):
-    said = {"lcptype": ebcdic("CP", 16)}
+    said = {"lcptype": text_bytes("CP", 16)}
     rows = encoded(Encoder(layout("sytcup"), 1, release, said, entries={"cpu": 1}))
     found = decoded(layout("sytcup"), rows, release).columns["lcptype"]
     assert found.to_pylist() == [kind]
 
 
 def test_locks_land_with_the_name_and_the_counts_that_were_given():
-    names = ebcdic(["LOCKA", "LOCKB"], 8)
+    names = text_bytes(["LOCKA", "LOCKB"], 8)
     encoder = Encoder(
         layout("sytlck"), 1, "5.3.0", {"lock.callckid": names}, ages=2.0, entries={"lock": 2}
     )
@@ -99,7 +99,7 @@ def test_a_block_of_a_guest_holds_one_entry_for_each_of_its_processors():
         layout("aplsdt"),
         2,
         "5.3.0",
-        {"mdgprod": LINUX_OS, "userid": ebcdic(["LINUX1", "LINUX2"], 8)},
+        {"mdgprod": LINUX_OS, "userid": text_bytes(["LINUX1", "LINUX2"], 8)},
         ages=1.0,
         entries={"os": 1, "os.cpu": 2},
     )
@@ -121,7 +121,7 @@ def test_a_block_is_refused_in_a_record_that_says_it_has_another():
 
 
 def test_a_block_of_another_product_has_the_size_that_it_is_given():
-    values = {"mdgprod": ebcdic("PRODUCT1", 16), "data.data": b"\x01\x02\x03"}
+    values = {"mdgprod": text_bytes("PRODUCT1", 16), "data.data": b"\x01\x02\x03"}
     tods = np.zeros(1, dtype=np.uint64)
     batch = EventBatch("aplsdt", tods, values, entries={"data": 1}, sizes={"data": 3})
     row = encode_events([batch], "5.3.0")[0].records[0].tobytes()
@@ -169,7 +169,7 @@ def test_ingest_finds_the_entries_of_every_group_that_a_record_locates():
         record = encoding.blank.copy()
         if group.when and not group.when.negated:
             at = encoding.places[group.when.field].offset
-            record[at : at + len(group.when.prefix)] = list(group.when.prefix)
+            record[at : at + group.when.reach] = list(group.when.prefixes[0])
         found = landed(table, [record.tobytes()], "7.5.0")
         positions = {name: len(one.position) for name, one in found.items()}
         assert {name: n for name, n in positions.items() if n} == {group.name: count}, table.name

@@ -20,7 +20,7 @@ from cpmon.generate.encode.container import (
     entry,
     event_block,
 )
-from cpmon.generate.encode.encoder import ebcdic, encode_events
+from cpmon.generate.encode.encoder import encode_events, text_bytes
 from cpmon.generate.encode.frames import FRAME, Block, event_frames, sample_frames, set_domains
 from cpmon.generate.records.events import EventBatch
 from cpmon.ingest import ingest
@@ -60,10 +60,10 @@ def events(batches: list[EventBatch]) -> list[Record]:
 
 
 def test_events_of_all_types_are_in_order_of_their_time():
-    users = ebcdic(["ALPHA", "BETA"], 8)
+    users = text_bytes(["ALPHA", "BETA"], 8)
     batches = [
         EventBatch("uselon", stamps(30, 10), {"vmduser": users}),
-        EventBatch("uselof", stamps(20), {"vmduser": ebcdic("GAMMA", 8)}),
+        EventBatch("uselof", stamps(20), {"vmduser": text_bytes("GAMMA", 8)}),
         EventBatch("prcvof", stamps(25), {"pfxcpuad": 3}),
     ]
     found = events(batches)
@@ -135,7 +135,7 @@ def test_events_land_with_their_values(container: str, tmp_path: Path):
     names = np.array([f"USER{n:04}" for n in range(count)])
     tods = stamps(*range(count))
     batches = [
-        EventBatch("uselon", tods[::-1], {"vmduser": ebcdic(names, 8)}),
+        EventBatch("uselon", tods[::-1], {"vmduser": text_bytes(names, 8)}),
         EventBatch("prcvof", stamps(0.5), {"pfxcpuad": 3}),
     ]
     pieces = chunks(batches, tod(count))

@@ -60,6 +60,7 @@ def test_the_shipped_scenarios_are_found_by_name():
         "cp-regression",
         "large-storage",
         "linux-dasd-mdc",
+        "linux-guests",
         "pfault",
         "small-lab",
         "timer",

@@ -128,7 +128,10 @@ def test_a_block_of_another_product_stays_raw(tmp_path: Path, store: Store, said
 
 
 def test_counters_of_a_guest_are_growths_between_its_samples(tmp_path: Path, store: Store):
-    first, second = system(16, (10, 0, 5, 85)), system(16, (40, 0, 9, 120))
+    first, second = (
+        application(product(2), head(at=at) + system(16, ticks)[AT + 16 :])
+        for at, ticks in ((59, (10, 0, 5, 85)), (119, (40, 0, 9, 120)))
+    )
     file = tmp_path / "linux.mon"
     file.write_bytes(dump(interval(60, CONFIG, first), interval(120, second)))
     ingest(file, store)
@@ -137,3 +140,79 @@ def test_counters_of_a_guest_are_growths_between_its_samples(tmp_path: Path, sto
         store, "SELECT per_cpu_user, per_cpu_idle FROM interval.aplsdt_os_cpu ORDER BY interval_end"
     )
     assert found == [(None, None), (30, 35)]
+
+
+def deltas(path: Path, store: Store, *samples: list[bytes]) -> list[Any]:
+    """Ticks in user mode by processor and sample, of samples a minute apart."""
+    first, *others = samples
+    intervals = [interval(60, CONFIG, *first)]
+    intervals += [interval(60 * n, *records) for n, records in enumerate(others, 2)]
+    file = path / "linux.mon"
+    file.write_bytes(dump(*intervals))
+    ingest(file, store)
+    return rows(
+        store,
+        "SELECT cpu_id, per_cpu_user FROM interval.aplsdt_os_cpu"
+        " WHERE per_cpu_user IS NOT NULL ORDER BY interval_end, cpu_id",
+    )
+
+
+def cpus(second: int, *ticks: tuple[int, int]) -> list[bytes]:
+    """An operating system block written at that second: (number, ticks in user mode) of each."""
+    whole = system(36, *((user, 0, 0, 0, 0, 0, 0, 0, number) for number, user in ticks))
+    at = AT + struct.calcsize(">QII")
+    return [whole[:AT] + head(at=second) + whole[at:]]
+
+
+def test_a_processor_is_the_same_wherever_its_entry_stands(tmp_path: Path, store: Store):
+    """Processor 1 goes offline: the entry of processor 2, which has used more, moves up."""
+    found = deltas(
+        tmp_path,
+        store,
+        cpus(59, (0, 100), (1, 200), (2, 5000)),
+        cpus(119, (0, 110), (1, 220), (2, 5030)),
+        cpus(179, (0, 150), (2, 5090)),
+        cpus(239, (2, 5100), (0, 151)),
+    )
+    assert found == [(0, 10), (1, 20), (2, 30), (0, 40), (2, 60), (0, 1), (2, 10)]
+
+
+def test_entries_without_a_number_are_told_apart_by_place(tmp_path: Path, store: Store):
+    """Kernels of 2.4 write entries of 16 bytes."""
+    samples = [
+        [application(product(2), head(at=at) + system(16, *ticks)[AT + 16 :])]
+        for at, ticks in (
+            (59, [(10, 0, 0, 0), (7000, 0, 0, 0)]),
+            (119, [(40, 0, 0, 0), (7005, 0, 0, 0)]),
+        )
+    ]
+    assert deltas(tmp_path, store, *samples) == [(0, 30), (1, 5)]
+
+
+def test_a_torn_block_takes_part_in_no_delta_and_no_level(tmp_path: Path, store: Store):
+    """The third sample of processors and memory was taken while the guest was writing."""
+
+    def sample(n: int, counts: tuple[int, int]) -> list[bytes]:
+        block = head(at=60 * n - 1, counts=counts)
+        os = system(36, (100 * n, 0, 0, 0, 0, 0, 0, 0, 0))
+        used = [n, *MEMORY[1:5], 1000 * n, *MEMORY[6:]]
+        return [
+            application(product(2), block + os[AT + 16 :]),
+            application(product(1), block + struct.pack(f">{len(used)}Q", *used)),
+        ]
+
+    counts = [(8, 8), (9, 9), (10, 9), (11, 11), (12, 12)]
+    found = deltas(tmp_path, store, *(sample(n, each) for n, each in enumerate(counts, 1)))
+
+    assert found == [(0, 100), (0, 100)]
+    levels = rows(
+        store,
+        "SELECT interval_end, totalram, pgpgin FROM interval.aplsdt_memory ORDER BY interval_end",
+    )
+    assert [row[1:] for row in levels] == [
+        (1000, None),
+        (2000, 1),
+        (None, None),
+        (4000, None),
+        (5000, 1),
+    ]

@@ -39,17 +39,41 @@ def place(layout: Layout, raw: np.ndarray, rng: np.random.Generator) -> None:
     """Make the groups of a record, or of an entry, lie inside it more often than not."""
     for group in layout.groups:
         if group.when and rng.random() < 0.6:
-            put(raw, layout.field(group.when.field).offset, group.when.prefix)
-        limits = (max(len(raw), 1) + 20, len(raw) + 8 if group.entry.groups else 40, 6)
+            prefix = group.when.prefixes[int(rng.integers(len(group.when.prefixes)))]
+            put(raw, layout.field(group.when.field).offset, prefix)
+        limits = (max(len(raw), 1) + 20, len(raw) + 8 if is_nested(group.entry) else 40, 6)
         for operand, limit in zip(operands(group), limits, strict=True):
             if isinstance(operand, str) and operand != REST:
                 field = layout.field(operand)
                 put(raw, field.offset, int(rng.integers(0, limit)).to_bytes(field.length, "big"))
-    for group in (g for g in layout.groups if g.entry.groups and isinstance(g.start, str)):
+    for group in (g for g in layout.groups if is_nested(g.entry) and isinstance(g.start, str)):
         field = layout.field(group.start)
         start = int.from_bytes(raw[field.offset : field.end].tobytes(), "big")
         if start >= layout.length:
             place(group.entry, raw[start:], rng)
+    if layout.sequel:
+        place_sequel(layout, raw, rng)
+
+
+def is_nested(entry: Layout) -> bool:
+    return bool(entry.groups or entry.sequel)
+
+
+def place_sequel(layout: Layout, raw: np.ndarray, rng: np.random.Generator) -> None:
+    """Make a part, and what is behind each text, lie inside more often than not."""
+    if layout.text is not None:
+        size = int(rng.choice([0, 1, 7, 40]))
+        put(raw, layout.text.offset, size.to_bytes(2, "big"))
+        start = layout.text.end + size
+        letters = np.frombuffer(b"/dev\xc3\xa9\xff", np.uint8)
+        put(raw, layout.text.end, rng.choice(letters, size).tobytes())
+    else:
+        start = layout.length + int(rng.choice([0, 0, 3]))
+        for name, value in ((layout.sequel.start, start), (layout.sequel.size, len(raw) - start)):
+            if rng.random() < 0.8:
+                field = layout.field(name)
+                put(raw, field.offset, max(value, 0).to_bytes(field.length, "big"))
+    place(layout.sequel.layout, raw[start:], rng)
 
 
 def put(raw: np.ndarray, offset: int, value: bytes) -> None:
