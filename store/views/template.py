@@ -13,7 +13,7 @@ import duckdb
 
 from ...schemas.atomic import remove_abandoned_scratch, scratch_folder
 from ...schemas.derived import cache_folder
-from .views import text
+from .views import path_text
 
 FILE = "catalog.duckdb"
 """The catalogue of a store."""
@@ -35,7 +35,7 @@ def load(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
     Raises:
         duckdb.Error: it cannot be read.
     """
-    connection.execute(f"ATTACH {text(str(file))} AS _file (READ_ONLY)")
+    connection.execute(f"ATTACH {path_text(file)} AS _file (READ_ONLY)")
     connection.execute("COPY FROM DATABASE _file TO memory")
     connection.execute("DETACH _file")
 
@@ -61,7 +61,7 @@ def save(connection: duckdb.DuckDBPyConnection, file: Path, scratch: Path) -> No
 def _copy(connection: duckdb.DuckDBPyConnection, made: Path) -> None:
     """On a full disk the copy fails, or the end of it, when the file is detached."""
     try:
-        connection.execute(f"ATTACH {text(str(made))} AS _file ({_NO_LOG})")
+        connection.execute(f"ATTACH {path_text(made)} AS _file ({_NO_LOG})")
         connection.execute("COPY FROM DATABASE memory TO _file")
     finally:
         connection.execute("DETACH DATABASE IF EXISTS _file")
