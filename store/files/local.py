@@ -139,7 +139,7 @@ class LocalFiles:
         return str(self._path(name).absolute())
 
     def engine_path(self, name: str) -> str:
-        """The path of a file below one of the store that means nothing to DuckDB, pyarrow, Spark."""
+        """The absolute path of a file, through a link if that of the store has odd characters."""
         return f"{plain_path(self.root)}/{name}"
 
     @contextmanager

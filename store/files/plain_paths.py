@@ -1,7 +1,7 @@
 """Plain names for local paths, for engines that read more into a path than where a file is.
 
-DuckDB takes `*`, `?` and `[` of a path for a pattern, `?` of a database for options, a backslash for
-a slash, and `key=value` anywhere in it for a column. Its escapes do not help: `[[]` is refused by
+DuckDB takes `*`, `?` and `[` of a path for a pattern, a backslash in a pattern for a slash, and
+`key=value` anywhere in it for a column. Escapes do not help: `[[]` is refused by
 `allowed_directories`, and nothing stands for a backslash. Spark has more such characters. So an
 engine gets the path through a symbolic link whose own path has none of them.
 """
@@ -72,7 +72,7 @@ def _folders() -> Iterator[Path]:
             about = folder.lstat()
             if about.st_uid == os.geteuid() and not about.st_mode & 0o022:
                 yield folder
-    for place in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp")):  # noqa: S108 - private
+    for place in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp")):
         if all(map(_is_plain, place.split("/"))):
             with suppress(OSError):
                 yield _own_folder(os.getpid(), place)
@@ -88,7 +88,7 @@ def _own_folder(_process: int, place: str) -> Path:
 
 def _leads_to(link: Path, target: str) -> bool:
     try:
-        return os.readlink(link) == target
+        return os.fspath(link.readlink()) == target
     except OSError:
         return False
 

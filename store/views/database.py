@@ -29,7 +29,9 @@ def database(store: Store, file: Path | None = None) -> duckdb.DuckDBPyConnectio
     Raises:
         duckdb.Error: the file cannot be opened.
     """
-    connection = duckdb.connect(plain_path(file) if file else ":memory:", read_only=file is not None, config=dict(QUIET))
+    connection = duckdb.connect(
+        plain_path(file) if file else ":memory:", read_only=file is not None, config=dict(QUIET)
+    )
     files = store.files
     if isinstance(files, ObjectFiles):
         from ..files.duckdb_files import ObjectFileSystem

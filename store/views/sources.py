@@ -176,7 +176,9 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
 def _dump_rows(store: Store, files: Sequence[TableFile]) -> str:
     """A relation over what is said about dumps."""
     parts = [
-        _of_dumps(json_rows([store.files.engine_path(file.name) for file in some], COLUMNS["dump"]), some)
+        _of_dumps(
+            json_rows([store.files.engine_path(file.name) for file in some], COLUMNS["dump"]), some
+        )
         for _, some in alike(files)
     ]
     return union_all(parts or [empty(COLUMNS["dump"])])

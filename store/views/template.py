@@ -13,6 +13,8 @@ import duckdb
 
 from ...schemas.atomic import remove_abandoned_scratch, scratch_folder
 from ...schemas.derived import cache_folder
+from ..dumps.elsewhere import local_folder
+from ..dumps.store import Store
 from .views import path_text
 
 FILE = "catalog.duckdb"
@@ -21,6 +23,17 @@ QUIET = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "
 """Settings of every connection: DuckDB installs and loads nothing by itself."""
 _NO_LOG = "RECOVERY_MODE no_wal_writes"
 """A file that nobody knows before it is complete needs no write-ahead log."""
+
+
+def catalogue_file(store: Store) -> Path:
+    """Where the catalogue of a store is: in its folder, or in the cache.
+
+    DuckDB follows the links of a database's path, and then takes a question mark in it for the
+    beginning of options, and a backslash for a slash.
+    """
+    if cache_folder() and {"?", "\\"} & set(str(store.root.resolve())):
+        return local_folder(store.location) / FILE
+    return store.root / FILE
 
 
 def template() -> Path | None:
