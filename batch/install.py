@@ -19,7 +19,7 @@ from ..reduce.render.html import text_page
 from ..schemas.errors import CpmonError
 from ..store import Store
 from .outputs import Write
-from .plan import Plan
+from .plan import Plan, fixed_folder
 
 NAME = "cpmon-batch"
 """Of the units, whose templates are files of this package."""
@@ -136,9 +136,9 @@ def _command(store: Store, settings: Settings) -> list[str]:
 def _writable_folders(store: Store, plan: Plan) -> list[Path]:
     """The topmost folders that a batch writes to."""
     options = plan.batch
-    files = [options.summary, options.summary_json, options.metrics]
-    files += [output.path for output in plan.outputs]
-    folders = [store.root.absolute(), *(_fixed_folder(file) for file in files if file is not None)]
+    files = [options.summary, options.summary_json, *(output.path for output in plan.outputs)]
+    folders = [store.root.absolute(), *(fixed_folder(file) for file in files if file is not None)]
+    folders += [options.metrics.parent] if options.metrics is not None else []
     if options.quarantine is not None:
         folders += [options.quarantine, *(inbox.folder for inbox in plan.inboxes)]
     distinct = sorted({Path(os.path.normpath(folder)) for folder in folders})
@@ -147,14 +147,6 @@ def _writable_folders(store: Store, plan: Plan) -> list[Path]:
         for folder in distinct
         if not any(folder != other and folder.is_relative_to(other) for other in distinct)
     ]
-
-
-def _fixed_folder(path: Path) -> Path:
-    """The folder of a path pattern above its first mark."""
-    for part in reversed(path.parents):
-        if "{" in part.name or "%" in part.name:
-            return part.parent
-    return path.parent
 
 
 def _unit_folder(*, user: bool) -> Path:

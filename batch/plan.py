@@ -43,6 +43,8 @@ CODES = {
 """The codes of strftime that mean the same everywhere and differ between days, never within one."""
 
 _MARK = re.compile(r"\{(\w*)\}|%(.?)")
+_ITSELF = ("%", "{")
+"""Codes that stand for themselves, without the % before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +185,11 @@ def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output
     marks = ("date",) if kind == "table" else ("date", "system")
     check_path(table.path, settings.place(f"{key}.path"), (*marks, "name"))
     parts: list[tuple[str, ...]] = [(name,) for name in names]
-    if len(names) > 1 and "{name}" not in str(table.path):
+    if len(names) > 1 and not any(mark == "name" for mark, _ in _MARK.findall(str(table.path))):
         if form != "xlsx" or kind != "report":
             raise invalid("path", "a path with {name}, as several are written", str(table.path))
         parts = [names]
-    path, top = table.path.absolute(), table.top or None
+    path, top = table.path, table.top or None
     return [Output(kind, part, path, form, table.systems, top, table.shift) for part in parts]
 
 
@@ -212,20 +214,28 @@ def check_path(path: Path | None, place: str, marks: Collection[str]) -> None:
         mark, code = match.groups()
         if mark is not None and mark not in marks:
             raise unknown("mark", mark, marks, place=place)
-        if code is not None and code not in (*CODES, "%"):
+        if code is not None and code not in (*CODES, *_ITSELF):
             raise CpmonError(
                 f"%{code} cannot stand in a path",
                 place=place,
                 expected=", ".join(f"%{name} ({meaning})" for name, meaning in CODES.items()),
                 found=str(path),
                 effect="nothing was done",
-                remedy="write %% for a percent sign",
+                remedy="write %% for a percent sign, %{ for a brace",
             )
 
 
 def has_file_per_day(path: Path) -> bool:
     """Whether each day has a file of its own."""
-    return any(mark == "date" or (code or "%") != "%" for mark, code in _MARK.findall(str(path)))
+    return any(mark == "date" or code in CODES for mark, code in _MARK.findall(str(path)))
+
+
+def fixed_folder(path: Path) -> Path:
+    """The folder of a pattern of a path above its first mark."""
+    for folder in reversed(path.parents):
+        if any(code not in _ITSELF for _, code in _MARK.findall(folder.name)):
+            return output_path(folder.parent, date.min)
+    return output_path(path.parent, date.min)
 
 
 def output_path(path: Path, day: date, system: str = "", name: str = "") -> Path:
@@ -236,7 +246,7 @@ def output_path(path: Path, day: date, system: str = "", name: str = "") -> Path
         mark, code = match.groups()
         if mark is not None:
             return marks[mark]
-        return "%" if code == "%" else day.strftime(f"%{code}")
+        return code if code in _ITSELF else day.strftime(f"%{code}")
 
     return Path(_MARK.sub(replacement, str(path)))
 

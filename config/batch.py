@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from .document import Table
-from .values import Duration, Names, SystemName, Text
+from .values import Duration, Names, PathPattern, SystemName, Text
 
 PATTERNS = ("*.mon", "*.mon.gz", "*.mon.zst", "*.monwrite", "*.monwrite.gz", "*.monwrite.zst")
 
@@ -32,8 +32,8 @@ class BatchSettings(Table, frozen=True):
     hook_dump: tuple[str, ...] = ()
     hook_end: tuple[str, ...] = ()
     hook_limit: Duration = Duration("60s")
-    summary: Path | None = None
-    summary_json: Path | None = None
+    summary: PathPattern | None = None
+    summary_json: PathPattern | None = None
     metrics: Path | None = None
     watch: Duration = Duration("30s")
     validate: bool = True
@@ -44,7 +44,7 @@ class BatchSettings(Table, frozen=True):
 class OutputSettings(Table, frozen=True):
     """A file for each system and day that changed; report, table, pages or exceptions: of what."""
 
-    path: Path
+    path: PathPattern
     report: Names | None = None
     table: Names | None = None
     pages: bool | None = None

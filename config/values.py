@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, time
-from pathlib import Path
+from pathlib import Path, PosixPath
 from typing import Any, ClassVar, Self
 from zoneinfo import ZoneInfo
 
@@ -179,6 +179,27 @@ class Clock(time):
             raise ValueError(cls.EXPECTED) from None
 
 
+class PathPattern(PosixPath):
+    """A path in which marks like {date} and %Y are filled in; `%%` and `%{` are what they end with.
+
+    A folder that it is put into has none, whatever its name: its `%` and `{` are written so.
+    """
+
+    EXPECTED: ClassVar[str] = "a text"
+
+    @classmethod
+    def within(cls, folder: Path, pattern: str) -> Self:
+        """An absolute pattern. `folder`: where it begins unless it is absolute, or begins with ~.
+
+        Raises:
+            RuntimeError: there is no such user's home.
+        """
+        first, *rest = Path(pattern).parts or (".",)
+        if first.startswith("~"):
+            folder, first = Path(first).expanduser(), "."
+        return cls(re.sub(r"[%{]", r"%\g<0>", str(folder.absolute())), first, *rest)
+
+
 def converter(folder: Path) -> Callable[[type, Any], Any]:
     """The conversion of these values for msgspec.
 
@@ -187,11 +208,13 @@ def converter(folder: Path) -> Callable[[type, Any], Any]:
     """
 
     def convert(kind: type, value: Any) -> Any:
-        if kind is not Path:
+        if kind not in (Path, PathPattern):
             return kind.parse(value)  # type: ignore[attr-defined]
         if scheme_of(str(value)):
-            return Path(value)
+            return kind(value)
         try:
+            if kind is PathPattern:
+                return PathPattern.within(folder, Text.parse(value))
             return folder / Path(Text.parse(value)).expanduser()
         except RuntimeError:
             raise ValueError("a path; there is no such user's home") from None

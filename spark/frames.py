@@ -101,10 +101,11 @@ class Frames:
         """The rows of files. `below`: from there on the names of folders have columns as well."""
         if not files:
             return self._spark.createDataFrame([], columns)
-        reader = self._spark.read.schema(columns)
+        reader, store = self._spark.read.schema(columns), self._store.files
+        path = store.engine_path if store.is_local else store.uri
         if below is not None:
-            reader = reader.option("basePath", self._store.files.uri(below))
-        return reader.parquet(*map(self._store.files.uri, files))
+            reader = reader.option("basePath", path(below))
+        return reader.parquet(*map(path, files))
 
 
 def _union(first: DataFrame, other: DataFrame) -> DataFrame:

@@ -19,15 +19,13 @@ from blake3 import blake3
 
 from ...schemas.errors import CpmonError, DumpError
 from .decompression import DECOMPRESSORS, LONGEST_MAGIC, compression_of
+from .framing import HEAD, find_framing, unframed
 from .monreader_device import Device
 from .wrapping import (
-    HEAD,
     Delivered,
     Peeked,
-    descriptor_words,
     is_of_system,
     tar_member,
-    without_words,
     zip_member,
 )
 
@@ -60,7 +58,7 @@ class Source:
         size: bytes delivered so far, decompressed.
         ended: whether everything has been delivered.
         compression: "none", "gzip", "zstd", "bzip2", "xz" or "zip", by the first bytes.
-        wrapping: what else was around it, outermost first: "tar", "gzip", "RDW", "BDW and RDW".
+        wrapping: what else was around it, outermost first: "tar", "gzip", "BDW and RDW".
         damage: message of the decompressor's error, or None.
         words_broken: where descriptor words ended to fit, or None.
         container: how the data is wrapped; AUTO until its first bytes have told.
@@ -195,11 +193,10 @@ class Source:
             else:
                 break
             head = stream.peek(HEAD)
-        if words := descriptor_words(head):
-            self.wrapping.append(words)
+        if framing := find_framing(head):
+            self.wrapping.append(framing.name)
             broken = functools.partial(setattr, self, "words_broken")
-            in_blocks = words.startswith("BDW")
-            return _Pieces(without_words(stream, in_blocks=in_blocks, broken=broken), self)
+            return _Pieces(unframed(stream, framing, broken), self)
         return stream
 
 

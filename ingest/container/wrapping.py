@@ -1,35 +1,19 @@
-"""What a transfer puts around a dump, taken off again: tar, zip, and descriptor words of z/OS.
-
-A V-format file has a record descriptor word (RDW) in front of each record, a VB file that kept its
-blocks a block descriptor word (BDW) in front of each block as well: two bytes of length, which
-counts the word itself, and two zero bytes. Trailing nulls of a record may have been stripped.
-"""
+"""Archives of one dump, tar and zip, and a stream whose first bytes can be looked at."""
 
 from __future__ import annotations
 
 import errno
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import RawIOBase
 from typing import IO, Protocol, cast
 
-import numpy as np
-
 from ...schemas.errors import DumpError
-from .control_records import read_control
 from .decompression import PIECE
-from .frames import FRAME, is_header
 
-WORD = 4
-LARGEST_RECORD = FRAME + WORD
-LARGEST_BLOCK = 32760
-MOST = 512
-"""Frames that are given at a time: those of nulls can be as short as their word."""
 LARGEST_HEADERS = 4 * 1024 * 1024
 """Bytes of headers and of files that are passed over, in front of a dump in an archive."""
-HEAD = 3 * FRAME
-"""How many of the first bytes tell what is around a dump."""
 
 
 class Delivered(Protocol):
@@ -193,88 +177,3 @@ def _several(name: str, kind: str, members: list[str]) -> DumpError:
         effect="nothing was landed",
         remedy="unpack it, and give the dumps in it",
     )
-
-
-def descriptor_words(head: bytes) -> str:
-    """Which words stand in front of the frames: "RDW", "BDW and RDW", or none."""
-    block, first = _length(head, 0, LARGEST_BLOCK), _length(head, WORD, LARGEST_RECORD)
-    if first and block >= first + WORD and _is_frame(head[2 * WORD : WORD + first]):
-        return "BDW and RDW"
-    first = _length(head, 0, LARGEST_RECORD)
-    return "RDW" if first and _is_frame(head[WORD:first]) else ""
-
-
-def without_words(
-    stream: Peeked, *, in_blocks: bool, broken: Callable[[str], None]
-) -> Iterator[bytes]:
-    """The frames without the words in front of them, filled up to 4096 bytes.
-
-    Where the words end to fit, what follows is given as it is: the framer finds its frames.
-
-    Args:
-        in_blocks: block descriptor words stand in front of blocks. broken: told where that was.
-    """
-    waiting, base, block_end = b"", 0, 0
-    while True:
-        frames, used, block_end, is_good = _split(waiting, base, block_end, in_blocks=in_blocks)
-        waiting, base = waiting[used:], base + used
-        if frames:
-            yield b"".join(frames)
-        elif not is_good:
-            broken(f"no descriptor word at stored offset 0x{base:x}")
-            yield waiting
-            yield from iter(lambda: stream.read(PIECE), b"")
-            return
-        elif piece := stream.read(PIECE):
-            waiting += piece
-        else:
-            break
-    if waiting:
-        broken(f"{len(waiting)} bytes at stored offset 0x{base:x} are no whole record")
-        yield waiting
-
-
-def _split(
-    data: bytes, base: int, block_end: int, *, in_blocks: bool
-) -> tuple[list[bytes], int, int, bool]:
-    """The whole frames at the front, the bytes they take, the end of their block, and if all fits.
-
-    Each word says where the next one is, so they are followed one by one, up to `MOST` frames.
-
-    Args:
-        base: stored offset of the data. block_end: where the next block begins.
-    """
-    frames, at = list[bytes](), 0
-    while len(frames) < MOST:
-        start, end = at, block_end
-        if in_blocks and base + start == end and start + WORD <= len(data):
-            block = _length(data, start, LARGEST_BLOCK)
-            if not block:
-                return frames, at, block_end, False
-            end, start = end + block, start + WORD
-        if start + WORD > len(data):
-            return frames, at, block_end, True
-        length = _length(data, start, LARGEST_RECORD, least=WORD)
-        if not length or (in_blocks and base + start + length > end):
-            return frames, at, block_end, False
-        if start + length > len(data):
-            return frames, at, block_end, True
-        frames.append(data[start + WORD : start + length].ljust(FRAME, b"\0"))
-        at, block_end = start + length, end
-    return frames, at, block_end, True
-
-
-def _length(data: bytes, at: int, most: int, *, least: int = WORD + 1) -> int:
-    """The length that a word gives, itself included; 0 if it is none.
-
-    That of a record of nulls, all of them stripped, is that of the word: `least`.
-    """
-    length = int.from_bytes(data[at : at + 2], "big")
-    return length if least <= length <= most and data[at + 2 : at + 4] == b"\0\0" else 0
-
-
-def _is_frame(data: bytes) -> bool:
-    """Whether this is a control record, or a frame that begins with several records."""
-    frame = np.frombuffer(data[:FRAME].ljust(FRAME, b"\0"), np.uint8)
-    several = int.from_bytes(data[:2], "big") < len(data)
-    return bool(read_control(frame)) or (several and is_header(frame, 0))

@@ -20,7 +20,7 @@ from ...store.results.kept_files import Piece, files_of, relation
 from ...store.results.lineage import definition_version, lineages
 from ...store.results.reduced import INTERVAL, piece_file
 from ...store.results.reduction_database import QueryWriter, ReductionDatabase, Result
-from ...store.views.views import text
+from ...store.views.views import path_text, text
 from ..metrics.report_shape import TIME
 from ..metrics.rollups import EVER, LEVELS, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours, rollup_of
 from ..reductions.reductions import reductions
@@ -143,7 +143,7 @@ class _Computation:
 
         The intervals are published first: roll-ups without them were left by a prune.
         """
-        rolled = self._rolled_up(name, piece, f"read_parquet({text(str(scratch))})")
+        rolled = self._rolled_up(name, piece, f"read_parquet({path_text(scratch)})")
         self.store.files.publish({piece.file: scratch, **rolled})
 
     def _rolled_up(self, name: str, piece: Piece, rows: str) -> dict[str, Path]:

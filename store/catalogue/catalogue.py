@@ -36,7 +36,7 @@ from ..views.entries import (
 )
 from ..views.relations import landed_views, macros
 from ..views.sources import sources
-from ..views.template import FILE, keep_as_template, load, save, template
+from ..views.template import catalogue_file, keep_as_template, load, save, template
 from ..views.view import View
 from ..views.views import LANDED
 from .kept_views import SCHEMA as ROLLUP
@@ -78,7 +78,7 @@ def state_of(store: Store) -> object:
 
     Dumps have landed or were merged, or somebody has made another catalogue, as `reduce` does.
     """
-    file = store.root / FILE
+    file = catalogue_file(store)
     return store.state, file.stat().st_mtime_ns if file.exists() else 0
 
 
@@ -113,7 +113,7 @@ def readers_catalogue(store: Store, views: Sequence[View]) -> duckdb.DuckDBPyCon
     Raises:
         StoreError: the catalogue cannot be built.
     """
-    plan, copy = Plan(store, views), _loaded(store, store.root / FILE)
+    plan, copy = Plan(store, views), _loaded(store, catalogue_file(store))
     if copy is not None:
         if catalogue_version(copy) == plan.version:
             return copy
@@ -131,7 +131,7 @@ def rebuild(store: Store, views: Sequence[View]) -> int:
     if store.files.is_local:  # elsewhere it is the manifest that says what has landed
         store.manifest.rebuild()
     rebuild_indexes(store)
-    (store.root / FILE).unlink(missing_ok=True)
+    catalogue_file(store).unlink(missing_ok=True)
     with connect(store, views) as connection:
         counted = connection.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal")
         return int(counted.fetchall()[0][0])
@@ -146,7 +146,7 @@ def _sealed(
 
 def _opened(store: Store, version: str) -> duckdb.DuckDBPyConnection | None:
     """A connection to the catalogue of a store, if it is there and up to date."""
-    file = store.root / FILE
+    file = catalogue_file(store)
     if not file.exists():
         return None
     try:
@@ -166,7 +166,8 @@ def _written(plan: Plan) -> duckdb.DuckDBPyConnection:
     with suppress(OSError, StoreError):
         store.clean()
         make_private(store.staging)
-        save(built, store.root / FILE, store.staging)
+        file = catalogue_file(store)
+        save(built, file, store.staging if file.parent == store.root else file.parent)
     return built
 
 
@@ -181,7 +182,7 @@ def _build(plan: Plan, *, shut: bool = False) -> duckdb.DuckDBPyConnection:
         *sources(store, plan.present, shut=shut, snapshot=plan.snapshot),
         *_views(plan),
     ]
-    own, last = store.root / FILE, template()
+    own, last = catalogue_file(store), template()
     failed: duckdb.Error | None = None
     nearest = [last, own] if plan.live else [own, last]  # nothing kept stands in the template
     for connection, file in _bases(store, nearest, entries):

@@ -88,7 +88,7 @@ class Plan:
     @property
     def _fixed(self) -> list[str]:
         """What does not depend on the files of the store."""
-        own = [self.store.files.uri(""), fingerprint(), duckdb.__version__, _own_text()]
+        own = [self.store.files.engine_path(""), fingerprint(), duckdb.__version__, _own_text()]
         return own + [view.sql for view in self.views]
 
 

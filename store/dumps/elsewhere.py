@@ -11,6 +11,7 @@ manifest is put on the condition that there is none: of two writers one lands th
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import tempfile
 import time
@@ -40,7 +41,7 @@ that it replaces."""
 def local_folder(location: str) -> Path:
     """The folder of this machine for what is cached of a store elsewhere."""
     cache = cache_folder() or Path(tempfile.mkdtemp(prefix="cpmon-"))
-    folder = cache / "stores" / blake2b(location.encode(), digest_size=8).hexdigest()
+    folder = cache / "stores" / blake2b(os.fsencode(location), digest_size=8).hexdigest()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 

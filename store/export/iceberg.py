@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from ...schemas.errors import StoreError
 from ..dumps.store import Store
 from ..files.disk import writing
+from ..files.plain_paths import plain_path
 from .sources import NAMESPACES, Column, Source, sources
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ def _partition_by(table: Table, places: Sequence[Column]) -> None:
 
 
 def _uri(store: Store, file: str) -> str:
-    uri = store.files.uri(file)
-    return f"file://{uri}" if store.files.is_local else uri
+    files = store.files
+    return f"file://{files.engine_path(file)}" if files.is_local else files.uri(file)
 
 
 def _table(catalog: SqlCatalog, source: Source) -> Table:
@@ -281,8 +282,8 @@ def _catalog(store: Store, folder: Path) -> Iterator[SqlCatalog]:
         folder.mkdir(parents=True, exist_ok=True)
         catalog = SqlCatalog(
             "cpmon",
-            uri=f"sqlite:///{file}",
-            warehouse=f"file://{folder}",
+            uri=f"sqlite:///{plain_path(file)}",
+            warehouse=f"file://{plain_path(folder)}",
             **{"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"},
         )
         try:

@@ -71,7 +71,7 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
         name = self._name(path)
         if not set("*?[") & set(name):
             return [path]
-        return [self._files.uri(each) for each in self._sent(lambda: self._matching(name))]
+        return [self._files.engine_path(each) for each in self._sent(lambda: self._matching(name))]
 
     def open(self, path: str, mode: str = "rb", **_options: Any) -> io.RawIOBase:
         """A file to read.
@@ -87,7 +87,7 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
         )
 
     def _name(self, path: str) -> str:
-        return path.removeprefix(f"{self._files.location}/")
+        return path.removeprefix(self._files.engine_path(""))
 
     def _sent(self, request: Callable[[], Any]) -> Any:
         return self._senders.submit(request).result()

@@ -94,7 +94,13 @@ class Files(Protocol):
         """A file for pyarrow, which reads parts of it: a path, or what has `seek` and `read`."""
 
     def uri(self, name: str) -> str:
-        """What DuckDB, pyarrow and Spark know a file by."""
+        """Where a file is, for people and for programs that take a path as it is."""
+
+    def engine_path(self, name: str) -> str:
+        """What DuckDB knows a file by, or those of a pattern: `name` alone can be one.
+
+        No character of the path of the store itself means anything in it.
+        """
 
     def scratch(self) -> AbstractContextManager[Path]:
         """A folder of this machine for unfinished work; it is removed at the end."""

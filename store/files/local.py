@@ -14,6 +14,7 @@ from ...schemas.atomic import LOCK, PART, scratch_folder, unfinished
 from ...schemas.errors import StoreError
 from .disk import make_private, replace_durably, sync_folder, write_durably, writing
 from .files import File, Inside
+from .plain_paths import plain_path
 
 STAGING = "staging"
 """The folder for what is not finished."""
@@ -131,11 +132,15 @@ class LocalFiles:
 
     def opened(self, name: str) -> str:
         """The path of a file."""
-        return self.uri(name)
+        return self.engine_path(name)
 
     def uri(self, name: str) -> str:
         """The absolute path of a file."""
         return str(self._path(name).absolute())
+
+    def engine_path(self, name: str) -> str:
+        """The absolute path of a file, through a link if that of the store has odd characters."""
+        return f"{plain_path(self.root)}/{name}"
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:

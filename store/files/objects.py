@@ -174,6 +174,10 @@ class ObjectFiles:
         """SCHEME://BUCKET/PREFIX/NAME."""
         return f"{self.location}/{name}"
 
+    def engine_path(self, name: str) -> str:
+        """The same with a prefix that DuckDB finds no pattern and no `key=value` in."""
+        return f"{quote(self.location, safe=':/@')}/{name}"
+
     @contextmanager
     def scratch(self) -> Iterator[Path]:
         """A temporary folder of this machine."""

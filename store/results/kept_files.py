@@ -84,6 +84,6 @@ def is_one_of(days: Sequence[Day]) -> str:
 
 
 def _parquet(store: Store, files: Sequence[str], *, hive: bool, union: bool) -> str:
-    listed = ", ".join(text(store.files.uri(file)) for file in files)
+    listed = ", ".join(text(store.files.engine_path(file)) for file in files)
     types = ", hive_types = {'level': VARCHAR, 'system': VARCHAR}" if hive else ""
     return f"read_parquet([{listed}], union_by_name = {union}, hive_partitioning = {hive}{types})"

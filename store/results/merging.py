@@ -16,7 +16,7 @@ from ..dumps.cleanup import replace_and_remove
 from ..dumps.store import Store
 from ..sandbox.sandbox import Limits, limit
 from ..views.database import database
-from ..views.views import text
+from ..views.views import path_text
 from .kept_files import Piece, files_of, relation
 from .lineage import Lineage
 from .months import MonthFile, index_of, index_text, read_index
@@ -59,7 +59,7 @@ def _merge_months(store: Store, chosen: Iterable[Lineage], limits: Limits | None
     if not months:
         return 0
     with store.files.scratch() as scratch, database(store) as connection:
-        connection.execute(f"SET temp_directory = {text(str(scratch))}")
+        connection.execute(f"SET temp_directory = {path_text(scratch)}")
         limit(connection, limits or Limits())
         writer = QueryWriter(connection)
         return sum(_merge(store, name, of, writer, scratch) for name, of in months.items())

@@ -23,7 +23,7 @@ from ..sandbox.sandbox import Limits, limit
 from ..views.landed_views import LandedViews
 from ..views.relations import landed_view, views_below
 from ..views.view import View
-from ..views.views import landed_rows, name, text
+from ..views.views import landed_rows, name, path_text, text
 from .lineage import code_of
 from .units import Unit
 
@@ -67,7 +67,7 @@ class QueryWriter:
             OSError: the disk refuses them.
             CpmonError: the memory limit is too small.
         """
-        ((count,),) = self.execute(f"COPY ({query}) TO {text(str(path))} ({FORMAT})").fetchall()
+        ((count,),) = self.execute(f"COPY ({query}) TO {path_text(path)} ({FORMAT})").fetchall()
         with path.open("rb") as written:
             os.fsync(written.fileno())
         return int(count)
@@ -111,7 +111,7 @@ class ReductionDatabase(QueryWriter):
         self._store, self._landed = store, LandedViews(store)
         super().__init__(self._landed.connection)
         self.connection.execute(
-            f"SET temp_directory = {text(str(scratch))}; SET preserve_insertion_order = false;"
+            f"SET temp_directory = {path_text(scratch)}; SET preserve_insertion_order = false;"
             f" SET disabled_optimizers = {text(DISABLED)}"
         )
         limits = limits or Limits()

@@ -13,7 +13,7 @@ from ..dumps.landed_dump import MONTHS as DUMPS
 from ..dumps.landed_dump import days_of
 from ..dumps.store import Store
 from ..runs.runs import FOLDER as RUNS
-from ..views.template import FILE
+from ..views.template import FILE, catalogue_file
 from ..views.view import View
 from .months import FOLDER
 from .reduced import LEVELS, states_by_day
@@ -63,7 +63,7 @@ def _sizes(store: Store) -> dict[str, int]:
     folders = ("records", DUMPS, FOLDER, RUNS)
     sizes = {file.name: file.size for top in folders for file in store.files.below(top)}
     with suppress(FileNotFoundError):
-        sizes[FILE] = (store.root / FILE).stat().st_size
+        sizes[FILE] = catalogue_file(store).stat().st_size
     return sizes
 
 

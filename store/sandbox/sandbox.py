@@ -22,8 +22,9 @@ import duckdb
 
 from ...schemas.errors import CpmonError
 from ..dumps.store import Store
+from ..files.plain_paths import plain_path
 from ..views.template import template
-from ..views.views import text
+from ..views.views import path_text, text
 from .landlock import restrict
 
 SPILL = "spill-"
@@ -75,9 +76,9 @@ def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) ->
         return
     spill = spill_folder()
     if spill is not None:
-        connection.execute(f"SET temp_directory = {text(str(spill))}")
-    local = [*map(str, (store.root.absolute() / name for name in _READ))]
-    places = local if store.files.is_local else [*local, *map(store.files.uri, _READ)]
+        connection.execute(f"SET temp_directory = {path_text(spill)}")
+    local = [plain_path(store.root / name) for name in _READ]
+    places = local if store.files.is_local else [*local, *map(store.files.engine_path, _READ)]
     folders = ", ".join(text(f"{place}/") for place in places)
     connection.execute(f"SET allowed_directories = system.main.list_value({folders})")
     connection.execute("SET enable_external_access = false")

@@ -14,6 +14,7 @@ from ...schemas.errors import StoreError
 from ..dumps.landed_dump import ABOUT, MONTHS, LandedDump
 from ..dumps.store import Store
 from ..files.objects import ObjectFiles
+from ..files.plain_paths import plain_path
 from .template import QUIET
 
 FRESH_S = 2.0
@@ -28,7 +29,9 @@ def database(store: Store, file: Path | None = None) -> duckdb.DuckDBPyConnectio
     Raises:
         duckdb.Error: the file cannot be opened.
     """
-    connection = duckdb.connect(file or ":memory:", read_only=file is not None, config=dict(QUIET))
+    connection = duckdb.connect(
+        plain_path(file) if file else ":memory:", read_only=file is not None, config=dict(QUIET)
+    )
     files = store.files
     if isinstance(files, ObjectFiles):
         from ..files.duckdb_files import ObjectFileSystem

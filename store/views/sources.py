@@ -21,7 +21,7 @@ from ..runs.classes import FILE, class_rules
 from ..runs.runs import run_names
 from .entries import Entry, macro, replacing
 from .meta import run_columns
-from .views import PLACE, landed_rows, name, sql_type, text, union_all
+from .views import PLACE, landed_rows, name, path_text, sql_type, text, union_all
 
 MOST_NAMED = 1_000
 """Files that are named one by one; more are found by a pattern, which takes a look at all dumps."""
@@ -63,7 +63,7 @@ def sources(
     rows = _dump_rows(store, landed.get(ABOUT, ()))
     rows = _file(snapshots[ABOUT]) if ABOUT in snapshots else rows
     yield _macro(ABOUT, rows, empty(COLUMNS["dump"]))
-    runs = [store.files.uri("runs/*.json")] if run_names(store) else []
+    runs = [store.files.engine_path("runs/*.json")] if run_names(store) else []
     yield _macro("run.json", json_rows(runs, run_columns()))
     rules = [
         f"({rule.position}, {text(rule.name)}, {text(rule.pattern)}, {text(rule.like)})"
@@ -126,7 +126,7 @@ def _name(table: str) -> str:
 
 def _file(file: Path) -> str:
     """A relation over a file of a snapshot."""
-    return f"read_parquet({text(str(file))})"
+    return f"read_parquet({path_text(file)})"
 
 
 def parquet_rows(store: Store, table: str, dumps: Iterable[LandedDump]) -> str:
@@ -170,7 +170,7 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
     for is_merged, some in alike(files):
         hive = "true, hive_types = {'system': VARCHAR, 'date': DATE, 'dump': VARCHAR}"
         places = "false" if is_merged else hive
-        names = ", ".join(text(store.files.uri(file.name)) for file in some)
+        names = ", ".join(text(store.files.engine_path(file.name)) for file in some)
         rows = f"read_parquet([{names}], union_by_name = {drifted}, hive_partitioning = {places})"
         if not drifted and table in tables():
             absent = (
@@ -184,7 +184,9 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
 def _dump_rows(store: Store, files: Sequence[TableFile]) -> str:
     """A relation over what is said about dumps."""
     parts = [
-        _of_dumps(json_rows([store.files.uri(file.name) for file in some], COLUMNS["dump"]), some)
+        _of_dumps(
+            json_rows([store.files.engine_path(file.name) for file in some], COLUMNS["dump"]), some
+        )
         for _, some in alike(files)
     ]
     return union_all(parts or [empty(COLUMNS["dump"])])

@@ -13,7 +13,9 @@ import duckdb
 
 from ...schemas.atomic import remove_abandoned_scratch, scratch_folder
 from ...schemas.derived import cache_folder
-from .views import text
+from ..dumps.elsewhere import local_folder
+from ..dumps.store import Store
+from .views import path_text
 
 FILE = "catalog.duckdb"
 """The catalogue of a store."""
@@ -21,6 +23,17 @@ QUIET = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "
 """Settings of every connection: DuckDB installs and loads nothing by itself."""
 _NO_LOG = "RECOVERY_MODE no_wal_writes"
 """A file that nobody knows before it is complete needs no write-ahead log."""
+
+
+def catalogue_file(store: Store) -> Path:
+    """Where the catalogue of a store is: in its folder, or in the cache.
+
+    DuckDB follows the links of a database's path, and then takes a question mark in it for the
+    beginning of options, and a backslash for a slash.
+    """
+    if cache_folder() and {"?", "\\"} & set(str(store.root.resolve())):
+        return local_folder(store.location) / FILE
+    return store.root / FILE
 
 
 def template() -> Path | None:
@@ -35,7 +48,7 @@ def load(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
     Raises:
         duckdb.Error: it cannot be read.
     """
-    connection.execute(f"ATTACH {text(str(file))} AS _file (READ_ONLY)")
+    connection.execute(f"ATTACH {path_text(file)} AS _file (READ_ONLY)")
     connection.execute("COPY FROM DATABASE _file TO memory")
     connection.execute("DETACH _file")
 
@@ -61,7 +74,7 @@ def save(connection: duckdb.DuckDBPyConnection, file: Path, scratch: Path) -> No
 def _copy(connection: duckdb.DuckDBPyConnection, made: Path) -> None:
     """On a full disk the copy fails, or the end of it, when the file is detached."""
     try:
-        connection.execute(f"ATTACH {text(str(made))} AS _file ({_NO_LOG})")
+        connection.execute(f"ATTACH {path_text(made)} AS _file ({_NO_LOG})")
         connection.execute("COPY FROM DATABASE memory TO _file")
     finally:
         connection.execute("DETACH DATABASE IF EXISTS _file")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -11,6 +12,7 @@ from ...schemas.arrow import arrow_schema
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
 from ...schemas.registry import tables as layout_tables
+from ..files.plain_paths import plain_path
 
 PLACE = {
     "system": "System that the monitor data is from.",
@@ -41,6 +43,11 @@ def name(identifier: str) -> str:
 def text(value: str) -> str:
     """A string literal."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def path_text(path: Path) -> str:
+    """A string literal that DuckDB takes for the path of this one file or folder."""
+    return text(plain_path(path))
 
 
 def union_all(relations: Sequence[str]) -> str:
