@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from .. import __version__
-from ..schemas.errors import BusyError, CpmonError, DumpError
+from ..schemas.errors import BusyError, CpmonError
 from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
@@ -30,7 +30,7 @@ from .container.source import Container, Progress, Source, open_source
 from .container.windows import prefetched
 from .decode.configuration import UNKNOWN
 from .decode.reader import Reader, Tables
-from .findings import Code, Findings, Severity
+from .findings import Findings
 from .prefetch import prefetch
 
 TABLES_AHEAD = 2
@@ -140,8 +140,8 @@ def _land(
         time_stamps.finish(reader.findings)
         _check_unchanged(reader.source)
         reader.finish()
-        if reader.bytes.is_mostly_lost and not accept_damage:
-            raise _mostly_lost(reader)
+        if (refusal := reader.mostly_lost()) and not accept_damage:
+            raise refusal
         return _publish(reader, staged, store, system, places)
 
 
@@ -164,26 +164,6 @@ def _check_unchanged(source: Source) -> None:
             remedy="ingest it again when it is complete: after MONWRITE STOP, or when the copy is "
             "done; cpmon batch waits for that by itself",
         )
-
-
-def _mostly_lost(reader: Reader) -> DumpError:
-    losses = [
-        finding
-        for finding in reader.findings.kept
-        if finding.effect
-        and (finding.code.severity is Severity.DATA_LOSS or finding.code is Code.TRUNCATED)
-    ]
-    first = min(losses, key=lambda finding: finding.offset, default=None)
-    return DumpError(
-        f"most of {reader.source.name} is lost",
-        place=f"first at offset {first.offset:#x}" if first else None,
-        expected="a dump of which at least half can be understood",
-        found=f"{reader.bytes.lost}"
-        + (f"; first {first.code.name}: {first.detail}" if first else ""),
-        effect="nothing was landed",
-        remedy="transfer it again in binary; `cpmon doctor` says what it is, --accept-damage lands "
-        "what is good of it",
-    )
 
 
 @contextmanager

@@ -33,6 +33,8 @@ def facts(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
     if diagnosis.refused:
         refused = _error(diagnosis.refused, names=names)
         return {**document, "refused": refused, "commands": [_again(diagnosis.name)]}
+    if diagnosis.mostly_lost:
+        document["not_landed"] = _error(diagnosis.mostly_lost, names=names)
     longer = diagnosis.checked.findings.details(Code.RECORD_LONGER)
     reports = expected_reports(diagnosis.inventory.records.keys(), diagnosis.release, longer)
     records = _records(diagnosis, longer_records(longer))
@@ -186,6 +188,7 @@ def _commands(diagnosis: Diagnosis, reports: list[ExpectedReport], *, has_pages:
     ingest = f"cpmon ingest {_word(diagnosis.name)} --store perf/"
     ingest += "" if diagnosis.checked.system else " --system NAME"
     ingest += "" if diagnosis.release else f" --release {release}"
+    ingest += " --accept-damage" if diagnosis.mostly_lost else ""
     best = min(reports, key=lambda report: report.outcome.rank)
     own = f"mon{release.replace('.', '')}/"
     bring = [

@@ -298,8 +298,9 @@ class Framing:
         lengths = found.end - found.start - self.word.size - self.word.tail
         mark = stored[found.start] if self.word.marks else np.full(len(lengths), 0x80, np.uint8)
         lengths[mark & 0x10 != 0] = 0
-        records = np.diff(np.cumsum(lengths)[found.last], prepend=0)
-        return records[(records > 0) | (mark[found.last] & 0x80 != 0)]  # the end alone is none
+        records: I64 = np.diff(np.cumsum(lengths)[found.last], prepend=0)
+        is_record = (records > 0) | (mark[found.last] & 0x80 != 0)  # the end alone is none
+        return np.asarray(records[is_record])
 
     def front(self, stored: U8, found: _Pieces) -> U8:
         """What is in the first pieces and in the one that is cut behind them."""
@@ -432,7 +433,7 @@ def _frames(data: U8, first: int) -> int:
     data = data[:HEAD]
     if starts_set(data, 0):
         starts = set_starts(data, 0, len(data))
-        return 1 + int(are_followed(data, starts, final=False).sum())
+        return 2 + int(are_followed(data, starts, final=False).sum())
     window = np.append(data, np.zeros(FRAME, np.uint8))
     at = np.arange(0, len(data), FRAME)
     count = int(_begin_frames(window, at).sum())

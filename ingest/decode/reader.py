@@ -18,6 +18,7 @@ from ...schemas.arrow import (
     arrow_type,
     inherited,
 )
+from ...schemas.errors import DumpError
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import by_record
 from ...schemas.release import UNNAMED, release_key
@@ -26,7 +27,7 @@ from ..container.frames import FRAME, SYSTEM
 from ..container.monwrite import Framer
 from ..container.source import Source
 from ..container.windows import Window
-from ..findings import Code, Findings
+from ..findings import Code, Findings, Severity
 from .columns import copied, decode, pieces
 from .configuration import Configuration
 from .decoded import Decoded
@@ -227,6 +228,28 @@ class Reader:
             self.findings.add(Code.MOSTLY_LOST, 0, self.bytes.lost)
         if not self.configuration.system:
             self.findings.add(Code.CONFIG_MISSING, 0, "expected a record 1.4")
+
+    def mostly_lost(self) -> DumpError | None:
+        """Why the dump, which is read, does not land unless damage is accepted; None if it does."""
+        if not self.bytes.is_mostly_lost:
+            return None
+        losses = [
+            finding
+            for finding in self.findings.kept
+            if finding.effect
+            and (finding.code.severity is Severity.DATA_LOSS or finding.code is Code.TRUNCATED)
+        ]
+        first = min(losses, key=lambda finding: finding.offset, default=None)
+        return DumpError(
+            f"most of {self.source.name} is lost",
+            place=f"first at offset {first.offset:#x}" if first else None,
+            expected="a dump of which at least half can be understood",
+            found=f"{self.bytes.lost}"
+            + (f"; first {first.code.name}: {first.detail}" if first else ""),
+            effect="nothing was landed",
+            remedy="transfer it again in binary; `cpmon doctor` says what it is, --accept-damage "
+            "lands what is good of it",
+        )
 
     def _configured(self, layout: Layout, records: Records, numbers: I64) -> Tables:
         """The tables of configuration records; `numbers`: of the records in their window.

@@ -26,6 +26,7 @@ class Diagnosis:
         content: hash of the decompressed bytes, which names the dump in a store; empty where it
             was refused.
         refused: why it cannot be read; then inventory and check have nothing.
+        mostly_lost: why it does not land although it can be read.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Diagnosis:
     inventory: Inventory = field(default_factory=lambda: Inventory(""))
     checked: Checked = field(default_factory=lambda: Checked(""))
     refused: DumpError | None = None
+    mostly_lost: DumpError | None = None
 
     @property
     def release(self) -> str:
@@ -67,6 +69,7 @@ def diagnose(source: Source, release: str = "", progress: Progress | None = None
     else:
         inventory.finish(source, Findings())
         diagnosis.inventory, diagnosis.checked = inventory, check.finish()
+        diagnosis.mostly_lost = check.reader.mostly_lost()
         diagnosis.content = source.identity
         inventory.configuration.level = release or inventory.configuration.level
     diagnosis.compression, diagnosis.wrapping = source.compression, tuple(source.wrapping)

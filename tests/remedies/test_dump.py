@@ -91,7 +91,7 @@ def test_in_place_of_a_file_that_is_not_there_a_path_or_standard_input_is_given(
     tried.works("list", "-", stdin=mon.read_bytes())
 
 
-@tries("ingest/landing.py", "most of {} is lost")
+@tries("ingest/decode/reader.py", "most of {} is lost")
 def test_a_dump_that_is_mostly_lost_lands_when_it_is_good_or_as_it_is(
     tried: Attempt, tmp_path: Path
 ):

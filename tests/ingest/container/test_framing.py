@@ -6,17 +6,26 @@ import io
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpmon.ingest.container.framing import HEAD, find_framing
+from cpmon.cli.main import Status
+from cpmon.ingest import ingest
+from cpmon.ingest.codec import U8
+from cpmon.ingest.container.framing import HEAD, Framing, find_framing
 from cpmon.ingest.container.source import Source
+from cpmon.schemas import DumpError
+from cpmon.store import Store
 from tests.cli import conftest as commands
+from tests.cli.answer import Cpmon
 from tests.dumps import FRAME, dump, fields, frame, frame_end, interval, interval_end, samples
 from tests.ingest.container.test_source import read
+from tests.ingest.container.test_wrapping import peak_below
 from tests.scenarios import CONFIG, SAMPLE, capture
 
 cpmon = commands.cpmon
@@ -214,3 +223,108 @@ def test_each_form_is_read_with_each_kind_of_block(form: str, block: str):
     for records in (frames(PLAIN), stripped(PLAIN)):
         pieces = [*map({**WORDS, **LINES}[form], records)]
         assert unwrapped(blocked(pieces, BLOCKS[block], 30_000)) == PLAIN
+
+
+@pytest.mark.parametrize("form", ["RDW", "z/OSMF", "FTP", "RDW, CR LF"])
+@pytest.mark.parametrize("number", [1, 5, 20])
+def test_a_damaged_word_costs_no_byte_of_a_frame(form: str, number: int):
+    pieces = [*map({**WORDS, **LINES}[form], frames(PLAIN * 3))]
+    pieces[number] = b"\xff\xff\xff\xff"[: len(pieces[number]) - FRAME][:3] + pieces[number][3:]
+    source = Source(io.BytesIO(b"".join(pieces)), "a")
+    assert read(source, 100_000) == PLAIN * 3
+    assert (
+        source.words_broken == f"no descriptor word at stored offset 0x{len(pieces[0]) * number:x}"
+    )
+
+
+def test_a_damaged_word_of_a_block_costs_its_block():
+    block = BLOCKS["BDW"]
+    blocks = [blocked([*map(RDW, frames(PLAIN))], block, 1 << 15) for _ in range(3)]
+    damaged = b"\xff" * 4 + blocks[1][4:]
+    data = unwrapped(blocks[0] + damaged + blocks[2])
+    assert data.startswith(PLAIN) and data.endswith(PLAIN) and not len(data) % FRAME
+
+
+@pytest.mark.parametrize("form", [*WORDS, *LINES])
+@pytest.mark.parametrize("missing", [1, 5, 1000, 2 * FRAME + 99])
+def test_of_a_cut_dump_is_read_what_came(form: str, missing: int):
+    stored = b"".join(map({**WORDS, **LINES}[form], frames(PLAIN)))[:-missing]
+    source = Source(io.BytesIO(stored), "a")
+    data = read(source, 100_000)
+    assert PLAIN.startswith(data) and len(PLAIN) - len(data) <= missing
+    assert source.words_broken
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_tiny_pieces_take_no_more_steps_than_large_ones(size: int, monkeypatch: pytest.MonkeyPatch):
+    stored = b"".join(map(RDW, frames(PLAIN)))
+    stored += b"".join(spanned([PLAIN * 2], iter(lambda: size, 0)))
+    steps = []
+    pieces = Framing.pieces
+
+    def counted(self: Framing, data: U8, block_end: int = 0, *, is_open: bool = False) -> Any:
+        steps.append(len(data))
+        return pieces(self, data, block_end, is_open=is_open)
+
+    monkeypatch.setattr(Framing, "pieces", counted)
+    with peak_below(24 << 20):
+        assert unwrapped(stored) == PLAIN * 3
+    assert sum(steps) < 4 * len(stored) + 40 * HEAD
+
+
+def hurt(stored: bytes) -> dict[str, bytes]:
+    """A wrapped dump whole, cut, and with bytes changed, added or missing."""
+    middle = len(stored) // 2
+    return {
+        "whole": stored,
+        "cut in the first record": stored[:3000],
+        "cut": stored[: middle + 77],
+        "last byte missing": stored[:-1],
+        "first word": b"\xff" * 4 + stored[4:],
+        "noise in front": b"\x91" * 5000 + stored,
+        "noise in the middle": stored[:middle] + b"\x91" * 3000 + stored[middle + 3000 :],
+        "bytes missing": stored[:middle] + stored[middle + 1001 :],
+        "mostly noise": stored[:middle] + b"\x91" * 3 * len(stored),
+        "bytes behind": stored + b"\x91" * 300,
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [*WORDS, *LINES, "VBS", "FTP, in pieces", "plain"])
+def test_doctor_and_ingest_agree_on_what_can_be_read(form: str, tmp_path: Path, cpmon: Cpmon):
+    files = []
+    for block in BLOCKS if form not in LINES and form != "plain" else ("none",):
+        for records in ("frames", "stripped"):
+            case = Case("long", records, form, block, (1, 3000, 27_000), 1)
+            stored = DUMPS["long"] if form == "plain" else case.stored
+            for name, data in hurt(stored).items():
+                file = tmp_path / f"{len(files)} {block}, {records}, {name}"
+                file.write_bytes(data)
+                files.append(file)
+    pages = cpmon("doctor", *files, "--format", "json").rows
+    landed = []
+    for number, file in enumerate(files):
+        try:
+            ingest(file, Store(tmp_path / f"store{number}", create=True))
+        except DumpError:
+            landed.append(False)
+        else:
+            landed.append(True)
+    read = ["refused" not in page and "not_landed" not in page for page in pages]
+    assert [*zip(files, read, strict=True)] == [*zip(files, landed, strict=True)]
+    assert all(said for said, file in zip(read, files, strict=True) if file.name.endswith("whole"))
+
+
+@pytest.mark.parametrize("form", ["z/OSMF", "FTP", "RDW, CR LF", "reversed RDW"])
+def test_a_framed_dump_lands_as_the_plain_one(form: str, tmp_path: Path, cpmon: Cpmon):
+    file, plain, at = tmp_path / "a.mon", tmp_path / "plain.mon", ("--store", tmp_path / "s")
+    file.write_bytes(b"".join(map({**WORDS, **LINES}[form], stripped(PLAIN))))
+    plain.write_bytes(PLAIN)
+    page = cpmon("doctor", file)
+    assert page.status is Status.DONE and "cpmon can read it" in page.text
+    assert cpmon("ingest", file, *at).status is Status.DONE
+    assert "landed before" in cpmon("ingest", plain, *at).text
+    assert cpmon("query", "select code from meta.finding", "--format", "csv", *at).text.split() == [
+        "code",
+        "UNWRAPPED",
+    ]
