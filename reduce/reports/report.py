@@ -24,7 +24,9 @@ from ...schemas.errors import NothingToReportError
 from ...schemas.lookup import fold, unknown
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Kind, Lines, Report
+from ..metrics.views import DOUBTS
 from ..reductions.provenance import inferred_notes, tables_of
+from ..reductions.reductions import reduction
 from .cells import cell_text, utc
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
@@ -239,7 +241,7 @@ def _read(
         notes=(
             *source_notes,
             *_left_out(unmeasured),
-            *(_doubts(con, source, span) if definition.lines is not Lines.ROW else ()),
+            *_doubts(con, definition, source, span),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
             *layout_notes(con, dumps, shown),
@@ -351,8 +353,12 @@ MOST_DOUBTS = 5
 """Kinds of doubts that a note tells apart."""
 
 
-def _doubts(con: duckdb.DuckDBPyConnection, source: Source, span: Span) -> list[str]:
+def _doubts(
+    con: duckdb.DuckDBPyConnection, definition: Report, source: Source, span: Span
+) -> list[str]:
     """A note on what records do not tell, or only in part, with the number of rows of each kind."""
+    if DOUBTS not in (column.name for column in reduction(definition.reduction).columns):
+        return []
     where, values = source.where(span)
     count = "sum(doubted)" if source.is_rolled else "count(*)"
     rows = con.execute(
