@@ -362,8 +362,9 @@ def _doubts(
     where, values = source.where(span)
     count = "sum(doubted)" if source.is_rolled else "count(*)"
     rows = con.execute(
-        f"SELECT doubt, CAST({count} AS BIGINT) AS n FROM (SELECT *, unnest(string_split(doubts,"
-        f" ', ')) AS doubt FROM {source.relation} WHERE {where} AND doubts IS NOT NULL)"
+        f"SELECT doubt, CAST({count} AS BIGINT) AS n FROM (SELECT *, unnest(list_distinct("
+        f"string_split(doubts, ', '))) AS doubt FROM {source.relation} WHERE {where}"
+        " AND doubts IS NOT NULL)"
         " GROUP BY doubt ORDER BY n DESC, doubt",
         values,
     ).fetchall()
