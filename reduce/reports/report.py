@@ -31,7 +31,7 @@ from .cells import cell_text, utc
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
 from .levels_of_cp import dumps_of, levels_of, missing, notes_of
-from .report_sql import Source, Span, line_sql, lines_sql, run_window
+from .report_sql import Source, Span, lines_sql, possible_sql, run_window
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
 
@@ -284,7 +284,7 @@ def _means(
         return {}
     where, values = source.where(span)
     measured = "" if shown.lines is Lines.ROW or source.is_rolled else " AND seconds IS NOT NULL"
-    expressions = ", ".join(line_sql(column, rolled=source.is_rolled) for column in averaged)
+    expressions = ", ".join(possible_sql(column, shown, source) for column in averaged)
     (means,) = con.execute(
         f"SELECT {expressions} FROM {source.relation} WHERE {where}{measured}", values
     ).fetchall()
