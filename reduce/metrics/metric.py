@@ -97,6 +97,11 @@ class Metric:
         return 100 if self.unit == "%" else 1
 
     @property
+    def whole(self) -> str:
+        """The column or metric that it is part of, and never more than; empty if there is none."""
+        return self.high if self.high[:1].isalpha() else ""
+
+    @property
     def multiplier(self) -> float:
         """The factor as a number."""
         above, _, below = self.factor.partition("/")
@@ -123,6 +128,7 @@ class Metric:
             self.denominator,
             self.multiplier,
             HEX if form == "hex" else 10,
+            whole=self.whole,
         )
 
     def row_sql(self, prefix: str = "") -> str:

@@ -52,7 +52,7 @@ class ReportColumn:
     by `scale` (100 for shares) and printed by `form` into `width` characters. `kind` says what
     several intervals give: of a ratio or a total `factor` times the sum of `over`, over that of
     `under`. `base` is HEX for numbers that are written so (device numbers). An optional column is
-    left out where it is known in no line.
+    left out where it is known in no line. `whole` is the column that it is part of.
     """
 
     name: str
@@ -67,6 +67,7 @@ class ReportColumn:
     factor: float = 1.0
     base: int = 10
     is_optional: bool = False
+    whole: str = ""
 
     @property
     def heading(self) -> str:

@@ -38,7 +38,7 @@ _SPAN = {
     "seconds": (f"sum({exact('seconds')})", "sum(seconds)"),
 }
 """Columns about the span: over its rows, and over finer sums."""
-_DOUBTS = {"doubted": "count(doubts)", "doubts": "max(doubts)"}
+_DOUBTS = {"doubted": "count(doubts)", "doubts": "all_doubts(doubts)"}
 """Columns about what is not known of the span, over all of its rows."""
 NEARLY_ALL = 20
 """Of this many values the 95th percentile by nearest rank leaves one above it, of fewer none."""

@@ -87,7 +87,8 @@ def _by_row(view: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedV
 def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedView]:
     """The view of sums, without what is behind metrics that are not possible.
 
-    These are named in its column `doubts`, where it has one.
+    These are named in its column `doubts`, where it has one. Nor is a part known without its whole:
+    over several rows the two would be of different ones.
     """
     columns = [item.name for item in sums.items]
     values = {m.name: m.expression or m.row_sql() for m in metrics.values() if m.is_computed}
@@ -104,7 +105,8 @@ def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[Parse
     yield raw
     by_column: dict[str, list[str]] = {}
     for metric, sql in outside.items():
-        by_column.setdefault(metric.numerator or metric.name, []).append(sql)
+        wrong = by_column.setdefault(metric.numerator or metric.name, [])
+        wrong += [sql, *(f"{values[name]} IS NULL" for name in (metric.whole,) if name in values)]
     parts = []
     for name in columns:
         if name == DOUBTS:
@@ -116,8 +118,7 @@ def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[Parse
             shown = f"CASE WHEN {some} THEN concat_ws(', ', doubts, {texts}) ELSE doubts END"
             parts.append(_folded(f"{shown} AS doubts"))
         elif name in by_column:
-            wrong = " OR ".join(by_column[name])
-            shown = f"CASE WHEN NOT ({wrong}) THEN {name} END AS {name}"
+            shown = f"CASE WHEN NOT ({' OR '.join(by_column[name])}) THEN {name} END AS {name}"
             parts.append(_folded(shown))
         else:
             parts.append(name)

@@ -24,12 +24,14 @@ from ...schemas.errors import NothingToReportError
 from ...schemas.lookup import fold, unknown
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Kind, Lines, Report
+from ..metrics.views import DOUBTS
 from ..reductions.provenance import inferred_notes, tables_of
+from ..reductions.reductions import reduction
 from .cells import cell_text, utc
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
 from .levels_of_cp import dumps_of, levels_of, missing, notes_of
-from .report_sql import Source, Span, line_sql, lines_sql, run_window
+from .report_sql import Source, Span, lines_sql, possible_sql, run_window
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
 
@@ -242,7 +244,7 @@ def _read(
         notes=(
             *source_notes,
             *_left_out(unmeasured),
-            *(_doubts(con, source, span) if definition.lines is not Lines.ROW else ()),
+            *_doubts(con, definition, source, span),
             *_clock_notes(con, dumps),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
@@ -286,7 +288,7 @@ def _means(
         return {}
     where, values = source.where(span)
     measured = "" if shown.lines is Lines.ROW or source.is_rolled else " AND seconds IS NOT NULL"
-    expressions = ", ".join(line_sql(column, rolled=source.is_rolled) for column in averaged)
+    expressions = ", ".join(possible_sql(column, shown, source) for column in averaged)
     (means,) = con.execute(
         f"SELECT {expressions} FROM {source.relation} WHERE {where}{measured}", values
     ).fetchall()
@@ -355,13 +357,18 @@ MOST_DOUBTS = 5
 """Kinds of doubts that a note tells apart."""
 
 
-def _doubts(con: duckdb.DuckDBPyConnection, source: Source, span: Span) -> list[str]:
+def _doubts(
+    con: duckdb.DuckDBPyConnection, definition: Report, source: Source, span: Span
+) -> list[str]:
     """A note on what records do not tell, or only in part, with the number of rows of each kind."""
+    if DOUBTS not in (column.name for column in reduction(definition.reduction).columns):
+        return []
     where, values = source.where(span)
     count = "sum(doubted)" if source.is_rolled else "count(*)"
     rows = con.execute(
-        f"SELECT doubt, CAST({count} AS BIGINT) AS n FROM (SELECT *, unnest(string_split(doubts,"
-        f" ', ')) AS doubt FROM {source.relation} WHERE {where} AND doubts IS NOT NULL)"
+        f"SELECT doubt, CAST({count} AS BIGINT) AS n FROM (SELECT *, unnest(list_distinct("
+        f"string_split(doubts, ', '))) AS doubt FROM {source.relation} WHERE {where}"
+        " AND doubts IS NOT NULL)"
         " GROUP BY doubt ORDER BY n DESC, doubt",
         values,
     ).fetchall()

@@ -136,7 +136,7 @@ def lines_sql(
     shown, order = [column.name for column in report.columns], [TIME, *report.keys]
     if report.lines is not Lines.ROW:
         end = bucket(by, zone)
-        shown = [_shown(column, report, end, rolled=source.is_rolled) for column in report.columns]
+        shown = [_shown(column, report, end, source) for column in report.columns]
         groups = [*([end] if over_time else []), *report.keys]
         where += f" AND seconds IS NOT NULL GROUP BY {', '.join(groups)}"
         if not over_time:
@@ -175,12 +175,25 @@ def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
     return name
 
 
-def _shown(column: ReportColumn, report: Report, end: str, *, rolled: bool) -> str:
+def possible_sql(column: ReportColumn, report: Report, source: Source) -> str:
+    """The expression of a column, NULL where it is more than the column that it is part of.
+
+    Of several rows that happens where the one is not known of all that the other is known of.
+    """
+    part = line_sql(column, rolled=source.is_rolled)
+    wholes = [other for other in report.columns if other.name == column.whole]
+    if not wholes:
+        return part
+    whole = line_sql(wholes[0], rolled=source.is_rolled)
+    return f"CASE WHEN NOT is_outside({part}, NULL, {whole}) THEN {part} END"
+
+
+def _shown(column: ReportColumn, report: Report, end: str, source: Source) -> str:
     if column.name == TIME:
         return f"{end} AS {TIME}"
     if column.name in report.keys:
         return column.name
-    return f"{line_sql(column, rolled=rolled)} AS {column.name}"
+    return f"{possible_sql(column, report, source)} AS {column.name}"
 
 
 def run_window(

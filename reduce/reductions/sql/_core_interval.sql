@@ -10,7 +10,7 @@ SELECT l.system,
        MAX(l.seconds) AS seconds,
        -- Dispatched time, all threads, microseconds. NULL at a first sample.
        MAX(l.lcucactm) AS active_us,
-       MAX(l.doubts) AS doubts
+       all_doubts(l.doubts) AS doubts
 FROM interval.sytcup_cpu AS l
 JOIN monitor.sytcug AS m
   ON m.system = l.system

@@ -20,7 +20,7 @@ WITH counted AS (
          CAST(SUM(scmcqtim) AS DOUBLE) * 128e-6 AS unit_queue,
          complete_sum(hfctio) AS queued_samples,
          complete_sum(hfrdevct) AS queue_samples,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.ioddev
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, rdevdev

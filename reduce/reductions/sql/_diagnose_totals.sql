@@ -7,7 +7,7 @@ WITH processor AS (
          pfxcpuad AS cpu,
          SUM(seconds) AS seconds,
          complete_sum(diagnoses) AS diagnoses_44,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.prcdia_diagnose
   WHERE interval_end IS NOT NULL
     -- Its entry, too: a key of the deltas, so that only this one is computed.
@@ -21,6 +21,6 @@ SELECT system,
        AVG(seconds) AS seconds,
        -- DIAGNOSEs X'44' on the normal path (PLSDGX44). NULL at a first sample.
        complete_sum(diagnoses_44) AS diagnoses_44,
-       MAX(doubts) AS doubts
+       all_doubts(doubts) AS doubts
 FROM processor
 GROUP BY system, interval_end;

@@ -19,7 +19,7 @@ SELECT system,
        complete_sum(
          calmptrv + calmpntr + caluptrv + calupntr + calqdntr
        ) AS response_tod,
-       MAX(doubts) AS doubts
+       all_doubts(doubts) AS doubts
 FROM interval.sytusr
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end;

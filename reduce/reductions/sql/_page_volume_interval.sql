@@ -6,7 +6,7 @@ WITH volume AS (
          interval_end,
          rdevdev AS device,
          MAX(calpage) AS calpage,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.stoasp
   WHERE interval_end IS NOT NULL
     AND (calpage > 0 OR cause = 'missing')
@@ -23,7 +23,7 @@ SELECT v.system,
        -- What the service of all its I/Os took, seconds: that of the timed ones
        -- in proportion. NULL likewise.
        CASE WHEN v.calpage > 0 THEN a.busy_seconds END AS busy_seconds,
-       COALESCE(v.doubts, a.doubts) AS doubts
+       nullif(concat_ws(', ', v.doubts, a.doubts), '') AS doubts
 FROM volume AS v
 LEFT JOIN _device_interval AS a
   ON a.system = v.system

@@ -19,7 +19,7 @@ SELECT system,
        complete_sum(plsctss + plsctrs) AS starts,
        -- DIAGNOSEs, of IBM and of the site. NULL at a first sample.
        complete_sum(plsdiagt + plsdguct) AS diagnoses,
-       MAX(doubts) AS doubts
+       all_doubts(doubts) AS doubts
 FROM interval.sytsyp
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end, pfxcpuad;

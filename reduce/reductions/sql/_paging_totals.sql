@@ -15,6 +15,6 @@ SELECT system,
        complete_sum(spool_pages) AS spool_pages,
        -- Start and resume subchannel instructions. NULL at a first sample.
        complete_sum(starts) AS starts,
-       MAX(doubts) AS doubts
+       all_doubts(doubts) AS doubts
 FROM _paging_interval
 GROUP BY system, interval_end;

@@ -23,7 +23,7 @@ WITH sampled AS (
                       + COALESCE(pfxfstsg, 0) + COALESCE(pfxfst44, 0)
                       + COALESCE(plswrucp, 0)) AS sie_entries,
          complete_sum(COALESCE(pfxfst44, calfstph)) AS fast_entries,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytprp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, pfxcpuad

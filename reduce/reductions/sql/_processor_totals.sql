@@ -36,6 +36,6 @@ SELECT system,
        TRY_CAST(
          SUM(CASE WHEN is_master THEN busy_tod - emulation_tod END) AS BIGINT
        ) AS master_cp_tod,
-       MAX(doubts) AS doubts
+       all_doubts(doubts) AS doubts
 FROM _processor_interval
 GROUP BY system, interval_end;

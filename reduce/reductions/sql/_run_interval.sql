@@ -75,7 +75,7 @@ volumes AS (
            FLOOR(busy_seconds / nullif(seconds, 0) * 4294967296e0 + 5e-1)
            / 4294967296e0
          ) END AS page_volume_busy,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM _page_volume_interval
   GROUP BY system, interval_end
 )
@@ -134,8 +134,11 @@ SELECT s.run_id,
        -- interval, or only lines longer than one and a half intervals, which
        -- say nothing about one.
        l.transactions AS load_transactions,
-       COALESCE(
-         s.doubts, m.doubts, x.doubts, g.doubts, d.doubts, a.doubts, v.doubts
+       nullif(
+         concat_ws(
+           ', ', s.doubts, m.doubts, x.doubts, g.doubts, d.doubts, a.doubts,
+           v.doubts
+         ), ''
        ) AS doubts
 FROM span AS s
 LEFT JOIN system_summary2_by_time AS m

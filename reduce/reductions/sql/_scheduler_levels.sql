@@ -8,7 +8,7 @@ SELECT system,
        -- Users of classes 1 to 3 in the eligible list, a level.
        AVG(CAST(srmc1elg AS DOUBLE) + CAST(srmc2elg AS DOUBLE)
            + CAST(srmc3elg AS DOUBLE)) AS eligible_list_users,
-       MAX(doubts) AS doubts
+       all_doubts(doubts) AS doubts
 FROM interval.sytscg
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end;

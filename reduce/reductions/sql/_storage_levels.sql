@@ -11,7 +11,7 @@ WITH sampled AS (
          AVG(CAST(rsa2gavl AS DOUBLE) + CAST(rsacplkg AS DOUBLE)
              + CAST(tcmmnabv AS DOUBLE) + CAST(rsafsa2g AS DOUBLE)
              + CAST(rsafsyua AS DOUBLE)) AS other_frames,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytrsg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end

@@ -8,7 +8,7 @@ SELECT system,
        complete_sum(plsmvb2g) AS moves_2g,
        -- Frames stolen (PLSSTLFR). NULL at a first sample.
        complete_sum(plsstlfr) AS steals,
-       MAX(doubts) AS doubts
+       all_doubts(doubts) AS doubts
 FROM interval.sytrsp
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end;

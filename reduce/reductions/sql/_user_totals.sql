@@ -12,7 +12,7 @@ WITH per_user AS (
          MAX(CAST(vmdctpvg AS BIGINT)) AS resident_above_pages,
          MAX(CAST(vmdctxbk AS BIGINT)) AS xstor_pages,
          MAX(CAST(calctpgs AS BIGINT)) AS dasd_pages,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.useact
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, vmduser
@@ -30,6 +30,6 @@ SELECT system,
        complete_sum(xstor_pages) AS xstor_pages,
        -- DASD page slots of all users (CALCTPGS), 4 KB each.
        complete_sum(dasd_pages) AS dasd_pages,
-       MAX(doubts) AS doubts
+       all_doubts(doubts) AS doubts
 FROM per_user
 GROUP BY system, interval_end;

@@ -12,7 +12,7 @@ SELECT system,
        -- Pages migrated out of expanded storage (PLSPGMRX). NULL at a first
        -- sample.
        complete_sum(plspgmrx) AS migrated_pages,
-       MAX(doubts) AS doubts
+       all_doubts(doubts) AS doubts
 FROM interval.sytxsp
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end, pfxcpuad;

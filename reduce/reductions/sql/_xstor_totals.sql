@@ -8,6 +8,6 @@ SELECT system,
        complete_sum(xstor_pages) AS xstor_pages,
        -- Pages migrated out of expanded storage. NULL at a first sample.
        complete_sum(migrated_pages) AS migrated_pages,
-       MAX(doubts) AS doubts
+       all_doubts(doubts) AS doubts
 FROM _xstor_interval
 GROUP BY system, interval_end;

@@ -9,7 +9,7 @@ WITH space AS (
          MAX(CAST(calslti1 AS BIGINT)) AS page_slots_used,
          MAX(CAST(calslta2 AS BIGINT)) AS spool_slots,
          MAX(CAST(calslti2 AS BIGINT)) AS spool_slots_used,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytasg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -19,7 +19,7 @@ spool AS (
          interval_end,
          complete_sum(plspiosr) AS spool_reads,
          complete_sum(plspiosw) AS spool_writes,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytsyp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -28,7 +28,7 @@ blocks_in AS (
   SELECT system,
          interval_end,
          complete_sum(pgdbr) AS blocks_read,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.stobpg_pgdbr_tbl
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -39,7 +39,7 @@ blocks_out AS (
          -- Entry n counts blocks of n + 1 pages.
          complete_sum(pgdbs * (entry + 1)) AS block_steals,
          complete_sum(pgdbs) AS blocks_stolen,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.stobpg_pgdbs_tbl
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -76,7 +76,9 @@ SELECT i.system,
        a.page_slots_used,
        -- Spool slots in use. NULL without SYTASG records.
        a.spool_slots_used,
-       COALESCE(a.doubts, g.doubts, s.doubts, r.doubts, w.doubts) AS doubts
+       nullif(
+         concat_ws(', ', a.doubts, g.doubts, s.doubts, r.doubts, w.doubts), ''
+       ) AS doubts
 FROM _interval AS i
 LEFT JOIN space AS a
   ON a.system = i.system AND a.interval_end = i.interval_end

@@ -32,7 +32,7 @@ unit AS (
               AS BIGINT) AS timed_starts,
          SUM(CASE WHEN d.busy_seconds IS NOT NULL THEN d.seconds END)
            AS device_seconds,
-         MAX(d.doubts) AS doubts
+         all_doubts(d.doubts) AS doubts
   FROM _dasd_by_activity AS d
   LEFT JOIN cached AS k
     ON k.system = d.system

@@ -26,7 +26,7 @@ WITH area AS (
          complete_sum(expctprd + expctpwr + expctsrd + expctswr)
            AS pages,
          complete_sum(expctacp) AS blocks,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.stoasp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, rdevdev

@@ -86,7 +86,7 @@ by_code AS (
          AVG(seconds) AS seconds,
          CASE WHEN MIN(CAST(is_whole AS INTEGER)) = 1
               THEN complete_sum(diagnoses) END AS diagnoses,
-         MAX(doubts) AS doubts,
+         all_doubts(doubts) AS doubts,
          -- Those used later that day have a row: rates are over all its time.
          -- Those used on later days have none: rows of a day stay the same.
          -- An interval that ends within a second of a day counts to it.

@@ -17,7 +17,7 @@ WITH processors AS (
          complete_sum(per_cpu_softirq) AS softirq_ticks,
          complete_sum(per_cpu_iowait) AS iowait_ticks,
          complete_sum(per_cpu_steal) AS steal_ticks,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.aplsdt_os_cpu
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, userid
@@ -164,7 +164,7 @@ SELECT system,
        -- Elapsed seconds of the network block. NULL without deltas of the
        -- network block.
        n.network_seconds,
-       COALESCE(p.doubts, m.doubts, n.doubts) AS doubts
+       nullif(concat_ws(', ', p.doubts, m.doubts, n.doubts), '') AS doubts
 FROM processors AS p
 FULL JOIN queues AS q USING (system, interval_end, userid)
 FULL JOIN memory AS m USING (system, interval_end, userid)

@@ -27,7 +27,7 @@ management AS (
          m.interval_end,
          MAX(c.seconds) AS seconds,
          complete_sum(m.lcumgtm) AS active_us,
-         MAX(m.doubts) AS doubts
+         all_doubts(m.doubts) AS doubts
   FROM interval.sytcum_cpu AS m
   JOIN physical_clock AS c
     ON c.system = m.system
@@ -35,6 +35,18 @@ management AS (
     AND c.interval_end = m.interval_end
     AND c.record_offset = m.record_offset
   GROUP BY m.system, m.interval_end
+),
+unsure AS (
+  -- Weights, entitlements and types rest on the records of all partitions.
+  SELECT system, interval_end, all_doubts(doubts) AS doubts
+  FROM (
+    SELECT system, interval_end, doubts FROM interval.sytcug
+    UNION ALL
+    SELECT system, interval_end, doubts FROM interval.sytcum
+    UNION ALL
+    SELECT system, interval_end, doubts FROM interval.sytcup
+  ) AS each
+  GROUP BY system, interval_end
 ),
 machine AS (
   SELECT system,
@@ -51,7 +63,8 @@ cpu AS (
          t.processor_type,
          CASE WHEN c.busy_tod IS NOT NULL AND c.wait_tod IS NOT NULL
               THEN c.seconds END AS seconds,
-         c.seconds * 4096e6 - c.busy_tod - c.wait_tod AS suspended_tod
+         c.seconds * 4096e6 - c.busy_tod - c.wait_tod AS suspended_tod,
+         c.doubts
   FROM _processor_interval AS c
   LEFT JOIN _processor_types AS t
     ON t.code = c.cpu_type
@@ -62,7 +75,8 @@ own AS (
          COUNT(*) AS cpus,
          COUNT(processor_type) AS typed,
          SUM(seconds) AS seconds,
-         SUM(suspended_tod) AS suspended_tod
+         SUM(suspended_tod) AS suspended_tod,
+         all_doubts(doubts) AS doubts
   FROM cpu
   GROUP BY system, interval_end
 ),
@@ -81,7 +95,7 @@ doubted AS (
          interval_end,
          lcupname AS partition_name,
          CAST(lcuppnum AS BIGINT) AS partition_number,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytcup_cpu
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, lcupname, lcuppnum
@@ -109,7 +123,7 @@ idle AS (
          s.lcupname AS partition_name,
          CAST(s.lcuppnum AS BIGINT) AS partition_number,
          MAX(s.seconds) AS seconds,
-         MAX(s.doubts) AS doubts
+         all_doubts(s.doubts) AS doubts
   FROM interval.sytcup AS s
   LEFT JOIN part AS p
     ON p.system = s.system
@@ -164,7 +178,8 @@ suspended AS (
               WHEN o.typed = o.cpus
               AND t.cpus <= l.logical_processors
                 * CASE WHEN o.cpus > l.all_processors THEN 2 ELSE 1 END
-              THEN t.suspended_tod END AS suspended_tod
+              THEN t.suspended_tod END AS suspended_tod,
+         o.doubts
   FROM line AS l
   JOIN machine AS m
     ON m.system = l.system
@@ -220,7 +235,7 @@ every AS (
          s.suspended_tod,
          s.seconds AS own_seconds,
          e.processors,
-         d.doubts
+         nullif(concat_ws(', ', d.doubts, s.doubts), '') AS doubts
   FROM line AS l
   LEFT JOIN doubted AS d
     ON d.system = l.system
@@ -374,8 +389,11 @@ SELECT e.system,
        -- Elapsed seconds times the entitlement. NULL likewise.
        CASE WHEN e.is_steady AND e.active_us IS NOT NULL
             THEN e.seconds * e.entitlement END AS entitled_seconds,
-       e.doubts
+       nullif(concat_ws(', ', e.doubts, u.doubts), '') AS doubts
 FROM every AS e
 LEFT JOIN machine AS m
   ON m.system = e.system
-  AND m.interval_end = e.interval_end;
+  AND m.interval_end = e.interval_end
+LEFT JOIN unsure AS u
+  ON u.system = e.system
+  AND u.interval_end = e.interval_end;

@@ -9,7 +9,7 @@ WITH sampled AS (
          MAX(CAST(tcmmain AS BIGINT)) AS real_pages,
          complete_sum(tcmmndl) AS deletes,
          complete_sum(tcmstlmn) AS steals,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytrsg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -36,7 +36,7 @@ looked_up AS (
          complete_sum(tcmrdct) AS reads,
          complete_sum(hcpmdcia) AS avoided,
          complete_sum(tcmstlxs) AS steals,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytxsg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -74,7 +74,7 @@ SELECT i.system,
        -- Elapsed seconds of the real-storage record. NULL without SYTRSG
        -- deltas.
        h.seconds AS storage_seconds,
-       COALESCE(h.doubts, x.doubts) AS doubts
+       nullif(concat_ws(', ', h.doubts, x.doubts), '') AS doubts
 FROM _interval AS i
 LEFT JOIN held AS h
   ON h.system = i.system AND h.interval_end = i.interval_end

@@ -13,7 +13,7 @@ WITH frames AS (
          MAX(CAST(rsacplkg AS BIGINT)) AS locked_above,
          MAX(CAST(rsacplkg AS BIGINT) + CAST(rsafsa2g AS BIGINT)
              + CAST(rsafsyua AS BIGINT)) AS fixed_above,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytrsg
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -23,7 +23,7 @@ moved AS (
          interval_end,
          complete_sum(pfxpgin + plspgin) AS xstor_ins,
          complete_sum(plspgout) AS xstor_outs,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytxsp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -33,7 +33,7 @@ emptied AS (
          interval_end,
          complete_sum(plsalemp) AS below,
          complete_sum(plsalemg) AS above,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytrsp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -42,7 +42,7 @@ known AS (
   SELECT i.system,
          i.interval_end,
          i.seconds,
-         COALESCE(f.doubts, e.doubts) AS doubts,
+         nullif(concat_ws(', ', f.doubts, e.doubts), '') AS doubts,
          f.pageable_below AS pageable_below_2g,
          CASE WHEN c.frames_above_2g = 0 THEN 0e0
               ELSE c.frames_above_2g - f.fixed_above
@@ -119,7 +119,9 @@ SELECT k.system,
        -- Elapsed seconds of the real-storage records. NULL without SYTRSP
        -- deltas.
        r.seconds AS storage_seconds,
-       COALESCE(k.doubts, m.doubts, x.doubts, g.doubts, r.doubts) AS doubts
+       nullif(
+         concat_ws(', ', k.doubts, m.doubts, x.doubts, g.doubts, r.doubts), ''
+       ) AS doubts
 FROM known AS k
 LEFT JOIN moved AS m
   ON m.system = k.system AND m.interval_end = k.interval_end

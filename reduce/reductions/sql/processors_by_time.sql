@@ -56,7 +56,9 @@ SELECT -- System.
        -- Elapsed seconds of the paging and I/O record. NULL without a SYTSYP
        -- delta.
        g.seconds AS paging_seconds,
-       COALESCE(p.doubts, c.doubts, x.doubts, g.doubts) AS doubts
+       nullif(
+         concat_ws(', ', p.doubts, c.doubts, x.doubts, g.doubts), ''
+       ) AS doubts
 FROM _processor_interval AS p
 LEFT JOIN _processor_types AS t
   ON t.code = p.cpu_type

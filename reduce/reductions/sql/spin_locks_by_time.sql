@@ -16,7 +16,7 @@ WITH named AS (
          complete_sum(calxtime) AS exclusive_tod,
          complete_sum(calsscnt) AS shared_spins,
          complete_sum(calstime) AS shared_tod,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytlck_lock
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, callckid
@@ -69,7 +69,7 @@ every AS (
          CAST(NULL AS BIGINT) AS exclusive_tod,
          CAST(NULL AS BIGINT) AS shared_spins,
          CAST(NULL AS BIGINT) AS shared_tod,
-         MAX(c.doubts) AS doubts
+         all_doubts(c.doubts) AS doubts
   FROM counted AS c
   LEFT JOIN told AS t
     ON t.system = c.system

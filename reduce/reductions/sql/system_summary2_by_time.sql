@@ -43,7 +43,7 @@ SELECT i.system,
        u.xstor_pages,
        -- DASD page slots of all users. NULL without USEACT records.
        u.dasd_pages,
-       COALESCE(p.doubts, r.doubts, u.doubts) AS doubts
+       nullif(concat_ws(', ', p.doubts, r.doubts, u.doubts), '') AS doubts
 FROM _interval AS i
 LEFT JOIN _processor_totals AS p
   ON p.system = i.system AND p.interval_end = i.interval_end

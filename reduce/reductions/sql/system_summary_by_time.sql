@@ -49,7 +49,9 @@ SELECT i.system,
        l.response_tod,
        -- Elapsed seconds of the transaction counts. NULL without SYTUSR deltas.
        l.seconds AS transaction_seconds,
-       COALESCE(p.doubts, l.doubts, s.doubts, x.doubts, g.doubts) AS doubts
+       nullif(
+         concat_ws(', ', p.doubts, l.doubts, s.doubts, x.doubts, g.doubts), ''
+       ) AS doubts
 FROM _interval AS i
 LEFT JOIN _processor_totals AS p
   ON p.system = i.system AND p.interval_end = i.interval_end

@@ -15,7 +15,7 @@ WITH counted AS (
          complete_sum(calmpntr) AS nontrivial_multi_tod,
          complete_sum(calqdnct) AS quick_count,
          complete_sum(calqdntr) AS quick_tod,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM interval.sytusr
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end

@@ -27,7 +27,14 @@ WITH grouped AS (
          COUNT(u.relative_share) AS sharers,
          SUM(u.storage_mib) AS storage_sum,
          COUNT(u.storage_mib) AS storage_members,
-         MAX(u.doubts) AS doubts
+         nullif(
+           concat_ws(
+             ', ', all_doubts(u.doubts),
+             CASE WHEN COUNT(u.storage_mib) > 0
+                  AND COUNT(u.storage_mib) < COUNT(u.resident_pages)
+                  THEN 'MTRUSR or USELON of users is missing' END
+           ), ''
+         ) AS doubts
   FROM _users_by_time AS u
   INNER JOIN meta.user_class AS c
     ON c.userid = u.userid

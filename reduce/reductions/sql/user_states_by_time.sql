@@ -57,7 +57,7 @@ SELECT system,
        -- Samples dormant and waiting for a service machine (HFDSVM). NULL
        -- without USEINT deltas.
        complete_sum(hfdsvm) AS dormant_svm_samples,
-       MAX(doubts) AS doubts
+       all_doubts(doubts) AS doubts
 FROM interval.useint
 WHERE interval_end IS NOT NULL
 GROUP BY system, interval_end, vmduser;

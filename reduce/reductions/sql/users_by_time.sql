@@ -131,7 +131,7 @@ used AS (
          MAX(vmdwsspr) AS working_set_pages,
          MAX(vmdctxbk) AS xstor_pages,
          MAX(calctpgs) AS dasd_pages,
-         MAX(doubts) AS doubts
+         all_doubts(doubts) AS doubts
   FROM activity
   GROUP BY system, interval_end, vmduser
 )

@@ -27,6 +27,16 @@ END;
 CREATE OR REPLACE MACRO complete_sum(number) AS
   CASE WHEN count(number) = count(*) THEN TRY_CAST(sum(number) AS BIGINT) END;
 
+-- What is not known of the rows of a group: two kinds of doubts, the first and
+-- the last by name, where there are more. Causes come before counters. NULL
+-- without any.
+CREATE OR REPLACE MACRO all_doubts(doubt) AS
+  nullif(
+    concat_ws(
+      ', ', min(doubt), CASE WHEN max(doubt) <> min(doubt) THEN max(doubt) END
+    ), ''
+  );
+
 -- Whether a figure lies outside of what is possible, NULL being no bound. Half
 -- a percent and a thousandth beside it are tolerated: the records of a sample
 -- are not of one moment.
