@@ -34,7 +34,9 @@ START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001  (the catalogue has UTC wi
 TOD_SECOND = 4_096_000_000
 """TOD units in a second."""
 
-READ = {name for reduction in reductions() for name in reduction.reads if "." in name}
+_READ = {name for reduction in reductions() for name in reduction.reads if "." in name}
+READ = _READ | {name.replace("interval.", "monitor.") for name in _READ}
+"""What reductions read, and of what they read as deltas the records as sampled."""
 META = tuple(
     sorted(
         {f"meta.{name}" for name in ("interval", "run", "dump", "finding", "reduced", *TABLES)}

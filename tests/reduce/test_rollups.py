@@ -37,6 +37,7 @@ from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.reduction_database import ReductionDatabase
+from cpmon.store.views.relations import macros
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.reduce.catalogue import minute
 from tests.shifts import daily
@@ -61,7 +62,7 @@ def rows(*given: tuple[float, int, float, float | None, int | None, int, str | N
     found = [dict(zip(names, row, strict=True)) for row in given]
     for row in found:
         row["interval_end"] = minute(row["interval_end"])
-        row["system"] = "LAB"
+        row |= {"system": "LAB", "doubts": None}
     return pa.Table.from_pylist(found).cast(
         pa.schema(
             [
@@ -73,6 +74,7 @@ def rows(*given: tuple[float, int, float, float | None, int | None, int, str | N
                 ("logons", pa.int64()),
                 ("volser", pa.string()),
                 ("system", pa.string()),
+                ("doubts", pa.string()),
             ]
         )
     )
@@ -246,6 +248,7 @@ def test_every_report_of_lines_can_be_rolled_up(name: str):
         kept = next(lineage.kept for lineage in lineages(reductions()) if lineage.name == name)
         rows = ", ".join(f"NULL AS {column.name}" for column in reduction(kept).columns)
         con = duckdb.connect()
+        con.execute(macros())
         con.execute(
             f"CREATE TABLE {ROWS} AS SELECT {rows.replace(end, typed)};"
             f"CREATE TABLE {rollups.SHIFTS} AS SELECT 0 AS shift_id, '' AS shift, '' AS hours;"

@@ -18,10 +18,13 @@ WITH sampled AS (
          CASE WHEN fs_files > 0
               THEN CAST(fs_files - fs_ffree AS DOUBLE)
          END AS inodes_used,
-         CAST(tod_us - time_stamp AS DOUBLE) / 1e6 AS age_s
+         CAST(tod_us - time_stamp AS DOUBLE) / 1e6 AS age_s,
+         cause,
+         COUNT(fs_blocks) OVER (PARTITION BY system, interval_end, userid)
+           AS mounted,
+         doubts
   FROM interval.aplsdt_fs
   WHERE interval_end IS NOT NULL
-    AND (cause IS NULL OR cause <> 'missing')
 )
 SELECT s.system,
        s.interval_end,
@@ -61,8 +64,14 @@ SELECT s.system,
        inodes,
        -- Inodes used. NULL where the file system has no fixed number of them,
        -- or has more free ones.
-       CASE WHEN inodes_used >= 0 THEN inodes_used END AS inodes_used
+       CASE WHEN inodes_used >= 0 THEN inodes_used END AS inodes_used,
+       s.doubts
 FROM sampled AS s
 JOIN _interval AS i
   ON i.system = s.system
-  AND i.interval_end = s.interval_end;
+  AND i.interval_end = s.interval_end
+-- One of several that is not there has been unmounted; without any the record
+-- of the guest is missing.
+WHERE cause IS NULL
+  OR cause <> 'missing'
+  OR mounted = 0;

@@ -37,7 +37,11 @@ SELECT p.system,
        -- Seconds between the two blocks by the guest's clock. NULL without a
        -- block of the same process before, and where the guest wrote none
        -- since.
-       p.seconds AS process_seconds
+       p.seconds AS process_seconds,
+       -- One of many processes that is not in a sample has ended, or used less
+       -- than others: that is no doubt.
+       CASE WHEN p.cause IS NULL OR p.cause <> 'appeared' THEN p.doubts
+       END AS doubts
 FROM interval.aplsdt_process AS p
 JOIN _interval AS i
   ON i.system = p.system
