@@ -80,6 +80,9 @@ class Code(Enum):
     INTERVAL_GAP = auto()
     COUNTER_FELL = auto()
     OWNER_RESTARTED = auto()
+    SAMPLE_MISSING = auto()
+    BLOCK_STALE = auto()
+    WRAPPED_TWICE = auto()
     SUM_OPEN = auto()
 
     def __init__(self, _number: int) -> None:

@@ -23,6 +23,7 @@ from .dumps import (
     interval_end,
     record,
     samples,
+    tod,
 )
 
 Tables = dict[str, dict[str, list[Any]]]
@@ -30,12 +31,16 @@ Tables = dict[str, dict[str, list[Any]]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """`tables`: table -> column -> values in the order of the dump. `findings`: exactly these."""
+    """`tables`: table -> column -> values in the order of the dump. `findings`: exactly these.
+
+    `checked`: findings about values, which only a check has.
+    """
 
     name: str
     data: bytes
     tables: Tables
     findings: set[Code] = field(default_factory=set)
+    checked: set[Code] = field(default_factory=set)
 
 
 SCENARIOS: list[Scenario] = []
@@ -49,7 +54,7 @@ LEAD = 0xAA
 
 
 def scenario(
-    *findings: Code, captured: bool = True
+    *findings: Code, captured: bool = True, checked: Code | None = None
 ) -> Callable[[Callable[[], tuple[bytes, Tables]]], None]:
     """Add a function's dump and tables to the list, under the function's name.
 
@@ -58,10 +63,11 @@ def scenario(
 
     def add(build: Callable[[], tuple[bytes, Tables]]) -> None:
         data, tables = build()
-        SCENARIOS.append(Scenario(build.__name__, data, tables, set(findings)))
+        values = {checked} if checked else set()
+        SCENARIOS.append(Scenario(build.__name__, data, tables, set(findings), values))
         if captured:
             name = f"{build.__name__}_captured"
-            SCENARIOS.append(Scenario(name, capture(data), tables, set(findings)))
+            SCENARIOS.append(Scenario(name, capture(data), tables, set(findings), values))
 
     return add
 
@@ -345,6 +351,56 @@ def a_damaged_control_element_costs_its_set() -> tuple[bytes, Tables]:
 @scenario(captured=False)
 def zeros_behind_a_capture_are_filler() -> tuple[bytes, Tables]:
     return FIRST_SET + LATER_SET + bytes(700), BOTH
+
+
+def processor(at: float, calls: int, losses: int, number: int = 1) -> bytes:
+    return fields("sytrsp", at, pfxcpuad=number, plsprqdf=calls, plsalemp=losses)
+
+
+@scenario(checked=Code.COUNTER_FELL)
+def a_counter_that_falls_alone() -> tuple[bytes, Tables]:
+    fallen = interval(120, processor(120, 3_000_000_060, 1_999_999_999))
+    first = interval(60, CONFIG, processor(60, 3_000_000_000, 2_000_000_000))
+    return dump(first, fallen), {"sytrsp": {"plsalemp": [2_000_000_000, 1_999_999_999]}}
+
+
+@scenario(checked=Code.OWNER_RESTARTED)
+def a_user_that_logged_on_again() -> tuple[bytes, Tables]:
+    times = [50 * 4096, 2 * 4096]
+    sets = [
+        fields("useact", 60 * n, vmduser="LINUX01", vmdttime=time)
+        for n, time in enumerate(times, start=1)
+    ]
+    return dump(interval(60, CONFIG, sets[0]), interval(120, sets[1])), {
+        "useact": {"vmdttime": times}
+    }
+
+
+@scenario(checked=Code.SAMPLE_MISSING)
+def a_processor_without_a_sample() -> tuple[bytes, Tables]:
+    first = interval(60, CONFIG, processor(60, 1, 1), processor(60, 1, 1, number=2))
+    return dump(first, interval(120, processor(120, 2, 2))), {"sytrsp": {"pfxcpuad": [1, 2, 1]}}
+
+
+@scenario(checked=Code.BLOCK_STALE)
+def a_guest_that_has_written_nothing_new() -> tuple[bytes, Tables]:
+    """A memory block of Linux: its clock, two counts, nine levels and counters of 8 bytes."""
+    block = struct.pack(">QII9Q", tod(59), 8, 8, *range(1, 10))
+    sets = []
+    for at in (60, 120):
+        name = {"userid": "LINUX01", "mdgprod": "LINUXKRNL".encode("cp037") + b"\1" + b"260100"}
+        head = fields("aplsdt", at, caldatof=52, caldatln=len(block), **name)[:52]
+        whole = head.ljust(52, b"\0") + block
+        sets.append(len(whole).to_bytes(2, "big") + whole[2:])
+    landed: Tables = {"aplsdt_memory": {"totalram": [6, 6]}}
+    return dump(interval(60, CONFIG, sets[0]), interval(120, sets[1])), landed
+
+
+@scenario(checked=Code.WRAPPED_TWICE)
+def a_counter_of_16_bits_that_comes_near_to_its_end() -> tuple[bytes, Tables]:
+    first, second = (fields("sytscp", 60 * n, plseqkad=40_000 * n - 39_000) for n in (1, 2))
+    landed: Tables = {"sytscp": {"plseqkad": [1_000, 41_000]}}
+    return dump(interval(60, CONFIG, first), interval(120, second)), landed
 
 
 assert HEADER_LENGTH == 20

@@ -18,39 +18,30 @@ import pyarrow as pa
 
 from ..codec import I64
 from ..findings import Code, Findings, Tally
-from .consecutive_samples import Pairs
 
 F64 = npt.NDArray[np.float64]
 
 SLACK = 0.01
 """Parts may be this much larger than their whole, and by `spare` units more."""
-TOD_UNITS_PER_US = 4096.0
-ELAPSED = "elapsed time"
-"""In place of a whole: the time between two samples, in TOD units."""
 FRAME_BYTES = 4096
 
 
 @dataclass(frozen=True)
 class Bound:
-    """`parts` sum up to `whole` at most, in every row of a table: a row of `bounds.csv`.
-
-    `delta`: compares increases between consecutive samples, not values.
-    """
+    """`parts` sum up to `whole` at most, in every row of a table: a row of `bounds.csv`."""
 
     table: str
     parts: Sequence[str]
     whole: str
-    delta: bool = False
     spare: float = 0.0
 
     def __str__(self) -> str:
         """As a formula."""
-        prefix = "delta of " if self.delta else ""
-        return f"{self.table}: {prefix}{' + '.join(self.parts)} <= {self.whole}"
+        return f"{self.table}: {' + '.join(self.parts)} <= {self.whole}"
 
 
 BOUNDS = tuple(
-    Bound(r["table"], r["parts"].split(), r["whole"], r["delta"] == "yes", float(r["spare"]))
+    Bound(r["table"], r["parts"].split(), r["whole"], float(r["spare"]))
     for r in csv.DictReader((files(__package__) / "bounds.csv").read_text("utf-8").splitlines())
 )
 
@@ -74,7 +65,7 @@ class ConsistencyChecks:
     def take(self, table: str, rows: pa.Table) -> None:
         """Check the values of the rows of a table."""
         for bound in BOUNDS:
-            if bound.table == table and not bound.delta:
+            if bound.table == table:
                 parts = np.sum([_values(rows, name) for name in bound.parts], axis=0)
                 offset = rows["record_offset"].to_numpy()
                 self._compare(bound, parts, _values(rows, bound.whole), offset)
@@ -84,13 +75,6 @@ class ConsistencyChecks:
             self._note_logged_on(rows)
         elif table == "mtrmem":
             self._storage = max(self._storage, *rows["rsagstor"].fill_null(0).to_pylist())
-
-    def check_deltas(self, pairs: Pairs) -> None:
-        """Check the increases between consecutive samples of a table."""
-        for bound in BOUNDS:
-            if bound.table == pairs.layout.name and bound.delta:
-                parts = np.sum([_increase(pairs, name) for name in bound.parts], axis=0)
-                self._compare(bound, parts, _increase(pairs, bound.whole), pairs.offset)
 
     def finish(self, findings: Findings) -> None:
         """Compare figures of different tables, and report every rule that was broken."""
@@ -136,11 +120,3 @@ def _values(rows: pa.Table, name: str) -> F64:
     """A column as floating point numbers; NaN where the record does not have it."""
     column = rows[name].cast(pa.float64(), safe=False)
     return np.asarray(column.fill_null(float("nan")).to_numpy(), np.float64)
-
-
-def _increase(pairs: Pairs, name: str) -> F64:
-    """(pairs,) how much a counter increased; NaN where it fell or a value is missing."""
-    if name == ELAPSED:
-        return np.asarray(pairs.elapsed_us * TOD_UNITS_PER_US, np.float64)
-    low, high, both = pairs.ascending(pairs.layout.field(name))
-    return np.where(both & (high >= low), (high - low).astype(np.float64), np.nan)

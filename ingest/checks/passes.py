@@ -10,12 +10,10 @@ from typing import Any
 
 from ..container.source import Progress, Source
 from ..container.windows import Window, prefetched
-from ..decode.configuration import IPL
 from ..decode.reader import ByteCounts, Reader, Tables
-from ..findings import Code, Findings, Pass, Tally
-from .consecutive_samples import ConsecutiveSamples
+from ..findings import Code, Findings, Pass
 from .consistency import ConsistencyChecks
-from .counters import check_counters
+from .deltas import DeltaChecks
 from .time_stamps import TimeStampChecks
 
 COUNTED = {
@@ -69,7 +67,7 @@ class Checked:
 
 
 def check_dump(source: Source, release: str = "", progress: Progress | None = None) -> Checked:
-    """Read a dump as an ingest does, and check its values; nothing is written.
+    """Read a dump as an ingest does, and check its values; nothing is landed.
 
     Args:
         release: of the system that wrote the dump, if it is to be another than the dump states.
@@ -77,21 +75,22 @@ def check_dump(source: Source, release: str = "", progress: Progress | None = No
 
     Raises:
         DumpError: it is no monitor data.
+        CpmonError: the disk has no room for the rows that deltas need.
     """
-    check = DumpCheck(Reader(source, release), Checked(source.name))
-    for window in prefetched(source, check.reader.framer, progress):
-        check.take(window)
-    return check.finish()
+    with DeltaChecks() as deltas:
+        check = DumpCheck(Reader(source, release), Checked(source.name), deltas)
+        for window in prefetched(source, check.reader.framer, progress):
+            check.take(window)
+        return check.finish()
 
 
 @dataclass
 class DumpCheck:
-    """Checks a dump window by window."""
+    """Checks a dump window by window; `deltas` is closed by its owner."""
 
     reader: Reader
     checked: Checked
-    samples: ConsecutiveSamples = field(default_factory=ConsecutiveSamples)
-    counters: Tally = field(default_factory=Tally)
+    deltas: DeltaChecks
     consistency: ConsistencyChecks = field(default_factory=ConsistencyChecks)
     time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks)
 
@@ -105,15 +104,9 @@ class DumpCheck:
 
     def _values(self, tables: Tables) -> None:
         for name, rows in tables:
-            if name == IPL[0]:
-                self.samples.restarts(rows)
-        for name, rows in tables:
             self.checked.looked_at[Pass.VALUES] += len(rows)
             self.consistency.take(name, rows)
-            pairs = self.samples.pairs(name, rows)
-            if pairs is not None and len(pairs):
-                check_counters(pairs, self.counters)
-                self.consistency.check_deltas(pairs)
+            self.deltas.take(name, rows)
 
     def finish(self) -> Checked:
         """Report what the whole dump shows."""
@@ -121,7 +114,7 @@ class DumpCheck:
         self.reader.finish()
         findings = self.reader.findings
         self.time_stamps.finish(findings)
-        self.counters.report(findings, Code.OWNER_RESTARTED, Code.COUNTER_FELL)
+        self.deltas.finish(findings)
         self.consistency.finish(findings)
         source = self.reader.source
         self.checked.system = self.reader.configuration.system

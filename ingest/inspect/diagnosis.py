@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...schemas.errors import DumpError
+from ..checks.deltas import DeltaChecks
 from ..checks.passes import Checked, DumpCheck
 from ..container.source import Container, Progress, Source
 from ..container.windows import prefetched
@@ -58,20 +59,21 @@ def diagnose(source: Source, release: str = "", progress: Progress | None = None
         release: of the system that wrote it, if it is to be another than the dump states.
     """
     diagnosis = Diagnosis(source.name, source.stored_size)
-    check = DumpCheck(Reader(source, release), Checked(source.name))
     inventory = Inventory(source.name)
-    try:
-        for window in prefetched(source, check.reader.framer, progress):
-            check.take(window)
-            inventory.take(window)
-    except DumpError as error:
-        diagnosis.refused = error
-    else:
-        inventory.finish(source, Findings())
-        diagnosis.inventory, diagnosis.checked = inventory, check.finish()
-        diagnosis.mostly_lost = check.reader.mostly_lost()
-        diagnosis.content = source.identity
-        inventory.configuration.level = release or inventory.configuration.level
+    with DeltaChecks() as deltas:
+        check = DumpCheck(Reader(source, release), Checked(source.name), deltas)
+        try:
+            for window in prefetched(source, check.reader.framer, progress):
+                check.take(window)
+                inventory.take(window)
+        except DumpError as error:
+            diagnosis.refused = error
+        else:
+            inventory.finish(source, Findings())
+            diagnosis.inventory, diagnosis.checked = inventory, check.finish()
+            diagnosis.mostly_lost = check.reader.mostly_lost()
+            diagnosis.content = source.identity
+            inventory.configuration.level = release or inventory.configuration.level
     diagnosis.compression, diagnosis.wrapping = source.compression, tuple(source.wrapping)
     diagnosis.container = "" if source.container is Container.AUTO else str(source.container)
     return diagnosis

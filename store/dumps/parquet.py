@@ -62,13 +62,14 @@ class TableWriter:
         """
         return self.waiting_bytes**2 / (len(self._schema) * self.bytes) if self.bytes else 0.0
 
-    def close(self) -> None:
-        """Write what is left and make the file durable."""
+    def close(self, *, durable: bool = True) -> None:
+        """Write what is left, and make the file durable if it is to be kept."""
         self.flush()
         self._writer.close()
         self._file.close()
-        with self._path.open("rb") as written:
-            os.fsync(written.fileno())
+        if durable:
+            with self._path.open("rb") as written:
+                os.fsync(written.fileno())
 
     def abandon(self) -> None:
         """Close the file without finishing it; nothing more can be written."""

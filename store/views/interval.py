@@ -6,7 +6,7 @@ samples are of one owner, how far a counter can have grown between them, and wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...schemas.arrow import arrow_schema, inherited, owner_keys, schemas, syncs
@@ -60,6 +60,8 @@ CAUSES = {
     "missing": "is missing",
 }
 """Causes that are doubts -> what is said of the record then. A first sample is none."""
+FELL, IMPOSSIBLE, WRAPPED = "fell", "is not possible", "may have wrapped more than once"
+"""What is said of a counter in doubt, behind its table and name."""
 
 
 @dataclass(frozen=True)
@@ -170,14 +172,14 @@ class _Counter:
         both = f"{self.now} IS NOT NULL AND {self.before} IS NOT NULL"
         cases = [
             f"WHEN {both} AND {self.steady()} IS NULL THEN CASE WHEN {fell}"
-            f" THEN {text(label + ' fell')} ELSE {text(label + ' is not possible')} END"
+            f" THEN {text(f'{label} {FELL}')} ELSE {text(f'{label} {IMPOSSIBLE}')} END"
         ]
         if self.limit.twin:
             cases.append(f"WHEN coalesce({name('_delta_' + self.limit.twin)}, 0) > 0 THEN NULL")
         if self.modulus != "NULL":
             wrapped = f"{fell} AND {self.most} >= {self.modulus}"
             wrapped += "" if self.is_wide else f" OR {self._is_near}"
-            cases.append(f"WHEN {wrapped} THEN {text(label + ' may have wrapped more than once')}")
+            cases.append(f"WHEN {wrapped} THEN {text(f'{label} {WRAPPED}')}")
         return f"CASE {' '.join(cases)} END"
 
     @property
@@ -191,7 +193,7 @@ _BEGUN = "cause IN ('new', 'restart')"
 """Of a row: that its owner began since the sample before."""
 
 
-def interval_view(layout: Layout, *, watch_all: bool = False) -> Documented:
+def interval_view(layout: Layout) -> Documented:
     """`interval.<table>`: counters as their deltas to the previous sample, one row for each owner.
 
     A delta exists between two samples of one owner at the ends of successive intervals
@@ -199,13 +201,45 @@ def interval_view(layout: Layout, *, watch_all: bool = False) -> Documented:
     sampled before, and neither now nor ended since, has a row without figures, so that nobody takes
     the sum of the others for the whole. Of several rows of an owner in one interval (two dumps hold
     it, or a frame repeats) the first by dump and offset counts; the next interval follows the last.
+    """
+    owner, counters = owner_of(layout), _counters(layout)
+    columns, docs = _columns(layout, owner, counters)
+    columns["doubts"] = f"{_doubts(layout, owner, _watched(owner, counters))} AS doubts"
+    doc = f"{layout.title}: counters as deltas to the previous sample."
+    return Documented(f"interval.{layout.name}", _rows(layout, counters, columns), doc, docs)
+
+
+def doubts_of(layout: Layout, still: Collection[str] = ()) -> str:
+    """SELECT of the rows of `interval.<table>`, by the same rule, with the doubts of all counters.
+
+    A row has its place, the keys of its owner, `cause` and `doubts`, which here also names counters
+    that the owner does not watch.
 
     Args:
-        watch_all: `doubts` names every counter, and not only those that the owner watches.
+        still: counters that have but one value, as far as the caller knows. There is nothing to
+            doubt of them, and the query takes half the time without them.
     """
-    owner, keys = owner_of(layout), [name(key) for key in owner_keys(layout)]
+    owner, parts = owner_of(layout), parts_of(layout)
+    every = _counters(layout)
+    related = {field for part in parts for field in (*part.parts, *part.whole)}
+    related |= {counter.limit.twin for counter in every}
+    counters = [c for c in every if c.field.name not in still or c.field.name in related]
+    place = ("system", "dump", "tod", "interval_end", "record_offset")
+    columns = {column: column for column in place}
+    columns |= {key: name(key) for key in owner_keys(layout)} | {"cause": "cause"}
+    columns["doubts"] = f"{_doubts(layout, owner, counters)} AS doubts"
+    return _rows(layout, counters, columns)
+
+
+def counter_names(layout: Layout) -> list[str]:
+    """The fields of a table that a delta is made of."""
+    return [counter.field.name for counter in _counters(layout)]
+
+
+def _counters(layout: Layout) -> list[_Counter]:
+    """The counters of a table."""
     parts = parts_of(layout)
-    counters = [
+    return [
         _Counter(
             field,
             limit_of(layout, field),
@@ -214,17 +248,23 @@ def interval_view(layout: Layout, *, watch_all: bool = False) -> Documented:
         for field in layout.columns
         if field.is_cumulative and field.is_number
     ]
-    watched = counters
-    if owner.watched and not watch_all:
-        watched = [counter for counter in counters if counter.field.name in owner.watched]
-    columns, docs = _columns(layout, owner, counters)
-    columns["doubts"] = f"{_doubts(layout, owner, watched)} AS doubts"
+
+
+def _watched(owner: Owner, counters: Sequence[_Counter]) -> list[_Counter]:
+    """Those that tell of a restart."""
+    return [c for c in counters if not owner.watched or c.field.name in owner.watched]
+
+
+def _rows(layout: Layout, counters: Sequence[_Counter], columns: Mapping[str, str]) -> str:
+    """SELECT of columns of the rows of a table, judged by some of its counters."""
+    owner, keys = owner_of(layout), [name(key) for key in owner_keys(layout)]
     exceeds = [
         f"coalesce({_sum(part.parts)} > {SLACK} * ({_sum(part.whole)}) + {part.spare:e}, false)"
         f" AS _exceeds_{n}"
-        for n, part in enumerate(parts)
+        for n, part in enumerate(parts_of(layout))
     ]
-    select = f"""
+    falls = [*_falls(_watched(owner, counters)), _is_old(_watched(owner, _counters(layout)))]
+    return f"""
       WITH ends AS (
         SELECT DISTINCT system, interval_end, previous_end FROM meta.interval
         WHERE previous_end IS NOT NULL),
@@ -234,12 +274,10 @@ def interval_view(layout: Layout, *, watch_all: bool = False) -> Documented:
         SELECT *, {_elapsed(owner)} AS _s, {MOST} AS _most FROM sampled
         WHERE _end IS NULL OR _end <> interval_end),
       measured AS (SELECT {", ".join(["*", *(c.measured() for c in counters)])} FROM timed),
-      compared AS (SELECT {", ".join(["*", *_falls(watched), *exceeds])} FROM measured),
+      compared AS (SELECT {", ".join(["*", *falls, *exceeds])} FROM measured),
       judged AS (SELECT *, {_cause(owner)} AS cause FROM compared)
       SELECT {", ".join(columns.values())} FROM judged
       UNION ALL {_missing(layout, owner, keys, columns)}"""
-    doc = f"{layout.title}: counters as deltas to the previous sample."
-    return Documented(f"interval.{layout.name}", select, doc, docs)
 
 
 def relations_of(layout: Layout) -> list[str]:
@@ -346,15 +384,22 @@ def _elapsed(owner: Owner) -> str:
 
 
 def _falls(counters: Sequence[_Counter]) -> list[str]:
-    """Columns for the row as a whole: counters that fell and moved, and whether it is old.
-
-    What began since the sample before has no counter above what it can have grown by in that time.
-    """
+    """Columns for the row as a whole: how many of its counters fell, and how many moved."""
     wide = [counter for counter in counters if counter.is_wide and not counter.field.of]
     drops = " + ".join(counter.dropped() for counter in wide) or "0"
     moves = " + ".join(counter.moved() for counter in wide) or "0"
-    old = " OR ".join(c.is_old() for c in wide if c.limit.per_second is not None) or "false"
-    return [f"{drops} AS _drops", f"{moves} AS _moves", f"({old}) AS _is_old"]
+    return [f"{drops} AS _drops", f"{moves} AS _moves"]
+
+
+def _is_old(counters: Sequence[_Counter]) -> str:
+    """The column that says whether a row is old.
+
+    What began since the sample before has no counter above what it can have grown by in that time.
+    """
+    limited = [
+        c for c in counters if c.is_wide and not c.field.of and c.limit.per_second is not None
+    ]
+    return f"({' OR '.join(c.is_old() for c in limited) or 'false'}) AS _is_old"
 
 
 def _cause(owner: Owner) -> str:

@@ -15,8 +15,8 @@ from tests.scenarios import CONFIG, SAMPLE
 
 GOOD = dump(interval(60, CONFIG, SAMPLE))
 FELL = dump(
-    interval(60, CONFIG, fields("sytrsp", 60, plsstlfr=9, plsprqdf=1, plsshrrd=1)),
-    interval(120, fields("sytrsp", 120, plsstlfr=8, plsprqdf=2, plsshrrd=2)),
+    interval(60, CONFIG, fields("sytrsp", 60, plsalemp=3_000_000_000, plsprqdf=1)),
+    interval(120, fields("sytrsp", 120, plsalemp=2_999_999_999, plsprqdf=2)),
 )
 BROKEN = dump(samples(frame(CONFIG, SAMPLE, record(0, 4, b"x" * 30, claimed=18))))
 
@@ -56,8 +56,8 @@ def test_a_good_dump_passes_every_pass(cpmon: Cpmon, files: dict[str, Path]):
 def test_a_finding_is_told_with_its_place_and_remedy(cpmon: Cpmon, files: dict[str, Path]):
     text = cpmon("check", files["fell"]).text
     assert f"warning: COUNTER_FELL x 1, first at {3 * FRAME:#x}\n" in text
-    assert "\n  sytrsp.plsstlfr: 8 after 9, pfxcpuad=0\n" in text
-    assert "\n  remedy: Compare the layout with your release" in text
+    assert "\n  SYTRSP.PLSALEMP fell: pfxcpuad=0\n" in text
+    assert "\n  remedy: Nothing to do where IBM or Linux documents" in text
 
 
 def test_json_has_the_byte_accounting_the_passes_and_the_findings(

@@ -131,6 +131,15 @@ def test_processor_time_of_a_process_is_over_its_own_clock(store: Store):
     assert found == [(None, None, None, 2), (None, None, None, 2), (0.5, 0.5, 100, 2)]
 
 
+def test_a_process_with_threads_may_use_several_processors(store: Store):
+    land(store, *([process(17, "java", 15_000 * n, at=60 * n)] for n in (1, 2)))
+
+    found = rows(
+        store, "SELECT process_cpu_util FROM linux_processes_by_time WHERE cpu_ticks IS NOT NULL"
+    )
+    assert found == [(2.5,)]
+
+
 @pytest.mark.parametrize(
     "successor",
     [

@@ -31,7 +31,7 @@ def test_the_page_tells_of_every_record_what_identifies_its_rows():
         ("aplsdt_os_cpu", "userid product function blockno cpu_id"),
         ("aplsdt_fs", "userid product function blockno fs_name fs_dir"),
         ("aplsdt_process", "userid product function blockno pid"),
-        ("sytcup_cpu", "lcupname lcuppnum lcucpuid"),
+        ("sytcup_cpu", "lcupname lcuppnum lcucpuid lcxcptyp"),
         ("sytlck_lock", "callckid"),
         ("iodszi_pth", "rdevdev pthid entry"),
         ("prcdia_diagnose", "pfxcpuad entry"),
