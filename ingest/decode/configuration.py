@@ -98,9 +98,12 @@ class Configuration:
         if (commands := decode_records(window, COMMAND[0])) is not None:
             texts = commands[0].columns[COMMAND[1]].to_pylist()
             lengths = [
-                (n, commanded_s(t)) for n, t in zip(commands[1].tolist(), texts, strict=True)
+                (n, s)
+                for n, t in zip(commands[1].tolist(), texts, strict=True)
+                if (s := commanded_s(t))
             ]
-            self._latest.setdefault("nominal_s", []).extend((n, s) for n, s in lengths if s)
+            if lengths:
+                self._latest.setdefault("nominal_s", []).extend(lengths)
         found = AtEnds(self._at("nominal_s", ends), self._at("ipl_us", ends), self._started(ends))
         for name, values in self._latest.items():
             setattr(self, name, max(values, key=lambda value: value[0])[1])

@@ -14,6 +14,7 @@ from ...schemas import CpmonError
 from ...schemas.lookup import unknown
 from ..metrics import compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes
+from ..reports.report import doubts_note
 from .change_test import Array
 
 ATTRIBUTES = ("cp_level", "users", "processors")
@@ -110,6 +111,8 @@ def run_notes(
         [NOTE, list(runs)],
     ).fetchall()
     notes = [f"{named}: {note}" for named, note in rows]
+    steady = "(FROM _run_interval WHERE run_id = ? AND is_steady)"
+    notes += [f"{run}: {note}" for run in runs for note in doubts_note(con, steady, [run])]
     if not shown.keys() & RESTING:
         return notes
     dumps = con.execute(

@@ -147,7 +147,11 @@ def _summed(
             parts.append(_column(metric, metric.expression))
         elif metric.kind in (Kind.RATIO, Kind.TOTAL, Kind.LEVEL):
             _check(metric, below)
-            aggregates.append(_column(metric, metric.aggregate_sql()))
+            value = metric.aggregate_sql()
+            if metric.whole in metrics and metric.whole not in columns:
+                most = metrics[metric.whole].aggregate_sql()
+                value = f"CASE WHEN NOT is_outside({value}, NULL, {most}) THEN {value} END"
+            aggregates.append(_column(metric, value))
             parts.append(f"m.{metric.name}")
     where = f"FROM {summary.rows}\nWHERE {summary.where}\nGROUP BY {summary.key}"
     yield own

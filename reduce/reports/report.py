@@ -6,7 +6,7 @@ object, and tells what it covers and what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -360,24 +360,35 @@ MOST_DOUBTS = 5
 def _doubts(
     con: duckdb.DuckDBPyConnection, definition: Report, source: Source, span: Span
 ) -> list[str]:
-    """A note on what records do not tell, or only in part, with the number of rows of each kind."""
+    """A note on what records do not tell, or only in part."""
     if DOUBTS not in (column.name for column in reduction(definition.reduction).columns):
         return []
     where, values = source.where(span)
-    count = "sum(doubted)" if source.is_rolled else "count(*)"
-    rows = con.execute(
+    rows = f"(FROM {source.relation} WHERE {where})"
+    return doubts_note(con, rows, values, "sum(doubted)" if source.is_rolled else "count(*)")
+
+
+def doubts_note(
+    con: duckdb.DuckDBPyConnection, rows: str, values: Sequence[Any], count: str = "count(*)"
+) -> list[str]:
+    """A note on what is not known of some rows, or only in part, with how many of each kind.
+
+    Args:
+        rows: with the column `doubts`, as SQL; `values` are those of its marks.
+        count: of the rows behind several of them, as SQL.
+    """
+    kinds = con.execute(
         f"SELECT doubt, CAST({count} AS BIGINT) AS n FROM (SELECT *, unnest(list_distinct("
-        f"string_split(doubts, ', '))) AS doubt FROM {source.relation} WHERE {where}"
-        " AND doubts IS NOT NULL)"
+        f"string_split(doubts, ', '))) AS doubt FROM {rows} WHERE doubts IS NOT NULL)"
         " GROUP BY doubt ORDER BY n DESC, doubt",
         values,
     ).fetchall()
-    if not rows:
+    if not kinds:
         return []
-    kinds = [f"{doubt} ({n:,})" for doubt, n in rows[:MOST_DOUBTS]]
-    if len(rows) > MOST_DOUBTS:
-        kinds.append(f"{len(rows) - MOST_DOUBTS} more kinds")
-    return [f"Blank, left out of sums, or a lower bound: {', '.join(kinds)}."]
+    named = [f"{doubt} ({n:,})" for doubt, n in kinds[:MOST_DOUBTS]]
+    if len(kinds) > MOST_DOUBTS:
+        named.append(f"{len(kinds) - MOST_DOUBTS} more kinds")
+    return [f"Blank, left out of sums, or a lower bound: {', '.join(named)}."]
 
 
 def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> list[str]:

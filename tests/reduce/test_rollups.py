@@ -37,8 +37,8 @@ from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.reduction_database import ReductionDatabase
-from cpmon.store.views.relations import macros
 from cpmon.store.results.retention import Retention, plan, prune
+from cpmon.store.views.relations import macros
 from tests.reduce.catalogue import minute
 from tests.shifts import daily
 
