@@ -124,6 +124,14 @@ def test_only_the_operand_of_the_interval_sets_it(
     assert flags(store, "nominal_s") == [(60,), (seconds or 60,)]
 
 
+def test_a_command_that_sets_no_interval_needs_no_profile(store: Store, tmp_path: Path):
+    start = interval(0, fields("mtrsys", systmid="VMTEST"))
+    data = dump(start, sample(60, 1), sample(120, 2, command(70, "MONITOR SAMPLE START")))
+    land(store, tmp_path, data)
+
+    assert [row[2] for row in deltas(store)] == [None, 1]
+
+
 @pytest.mark.parametrize("shift", [-45, -7, 7, 25])
 def test_a_clock_that_is_set_by_seconds_has_no_delta_across_it(
     store: Store, tmp_path: Path, shift: int
