@@ -458,7 +458,7 @@ def test_a_guest_that_was_booted_again_has_no_rates_across_it(tmp_path: Path):
         first, _, *others = column(steady, name)
         assert column(booted, name) == [first, *others]
     tables = ("MEMORY", "NET", "OS_CPU")
-    assert sorted(doubts(booted)) == [f"APLSDT_{table} began anew (1)" for table in tables]
+    assert {f"APLSDT_{table} began anew (1)" for table in tables} <= set(doubts(booted))
 
 
 def test_a_guest_that_wrote_no_new_block_has_a_rate_over_both_intervals(tmp_path: Path):
