@@ -148,7 +148,7 @@ def both(con: duckdb.DuckDBPyConnection, record: str, row: dict[str, Any]) -> No
 
 
 def close(got: Mapping[str, Any], want: Mapping[str, Any], rel: float = 1e-9) -> None:
-    """Check a row: numbers nearly, everything else exactly; without doubts unless they are named."""
+    """Check a row: numbers nearly, all else exactly; without doubts unless they are named."""
     got = {"doubts": None, **got}
     want = {"doubts": None, **want}
     assert got.keys() == want.keys()

@@ -62,6 +62,7 @@ def rows(*given: tuple[float, int, float, float | None, int | None, int, str | N
     for row in found:
         row["interval_end"] = minute(row["interval_end"])
         row["system"] = "LAB"
+        row["doubts"] = None
     return pa.Table.from_pylist(found).cast(
         pa.schema(
             [
@@ -73,6 +74,7 @@ def rows(*given: tuple[float, int, float, float | None, int | None, int, str | N
                 ("logons", pa.int64()),
                 ("volser", pa.string()),
                 ("system", pa.string()),
+                ("doubts", pa.string()),
             ]
         )
     )

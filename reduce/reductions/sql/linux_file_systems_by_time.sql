@@ -18,7 +18,9 @@ WITH sampled AS (
          CASE WHEN fs_files > 0
               THEN CAST(fs_files - fs_ffree AS DOUBLE)
          END AS inodes_used,
-         CAST(tod_us - time_stamp AS DOUBLE) / 1e6 AS age_s
+         CAST(tod_us - time_stamp AS DOUBLE) / 1e6 AS age_s,
+         -- A file system that is mounted is no doubt.
+         CASE WHEN cause = 'appeared' THEN NULL ELSE doubts END AS doubts
   FROM interval.aplsdt_fs
   WHERE interval_end IS NOT NULL
     AND (cause IS NULL OR cause <> 'missing')
@@ -61,7 +63,8 @@ SELECT s.system,
        inodes,
        -- Inodes used. NULL where the file system has no fixed number of them,
        -- or has more free ones.
-       CASE WHEN inodes_used >= 0 THEN inodes_used END AS inodes_used
+       CASE WHEN inodes_used >= 0 THEN inodes_used END AS inodes_used,
+       s.doubts
 FROM sampled AS s
 JOIN _interval AS i
   ON i.system = s.system

@@ -37,7 +37,10 @@ SELECT p.system,
        -- Seconds between the two blocks by the guest's clock. NULL without a
        -- block of the same process before, and where the guest wrote none
        -- since.
-       p.seconds AS process_seconds
+       p.seconds AS process_seconds,
+       -- What is not known, or is a lower bound, and why. NULL: nothing; a
+       -- process that begins is no doubt.
+       CASE WHEN p.cause = 'appeared' THEN NULL ELSE p.doubts END AS doubts
 FROM interval.aplsdt_process AS p
 JOIN _interval AS i
   ON i.system = p.system

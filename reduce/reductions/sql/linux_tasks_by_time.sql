@@ -58,7 +58,8 @@ SELECT t.system,
        CAST(swap_used AS DOUBLE) / 1024 AS swap_used_mib,
        -- Seconds from the guest's block to the record, 0 where the guest's
        -- clock is ahead. NULL where the block is too short.
-       GREATEST(CAST(tod_us - time_stamp AS DOUBLE) / 1e6, 0) AS block_age_s
+       GREATEST(CAST(tod_us - time_stamp AS DOUBLE) / 1e6, 0) AS block_age_s,
+       t.doubts
 FROM (
   SELECT system,
          interval_end,
@@ -86,6 +87,7 @@ FROM (
          swap_used,
          tod_us,
          time_stamp,
+         doubts,
          -- Each share is rounded down, so that all come to 1 at most.
          puser + pnice + psystem + pidle + piowait + pirq + psoftirq + psteal
            BETWEEN 1 AND 10000 AS is_share
