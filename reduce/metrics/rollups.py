@@ -79,7 +79,7 @@ class Rollup:
         """
         length = LEVELS[level]
         columns = {name: over_sums for name, (_, over_sums) in self._summed().items()}
-        shown = dict.fromkeys([*_SPAN, *_DOUBTS], "")
+        shown = dict.fromkeys([*_SPAN, *self._doubts], "")
         highs = {}
         for column in self.shown:
             shown |= _shown(column)
@@ -91,8 +91,9 @@ class Rollup:
                 highs[high] = f"CAST(list_extract(max({value}, {depth}), {place}) AS DOUBLE)"
         tables = [f"summed AS (\n{self._grouped(length, columns, SUMS)})"]
         joined = f"summed AS s JOIN {SHIFTS} USING (shift_id)"
-        tables.append(f"doubt AS (\n{self._grouped(length, _DOUBTS, _ROWS_OF_SHIFTS)})")
-        joined += f" LEFT JOIN doubt AS d ON {self._same('d')}"
+        if self._doubts:
+            tables.append(f"doubt AS (\n{self._grouped(length, self._doubts, _ROWS_OF_SHIFTS)})")
+            joined += f" LEFT JOIN doubt AS d ON {self._same('d')}"
         if depth > 1 and highs:
             tables.append(f"high AS (\n{self._grouped(length, highs, _MEASURED)})")
             joined += f" JOIN high AS h ON {self._same('h')}"
@@ -108,6 +109,11 @@ class Rollup:
         """The query of `depth` of a level, over the finest sums, as SQL."""
         counts = self._grouped(LEVELS[level], {"n": "sum(intervals)"}, SUMS)
         return f"SELECT CAST(1 + coalesce(max(n), 0) // {NEARLY_ALL} AS BIGINT) FROM ({counts})"
+
+    @property
+    def _doubts(self) -> Mapping[str, str]:
+        """Columns about what is not known, of reductions that have figures."""
+        return _DOUBTS if any(_value(column) for column in self.shown) else {}
 
     def _same(self, other: str) -> str:
         """That a row of another query is of the same shift, span and object, as SQL."""
@@ -149,9 +155,10 @@ class Rollup:
             "begins": "Begin of the first of them, UTC.",
             "ends": "End of the last of them, UTC.",
             "seconds": "Seconds of them in all.",
-            "doubted": "Intervals of which something is not known, or is a lower bound.",
-            "doubts": "What that is in one of them. NULL: nothing.",
         }
+        if self._doubts:
+            meanings["doubted"] = "Intervals of which something is not known, or is a lower bound."
+            meanings["doubts"] = "What that is in them. NULL: nothing."
         for column in self.shown:
             meanings |= dict(_docs(column, docs))
         return meanings

@@ -265,8 +265,9 @@ def _rows(layout: Layout, counters: Sequence[_Counter], columns: Mapping[str, st
     ]
     falls = [*_falls(_watched(owner, counters)), _is_old(_watched(owner, _counters(layout)))]
     return f"""
-      WITH ends AS (
-        SELECT DISTINCT system, interval_end, previous_end FROM meta.interval
+      WITH ticks AS (SELECT system, dump, interval_end, previous_end FROM meta.interval),
+      ends AS (
+        SELECT DISTINCT system, interval_end, previous_end FROM ticks
         WHERE previous_end IS NOT NULL),
       {_happened(owner, keys)}
       sampled AS ({_sampled(layout, owner, keys, counters)}),
@@ -345,7 +346,7 @@ def _sampled(
     layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequence[_Counter]
 ) -> str:
     """The query of the rows as sampled, each with what the previous one of its key had."""
-    clock, joins = "r.tod_us", "JOIN meta.interval AS i USING (system, dump, interval_end)"
+    clock, joins = "r.tod_us", "JOIN ticks AS i USING (system, dump, interval_end)"
     if owner.clock:
         table, column = owner.clock
         at = "r" if table == layout.name else "c"

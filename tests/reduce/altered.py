@@ -200,7 +200,7 @@ def cells(result: ReportResult) -> Cells:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Whether two figures print the same; seconds may be those of another record, to a microsecond."""
+    """Whether two figures print the same; seconds may be those of another record."""
     if _number(one) is None or _number(other) is None:
         return bool(one == other)
     return math.isclose(float(one), float(other), rel_tol=1e-6, abs_tol=1e-6)

@@ -132,7 +132,7 @@ def _linux(con: duckdb.DuckDBPyConnection) -> None:
         timed = key | {"seconds": seconds}
         load = {"nr_cpus": 2, "nr_running": 3 + n, "nr_threads": 70, "nr_iowait": n}
         load |= {"avenrun_1": 2048 * n, "avenrun_5": 1024, "avenrun_15": 512}
-        insert(con, "monitor.aplsdt_os", key | load)
+        insert(con, "interval.aplsdt_os", timed | load)
         for cpu in (0, 1):
             spent = dict(zip((f"per_cpu_{use}" for use in uses), ticks.get(n, ()), strict=False))
             insert(con, "interval.aplsdt_os_cpu", timed | {"entry": cpu, "cpu_id": cpu} | spent)

@@ -14,6 +14,7 @@ from cpmon.reduce import reductions
 from cpmon.reduce.rules.exceptions import Exceptions, exceptions
 from cpmon.reduce.rules.rule import Rule, Severity
 from cpmon.store import Store, connect
+from cpmon.store.views.relations import macros
 from tests.reduce.catalogue import insert, minute
 
 READ = ("meta.dump", "meta.finding", "monitor.mtrend", "monitor.mtrsus", "monitor.sytprp")
@@ -39,6 +40,7 @@ def catalogue() -> duckdb.DuckDBPyConnection:
     schemas = [f"CREATE SCHEMA {schema}" for schema in ("monitor", "interval", "meta")]
     tables = [f"CREATE TABLE {name} ({columns})" for name, columns in _columns().items()]
     con.execute("; ".join([*schemas, *tables]))
+    con.execute(macros())
     con.execute("\n".join(reduction.sql for reduction in reductions()))
     return con
 

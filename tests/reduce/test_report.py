@@ -86,7 +86,10 @@ EXPECTED = (
     "USER_STATES",
     "SPIN_LOCKS",
     "MINIDISK_CACHE_BY_TIME",
+    "LINUX_FILE_SYSTEMS",
     "LINUX_GUESTS",
+    "LINUX_PROCESSES",
+    "LINUX_TASKS",
     "TRANSACTIONS",
     "DIAGNOSE_RATES",
     "EVENTS",
@@ -161,7 +164,7 @@ def test_a_report_without_processors_refuses_one(con: duckdb.DuckDBPyConnection)
 
 def test_missing_records_are_blank_and_named_with_their_columns() -> None:
     con = lab()
-    con.execute("DELETE FROM monitor.useact")
+    con.execute("DELETE FROM interval.useact")
     con.execute("DELETE FROM interval.sytrsp WHERE interval_end = ?", [minute(2)])
     result = report(con, "SYSTEM_SUMMARY2_BY_TIME")
     assert (

@@ -62,7 +62,8 @@ def rows(*given: tuple[float, int, float, float | None, int | None, int, str | N
     found = [dict(zip(names, row, strict=True)) for row in given]
     for row in found:
         row["interval_end"] = minute(row["interval_end"])
-        row |= {"system": "LAB", "doubts": None}
+        row["system"] = "LAB"
+        row["doubts"] = None
     return pa.Table.from_pylist(found).cast(
         pa.schema(
             [

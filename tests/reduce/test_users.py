@@ -121,6 +121,7 @@ def test_a_session_between_two_samples_counts_whole(con: duckdb.DuckDBPyConnecti
 def test_who_logs_on_again_within_the_interval_has_both(con: duckdb.DuckDBPyConnection) -> None:
     again = {"system": "LAB", "interval_end": minute(1), "vmduser": "DORA", "vmdcpuad": 0}
     counted = {"seconds": 20.0, "vmdttime": 4_096_000_000, "vmdvdsct": 4, "vmdctpvr": 70}
+    counted |= {"vmdvtime": 0, "calcppgr": 0}
     insert(con, "interval.useact", {**again, **counted})
     both = of_user(con, "users_by_time", "DORA", 1)
     assert (both["seconds"], both["cpu_s"], both["virtual_s"]) == (20, 3 + 1, 2)

@@ -22,7 +22,8 @@ WITH sampled AS (
          cause,
          COUNT(fs_blocks) OVER (PARTITION BY system, interval_end, userid)
            AS mounted,
-         doubts
+         -- A file system that is mounted is no doubt.
+         CASE WHEN cause = 'appeared' THEN NULL ELSE doubts END AS doubts
   FROM interval.aplsdt_fs
   WHERE interval_end IS NOT NULL
 )

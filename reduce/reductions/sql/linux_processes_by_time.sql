@@ -38,10 +38,9 @@ SELECT p.system,
        -- block of the same process before, and where the guest wrote none
        -- since.
        p.seconds AS process_seconds,
-       -- One of many processes that is not in a sample has ended, or used less
-       -- than others: that is no doubt.
-       CASE WHEN p.cause IS NULL OR p.cause <> 'appeared' THEN p.doubts
-       END AS doubts
+       -- What is not known, or is a lower bound, and why. NULL: nothing; a
+       -- process that begins is no doubt.
+       CASE WHEN p.cause = 'appeared' THEN NULL ELSE p.doubts END AS doubts
 FROM interval.aplsdt_process AS p
 JOIN _interval AS i
   ON i.system = p.system

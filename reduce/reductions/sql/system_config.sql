@@ -24,10 +24,7 @@ SELECT e.system,
        s.valid_from AS holds_from,
        -- Elapsed seconds T, 0 at a first sample and behind a gap: what is set
        -- is known there, too.
-       e.seconds,
-       -- That the record of a processor is missing. NULL: nothing.
-       CASE WHEN s.label = 'Processors online' AND s.setting_value IS NULL
-            THEN 'SYTPRP is missing' END AS doubts
+       e.seconds
 FROM ends AS e
 JOIN _setting AS s
   ON s.system = e.system
