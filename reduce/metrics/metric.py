@@ -152,7 +152,11 @@ class Metric:
             return ""
         value = values.get(self.name, self.name)
         high = values.get(self.high, self.high)
-        return f"is_outside({value}, {self.low or 'NULL'}, {high or 'NULL'})"
+        outside = f"is_outside({value}, {self.low or 'NULL'}, {high or 'NULL'})"
+        if not self.high or not self.denominator or self.whole:
+            return outside
+        # A part of nothing has no value, but would be in the sum over several rows.
+        return f"{outside} OR coalesce({self.denominator} = 0 AND {self.numerator} > 0, FALSE)"
 
     def aggregate_sql(self) -> str:
         """Its expression over several rows, without those of which a part is not known."""

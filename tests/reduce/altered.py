@@ -31,6 +31,7 @@ from tests.values import Place, is_structure, places
 
 FRAME_END, INTERVAL_END = (1, 13), (1, 11)
 FLAGS = {0xE2: "S", 0xC5: "E"}
+SINCE = "holds_from"
 
 
 def whole(scenario: str | Path, run: str, intervals: int = 3) -> bytes:
@@ -188,9 +189,13 @@ def reported(
 
 
 def cells(result: ReportResult) -> Cells:
-    """(keys of the line, column) -> each figure of a report, its mean line included."""
+    """(keys of the line, column) -> each figure of a report, its mean line included.
+
+    Of a setting the last value counts, and not since when it holds.
+    """
     keys = [*([TIME] if result.lines is Lines.TIME else []), *result.report.keys]
-    shown = [c.name for c in result.report.columns if c.name not in keys]
+    keys = [key for key in keys if key != SINCE]
+    shown = [c.name for c in result.report.columns if c.name not in (*keys, SINCE)]
     found = {
         (*(line.get(key) for key in keys), name): line[name]
         for line in result.table.to_pylist()

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from cpmon.config import Settings
+from cpmon.reduce import reductions
 from cpmon.reduce.compare.run_comparison import compare_runs
+from cpmon.reduce.jobs.reducing import reduce
 from cpmon.reduce.metrics.registry import metrics_of
+from cpmon.store import connect
+from cpmon.store.catalogue.catalogue import live_catalogue
 from tests.reduce.altered import (
     Fleet,
+    cells,
     changed,
     counters,
     impossible,
     impossible_rows,
+    is_same,
     removals,
     reported,
     silent_changes,
@@ -41,7 +50,7 @@ def few_or_all(few: int, many: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("system", "count"), [pytest.param("lab", few, id="few"), *slow])
 
 
-@few_or_all(10, 120)
+@few_or_all(8, 120)
 def test_without_a_record_figures_are_the_same_blank_or_noted(
     system: str, count: int, tmp_path: Path
 ):
@@ -62,7 +71,7 @@ def test_without_a_record_figures_are_the_same_blank_or_noted(
     assert not found
 
 
-@few_or_all(8, 60)
+@few_or_all(6, 60)
 def test_whatever_counters_say_no_figure_is_impossible(system: str, count: int, tmp_path: Path):
     dump, fleet = whole(*SYSTEMS[system]), Fleet(tmp_path)
     known, chance = counters(dump), random.Random(f"{system} {count}")
@@ -86,3 +95,31 @@ def test_whatever_counters_say_no_figure_is_impossible(system: str, count: int, 
         low, high = (float(bound) for bound in (line.metric.low or "-inf", "inf"))
         scale = line.metric.scale
         assert all(value is None or low - 0.001 <= value / scale <= high for value in line.values)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("system", "count"), [("lab", 3), ("engines", 2)])
+def test_what_is_kept_of_odd_counters_is_what_would_be_computed(
+    system: str, count: int, tmp_path: Path
+):
+    dump, chance = whole(*SYSTEMS[system]), random.Random(f"{system} {count}")
+    dump = without(dump, chance.choice(removals(dump, chance, each=1)).offset)
+    known, fleet = counters(dump), Fleet(tmp_path)
+    names = [f"ODD{number}" for number in range(count)]
+    for name in names:
+        altered, _ = changed(dump, known, chance, 25)
+        fleet.add(name, altered)
+    reduce(fleet.store, [], Settings())
+    live = live_catalogue(fleet.store, reductions())
+    with connect(fleet.store, reductions()) as kept:
+        for name, by in itertools.product(names, (None, timedelta(minutes=15))):
+            computed = {title: cells(result) for title, result in reported(live, name, by=by)}
+            read = {title: cells(result) for title, result in reported(kept, name, by=by)}
+            assert read.keys() == computed.keys()
+            for title, figures in computed.items():
+                differ = {
+                    key: (value, read[title].get(key))
+                    for key, value in figures.items()
+                    if not is_same(value, read[title].get(key))
+                }
+                assert not differ, title

@@ -6,6 +6,7 @@ numbers that reports must print of them are worked out beside each.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -31,18 +32,31 @@ def config(ipl: int = IPL, length: int = 60) -> bytes:
     return fields("mtrsys", systmid="VMTEST", systodst=ipl) + fields("mtrspr", interval=length)
 
 
-def printed(folder: Path, name: str, *intervals: bytes, **options: Any) -> ReportResult:
+class Landed:
+    """A store in which each dump is of a system of its own: its catalogue is made only once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._store = folder, Store(folder / "store", create=True)
+        self._numbers = itertools.count()
+
+    def report(self, name: str, data: bytes, **options: Any) -> ReportResult:
+        """A report of a dump."""
+        system = f"HAND{next(self._numbers)}"
+        file = self._folder / f"{system}.mon"
+        file.write_bytes(data)
+        ingest(file, self._store, system=system)
+        with connect(self._store, reductions()) as con:
+            return report(con, name, system=system, **options)
+
+
+@pytest.fixture(scope="module")
+def landed(tmp_path_factory: pytest.TempPathFactory) -> Landed:
+    return Landed(tmp_path_factory.mktemp("doubts"))
+
+
+def printed(landed: Landed, name: str, *intervals: bytes, **options: Any) -> ReportResult:
     """A report of a dump of some intervals."""
-    return of_dump(folder, name, dump(*intervals), **options)
-
-
-def of_dump(folder: Path, name: str, data: bytes, **options: Any) -> ReportResult:
-    file = folder / "hand.mon"
-    file.write_bytes(data)
-    store = Store(folder / "store", create=True)
-    ingest(file, store, system="HAND")
-    with connect(store, reductions()) as con:
-        return report(con, name, system="HAND", **options)
+    return landed.report(name, dump(*intervals), **options)
 
 
 def column(result: ReportResult, name: str) -> list[Any]:
@@ -90,13 +104,13 @@ def logged_on(second: float) -> bytes:
 
 
 @pytest.mark.parametrize("old", [3, 30])
-def test_a_user_who_logs_off_and_on_has_what_both_sessions_used(tmp_path: Path, old: int):
+def test_a_user_who_logs_off_and_on_has_what_both_sessions_used(landed: Landed, old: int):
     """The old session used 0.5 s until its logoff, the new one 5 s since its logon.
 
     That 5 s are more than 3 s does not make them 2 s of one session.
     """
     result = printed(
-        tmp_path,
+        landed,
         "USER_RESOURCE_UTIL",
         interval(0, config(), user(0, old)),
         interval(60, logged_off(20, old + 0.5, -900), logged_on(30), user(60, 5, ios=7)),
@@ -110,10 +124,10 @@ def test_a_user_who_logs_off_and_on_has_what_both_sessions_used(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("old", [3, 30])
-def test_a_user_who_logs_on_again_has_at_least_what_the_new_session_used(tmp_path: Path, old: int):
+def test_a_user_who_logs_on_again_has_at_least_what_the_new_session_used(landed: Landed, old: int):
     """Nobody recorded the logoff, and what the old session used until then."""
     result = printed(
-        tmp_path,
+        landed,
         "USER_RESOURCE_UTIL",
         interval(0, config(), user(0, old)),
         interval(60, logged_on(30), user(60, 5)),
@@ -123,10 +137,10 @@ def test_a_user_who_logs_on_again_has_at_least_what_the_new_session_used(tmp_pat
     assert doubts(result) == ["USEACT began anew (1)"]
 
 
-def test_a_session_is_known_to_be_new_where_its_times_and_counts_fell(tmp_path: Path):
+def test_a_session_is_known_to_be_new_where_its_times_and_counts_fell(landed: Landed):
     """No event is recorded: 30 s and 900 I/Os become 5 s and 100, a lower bound."""
     result = printed(
-        tmp_path,
+        landed,
         "USER_RESOURCE_UTIL",
         interval(0, config(), user(0, 130, ios=100_000)),
         interval(60, user(60, 5, ios=120)),
@@ -139,13 +153,13 @@ def test_a_session_is_known_to_be_new_where_its_times_and_counts_fell(tmp_path: 
 
 @pytest.mark.parametrize("recorded", [True, False])
 def test_a_virtual_processor_that_is_redefined_leaves_a_lower_bound(
-    tmp_path: Path, *, recorded: bool
+    landed: Landed, *, recorded: bool
 ):
     """Processor 0 used 10 s, processor 1 used 2 s since it was defined again: 12 s, not 10 s."""
     events = fields("usedtc", 70, vmduser="ALICE", vmdcpuad=1)
     events += fields("usedfc", 80, vmduser="ALICE", vmdcpuad=1)
     result = printed(
-        tmp_path,
+        landed,
         "USER_RESOURCE_UTIL",
         interval(0, config(), user(0, 100), user(0, 190, vcpu=1)),
         interval(60, user(60, 110), user(60, 200, vcpu=1)),
@@ -156,10 +170,10 @@ def test_a_virtual_processor_that_is_redefined_leaves_a_lower_bound(
     assert doubts(result) == ["USEACT began anew (1)"]
 
 
-def test_a_user_without_the_record_of_a_virtual_processor_has_no_time(tmp_path: Path):
+def test_a_user_without_the_record_of_a_virtual_processor_has_no_time(landed: Landed):
     """That processor 0 used 10 s in the second interval is not what the user used."""
     result = printed(
-        tmp_path,
+        landed,
         "USER_RESOURCE_UTIL",
         interval(0, config(), user(0, 100), user(0, 190, vcpu=1)),
         interval(60, user(60, 110), user(60, 200, vcpu=1)),
@@ -195,7 +209,7 @@ def of_device(event: str, second: float) -> bytes:
     ],
 )
 def test_a_device_that_was_varied_or_is_measured_anew_has_no_rate(
-    tmp_path: Path, events: Sequence[str], after: int
+    landed: Landed, events: Sequence[str], after: int
 ):
     """50,000 I/Os become 85: 4,294,917,381 since then are 71,581,956 a second, and impossible.
 
@@ -203,7 +217,7 @@ def test_a_device_that_was_varied_or_is_measured_anew_has_no_rate(
     """
     between = b"".join(of_device(event, 70 + n) for n, event in enumerate(events))
     result = printed(
-        tmp_path,
+        landed,
         "DASD_BY_ACTIVITY",
         interval(0, config(), device(0, 44_000)),
         interval(60, device(60, 50_000)),
@@ -216,10 +230,10 @@ def test_a_device_that_was_varied_or_is_measured_anew_has_no_rate(
     assert doubts(result) == ["IODDEV began anew (1)"]
 
 
-def test_a_counter_of_32_bits_wraps(tmp_path: Path):
+def test_a_counter_of_32_bits_wraps(landed: Landed):
     """From 4,294,967,000 to 2^32 are 296, and 204 more: 500 I/Os in 60 s."""
     result = printed(
-        tmp_path,
+        landed,
         "DASD_BY_ACTIVITY",
         interval(0, config(), device(0, 4_294_967_000)),
         interval(60, device(60, 204)),
@@ -229,10 +243,10 @@ def test_a_counter_of_32_bits_wraps(tmp_path: Path):
     assert doubts(result) == []
 
 
-def test_a_busy_device_with_counters_of_16_bits_alone_is_noted(tmp_path: Path):
+def test_a_busy_device_with_counters_of_16_bits_alone_is_noted(landed: Landed):
     """65,000 to 300 is 836 I/Os if it wrapped once; at 300,000 a second it may have more often."""
     result = printed(
-        tmp_path,
+        landed,
         "DASD_BY_ACTIVITY",
         interval(0, config(), device(0, 0, 65_000)),
         interval(60, device(60, 0, 300)),
@@ -242,10 +256,10 @@ def test_a_busy_device_with_counters_of_16_bits_alone_is_noted(tmp_path: Path):
     assert "IODDEV.SCMSSCH may have wrapped more than once (1)" in doubts(result)
 
 
-def test_a_device_with_counters_of_32_bits_as_well_is_not_noted(tmp_path: Path):
+def test_a_device_with_counters_of_32_bits_as_well_is_not_noted(landed: Landed):
     """66,372 I/Os: 836 more than the 65,536 that 16 bits hold."""
     result = printed(
-        tmp_path,
+        landed,
         "DASD_BY_ACTIVITY",
         interval(0, config(), device(0, 1_000_000, 65_000)),
         interval(60, device(60, 1_066_372, 300)),
@@ -273,10 +287,10 @@ def both(second: float, first_s: float, second_s: float) -> bytes:
     return processor(second, first_s) + processor(second, second_s, cpu=1)
 
 
-def test_the_system_has_no_busy_time_while_the_record_of_a_processor_is_missing(tmp_path: Path):
+def test_the_system_has_no_busy_time_while_the_record_of_a_processor_is_missing(landed: Landed):
     """30 and 20 s of two times 60 are 41.7 %; processor 0 alone, busy for 27 s, is not 45 %."""
     result = printed(
-        tmp_path,
+        landed,
         "SYSTEM_SUMMARY_BY_TIME",
         interval(0, config(), both(0, 1_000, 2_000)),
         interval(60, both(60, 1_030, 2_020)),
@@ -291,10 +305,10 @@ def test_the_system_has_no_busy_time_while_the_record_of_a_processor_is_missing(
     assert doubts(result) == ["SYTPRP is missing (1)", "SYTPRP was not sampled before (1)"]
 
 
-def test_a_processor_that_was_varied_off_is_not_missing(tmp_path: Path):
+def test_a_processor_that_was_varied_off_is_not_missing(landed: Landed):
     """Without it the system is processor 0: 27 of 60 s. With it again, only part is known."""
     result = printed(
-        tmp_path,
+        landed,
         "SYSTEM_SUMMARY_BY_TIME",
         interval(0, config(), both(0, 1_000, 2_000)),
         interval(60, both(60, 1_030, 2_020)),
@@ -306,10 +320,10 @@ def test_a_processor_that_was_varied_off_is_not_missing(tmp_path: Path):
     assert doubts(result) == ["SYTPRP began (1)"]
 
 
-def test_a_processor_that_was_varied_off_and_on_between_two_samples_began_anew(tmp_path: Path):
+def test_a_processor_that_was_varied_off_and_on_between_two_samples_began_anew(landed: Landed):
     events = fields("prcvof", 80, pfxcpuad=1) + fields("prcvon", 90, pfxcpuad=1)
     result = printed(
-        tmp_path,
+        landed,
         "SYSTEM_SUMMARY_BY_TIME",
         interval(0, config(), both(0, 10, 4)),
         interval(60, both(60, 40, 10)),
@@ -320,10 +334,10 @@ def test_a_processor_that_was_varied_off_and_on_between_two_samples_began_anew(t
     assert doubts(result) == ["SYTPRP began anew (1)"]
 
 
-def test_nothing_is_computed_across_an_ipl(tmp_path: Path):
+def test_nothing_is_computed_across_an_ipl(landed: Landed):
     """CP was loaded at second 90; 45 s of processor 0 since then are less than before."""
     result = printed(
-        tmp_path,
+        landed,
         "SYSTEM_SUMMARY_BY_TIME",
         interval(0, config(), both(0, 10, 20)),
         interval(60, both(60, 40, 26)),
@@ -334,14 +348,14 @@ def test_nothing_is_computed_across_an_ipl(tmp_path: Path):
     assert any("2 intervals left out" in note for note in result.notes)
 
 
-def test_a_wait_that_slips_is_blank_and_so_is_the_next_one(tmp_path: Path):
+def test_a_wait_that_slips_is_blank_and_so_is_the_next_one(landed: Landed):
     """PFXTOTWT fell by 2 s while the processor was busy: all else of the row stays."""
     wait = [10_000, 10_030, 10_028, 10_058, 10_088]
     intervals = [
         processor(60 * n, 100 + 30 * n, pfxtotwt=round(s * SECOND)) for n, s in enumerate(wait)
     ]
     result = printed(
-        tmp_path,
+        landed,
         "PROCESSORS_BY_TIME",
         interval(0, config(), intervals[0]),
         *(interval(60 * n, row) for n, row in enumerate(intervals[1:], 1)),
@@ -353,7 +367,7 @@ def test_a_wait_that_slips_is_blank_and_so_is_the_next_one(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("step", "word"), [(-40, "fell"), (+500, "is not possible")])
-def test_guest_time_that_slips_is_blank(tmp_path: Path, step: int, word: str):
+def test_guest_time_that_slips_is_blank(landed: Landed, step: int, word: str):
     """PFXPRBTM runs down: 15 s an interval, but for one in which it goes back or too far."""
     guest = [500, 515, 515 + step, 530 + step, 545 + step]
     intervals = [
@@ -361,7 +375,7 @@ def test_guest_time_that_slips_is_blank(tmp_path: Path, step: int, word: str):
         for n, s in enumerate(guest)
     ]
     result = printed(
-        tmp_path,
+        landed,
         "SYSTEM_SUMMARY_BY_TIME",
         interval(0, config(), intervals[0]),
         *(interval(60 * n, row) for n, row in enumerate(intervals[1:], 1)),
@@ -381,10 +395,10 @@ def counts(second: float, starts: int, **more: Any) -> bytes:
     return processor(second, 10) + fields("sytsyp", second, pfxcpuad=0, plsctss=starts, **more)
 
 
-def test_a_jump_that_no_system_can_reach_is_blank(tmp_path: Path):
+def test_a_jump_that_no_system_can_reach_is_blank(landed: Landed):
     """2^31 I/Os in 60 s would be 35 million a second."""
     result = printed(
-        tmp_path,
+        landed,
         "SYSTEM_SUMMARY_BY_TIME",
         interval(0, config(), counts(0, 1_000)),
         interval(60, counts(60, 4_000)),
@@ -396,10 +410,10 @@ def test_a_jump_that_no_system_can_reach_is_blank(tmp_path: Path):
     assert doubts(result) == ["SYTSYP.PLSCTSS is not possible (1)"]
 
 
-def test_a_count_that_may_have_wrapped_twice_in_a_long_interval_is_noted(tmp_path: Path):
+def test_a_count_that_may_have_wrapped_twice_in_a_long_interval_is_noted(landed: Landed):
     """500 I/Os in half an hour, in which 10 million a second come to more than 2^32."""
     result = printed(
-        tmp_path,
+        landed,
         "SYSTEM_SUMMARY_BY_TIME",
         interval(0, config(length=1800), counts(0, 4_294_967_000)),
         interval(1800, counts(1800, 204)),
@@ -441,19 +455,24 @@ def put(data: bytearray, place: Place, number: int) -> None:
     data[place.offset : place.end] = number.to_bytes(place.end - place.offset)
 
 
-def of_guest(folder: Path, data: bytes) -> ReportResult:
-    folder.mkdir()
-    return of_dump(folder, "LINUX_GUESTS", data, objects={"user": GUEST})
+def of_guest(landed: Landed, data: bytes) -> ReportResult:
+    return landed.report("LINUX_GUESTS", data, objects={"user": GUEST})
 
 
-def test_a_guest_that_was_booted_again_has_no_rates_across_it(tmp_path: Path):
+@pytest.fixture(scope="module")
+def steady(landed: Landed) -> ReportResult:
+    """What is printed of the guest as it is."""
+    return of_guest(landed, LAB)
+
+
+def test_a_guest_that_was_booted_again_has_no_rates_across_it(landed: Landed, steady: ReportResult):
     """Its counters begin at 0 behind the second sample, and count on as they would have."""
     data = bytearray(LAB)
     for kind in blocks():
         for same in counters_of(kind):
             for place in same[2:]:
                 put(data, place, value(place) - value(same[1]))
-    steady, booted = of_guest(tmp_path / "a", LAB), of_guest(tmp_path / "b", bytes(data))
+    booted = of_guest(landed, bytes(data))
     for name in ("cpu_util", "user_util", "fault_rate", "received_kib_rate"):
         first, _, *others = column(steady, name)
         assert column(booted, name) == [first, *others]
@@ -461,15 +480,17 @@ def test_a_guest_that_was_booted_again_has_no_rates_across_it(tmp_path: Path):
     assert {f"APLSDT_{table} began anew (1)" for table in tables} <= set(doubts(booted))
 
 
-def test_a_guest_that_wrote_no_new_block_has_a_rate_over_both_intervals(tmp_path: Path):
+def test_a_guest_that_wrote_no_new_block_has_a_rate_over_both_intervals(
+    landed: Landed, steady: ReportResult
+):
     """In the third sample CP finds the blocks of the second again."""
     data = bytearray(LAB)
     for kind in blocks():
         old, again = kind[1], kind[2]
         data[again.offset + BLOCK : again.offset + len(again.data)] = old.data[BLOCK:]
-    fresh, stale = of_guest(tmp_path / "a", LAB), of_guest(tmp_path / "b", bytes(data))
+    stale = of_guest(landed, bytes(data))
     for name in ("cpu_util", "iowait_util"):
-        first, second, third, *others = fresh.table.column(name).to_pylist()
+        first, second, third, *others = steady.table.column(name).to_pylist()
         both = (second + third) / 2  # of 60 s each, by the guest's clock
         assert stale.table.column(name).to_pylist() == pytest.approx(
             [first, both, *others], abs=1e-3
@@ -477,14 +498,16 @@ def test_a_guest_that_wrote_no_new_block_has_a_rate_over_both_intervals(tmp_path
     assert "APLSDT_OS_CPU is older than the interval (1)" in doubts(stale)
 
 
-def test_io_wait_of_a_guest_that_slips_is_blank_and_the_rest_stays(tmp_path: Path):
+def test_io_wait_of_a_guest_that_slips_is_blank_and_the_rest_stays(
+    landed: Landed, steady: ReportResult
+):
     """Three ticks fewer in the third sample; behind it the counter may have come back."""
     data = bytearray(LAB)
     (os,) = (kind for kind in blocks() if kind[0].data[41] == 2)
     for same in counters_of(os):
         if same[0].field.name == "per_cpu_iowait":
             put(data, same[2], value(same[1]) - 3)
-    steady, slipped = of_guest(tmp_path / "a", LAB), of_guest(tmp_path / "b", bytes(data))
+    slipped = of_guest(landed, bytes(data))
     first, _, _, *others = column(steady, "iowait_util")
     assert column(slipped, "iowait_util") == [first, None, None, *others]
     for name in ("cpu_util", "user_util", "system_util", "steal_util", "fault_rate"):
