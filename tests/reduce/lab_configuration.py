@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from tests.reduce.catalogue import insert, minute
+from tests.reduce.catalogue import both, insert, minute
 from tests.reduce.lab_events import SRM
 
 SYSTEM = {
@@ -30,4 +30,4 @@ def fill(con: duckdb.DuckDBPyConnection) -> None:
     for n in range(3):
         for cpu, kind in ((0, 0), (1, 3)):
             row = {"system": "LAB", "interval_end": minute(n), "pfxcpuad": cpu, "pfxcputy": kind}
-            insert(con, "monitor.sytprp", row)
+            both(con, "sytprp", row)
