@@ -27,7 +27,5 @@ def fill(con: duckdb.DuckDBPyConnection) -> None:
     identity = {"pfxidmdl": "2094", "pfxidser": "0C1A2B"}
     for name, value in identity.items():
         con.execute(f"UPDATE monitor.mtrprp SET {name} = ?", [value])
-    for n in range(3):
-        for cpu, kind in ((0, 0), (1, 3)):
-            row = {"system": "LAB", "interval_end": minute(n), "pfxcpuad": cpu, "pfxcputy": kind}
-            insert(con, "monitor.sytprp", row)
+    for cpu, kind in ((0, 0), (1, 3)):
+        con.execute("UPDATE interval.sytprp SET pfxcputy = ? WHERE pfxcpuad = ?", [kind, cpu])

@@ -93,7 +93,7 @@ def test_records_that_say_the_same_again_change_nothing(con: duckdb.DuckDBPyConn
 
 
 def test_a_processor_that_is_varied_off_is_not_online(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute("DELETE FROM monitor.sytprp WHERE pfxcpuad = 1 AND interval_end = ?", [minute(2)])
+    con.execute("DELETE FROM interval.sytprp WHERE pfxcpuad = 1 AND interval_end = ?", [minute(2)])
     found = [line for line in settings(con) if line[0].startswith("Processors online")]
     assert found == [
         ("Processors online", "2", minute(0)),

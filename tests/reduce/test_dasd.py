@@ -242,23 +242,6 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_an_interval_that_two_dumps_hold_counts_once(
-    con: duckdb.DuckDBPyConnection, view: str
-) -> None:
-    once = rows(con, view, "interval_end = ? ORDER BY ALL", [minute(1)])
-    for table, said in TABLES.items():
-        # The second of two samples at one time has gauges, but no growth.
-        names = f"system, interval_end, {said}"
-        con.execute(
-            f"INSERT INTO interval.{table} (dump, {names}) SELECT 'b', {names}"
-            f" FROM interval.{table} WHERE interval_end = ?",
-            [minute(1)],
-        )
-    assert once
-    assert rows(con, view, "interval_end = ? ORDER BY ALL", [minute(1)]) == once
-
-
 def test_disks_over_the_span_are_sums_over_sums(con: duckdb.DuckDBPyConnection) -> None:
     lines = {line["device"]: line for line in report(con, "DASD_BY_ACTIVITY").table.to_pylist()}
     user, empty, late = lines[0x400], lines[0x401], lines[0x402]

@@ -75,16 +75,6 @@ def test_a_record_without_the_one_before_it_has_no_growth(con: duckdb.DuckDBPyCo
     assert by_code(con, 2)["08"]["diagnoses"] is None
 
 
-def test_an_interval_that_two_dumps_hold_counts_once(con: duckdb.DuckDBPyConnection) -> None:
-    once = by_code(con, 2)["44"]
-    for n, count in ((1, 70), (2, 100)):
-        key = {"system": "LAB", "dump": "b", "interval_end": minute(n), "pfxcpuad": 0}
-        insert(con, "interval.prcdia", key)
-        code = {"entry": 17, "code": "44", "diagnoses": count}
-        insert(con, "monitor.prcdia_diagnose", {**key, **code})
-    assert by_code(con, 2)["44"] == once
-
-
 def test_codes_are_sorted_by_rate_over_the_span(con: duckdb.DuckDBPyConnection) -> None:
     found = report(con, "DIAGNOSE_RATES").table.to_pylist()
     assert [line["code"] for line in found] == ["44 fast", "44", "08"]

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from cpmon.reduce import report
-from tests.reduce.catalogue import TOD_SECOND, close, insert, minute
+from tests.reduce.catalogue import TOD_SECOND, close, minute
 from tests.reduce.rows import rows
 
 
@@ -81,13 +81,6 @@ def test_where_every_lock_is_told_the_scheduler_is_not_told_twice(
     con.execute("UPDATE interval.sytscg SET calslkct = 120, caltlkct = 30 WHERE seconds > 0")
     found = rows(con, "spin_locks_by_time", "interval_end = ?", [minute(1)])
     assert sorted(row["lock"] for row in found) == ["RSAAVLLK", "SRMSLOCK"]
-
-
-def test_an_interval_that_two_dumps_hold_counts_once(con: duckdb.DuckDBPyConnection) -> None:
-    once = lock(con, "SRMSLOCK", 1)
-    copy = {"system": "LAB", "dump": "b", "interval_end": minute(1), "callckid": "SRMSLOCK"}
-    insert(con, "interval.sytlck_lock", {**copy, "entry": 0})
-    assert lock(con, "SRMSLOCK", 1) == once
 
 
 def test_locks_are_sorted_by_the_time_spent_in_them_over_the_span(

@@ -108,6 +108,7 @@ def test_what_the_machine_needs_for_itself_belongs_to_no_partition(
         *("partition_number", "logical_processors", "weight", "is_dedicated", "is_capped"),
         *("busy_util", "overhead_util", "suspended_util", "dispatched_us", "overhead_us"),
         *("logical_seconds", "suspended_tod", "own_seconds", "processor_type", *NO_TYPE),
+        "doubts",
     }
 
 

@@ -229,7 +229,7 @@ def test_a_run_without_any_data_is_there_and_all_null() -> None:
 
 def test_without_expanded_storage_users_have_the_other_pages() -> None:
     con = lab()
-    con.execute("UPDATE monitor.useact SET vmdctxbk = NULL")
+    con.execute("UPDATE interval.useact SET vmdctxbk = NULL")
     found = summary(con)
     assert found["xstor_pages_per_user"] is None
     assert found["total_pages_per_user"] == pytest.approx((410 + 420) / 4 + 150)

@@ -97,6 +97,7 @@ def test_system_summary2_of_the_first_interval(con: duckdb.DuckDBPyConnection) -
         "storage_seconds": 60,
         "users": 2,
         "resident_pages": 410,
+        "resident_above_pages": None,
         "xstor_pages": 100,
         "dasd_pages": 300,
     }
@@ -138,27 +139,6 @@ def test_the_length_of_a_gap_is_not_the_length_of_an_interval() -> None:
     con = empty_catalogue()
     insert(con, "meta.interval", {"system": "S", "interval_end": minute(9), "seconds": 540.0})
     assert row(con, "system_summary_by_time", 9)["seconds"] is None
-
-
-def test_an_interval_in_two_dumps_counts_once() -> None:
-    con = lab()
-    before = row(con, "system_summary_by_time", 1), row(con, "system_summary2_by_time", 1)
-    deltas = ("sytprp", "sytsyp", "sytxsp", "sytrsp", "sytusr", "sytscg")
-    for table in ("monitor.useact", *(f"interval.{record}" for record in deltas)):
-        columns = con.execute(f"SELECT * FROM {table} LIMIT 0").description or ()
-        gauges = {"system", "tod", "interval_end", "pfxcpuad", "vmduser", "vmdcpuad"}
-        gauges |= {"sysusrs", "srmcdorm", "vmdctpvr", "vmdctxbk", "calctpgs"}
-        copied = [
-            "'b'" if c == "dump" else c if c in gauges or c.startswith("srmc") else "NULL"
-            for c in (column[0] for column in columns)
-        ]
-        con.execute(
-            f"INSERT INTO {table} SELECT {', '.join(copied)} FROM {table} WHERE interval_end = ?",
-            [minute(1)],
-        )
-    insert(con, "meta.interval", {"system": "LAB", "dump": "b", "interval_end": minute(1)})
-    after = row(con, "system_summary_by_time", 1), row(con, "system_summary2_by_time", 1)
-    assert after == before
 
 
 def test_the_master_is_unknown_without_configuration_records() -> None:
