@@ -59,6 +59,7 @@ def measured(name: str) -> duckdb.DuckDBPyConnection:
     con.execute(
         f"CREATE TABLE run_summary (run_id VARCHAR, system VARCHAR, base_run_id VARCHAR, {columns})"
     )
+    con.execute("CREATE TABLE _run_interval (run_id VARCHAR, is_steady BOOLEAN, doubts VARCHAR)")
     values = {(row[1], row[2]): row[3] for row in published(name) if row[0] == name}
     for run in spec.runs:
         given = [
@@ -119,6 +120,19 @@ def test_a_run_that_is_not_in_the_store_is_blank_with_a_footnote() -> None:
     assert {cell.reason for cell in mine} == {"run 3900NP1 is not in the store"}
     assert "(1) run 3900NP1 is not in the store\n" in render_comparison(table).decode()
     assert ",3900NP1,Total Util/Proc,,v\n" in render_comparison(table, "csv").decode()
+
+
+def test_what_is_not_known_of_a_steady_state_is_noted() -> None:
+    con = measured("timer_t1")
+    con.execute(
+        "INSERT INTO _run_interval VALUES"
+        " ('3600NP1', true, 'SYTPRP is missing, USEACT began anew'),"
+        " ('3600NP1', true, 'SYTPRP is missing'), ('3600NP1', false, 'SYTSYP is missing')"
+    )
+    assert compare(con, "timer_t1").notes == (
+        "3600NP1: Blank, left out of sums, or a lower bound: SYTPRP is missing (2),"
+        " USEACT began anew (1).",
+    )
 
 
 def test_a_measure_without_records_is_blank_and_so_is_what_follows_from_it() -> None:
