@@ -54,13 +54,17 @@ def from_nothing(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(store, made, found)
 
 
+FEW = (".sytrsp", ".prcvon", ".prcvof", ".record_raw")
+"""A table of samples, the events that its deltas look at, and one without a layout."""
+
+
 @pytest.fixture
 def few_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catalogues have two records only, so that one is made from nothing at once."""
+    """Catalogues have a few records only, so that one is made from nothing at once."""
     few = [
         entry
         for entry in catalogue._of_layouts(fingerprint())
-        if entry.name.startswith("meta.") or entry.name.endswith((".sytrsp", ".record_raw"))
+        if entry.name.startswith("meta.") or entry.name.endswith(FEW)
     ]
     monkeypatch.setattr(catalogue, "_of_layouts", lambda _: few)
 

@@ -22,7 +22,7 @@ from cpmon.store.views.views import sql_type
 from tests import dumps
 
 BEGIN = datetime(2001, 11, 13)  # noqa: DTZ001  (the store has UTC without zone)
-ENDS = 6
+ENDS, GAP = 6, 3
 COUNTERS = {"pfxruncp": 32, "pfxspint": 64}
 """Bits of two counters of SYTPRP."""
 
@@ -69,8 +69,12 @@ def database() -> duckdb.DuckDBPyConnection:
     """`interval.sytprp` over tables that tests fill, and a gap before the fourth interval."""
     con = duckdb.connect()
     con.execute(f"CREATE SCHEMA monitor; CREATE SCHEMA interval; CREATE SCHEMA meta; {macros()}")
-    columns = ", ".join(f'"{c}" BIGINT' for c in _columns("monitor.sytprp"))
-    con.execute(f"CREATE TABLE monitor.sytprp ({columns})")
+    for table in ("sytprp", "prcvon", "prcvof"):
+        columns = ", ".join(f'"{c}" BIGINT' for c in _columns(f"monitor.{table}"))
+        con.execute(f"CREATE TABLE monitor.{table} ({columns})")
+    for event in ("prcvon", "prcvof"):
+        con.execute(f"ALTER TABLE monitor.{event} ALTER tod TYPE TIMESTAMP USING NULL")
+        con.execute(f"ALTER TABLE monitor.{event} ALTER system TYPE VARCHAR USING NULL")
     for column, kind in {
         "system": "VARCHAR",
         "dump": "VARCHAR",
@@ -85,7 +89,7 @@ def database() -> duckdb.DuckDBPyConnection:
     )
     for dump in "ab":
         for end in range(ENDS):
-            previous = moment(end - 1) if end not in (0, 3) else None
+            previous = moment(end - 1) if end not in (0, GAP) else None
             row = ["S", dump, moment(end), previous]
             con.execute("INSERT INTO meta.interval VALUES (?, ?, ?, ?)", row)
     view = landed_view("interval.sytprp")
@@ -97,8 +101,8 @@ def _columns(relation: str) -> list[str]:
     return [*landed_view(relation).columns]
 
 
-def shown(rows: Sequence[Sample]) -> dict[tuple[str, int], tuple[object, ...]]:
-    """Place -> seconds and deltas, as the view has them."""
+def shown(rows: Sequence[Sample]) -> dict[tuple[str, int, datetime], tuple[object, ...]]:
+    """Place and interval -> cause, seconds and deltas; the processor stands for a missing row."""
     con = database()
     con.execute("DELETE FROM monitor.sytprp")
     for row in rows:
@@ -109,25 +113,52 @@ def shown(rows: Sequence[Sample]) -> dict[tuple[str, int], tuple[object, ...]]:
             [*row.place, moment(row.end), row.end * 60_000_000, row.cpu, row.short, row.long],
         )
     found = con.sql(
-        "SELECT dump, record_offset, seconds, pfxruncp, pfxspint FROM interval.sytprp"
+        "SELECT coalesce(dump, '-'), coalesce(record_offset, pfxcpuad, -1), interval_end,"
+        " cause, seconds, pfxruncp, pfxspint FROM interval.sytprp"
     ).fetchall()
-    return {(dump, offset): tuple(figures) for dump, offset, *figures in found}
+    return {(dump, offset, end): tuple(figures) for dump, offset, end, *figures in found}
 
 
-def computed(rows: Sequence[Sample]) -> Iterator[tuple[tuple[str, int], tuple[object, ...]]]:
-    """The same by the rules: the first row of a key in an interval follows the last before."""
-    for row in rows:
-        first = min(r.place for r in rows if (r.cpu, r.end) == (row.cpu, row.end))
-        before = [r for r in rows if r.cpu == row.cpu and r.end == row.end - 1]
-        steady = row.place == first and before and row.end not in (0, 3)
-        last = max(before, key=lambda r: r.place) if steady else None
-        if last is None or row.long < last.long:
-            yield row.place, (None, None, None)
-            continue
-        delta = None
-        if row.short is not None and last.short is not None:
-            delta = (row.short - last.short) % 2**32
-        yield row.place, (60.0, delta, row.long - last.long)
+Place = tuple[str, int, datetime]
+MOST_S = 60 * 1.02 + 1
+MOST = {"pfxruncp": 1e7 * MOST_S, "pfxspint": 4096e6 * MOST_S}
+"""What the counters can grow by in an interval, by `schemas/limits.csv`."""
+
+
+def computed(rows: Sequence[Sample]) -> Iterator[tuple[Place, tuple[object, ...]]]:
+    """The same by the rules, a row for each processor and interval."""
+    for cpu, end in {(row.cpu, row.end) for row in rows}:
+        row = min((r for r in rows if (r.cpu, r.end) == (cpu, end)), key=lambda r: r.place)
+        before = [r for r in rows if r.cpu == cpu and r.end == end - 1]
+        yield (
+            (*row.place, moment(end)),
+            judged(row, max(before, key=lambda r: r.place, default=None)),
+        )
+        is_missing = not any(r.cpu == cpu and r.end == end + 1 for r in rows)
+        if is_missing and end + 1 < ENDS and end + 1 != GAP:
+            place = -1 if cpu is None else cpu
+            yield ("-", place, moment(end + 1)), ("missing", None, None, None)
+
+
+def judged(row: Sample, before: Sample | None) -> tuple[object, ...]:
+    """Cause, seconds and deltas of a row behind the one before."""
+    if row.end in (0, GAP):
+        return "first", None, None, None
+    if before is None:
+        return "appeared", None, None, None
+    short = None
+    if row.short is not None and before.short is not None:
+        grown = row.short - before.short
+        grown += 2**32 if grown < 0 else 0
+        short = grown if grown <= MOST["pfxruncp"] else None
+    fell = row.short is not None and before.short is not None and row.short < before.short
+    drops = (fell and short is None) + (row.long < before.long)
+    both = row.short is not None and before.short is not None
+    moves = (both and row.short != before.short) + (row.long != before.long)
+    is_old = row.short is not None and row.short > MOST["pfxruncp"]
+    if drops and (not is_old or (drops > 1 and 2 * drops >= moves)):
+        return "restart", None, None, None
+    return None, 60.0, short, row.long - before.long if row.long >= before.long else None
 
 
 @given(samples())
@@ -135,7 +166,7 @@ def test_deltas_are_those_of_a_plain_computation(rows: list[Sample]):
     assert shown(rows) == dict(computed(rows))
 
 
-def test_where_a_frame_repeats_the_first_copy_has_the_delta():
+def test_where_a_frame_repeats_the_first_copy_counts():
     rows = [
         Sample("a", 0, 1, 0, 10, 10),
         Sample("a", 5, 2, 0, 30, 30),
@@ -143,10 +174,10 @@ def test_where_a_frame_repeats_the_first_copy_has_the_delta():
         Sample("a", 12, 4, 0, 50, 50),
     ]
     assert shown(rows) == {
-        ("a", 0): (None, None, None),
-        ("a", 5): (60.0, 20, 20),
-        ("a", 9): (None, None, None),
-        ("a", 12): (None, None, None),
+        ("a", 0, moment(1)): ("appeared", None, None, None),
+        ("a", 5, moment(2)): (None, 60.0, 20, 20),
+        ("a", 12, moment(4)): ("appeared", None, None, None),
+        ("-", 0, moment(5)): ("missing", None, None, None),
     }
 
 
@@ -158,10 +189,8 @@ def test_the_counters_of_these_tests_are_as_wide_as_they_assume(column: str):
     assert sql_type(INTERVAL.field("interval_end").type) == "TIMESTAMP"
 
 
-def test_a_signed_counter_goes_from_the_least_to_the_greatest_and_round(
-    store: Store, tmp_path: Path
-):
-    values = (-(2**31), 0, 2**31 - 1, -(2**31) + 4)
+def test_a_signed_counter_goes_from_the_greatest_to_the_least(store: Store, tmp_path: Path):
+    values = (2**31 - 10, 2**31 - 1, -(2**31) + 4, -(2**31) + 9)
     file = tmp_path / "a.mon"
     start = dumps.fields("mtrsys", 0, systmid="VM")
     sets = [
@@ -174,4 +203,4 @@ def test_a_signed_counter_goes_from_the_least_to_the_greatest_and_round(
     ingest(file, store)
     with connect(store) as con:
         deltas = con.sql("SELECT hfdsvm FROM interval.useint ORDER BY interval_end").fetchall()
-    assert [delta for (delta,) in deltas] == [None, 2**31, 2**31 - 1, 5]
+    assert [delta for (delta,) in deltas] == [None, 9, 5, 5]

@@ -24,7 +24,8 @@ from cpmon.store.catalogue import catalogue
 from cpmon.store.dumps import grace_period
 from cpmon.store.results import lineage
 from cpmon.store.results.reduced import kept
-from cpmon.store.views import relations, views
+from cpmon.store.views import interval as deltas
+from cpmon.store.views import relations
 from cpmon.store.views.template import template
 from tests.dumps import dump, fields, interval
 
@@ -91,8 +92,8 @@ def forget() -> None:
 
 def twice(patch: pytest.MonkeyPatch) -> None:
     """Deltas that are twice as great."""
-    exact = views._delta
-    patch.setattr(views, "_delta", lambda field: exact(field).replace("THEN ", "THEN 2 * ", 1))
+    exact = deltas._Counter.steady
+    patch.setattr(deltas._Counter, "steady", lambda counter: f"2 * ({exact(counter)})")
 
 
 def macro(patch: pytest.MonkeyPatch) -> None:
