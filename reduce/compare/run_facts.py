@@ -113,6 +113,17 @@ def run_notes(
     notes = [f"{named}: {note}" for named, note in rows]
     steady = "(FROM _run_interval WHERE run_id = ? AND is_steady)"
     notes += [f"{run}: {note}" for run in runs for note in doubts_note(con, steady, [run])]
+    gaps = con.execute(
+        "SELECT r.run_id, count(DISTINCT i.interval_end) AS n FROM meta.run AS r"
+        " JOIN meta.interval AS i ON i.system = r.system AND i.interval_end > r.steady_since"
+        " AND i.interval_end <= r.steady_until WHERE list_contains(?, r.run_id)"
+        " AND i.previous_end IS NULL AND (i.gap OR i.restart OR i.clock_set)"
+        " GROUP BY r.run_id ORDER BY r.run_id",
+        [list(runs)],
+    ).fetchall()
+    for run, n in gaps:
+        noun = "interval" if n == 1 else "intervals"
+        notes.append(f"{run}: {n} {noun} left out, behind a gap, an IPL or a clock that was set.")
     if not shown.keys() & RESTING:
         return notes
     dumps = con.execute(

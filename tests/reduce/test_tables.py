@@ -51,7 +51,9 @@ def measured(name: str) -> duckdb.DuckDBPyConnection:
     con.execute(
         """CREATE TABLE meta.run (run_id VARCHAR, system VARCHAR, base_run_id VARCHAR,
            cp_level VARCHAR, users BIGINT, processors BIGINT,
-           attributes MAP(VARCHAR, VARCHAR))"""
+           attributes MAP(VARCHAR, VARCHAR), steady_since TIMESTAMP, steady_until TIMESTAMP);
+           CREATE TABLE meta.interval (system VARCHAR, interval_end TIMESTAMP,
+           previous_end TIMESTAMP, gap BOOLEAN, restart BOOLEAN, clock_set BOOLEAN)"""
     )
     measures = {row.label: row for row in spec.rows if row.measure}
     names = [row.measure for row in measures.values()]
@@ -69,7 +71,8 @@ def measured(name: str) -> duckdb.DuckDBPyConnection:
         marks = ", ".join("?" for _ in range(3 + len(given)))
         con.execute(f"INSERT INTO run_summary VALUES ({marks})", [run, "S", spec.runs[0], *given])
         con.execute(
-            "INSERT INTO meta.run VALUES (?, 'S', ?, ?, 600, 7, MAP {'machine': '2064-109'})",
+            "INSERT INTO meta.run VALUES (?, 'S', ?, ?, 600, 7, MAP {'machine': '2064-109'},"
+            " '2001-12-18 10:00', '2001-12-18 11:00')",
             [run, spec.runs[0], LEVELS.get(run, "4.3.0")],
         )
     return con
@@ -129,9 +132,18 @@ def test_what_is_not_known_of_a_steady_state_is_noted() -> None:
         " ('3600NP1', true, 'SYTPRP is missing, USEACT began anew'),"
         " ('3600NP1', true, 'SYTPRP is missing'), ('3600NP1', false, 'SYTSYP is missing')"
     )
+    con.execute(
+        "UPDATE meta.run SET system = 'T' WHERE run_id <> '3600NP1';"
+        " INSERT INTO meta.interval VALUES"
+        " ('S', '2001-12-18 10:00', NULL, true, false, false),"  # before the run
+        " ('S', '2001-12-18 10:01', NULL, false, false, false),"  # the first sample
+        " ('S', '2001-12-18 10:02', '2001-12-18 10:01', false, false, false),"
+        " ('S', '2001-12-18 10:09', NULL, true, false, false)"
+    )
     assert compare(con, "timer_t1").notes == (
         "3600NP1: Blank, left out of sums, or a lower bound: SYTPRP is missing (2),"
         " USEACT began anew (1).",
+        "3600NP1: 1 interval left out, behind a gap, an IPL or a clock that was set.",
     )
 
 
