@@ -47,8 +47,9 @@ def measure(folder: Path, rows: int, repetitions: int) -> list[Section]:
     words = ("validate", "--store", str(store.root), "--format", "json", "-o", str(result))
     processes = [command(*words) for _ in range(repetitions)]
     seconds, peak = min(s for s, _ in processes), max(p for _, p in processes)
-    counts = json.loads(result.read_text(encoding="utf-8"))["counts"]
-    if counts["failed"] or counts["not applicable"]:
+    found = json.loads(result.read_text(encoding="utf-8"))
+    counts = found["counts"]
+    if found["worst"] not in (None, "info") or counts["not applicable"]:
         raise AssertionError(f"{counts} rules of a sound store")
     importing = min(_importing() for _ in range(repetitions))
     shutil.rmtree(place)

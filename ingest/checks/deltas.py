@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ...schemas.arrow import INTERVAL, ROW, owner_keys, schemas
+from ...schemas.arrow import INTERVAL, ROW, owner_keys, schemas, syncs
 from ...schemas.errors import CpmonError
 from ...schemas.layout import Kind, Layout
 from ...schemas.owners import owner_of
@@ -121,7 +121,7 @@ def _columns(_fingerprint: str) -> dict[str, list[str]]:
     for layout in _judged():
         owner = owner_of(layout)
         own = needed.setdefault(layout.name, set())
-        own.update(owner_keys(layout), owner.identity)
+        own.update(owner_keys(layout), owner.identity, syncs(layout))
         own.update(counter_names(layout))
         for event in owner.events:
             needed.setdefault(event.table, set()).update(owner_keys(layout))

@@ -15,7 +15,8 @@ import pyarrow as pa
 from ...schemas import CpmonError
 from ...schemas.registry import record_of, tables
 from ...store.sandbox.sandbox import run
-from .counter_checks import CounterCheck, counters_of, create_steady
+from ...store.views.interval import counter_names
+from .delta_checks import DeltaCheck, counted, movement_of, screen_of
 from .outcome import Outcome
 from .rule import Rule, Scope
 from .table_checks import TableCheck
@@ -40,7 +41,9 @@ def count(
     of_tables = [rule for rule in available if isinstance(rule.check, TableCheck)]
     for _, same in itertools.groupby(of_tables, key=lambda rule: rule.needs):
         outcomes |= {outcome.rule.id: outcome for outcome in _of_table(con, list(same), scope)}
-    con.execute(create_steady(scope))
+    of_deltas = [rule for rule in available if isinstance(rule.check, DeltaCheck)]
+    for _, same in itertools.groupby(of_deltas, key=lambda rule: rule.needs):
+        outcomes |= {outcome.rule.id: outcome for outcome in _of_deltas(con, list(same), scope)}
     for rule in available:
         if rule.id not in outcomes:
             outcomes[rule.id] = _of_rule(con, rule, scope)
@@ -62,21 +65,29 @@ def _of_table(
         yield Outcome(rule, checked, bad, "" if checked else "no row of it is in this span")
 
 
+def _of_deltas(
+    con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
+) -> Iterator[Outcome]:
+    """The counts of rules about the deltas of one table."""
+    checks = [rule.check for rule in rules if isinstance(rule.check, DeltaCheck)]
+    layout = checks[0].layout
+    rows, *moves = _counts(con, rules[0], movement_of(layout))
+    still = {c for c, moved in zip(counter_names(layout), moves, strict=True) if not moved}
+    screen = screen_of(layout, still, rows, scope)
+    clean, checked = _counts(con, rules[0], screen) if screen else (False, 0)
+    bad = [0] * len(checks)
+    if not clean:
+        checked, *bad = _counts(con, rules[0], counted(layout, still, checks, scope))
+    reason = "" if checked else "no interval follows another directly in this span"
+    for rule, number in zip(rules, bad, strict=True):
+        yield Outcome(rule, checked, number, reason)
+
+
 def _of_rule(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Outcome:
-    """The count of a rule about counters, or of a written one."""
-    check = rule.check
-    if isinstance(check, CounterCheck):
-        reason = "no interval follows another directly in this span"
-        checked, *moved = _counts(con, rule, check.moved(scope))
-        counters = [f for f, did in zip(counters_of(check.layout), moved, strict=True) if did]
-        # Rows are compared as a whole only where a counter is less than before.
-        fell = checked and counters and _counts(con, rule, check.screen(scope, counters))[0]
-        bad = _bad_rows(con, rule, scope) if fell else 0
-    else:
-        assert isinstance(check, WrittenCheck)
-        reason = "no figure of it is known in this span"
-        checked, bad = _counts(con, rule, check.guarded(con).counted(scope))
-    return Outcome(rule, checked, bad, "" if checked else reason)
+    """The count of a written rule."""
+    assert isinstance(rule.check, WrittenCheck)
+    checked, bad = _counts(con, rule, rule.check.guarded(con).counted(scope))
+    return Outcome(rule, checked, bad, "" if checked else "no figure of it is known in this span")
 
 
 def _bad_rows(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> int:

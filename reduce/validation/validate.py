@@ -15,7 +15,7 @@ from ...store import Store
 from ...store.sandbox.sandbox import Limits
 from ..rules.scope import coverage
 from .counting import count, query
-from .layout_rules import layout_rules
+from .layout_rules import figure_rules, layout_rules
 from .narrow import Narrow, define
 from .outcome import Validation, outcomes
 from .rule import Rule, Scope
@@ -38,7 +38,7 @@ def load_rules(
     Raises:
         CpmonError: a file cannot be read, or a rule is wrong: file, key, found, allowed.
     """
-    shipped = (*layout_rules(landed), *written_rules())
+    shipped = (*layout_rules(landed), *figure_rules(landed), *written_rules())
     return with_site_rules(shipped, settings or Settings(), file)
 
 

@@ -219,16 +219,40 @@ def doubts_of(layout: Layout, still: Collection[str] = ()) -> str:
         still: counters that have but one value, as far as the caller knows. There is nothing to
             doubt of them, and the query takes half the time without them.
     """
-    owner, parts = owner_of(layout), parts_of(layout)
-    every = _counters(layout)
-    related = {field for part in parts for field in (*part.parts, *part.whole)}
-    related |= {counter.limit.twin for counter in every}
-    counters = [c for c in every if c.field.name not in still or c.field.name in related]
+    counters = _moving(layout, still)
     place = ("system", "dump", "tod", "interval_end", "record_offset")
     columns = {column: column for column in place}
     columns |= {key: name(key) for key in owner_keys(layout)} | {"cause": "cause"}
-    columns["doubts"] = f"{_doubts(layout, owner, counters)} AS doubts"
+    columns["doubts"] = f"{_doubts(layout, owner_of(layout), counters)} AS doubts"
     return _rows(layout, counters, columns)
+
+
+def undoubted_of(layout: Layout, still: Collection[str], where: str) -> str:
+    """SELECT of whether no row of a table is in doubt, and how many have a row before.
+
+    The rule is that of `doubts_of`; but a row finds the one before by a hash of its keys, in half
+    the time. That holds while owners neither come nor go, and none has two rows at one end: else
+    the answer is no, and `doubts_of` has to tell. Not for tables with a clock of their own.
+
+    Args:
+        where: the condition on rows that are counted; all are judged.
+    """
+    owner, counters = owner_of(layout), _moving(layout, still)
+    keys = [name(key) for key in owner_keys(layout)]
+    table = f"monitor.{name(layout.name)}"
+    judged = _judged(layout, counters, _paired(layout, owner, keys, counters))
+    doubts = _doubts(layout, owner, counters)
+    return f"""{judged},
+      pairs AS (SELECT system, interval_end, cause, {doubts} AS doubts FROM judged),
+      counted AS (
+        SELECT count(*) AS n, count(coalesce(cause, doubts)) AS doubted,
+          count(CASE WHEN {where} THEN 1 END) AS shown FROM pairs),
+      later AS (SELECT count(*) AS n FROM {table} JOIN ends USING (system, interval_end)),
+      earlier AS (
+        SELECT count(*) AS n FROM {table} AS r
+        JOIN ends AS n ON n.system = r.system AND n.previous_end = r.interval_end)
+      SELECT c.doubted = 0 AND c.n = l.n AND c.n = e.n, c.shown
+      FROM counted AS c, later AS l, earlier AS e"""
 
 
 def counter_names(layout: Layout) -> list[str]:
@@ -250,6 +274,17 @@ def _counters(layout: Layout) -> list[_Counter]:
     ]
 
 
+def _moving(layout: Layout, still: Collection[str]) -> list[_Counter]:
+    """The counters that have several values, and those that these are judged by."""
+    counters = _counters(layout)
+    moving = {counter.field.name for counter in counters} - set(still)
+    needed = {c.limit.twin for c in counters if c.field.name in moving}
+    for part in parts_of(layout):
+        if moving & {*part.parts, *part.whole}:
+            needed |= {*part.parts, *part.whole}
+    return [counter for counter in counters if counter.field.name in moving | needed]
+
+
 def _watched(owner: Owner, counters: Sequence[_Counter]) -> list[_Counter]:
     """Those that tell of a restart."""
     return [c for c in counters if not owner.watched or c.field.name in owner.watched]
@@ -258,27 +293,40 @@ def _watched(owner: Owner, counters: Sequence[_Counter]) -> list[_Counter]:
 def _rows(layout: Layout, counters: Sequence[_Counter], columns: Mapping[str, str]) -> str:
     """SELECT of columns of the rows of a table, judged by some of its counters."""
     owner, keys = owner_of(layout), [name(key) for key in owner_keys(layout)]
+    return f"""{_judged(layout, counters, _sampled(layout, owner, keys, counters))}
+      SELECT {", ".join(columns.values())} FROM judged
+      UNION ALL {_missing(layout, owner, keys, columns)}"""
+
+
+def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
+    """The queries up to `judged`: rows with their deltas, and why they have none.
+
+    Args:
+        sampled: the query of the rows with those before.
+    """
+    owner, keys = owner_of(layout), [name(key) for key in owner_keys(layout)]
+    present = {counter.field.name for counter in counters}
     exceeds = [
         f"coalesce({_sum(part.parts)} > {SLACK} * ({_sum(part.whole)}) + {part.spare:e}, false)"
-        f" AS _exceeds_{n}"
-        for n, part in enumerate(parts_of(layout))
+        if present.issuperset({*part.parts, *part.whole} - {ELAPSED})
+        else "false"
+        for part in parts_of(layout)
     ]
     falls = [*_falls(_watched(owner, counters)), _is_old(_watched(owner, _counters(layout)))]
+    judged = [*falls, *(f"{sql} AS _exceeds_{n}" for n, sql in enumerate(exceeds))]
     return f"""
       WITH ticks AS (SELECT system, dump, interval_end, previous_end FROM meta.interval),
       ends AS (
         SELECT DISTINCT system, interval_end, previous_end FROM ticks
         WHERE previous_end IS NOT NULL),
       {_happened(owner, keys)}
-      sampled AS ({_sampled(layout, owner, keys, counters)}),
+      sampled AS ({sampled}),
       timed AS (
         SELECT *, {_elapsed(owner)} AS _s, {MOST} AS _most FROM sampled
         WHERE _end IS NULL OR _end <> interval_end),
       measured AS (SELECT {", ".join(["*", *(c.measured() for c in counters)])} FROM timed),
-      compared AS (SELECT {", ".join(["*", *falls, *exceeds])} FROM measured),
-      judged AS (SELECT *, {_cause(owner)} AS cause FROM compared)
-      SELECT {", ".join(columns.values())} FROM judged
-      UNION ALL {_missing(layout, owner, keys, columns)}"""
+      compared AS (SELECT {", ".join(["*", *judged])} FROM measured),
+      judged AS (SELECT *, {_cause(owner)} AS cause FROM compared)"""
 
 
 def relations_of(layout: Layout) -> list[str]:
@@ -374,6 +422,39 @@ def _sampled(
         FROM {_untorn(layout)} AS r {joins}
         WINDOW w AS (
           PARTITION BY {partition} ORDER BY r.interval_end, r.dump, r.record_offset)"""
+
+
+def _paired(layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequence[_Counter]) -> str:
+    """The same by a join, of the rows that have one before; nothing is known of what slipped."""
+    columns = [
+        "r.*",
+        "n.previous_end",
+        "r.tod_us AS _clock",
+        "e._clock AS _clock_before",
+        "n.previous_end AS _end",
+    ]
+    joins = ""
+    if owner.events:
+        joins = f" LEFT JOIN happened AS h ON {_same_owner('h', 'r', owner, keys)}"
+        joins += " AND h.interval_end = r.interval_end"
+        columns += ["h.begun_us", "h.system IS NOT NULL AS _happened"]
+    before = [*owner.identity, *(counter.field.name for counter in counters)]
+    columns += [f"e.{name(f'_before_{field}')}" for field in before]
+    columns += [
+        f"CAST(NULL AS BIGINT) AS {name(f'_earlier_{counter.field.name}')}"
+        for counter in counters
+        if counter.limit.slips
+    ]
+    values = "".join(f", {name(field)} AS {name(f'_before_{field}')}" for field in before)
+    relation = f"monitor.{name(layout.name)}"
+    place = ", ".join(["r.system", "n.previous_end", *(f"r.{key}" for key in keys)])
+    return f"""
+        SELECT {", ".join(columns)}
+        FROM {relation} AS r JOIN ends AS n USING (system, interval_end)
+        JOIN (
+          SELECT tod_us AS _clock{values},
+            hash({", ".join(["system", "interval_end", *keys])}) AS _place
+          FROM {relation}) AS e ON e._place = hash({place}){joins}"""
 
 
 def _elapsed(owner: Owner) -> str:

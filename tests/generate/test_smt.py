@@ -149,7 +149,7 @@ def test_a_partition_that_further_records_continue_is_one_line(
 def test_a_partition_in_several_records_is_valid(landed: Landed):
     rules = {rule.id: rule for rule in load_rules(landed.tables)}
     assert "sytcup.unique" not in rules
-    chosen = [rules["sytcup_cpu.unique"], rules["processor-time-closes"]]
+    chosen = [rules["sytcup_cpu.unique"], rules["sytprp.counters"]]
     assert [found.bad for found in count(landed.con, chosen, Scope(), landed.tables)] == [0, 0]
 
 

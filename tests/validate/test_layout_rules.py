@@ -11,7 +11,7 @@ from cpmon.ingest import Code, ingest
 from cpmon.ingest.checks.passes import check_dump
 from cpmon.ingest.container.source import open_source
 from cpmon.reduce import reductions
-from cpmon.reduce.validation import Rule, Scope, Status, find_rule, load_rules
+from cpmon.reduce.validation import Rule, Scope, Status, delta_checks, find_rule, load_rules
 from cpmon.reduce.validation.counting import count
 from cpmon.reduce.validation.layout_rules import layout_rules
 from cpmon.schemas.errors import CpmonError
@@ -27,7 +27,13 @@ CONFIG = fields("mtrsys", systmid="VMTEST")
 def test_every_table_with_a_layout_has_rules_and_each_id_stands_once():
     found = [rule.id for rule in layout_rules(tables())]
     assert len(found) == len(set(found)) > 2 * len(tables())
-    assert {"useact.keys", "useact.unique", "useact.text", "useact.counters"} <= set(found)
+    assert {
+        "useact.keys",
+        "useact.unique",
+        "useact.text",
+        "useact.counters",
+        "useact.owners",
+    } <= set(found)
     assert "mtrspr.levels" in found and "mtrusr.clocks" in found
 
 
@@ -39,19 +45,21 @@ def test_records_that_the_monitor_writes_for_every_frame_may_stand_twice():
     assert [rule.id for rule in layout_rules(["mtreof"])] == []
 
 
-FOUR = [f.name for f in tables()["sytsyp"].columns if f.is_cumulative][:4]
-STEADY = [dict.fromkeys(FOUR, 1000 * n) for n in range(1, 5)]
+COUNTS = ["plsdiagt", "plsctss", "plsctrs"]
+"""Three counters that tell of a restart, and how far they are."""
+OLD = 3_000_000_000
+STEADY = [dict.fromkeys(COUNTS, OLD + 1000 * n) for n in range(1, 5)]
 OWNERS = {
     "goes on": STEADY,
-    "one falls": [*STEADY[:3], STEADY[3] | {FOUR[0]: 500}],
-    "starts again": [*STEADY[:3], dict.fromkeys(FOUR, 10)],
-    "wraps": [*(v | {FOUR[0]: 2**32 - 10} for v in STEADY[:3]), STEADY[3] | {FOUR[0]: 10}],
-    "falls and makes up": [*STEADY[:2], STEADY[2] | {FOUR[1]: 1500}, STEADY[3]],
-    "is away, comes back with less": [STEADY[3], STEADY[3], None, STEADY[0] | {FOUR[2]: 9999}],
+    "one falls": [*STEADY[:3], STEADY[3] | {COUNTS[0]: OLD - 5}],
+    "starts again": [*STEADY[:3], dict.fromkeys(COUNTS, 10)],
+    "wraps": [*(v | {COUNTS[0]: 2**32 - 10} for v in STEADY[:3]), STEADY[3] | {COUNTS[0]: 10}],
+    "falls and makes up": [*STEADY[:2], STEADY[2] | {COUNTS[1]: OLD - 7}, STEADY[3]],
+    "is away": [STEADY[0], STEADY[1], None, STEADY[3]],
 }
 
 
-def test_a_counter_runs_backwards_where_others_of_its_owner_go_on(tmp_path: Path):
+def test_counters_that_fall_and_owners_that_do_not_go_on_are_told_apart(tmp_path: Path):
     samples = [
         interval(
             60 * n,
@@ -68,18 +76,49 @@ def test_a_counter_runs_backwards_where_others_of_its_owner_go_on(tmp_path: Path
     file.write_bytes(dumps.dump(*samples))
     store = Store(tmp_path / "store", create=True)
     ingest(file, store)
-    rule = find_rule(load_rules(store.tables()), "sytsyp.counters")
+    rules = load_rules(store.tables())
+    chosen = [find_rule(rules, name) for name in ("sytsyp.counters", "sytsyp.owners")]
     with connect(store, reductions()) as con:
-        (found,) = count(con, [rule], Scope(), store.tables())
-        rows = con.sql(rule.check.rows(Scope())).fetchall()
-    assert (found.checked, found.bad) == (17, 2)
-    said = [(str(row[3])[11:16], *row[5:]) for row in rows]
-    assert said == [
-        ("10:03", "pfxcpuad 4", f"{FOUR[1]} 1500 after 2000"),
-        ("10:04", "pfxcpuad 1", f"{FOUR[0]} 500 after 3000"),
+        found = count(con, chosen, Scope(), store.tables())
+        rows = [con.sql(rule.check.rows(Scope())).fetchall() for rule in chosen]
+    assert [(one.checked, one.bad) for one in found] == [(18, 2), (18, 3)]
+    counters, owners = ([(str(r[3])[11:16], *r[5:]) for r in some] for some in rows)
+    assert counters == [
+        ("10:03", "pfxcpuad 4", "SYTSYP.PLSCTSS fell"),
+        ("10:04", "pfxcpuad 1", "SYTSYP.PLSDIAGT fell"),
+    ]
+    assert owners == [
+        ("10:03", "pfxcpuad 5", "SYTSYP is missing"),
+        ("10:04", "pfxcpuad 2", "SYTSYP began anew"),
+        ("10:04", "pfxcpuad 5", "SYTSYP was not sampled before"),
     ]
     with open_source(file) as source:
-        assert check_dump(source).findings.counts[Code.COUNTER_FELL] == 2
+        codes = check_dump(source).findings.counts
+    assert codes == {Code.COUNTER_FELL: 2, Code.OWNER_RESTARTED: 1, Code.SAMPLE_MISSING: 2}
+
+
+def test_a_large_table_in_which_nothing_is_in_doubt_is_not_looked_at_again(
+    con: duckdb.DuckDBPyConnection,
+    lab: Store,
+    falsify: Falsify,
+    counted: Counted,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """The screen answers as the rule does, whether something is in doubt or not."""
+    lies = {
+        "ioddev": "SELECT * REPLACE (if(record_offset % 7 = 0, 5, scmcntim) AS scmcntim)",
+        "useint": "SELECT * EXCLUDE (x) FROM (SELECT *, row_number() OVER () AS x",
+    }
+    names = ("useact.counters", "useint.owners", "ioddev.counters", "sytprp.owners")
+    sound = [counted(name) for name in names]
+    monkeypatch.setattr(delta_checks, "LARGE", 0)
+    assert [counted(name) for name in names] == sound
+    falsify("ioddev", f"{lies['ioddev']} FROM {{rows}}")
+    falsify("useint", f"{lies['useint']} FROM {{rows}}) WHERE x % 50 <> 0")
+    screened = [counted(name) for name in names]
+    monkeypatch.undo()
+    assert screened == [counted(name) for name in names]
+    assert screened[1].bad > 0 and screened[2].bad > 0 and screened[0].bad == 0
 
 
 def test_a_text_is_looked_at_from_the_release_on_that_has_it(
@@ -128,4 +167,4 @@ def test_an_unknown_rule_is_told_with_the_nearest(rules: tuple[Rule, ...]):
     with pytest.raises(CpmonError) as error:
         find_rule(rules, "useact.countrs")
     assert error.value.remedy == "did you mean useact.counters?"
-    assert find_rule(rules, "Processor_Busy").id == "processor-busy"
+    assert find_rule(rules, "Device_Busy").id == "device-busy"

@@ -7,25 +7,25 @@ import pytest
 
 from cpmon.reduce.validation import Rule, Scope
 from cpmon.reduce.validation.counting import count
-from cpmon.reduce.validation.layout_rules import KINDS
+from cpmon.reduce.validation.layout_rules import FIGURES, KINDS
 from cpmon.reduce.validation.written import written_rules
 from cpmon.store import Store
 from tests.validate.conftest import Counted, Falsify
 
 FIFTH = "QUALIFY dense_rank() OVER (ORDER BY interval_end)"
 
+FOURTH = "tod_us // 60000000 % 4 <> 0"
+
+TWICE_BUSY = (
+    "SELECT * REPLACE (tod_us // 129 % 4294967296 AS scmfptim,"
+    " tod_us // 129 % 4294967296 AS scmcntim) FROM {rows}"
+)
+"""Two times of a device, each of which is nearly all of the time."""
+
 LIES = {
-    "processor-time-closes": ("sytprp", "SELECT * REPLACE (pfxtotwt * 2 AS pfxtotwt) FROM {rows}"),
     "processor-time-lost": ("sytprp", "SELECT * REPLACE (pfxtotwt // 99 AS pfxtotwt) FROM {rows}"),
-    "processor-busy": ("sytprp", "SELECT * REPLACE (pfxutime * 10 AS pfxutime) FROM {rows}"),
-    "processor-emulation": (  # a timer that runs down by twice the time
-        "sytprp",
-        "SELECT * REPLACE (pfxprbtm - tod_us % 3600000000 * 8192 AS pfxprbtm) FROM {rows}",
-    ),
-    "device-busy": (
-        "ioddev",
-        "SELECT * REPLACE (CAST(tod_us // 64 % 4294967296 AS UINTEGER) AS scmfptim) FROM {rows}",
-    ),
+    "device-busy": ("ioddev", TWICE_BUSY),
+    "dasd_by_activity.figures": ("ioddev", TWICE_BUSY),
     "users-time-charged": ("useact", "SELECT * REPLACE (vmdttime * 2 AS vmdttime) FROM {rows}"),
     "users-virtual-time": ("useact", "SELECT * REPLACE (vmdttime * 2 AS vmdvtime) FROM {rows}"),
     "users-counted": ("sytusr", "SELECT * REPLACE (2 AS sysusrs) FROM {rows}"),
@@ -72,6 +72,7 @@ LIES = {
         "SELECT * REPLACE (if(record_offset % 3 = 0, 9e18, pfxtmsys)::BIGINT AS pfxtmsys)"
         " FROM {rows}",
     ),
+    "sytprp.owners": ("sytprp", f"SELECT * FROM {{rows}} WHERE pfxcpuad <> 1 OR {FOURTH}"),
     "useint.levels": ("useint", "SELECT * REPLACE (-1 AS vmdslcnt) FROM {rows}"),
     "mtrspr.levels": ("mtrspr", "SELECT * REPLACE (-60 AS interval) FROM {rows}"),
     "mtrusr.clocks": (
@@ -110,7 +111,7 @@ def test_a_lie_breaks_its_rule(
 def test_every_written_rule_and_every_kind_of_layout_rule_has_a_lie():
     assert {rule.id for rule in written_rules()} <= LIES.keys()
     kinds = {name.partition(".")[2] for name in LIES if "." in name}
-    assert kinds == {kind.name for kind in KINDS}
+    assert kinds == {kind.name for kind in (*KINDS, FIGURES)}
 
 
 def test_users_whose_records_are_missing_leave_charged_time_without_an_owner(
@@ -144,10 +145,46 @@ def test_pages_of_a_user_with_several_virtual_processors_count_once(
 def test_a_processor_that_waits_a_little_longer_than_there_is_time_is_let_through(
     falsify: Falsify, counted: Counted
 ):
-    falsify(
-        "sytprp", "SELECT * REPLACE (CAST(pfxtotwt * 1.005 AS UBIGINT) AS pfxtotwt) FROM {rows}"
-    )
-    assert counted("processor-time-closes").bad == 0
+    falsify("sytprp", WAITS.format(factor=1.005, rows="{rows}"))
+    assert counted("sytprp.counters").bad == 0
+    falsify("sytprp", WAITS.format(factor=2, rows="{rows}"))
+    assert counted("sytprp.counters").bad > 0
+
+
+WAITS = "SELECT * REPLACE (CAST(pfxtotwt * {factor} AS UBIGINT) AS pfxtotwt) FROM {rows}"
+
+
+def test_two_dumps_of_one_interval_charge_its_users_once(falsify: Falsify, counted: Counted):
+    sound = counted("users-time-charged")
+    for table in ("useact", "sytprp", "interval"):
+        part = "WHERE tod_us % 2 = 0" if table == "useact" else ""
+        falsify(
+            table,
+            "SELECT * FROM {rows} UNION ALL"
+            f" SELECT * REPLACE ('a copy of half' AS dump) FROM {{rows}} {part}",
+        )
+    again = counted("users-time-charged")
+    assert (again.checked, again.bad) == (sound.checked, 0)
+
+
+def test_figures_out_of_range_are_named_with_their_object(
+    con: duckdb.DuckDBPyConnection, falsify: Falsify, counted: Counted
+):
+    falsify("ioddev", TWICE_BUSY)
+    rows = con.sql(counted("dasd_by_activity.figures").rule.check.rows(Scope())).fetchall()
+    assert {row[2] for row in rows} >= {"run LAB52, device 0A00, Busy is not possible"}
+    assert all("Busy is not possible" in row[2] and row[3:] == (1, 0, 0) for row in rows)
+
+
+def test_an_owner_that_is_missing_or_began_anew_is_named(
+    con: duckdb.DuckDBPyConnection, falsify: Falsify, counted: Counted
+):
+    falsify(*LIES["sytprp.owners"])
+    found = counted("sytprp.owners")
+    rows = con.sql(found.rule.check.rows(Scope())).fetchall()
+    assert {row[-1] for row in rows} == {"SYTPRP is missing", "SYTPRP was not sampled before"}
+    assert {row[-2] for row in rows} == {"pfxcpuad 1"}
+    assert counted("sytprp.counters").bad == 0
 
 
 def test_intervals_of_half_and_of_twice_the_length_are_told(falsify: Falsify, counted: Counted):

@@ -1,8 +1,8 @@
 -- Running and waiting of a processor are most of the elapsed time
--- The same sum as processor-time-closes, from below: less than half of the
--- elapsed time is neither run nor waited. Where processors are parked, or
--- shared by a partition that is held back, this may be so; elsewhere time is
--- missing.
+-- Time charged to users and to nobody, and waiting (PFXUTIME, PFXTMSYS and
+-- PFXTOTWT of SYTPRP), as a share of the time between two samples of the
+-- processor. Where processors are parked, or shared by a partition that is held
+-- back, less than half of it may be in these; elsewhere time is missing.
 -- severity: info
 -- remedy: Look at the weight and the caps of the partition (cpmon report
 -- LPAR); if the processors are dedicated, compare the layout of SYTPRP with

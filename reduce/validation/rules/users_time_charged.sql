@@ -4,57 +4,25 @@
 -- that of the busiest virtual processor as a share of the elapsed time. More
 -- than all of it there never is; less is missing where users logged on or off
 -- in the interval, so that only less than half is told. The sum is not looked
--- at where less than 1 s was charged. 2 % are left to the time that sampling
--- takes.
+-- at where less than 1 s was charged, nor where that of a processor is not
+-- known. 2 % are left to the time that sampling takes.
 -- severity: warning
 -- remedy: If the users have more: compare the layouts of USEACT and SYTPRP with
 -- your release. If they have less: look whether MONITOR SAMPLE ENABLE USER
 -- names all users, and for frames that are missing (cpmon check).
-WITH steady AS (
-  SELECT DISTINCT system, interval_end, previous_end
-  FROM meta.interval
-  WHERE previous_end IS NOT NULL
-),
-later AS (
-  SELECT r.system,
-         r.interval_end,
-         r.vmduser,
-         r.tod_us,
-         r.vmdttime,
-         hash(r.system, s.previous_end, r.vmduser, r.vmdcpuad) AS place
-  FROM monitor.useact AS r
-  JOIN steady AS s USING (system, interval_end)
-),
-earlier AS (
-  SELECT tod_us,
-         vmdttime,
-         hash(system, interval_end, vmduser, vmdcpuad) AS place
-  FROM monitor.useact
-),
-deltas AS (
-  SELECT l.system,
-         l.interval_end,
-         l.vmduser,
-         CASE WHEN l.vmdttime >= e.vmdttime
-              THEN CAST(l.vmdttime - e.vmdttime AS DOUBLE)
-         END AS used_tod,
-         CAST(l.tod_us - e.tod_us AS DOUBLE) AS elapsed_us
-  FROM later AS l
-  JOIN earlier AS e USING (place)
-),
-used AS (
+WITH used AS (
   SELECT system,
          interval_end,
-         SUM(used_tod) AS all_tod,
-         MAX(used_tod / nullif(elapsed_us * 4096, 0)) AS most_busy,
-         arg_max(vmduser, used_tod / nullif(elapsed_us * 4096, 0)) AS busiest
-  FROM deltas
+         CAST(SUM(vmdttime) AS DOUBLE) AS all_tod,
+         MAX(vmdttime / nullif(seconds * 4096e6, 0)) AS most_busy,
+         arg_max(vmduser, vmdttime / nullif(seconds * 4096e6, 0)) AS busiest
+  FROM interval.useact
   GROUP BY system, interval_end
 ),
 charged AS (
   SELECT system,
          interval_end,
-         CAST(SUM(pfxutime) AS DOUBLE) AS charged_tod
+         CAST(complete_sum(pfxutime) AS DOUBLE) AS charged_tod
   FROM interval.sytprp
   GROUP BY system, interval_end
 )
