@@ -219,6 +219,10 @@ def _failed(error: Exception, *, debug: bool) -> Status:
             expected="rights to read it, or to write it where the command writes",
             found=error.strerror,
         )
+    if isinstance(error, OSError):
+        from ..store.files.disk import read_error
+
+        error = read_error(error) or error
     if type(error).__module__ == "_duckdb":
         from ..store.views.database import storage_error
 

@@ -14,7 +14,7 @@ from ...config.shifts import Shift
 from ...schemas.errors import CpmonError
 from ...schemas.registry import site_folder, use
 from ...store import Store
-from ...store.files.disk import writing
+from ...store.files.disk import read_error, writing
 from ...store.jobs.outcome import PassingError
 from ...store.results.kept_files import Piece, files_of, relation
 from ...store.results.lineage import definition_version, lineages
@@ -206,13 +206,15 @@ def readable(days: str) -> Iterator[None]:
     except (duckdb.InvalidInputException, duckdb.IOException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk refuses results
             raise
+        if refused := read_error(error):
+            raise refused from error
         raise PassingError(
             "a file of the store cannot be read",
             place=days,
             found=str(error).split("\n", maxsplit=1)[0],
             effect="these days are not reduced; other days are",
-            remedy="put the file back from a backup; or remove the folder of its dump, run cpmon"
-            " store rebuild, and land the dump again",
+            remedy="put the file back from a backup; or move the folder of its dump out of the"
+            " store, run cpmon store rebuild, and land the dump again",
         ) from error
 
 

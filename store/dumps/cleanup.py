@@ -137,7 +137,7 @@ def carry_out(files: Files, intent: str) -> None:
             place=files.uri(intent),
             found=str(error),
             effect="nothing was changed",
-            remedy="remove that file",
+            remedy="move that file out of the store",
         ) from None
     _check_folders(files, texts)
     for name, text in texts.items():

@@ -180,7 +180,8 @@ class Manifest:
                 expected="a JSON object, as cpmon wrote it",
                 found=str(error),
                 effect="nothing was changed",
-                remedy="restore it from a backup, or remove its folder and land the dump again",
+                remedy="restore it from a backup, or move its folder out of the store and land the "
+                "dump again",
             ) from None
 
     def _kinds_of_dumps(self) -> set[tuple[frozenset[str], bool]]:

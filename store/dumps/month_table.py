@@ -175,6 +175,6 @@ def readable(place: str) -> Iterator[None]:
             place=place,
             found=str(error).partition("\n")[0],
             effect="the month is not merged; its dumps stay as they are",
-            remedy="put the file back from a backup; or remove the folder of its dump, run cpmon"
-            " store rebuild, and land the dump again",
+            remedy="put the file back from a backup; or move the folder of its dump out of the"
+            " store, run cpmon store rebuild, and land the dump again",
         ) from None

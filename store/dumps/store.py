@@ -225,7 +225,7 @@ class Store:
                     expected="the folder of a dump, as its dump.json names it",
                     found=folder,
                     effect="nothing was changed",
-                    remedy="remove that file",
+                    remedy="move that file out of the store",
                 )
             self.manifest.add(abouts[0])
         intent.unlink(missing_ok=True)

@@ -232,6 +232,6 @@ def _reading(file: Path) -> Iterator[None]:
             place=str(file),
             found=str(error).partition("\n")[0],
             effect="the store is not upgraded yet; other files are as they were, or done",
-            remedy="restore it from a backup, or remove the folder of its dump, then upgrade "
-            "again: cpmon store upgrade; land that dump anew after it",
+            remedy="restore it from a backup, or move the folder of its dump out of the store, "
+            "then upgrade again: cpmon store upgrade; land that dump anew after it",
         ) from None

@@ -7,17 +7,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...schemas.atomic import replacing
 from ...schemas.errors import StoreError
 
-if TYPE_CHECKING:
-    import duckdb
-
 _AGAIN = "then do the same again; what was half-written is removed by the next ingest"
 _KNOWN = {
-    errno.ENOSPC: ("the disk of the store is full", f"make room (cpmon store prune), {_AGAIN}"),
+    errno.ENOSPC: (
+        "the disk of the store is full",
+        f"make room on it, or let the store have a larger one, {_AGAIN}",
+    ),
     errno.EDQUOT: ("the quota of the store's disk is used up", f"have it raised, {_AGAIN}"),
     errno.EFBIG: (
         "a file of the store would be larger than this process may write",
@@ -38,10 +37,33 @@ _KNOWN = {
         "the disk of the store fails",
         "look into the system's log; have the disk repaired, then do the same again",
     ),
+    **dict.fromkeys(
+        (errno.EMFILE, errno.ENFILE),
+        (
+            "too many files are open at once",
+            "raise the limit of open files (ulimit -n 4096), then do the same again",
+        ),
+    ),
 }
+_OF_READERS = (errno.EIO, errno.EMFILE, errno.ENFILE)
+"""What keeps a file from being read that may be good."""
 
 
-def disk_error(error: duckdb.IOException) -> OSError:
+def read_error(error: Exception) -> StoreError | None:
+    """What keeps a file from being read that may be good; None for any other error."""
+    found = error if isinstance(error, OSError) and error.errno else disk_error(error)
+    if found.errno not in _OF_READERS:
+        return None
+    problem, remedy = _KNOWN[found.errno]
+    return StoreError(
+        problem,
+        found=str(error).partition("\n")[0],
+        effect="nothing was changed; what had landed before is as it was",
+        remedy=remedy,
+    )
+
+
+def disk_error(error: Exception) -> OSError:
     """What DuckDB reports of a disk, as the error that Python itself would have raised."""
     message = str(error)
     number = next((number for number in _KNOWN if os.strerror(number) in message), None)

@@ -70,7 +70,7 @@ def test_a_dump_that_cannot_be_merged_is_landed_again(tried: Attempt, tmp_path: 
     (file, *_) = sorted(store.glob("records/*/*/*/sytprp.parquet"))
     file.write_bytes(b"no Parquet")
     tried.fails("store", "compact", "--store", store)
-    shutil.rmtree(file.parent)
+    file.parent.rename(tmp_path / "aside")
     tried.works("store", "rebuild", "--store", store)
     put(tried, store, 0)
     tried.works("store", "compact", "--store", store)
@@ -115,7 +115,7 @@ def test_a_damaged_manifest_is_made_again(tried: Attempt, tmp_path: Path, mon: P
 
 
 @tries("store/dumps/manifest.py", "what is written about a dump cannot be read")
-def test_a_dump_that_says_nothing_is_removed_and_landed_again(
+def test_a_dump_that_says_nothing_is_moved_away_and_landed_again(
     tried: Attempt, tmp_path: Path, mon: Path
 ):
     store = tmp_path / "perf"
@@ -124,7 +124,7 @@ def test_a_dump_that_says_nothing_is_removed_and_landed_again(
     for wrong in ("", about.read_text(encoding="utf-8") * 2):
         about.write_text(wrong, encoding="utf-8")
         tried.fails("store", "rebuild", "--store", store)
-    shutil.rmtree(about.parent)
+    about.parent.rename(tmp_path / "aside")
     tried.works("store", "rebuild", "--store", store)
     tried.works("ingest", mon, "--store", store)
     assert landed(store) == 3
@@ -180,7 +180,7 @@ def test_a_dump_that_cannot_be_upgraded_is_landed_anew(tried: Attempt, tmp_path:
     said = tried.fails("store", "upgrade", "--store", store)
     assert str(damaged) in said
     tried.fails("store", "info", "--store", store)
-    shutil.rmtree(damaged.parent)
+    damaged.parent.rename(tmp_path / "aside")
     tried.works("store", "upgrade", "--store", store)
     assert len(Store(store).dumps()) == 2
 
@@ -330,27 +330,27 @@ def test_who_may_read_a_store_is_said_by_the_umask(tried: Attempt, tmp_path: Pat
 
 
 @tries("store/dumps/cleanup.py", "what a killed process had begun to remove cannot be read")
-def test_a_damaged_intent_is_removed(tried: Attempt, tmp_path: Path, mon: Path):
+def test_a_damaged_intent_is_moved_away(tried: Attempt, tmp_path: Path, mon: Path):
     store, second = tmp_path / "perf", tmp_path / "second.mon"
     second.write_bytes(dump_of(1))
     tried.works("ingest", mon, "--store", store)
     intent = store / "staging" / "damaged.intent"
     intent.write_text("{", encoding="utf-8")
     assert str(intent) in tried.fails("ingest", second, "--store", store)
-    intent.unlink()
+    intent.rename(tmp_path / "aside")
     tried.works("ingest", second, "--store", store)
     assert landed(store) == 6
 
 
 @tries("store/dumps/store.py", "what a killed process had begun to land cannot be finished")
-def test_an_intent_of_another_folder_is_removed(tried: Attempt, tmp_path: Path, mon: Path):
+def test_an_intent_of_another_folder_is_moved_away(tried: Attempt, tmp_path: Path, mon: Path):
     store, second = tmp_path / "perf", tmp_path / "second.mon"
     second.write_bytes(dump_of(1))
     tried.works("ingest", mon, "--store", store)
     intent = store / "staging" / "other.landing"
     intent.write_text("records/elsewhere", encoding="utf-8")
     assert str(intent) in tried.fails("ingest", second, "--store", store)
-    intent.unlink()
+    intent.rename(tmp_path / "aside")
     tried.works("ingest", second, "--store", store)
     assert landed(store) == 6
 

@@ -3,8 +3,8 @@
 -- dump that was merged with another. Reductions count it once; SQL of your own
 -- over schema monitor counts it twice.
 -- severity: info
--- remedy: Nothing, if you meant it. Otherwise remove the folder of the dump
--- that is part of another: records/system=S/date=D/dump=N in the store.
+-- remedy: Nothing, if you meant it. Otherwise move the folder of the dump
+-- that is part of another (records/system=S/date=D/dump=N) out of the store.
 SELECT system,
        interval_end,
        'interval' AS object,
