@@ -29,6 +29,7 @@ STEP = 64 * 1024
 """Bytes that are followed at a time."""
 LARGEST = 256 * 1024
 """Bytes of a piece, and of a record that is filled up; more are no length."""
+LARGEST_BLOCK = 16 * 1024 * 1024
 REPEATED = b"length"
 """Stands for a second copy of the word behind a piece."""
 MOST = 512
@@ -94,7 +95,7 @@ class Word:
             good &= (data[:count] & 0x0F == 0) & ((data[:count] != 0) | (lengths > 0))
         if self.is_block:
             large = _everywhere(data, ">u4", 0, count).astype(np.int64) - _LARGE_BLOCK
-            is_large = large >= self.counted
+            is_large = (large >= self.counted) & (large <= LARGEST_BLOCK)
             good |= is_large
             lengths[is_large] = large[is_large] - self.counted
         lengths[~good] = -1
@@ -389,7 +390,7 @@ def find_framing(head: bytes) -> Framing | None:
 
 def _best(candidates: Sequence[Framing], stored: U8, least: int) -> Framing | None:
     """The first of those without which most frames, and at least some, begin as frames do."""
-    best, framing = (least, -2, False, 0), None
+    best, framing = (least, -2, False, 0, 0), None
     for candidate in candidates:
         found = candidate.pieces(stored)
         lengths = candidate.records(stored, _records_of(found))
@@ -404,7 +405,8 @@ def _best(candidates: Sequence[Framing], stored: U8, least: int) -> Framing | No
             # Lengths of 0 fill nothing up: they are zeros of a dump, which are no words.
             is_wrong = not found.more or (2 * some < len(found.start) and not is_filled)
             is_end = len(stored) < HEAD and found.used == len(stored)
-            rank = frames, -1 if is_wrong else is_end + (some > 0), is_even, some
+            quality = -1 if is_wrong else is_end + (some > 0)
+            rank = frames, quality, is_even, some, candidate.word.tail
             is_likely = not is_wrong or is_even or frames > 1
             if is_likely and rank > best and not (is_filled and is_stream):
                 best, framing = rank, replace(each, is_stream=is_stream)
@@ -548,8 +550,9 @@ class _Reading:
             yield opened.tobytes() + behind
             yield from iter(lambda: self._stream.read(STEP), b"")
             return
-        lost = self._passed(np.append(opened, rest[min(framing.lead, resumed) : resumed]))
-        yield lost + bytes(-len(self._frame) % FRAME)
+        lost = rest[framing.lead : max(framing.lead, resumed - framing.word.tail)]
+        given = self._passed(np.append(opened, lost))
+        yield given + bytes(-len(self._frame) % FRAME)
         self._frame, self._block_end, self._is_open = b"", 0, False
         self._go_on(rest[resumed:], self._base + at + resumed)
 

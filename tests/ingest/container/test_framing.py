@@ -29,11 +29,11 @@ from tests.ingest.container.test_wrapping import peak_below
 from tests.scenarios import CONFIG, SAMPLE, capture
 
 cpmon = commands.cpmon
-USERS = [fields("useact", 60 + n, vmduser=f"U{n}") for n in range(40)]
+USERS = [fields("useact", 60, vmduser=f"U{n}") for n in range(40)]
 FULL = [frame(*USERS[at : at + 6]) for at in range(0, 36, 6)]
 PLAIN = dump(
     samples(frame(CONFIG, SAMPLE, frame_end(60)), *FULL, frame(interval_end(60))),
-    *(interval(60 * n, SAMPLE) for n in (2, 3, 4)),
+    *(interval(60 * n, fields("sytrsp", 60 * n, pfxcpuad=1)) for n in (2, 3, 4)),
 )
 CAPTURE = capture(PLAIN)
 Around = Callable[[bytes], bytes]
