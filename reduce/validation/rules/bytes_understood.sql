@@ -2,8 +2,8 @@
 -- Bytes that could not be understood, by dump (meta.dump); cpmon keeps them in
 -- table quarantine. What stands around them has landed.
 -- severity: warning
--- remedy: Transfer the dump again in binary. If cpmon check finds it better, move
--- the folder of this one (records/system=S/date=D/dump=N) out of the store, and
+-- remedy: Transfer the dump again in binary. If cpmon check finds it better,
+-- move the folder of this one (records/system=S/date=D/dump=N) out of the store, and
 -- land that; the findings (meta.finding, cpmon check) tell what is wrong where.
 SELECT system,
        last_tod AS interval_end,

@@ -1,7 +1,7 @@
 -- Intervals are as long as MONITOR was set to
 -- Seconds from one interval's end to the next, as a share of the interval that
--- MTRSPR or a MONITOR SAMPLE command tells. Half an interval more or less is not
--- told: CP samples late when it is busy. Neither is the time to the first
+-- MTRSPR or a MONITOR SAMPLE command tells. Half an interval more or less is
+-- not told: CP samples late when it is busy. Neither is the time to the first
 -- interval after CP was loaded again, nor the interval in which MONITOR was
 -- started or set. Longer ones hide others that are missing.
 -- severity: warning
