@@ -6,7 +6,7 @@ object, and tells what it covers and what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,13 +31,16 @@ from .cells import cell_text, utc
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
 from .levels_of_cp import dumps_of, levels_of, missing, notes_of
-from .report_sql import Source, Span, lines_sql, possible_sql, run_window
+from .report_sql import COVERAGE, MEAN, Span, doubts_sql, report_sql, run_window
+from .report_sql import DOUBTS as ALL_DOUBTS
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
 
 DAY = timedelta(days=1)
 FEWEST_SECONDS = 60
 """The shortest span that --by can ask for."""
+OF_ALL = (MEAN, COVERAGE, ALL_DOUBTS)
+"""What the query of a report says of all lines: the same in each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,17 +221,21 @@ def _read(
     over_time = definition.lines is Lines.TIME or _is_one(definition, span) or definition.keys == ()
     shown = _shown(definition, over_time)
     source, source_notes = source_of(con, definition, span, by, zone)
-    sql, values = lines_sql(shown, span, source, by=by, over_time=over_time, top=top, zone=zone.key)
+    doubted = DOUBTS in (column.name for column in reduction(definition.reduction).columns)
+    sql, values = report_sql(
+        shown, span, source, by=by, over_time=over_time, doubted=doubted, top=top, zone=zone.key
+    )
     table = con.sql(sql, params=values).to_arrow_table()
     if not table.num_rows:
         raise _nothing(con, definition, span, source_notes)
-    shown, table = _known(shown, table)
-    where, values = source.where(span)
-    coverage = source.coverage(where, timed=definition.lines is not Lines.ROW)
-    ((starts, ends, intervals, unmeasured),) = con.execute(coverage, values).fetchall()
+    means, coverage, doubts = (table.column(of_all)[0].as_py() for of_all in OF_ALL)
+    starts, ends = coverage["starts"], coverage["ends"]
+    shown, table = _known(shown, table.drop_columns(list(OF_ALL)))
     mean = {}
     if over_time and (definition.lines is not Lines.OBJECT or _objects(shown, table) == 1):
-        mean = _means(con, shown, source, span) | _mean_lengths(shown, table)
+        named = {c.name: means[c.name] for c in shown.columns if c.name in (means or ())}
+        mean = {column: value for column, value in named.items() if not isinstance(value, str)}
+        mean |= _mean_lengths(shown, table)
     dumps = dumps_of(con, span.system, starts, ends)
     levels = levels_of(dumps.values())
     return ReportResult(
@@ -237,14 +244,14 @@ def _read(
         run_id=span.run_id,
         starts=starts,
         ends=ends,
-        intervals=intervals,
+        intervals=coverage["intervals"],
         lines=Lines.TIME if over_time and definition.lines is not Lines.ROW else definition.lines,
         table=table,
         mean=mean,
         notes=(
             *source_notes,
-            *_left_out(unmeasured),
-            *_doubts(con, definition, source, span),
+            *_left_out(coverage["unmeasured"]),
+            *_told((d["doubt"], d["n"]) for d in doubts or ()),
             *_clock_notes(con, dumps),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
@@ -277,23 +284,6 @@ def _known(shown: Report, table: pa.Table) -> tuple[Report, pa.Table]:
     absent = {name for name in absent if table.column(name).null_count == table.num_rows}
     columns = tuple(c for c in shown.columns if c.name not in absent)
     return replace(shown, columns=columns), table.drop_columns(sorted(absent))
-
-
-def _means(
-    con: duckdb.DuckDBPyConnection, shown: Report, source: Source, span: Span
-) -> dict[str, float | None]:
-    """Values of the mean line."""
-    averaged = [c for c in shown.columns if c.kind not in (Kind.KEY, Kind.ELAPSED)]
-    if not averaged:
-        return {}
-    where, values = source.where(span)
-    measured = "" if shown.lines is Lines.ROW or source.is_rolled else " AND seconds IS NOT NULL"
-    expressions = ", ".join(possible_sql(column, shown, source) for column in averaged)
-    (means,) = con.execute(
-        f"SELECT {expressions} FROM {source.relation} WHERE {where}{measured}", values
-    ).fetchall()
-    named = zip((column.name for column in averaged), means, strict=True)
-    return {name: value for name, value in named if not isinstance(value, str)}
 
 
 def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:
@@ -357,35 +347,20 @@ MOST_DOUBTS = 5
 """Kinds of doubts that a note tells apart."""
 
 
-def _doubts(
-    con: duckdb.DuckDBPyConnection, definition: Report, source: Source, span: Span
-) -> list[str]:
-    """A note on what records do not tell, or only in part."""
-    if DOUBTS not in (column.name for column in reduction(definition.reduction).columns):
-        return []
-    where, values = source.where(span)
-    rows = f"(FROM {source.relation} WHERE {where})"
-    return doubts_note(con, rows, values, "sum(doubted)" if source.is_rolled else "count(*)")
-
-
-def doubts_note(
-    con: duckdb.DuckDBPyConnection, rows: str, values: Sequence[Any], count: str = "count(*)"
-) -> list[str]:
+def doubts_note(con: duckdb.DuckDBPyConnection, rows: str, values: Sequence[Any]) -> list[str]:
     """A note on what is not known of some rows, or only in part, with how many of each kind.
 
     Args:
         rows: with the column `doubts`, as SQL; `values` are those of its marks.
-        count: of the rows behind several of them, as SQL.
     """
-    kinds = con.execute(
-        f"SELECT doubt, CAST({count} AS BIGINT) AS n FROM (SELECT *, unnest(list_distinct("
-        f"string_split(doubts, ', '))) AS doubt FROM {rows} WHERE doubts IS NOT NULL)"
-        " GROUP BY doubt ORDER BY n DESC, doubt",
-        values,
-    ).fetchall()
+    return _told(con.execute(doubts_sql(rows), values).fetchall())
+
+
+def _told(doubts: Iterable[tuple[str, int]]) -> list[str]:
+    kinds = [f"{doubt} ({n:,})" for doubt, n in doubts]
     if not kinds:
         return []
-    named = [f"{doubt} ({n:,})" for doubt, n in kinds[:MOST_DOUBTS]]
+    named = kinds[:MOST_DOUBTS]
     if len(kinds) > MOST_DOUBTS:
         named.append(f"{len(kinds) - MOST_DOUBTS} more kinds")
     return [f"Blank, left out of sums, or a lower bound: {', '.join(named)}."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,6 +17,7 @@ from ...store.dumps.grace_period import GRACE, inside
 from ..metrics.report_shape import TIME, Kind, Lines, Report, ReportColumn
 from ..metrics.rollups import amount_of, bucket, count_of, sum_of, time_of
 
+COVERED, MEAN, COVERAGE, DOUBTS = "covered", "_mean", "_coverage", "_doubts"
 BEFORE = GRACE + timedelta(milliseconds=1)
 """Of a span that roll-ups are asked for, the first of them begins that much earlier at most: its
 begin is the end of an interval, perhaps a late one, and is computed."""
@@ -56,11 +58,10 @@ class Source:
         given = {text: value for text, value in conditions.items() if value is not None}
         return " AND ".join([text, *given]), [*values, *given.values()]
 
-    def coverage(self, where: str, *, timed: bool) -> str:
+    def coverage(self, *, timed: bool) -> str:
         """SQL: begin and end of what is covered, its intervals, and those without rates.
 
         Args:
-            where: selects the rows.
             timed: the rows have a length.
         """
         begins, ends, intervals, measured = TIME, TIME, "1", "true"
@@ -69,13 +70,15 @@ class Source:
         elif timed:  # of many objects one may begin later than the others
             length = "to_microseconds(CAST(round(min(seconds) * 1e6) AS BIGINT))"
             begins, measured = f"{TIME} - {length}", "count(seconds) > 0"
-        return (
-            "SELECT min(begins) FILTER (WHERE measured), max(ends) FILTER (WHERE measured),"
-            " CAST(sum(intervals) FILTER (WHERE measured) AS BIGINT),"
-            " count(*) FILTER (WHERE NOT measured)"
-            f" FROM (SELECT {begins} AS begins, {ends} AS ends, {intervals} AS intervals,"
-            f" {measured} AS measured FROM {self.relation} WHERE {where} GROUP BY {TIME})"
-        )
+        return f"""
+            SELECT min(begins) FILTER (WHERE measured) AS starts,
+              max(ends) FILTER (WHERE measured) AS ends,
+              CAST(sum(intervals) FILTER (WHERE measured) AS BIGINT) AS intervals,
+              count(*) FILTER (WHERE NOT measured) AS unmeasured
+            FROM (
+              SELECT {begins} AS begins, {ends} AS ends, {intervals} AS intervals,
+                {measured} AS measured
+              FROM {COVERED} GROUP BY {TIME})"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,7 @@ def lines_sql(
     over_time: bool,
     top: int | None = None,
     zone: str = "UTC",
+    of_all: Sequence[str] = (),
 ) -> tuple[str, list[Any]]:
     """SELECT of a report's lines, and the values of its marks.
 
@@ -131,6 +135,7 @@ def lines_sql(
         over_time: lines are times, else objects.
         top: only so many objects, the greatest.
         zone: whose hours, days, weeks and months are lines.
+        of_all: expressions that each line has behind its columns.
     """
     where, values = source.where(span)
     shown, order = [column.name for column in report.columns], [TIME, *report.keys]
@@ -143,10 +148,61 @@ def lines_sql(
             order = [f"{report.sort} DESC NULLS LAST", *report.keys]
     limit = f" LIMIT {top}" if top else ""
     return (
-        f"SELECT {', '.join(shown)} FROM {source.relation} WHERE {where}"
+        f"SELECT {', '.join([*shown, *of_all])} FROM {source.relation} WHERE {where}"
         f" ORDER BY {', '.join(order)}{limit}",
         values,
     )
+
+
+def report_sql(
+    report: Report, span: Span, source: Source, *, doubted: bool, **options: Any
+) -> tuple[str, list[Any]]:
+    """The query of a report, and the values of its marks.
+
+    A row is a line. Behind the columns of the report each has what belongs to them all: the structs
+    `MEAN`, with the columns of the mean line, and `COVERAGE`, and the list `DOUBTS` of structs. So
+    the rows of a reduction, which may have to be computed, are asked for once.
+
+    Args:
+        source: where it reads.
+        doubted: the rows have the column `doubts`.
+        options: as `lines_sql` has them.
+    """
+    where, values = source.where(span)
+    timed = report.lines is not Lines.ROW
+    measured = "seconds IS NOT NULL" if timed else "true"
+    doubts = doubts_sql(COVERED, "sum(doubted)" if source.is_rolled else "count(*)")
+    of_all = [
+        f"(SELECT {_means(report, source)} FROM {COVERED} WHERE {measured}) AS {MEAN}",
+        f"(SELECT c FROM ({source.coverage(timed=timed)}) AS c) AS {COVERAGE}",
+        f"{f'(SELECT list(d) FROM ({doubts}) AS d)' if doubted else 'NULL'} AS {DOUBTS}",
+    ]
+    covered = replace(source, relation=COVERED)
+    lines, shown = lines_sql(report, span, covered, **options, of_all=of_all)
+    rows = f"SELECT * FROM {source.relation} WHERE {where}"
+    return f"WITH {COVERED} AS ({rows}) {lines}", [*values, *shown]
+
+
+def doubts_sql(rows: str, count: str = "count(*)") -> str:
+    """SELECT of the kinds of doubts of some rows, and of how many rows of each, most first.
+
+    Args:
+        rows: with the column `doubts`, as SQL.
+        count: of the rows behind several of them, as SQL.
+    """
+    return f"""
+        SELECT doubt, CAST({count} AS BIGINT) AS n
+        FROM (
+          SELECT *, unnest(list_distinct(string_split(doubts, ', '))) AS doubt FROM {rows}
+          WHERE doubts IS NOT NULL)
+        GROUP BY doubt ORDER BY n DESC, doubt"""
+
+
+def _means(report: Report, source: Source) -> str:
+    """The values of the mean line, as SQL over all rows."""
+    averaged = [c for c in report.columns if c.kind not in (Kind.KEY, Kind.ELAPSED)]
+    values = (f"{c.name} := {possible_sql(c, report, source)}" for c in averaged)
+    return f"struct_pack({', '.join(values)})" if averaged else "NULL"
 
 
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:

@@ -50,9 +50,9 @@ class Damage:
         """The records of a table, each with the number of its sample from 0 on."""
         kind = layout(table)
         for record in records(bytes(self.data)):
-            if (record.domain, record.number) == (kind.domain, kind.record):
-                if all(self.value(table, record, name) == value for name, value in keys.items()):
-                    yield record.sample - 1, record  # the first set is the configuration
+            is_of_table = (record.domain, record.number) == (kind.domain, kind.record)
+            if is_of_table and all(self.value(table, record, k) == v for k, v in keys.items()):
+                yield record.sample - 1, record  # the first set is the configuration
 
     def value(self, table: str, record: Record, name: str) -> object:
         field = layout(table).field(name)
