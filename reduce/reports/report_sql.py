@@ -169,12 +169,11 @@ def report_sql(
         options: as `lines_sql` has them.
     """
     where, values = source.where(span)
-    timed = report.lines is not Lines.ROW
-    measured = "seconds IS NOT NULL" if timed else "true"
     doubts = doubts_sql(COVERED, "sum(doubted)" if source.is_rolled else "count(*)")
+    coverage = source.coverage(timed=report.lines is not Lines.ROW)
     of_all = [
-        f"(SELECT {_means(report, source)} FROM {COVERED} WHERE {measured}) AS {MEAN}",
-        f"(SELECT c FROM ({source.coverage(timed=timed)}) AS c) AS {COVERAGE}",
+        f"{_mean(report, source)} AS {MEAN}",
+        f"(SELECT c FROM ({coverage}) AS c) AS {COVERAGE}",
         f"{f'(SELECT list(d) FROM ({doubts}) AS d)' if doubted else 'NULL'} AS {DOUBTS}",
     ]
     covered = replace(source, relation=COVERED)
@@ -198,11 +197,13 @@ def doubts_sql(rows: str, count: str = "count(*)") -> str:
         GROUP BY doubt ORDER BY n DESC, doubt"""
 
 
-def _means(report: Report, source: Source) -> str:
-    """The values of the mean line, as SQL over all rows."""
+def _mean(report: Report, source: Source) -> str:
+    """The values of the mean line, as SQL over all rows; there is none below rows as they are."""
     averaged = [c for c in report.columns if c.kind not in (Kind.KEY, Kind.ELAPSED)]
-    values = (f"{c.name} := {possible_sql(c, report, source)}" for c in averaged)
-    return f"struct_pack({', '.join(values)})" if averaged else "NULL"
+    if not averaged or report.lines is Lines.ROW:
+        return "NULL"
+    values = ", ".join(f"{c.name} := {possible_sql(c, report, source)}" for c in averaged)
+    return f"(SELECT struct_pack({values}) FROM {COVERED} WHERE seconds IS NOT NULL)"
 
 
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:

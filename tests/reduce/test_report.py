@@ -217,4 +217,4 @@ def test_machine_formats_hold_the_reduction_unrounded(con: duckdb.DuckDBPyConnec
     ).decode()
     head, first, *_ = out.splitlines()
     assert head.startswith("interval_end,cpu,cpu_type,seconds,total_util")
-    assert first.startswith("2001-11-13T10:01:00.000000Z,0,,60.0,0.6,0.2,")
+    assert first.startswith("2001-11-13T10:01:00.000000Z,0,CP,60.0,0.6,0.2,")
