@@ -1,4 +1,4 @@
-"""A query of `interval.X` over a span reads that span and the interval before it, and no more.
+"""A query of `interval.X` over a span reads that span and two samples before it, and no more.
 
 The deltas of a view are computed over all samples, whatever its reader asks: a condition on
 `interval_end` does not reach the files. Here such a table is replaced, in the tree of the query, by
@@ -29,7 +29,8 @@ Bounds = tuple[datetime, datetime]
 TIME = "interval_end"
 _START = f"""
 SELECT coalesce(min(before), $since) FROM (
-  SELECT max({TIME}) AS before FROM meta.interval WHERE {TIME} < $since GROUP BY system)"""
+  SELECT max({TIME}, 2)[-1] AS before FROM meta.interval WHERE {TIME} < $since GROUP BY system)"""
+"""Two samples before the span: a counter that slipped in between has no delta behind it either."""
 _DUMPS = f"SELECT DISTINCT dump FROM meta.interval WHERE {TIME} >= $start AND {TIME} <= $until"
 _LOWER, _UPPER = {"GREATERTHAN", "GREATERTHANOREQUALTO"}, {"LESSTHAN", "LESSTHANOREQUALTO"}
 
@@ -146,4 +147,4 @@ def _select(connection: duckdb.DuckDBPyConnection, store: Store, table: str, bou
     within = f"{TIME} BETWEEN TIMESTAMP {text(str(start))} AND TIMESTAMP {text(str(until))}"
     samples = landed_view(f"monitor.{table}").select.replace(landed_rows(table), files)
     deltas = landed_view(f"interval.{table}").select
-    return deltas.replace(f"monitor.{name(table)} AS r", f"({samples} WHERE {within}) AS r")
+    return deltas.replace(f"monitor.{name(table)} ", f"({samples} WHERE {within}) ")
