@@ -69,7 +69,11 @@ class Files(Protocol):
         """When a file was written, in seconds since 1970; 0 where there is none."""
 
     def create(self, name: str, data: bytes) -> bool:
-        """Make a file unless there is one. Of several that try at once exactly one gets True."""
+        """Make a file unless there is one. Of several that try at once exactly one gets True.
+
+        Args:
+            data: no two writers have the same: in object storage it says whose the file is.
+        """
 
     def replace(self, name: str, data: bytes) -> None:
         """Make a file, or put another in its place."""

@@ -1,7 +1,8 @@
 """The files of a store in object storage: S3 and what speaks like it, Google's, Azure's.
 
 An object is there as a whole or not at all, so nothing is renamed. One that must be made only once
-is put on the condition that there is none (`If-None-Match: *`), which the server decides.
+is put on the condition that there is none (`If-None-Match: *`), which the server decides. If its
+answer is lost on the way, the request is sent again and then refused: what is there settles it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,8 +43,12 @@ _INSTANCE = "//169.254.169.254/"
 TIMEOUTS = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(seconds=60)}
 """How long a server may take, so that no command hangs: for a connection, for a request with its
 answer."""
-RETRIES = {"max_retries": 5, "retry_timeout": timedelta(seconds=120)}
-"""How often, and until when, a request is sent again after an error on the way or of the server."""
+RETRY_S = "CPMON_RETRY_SECONDS"
+"""Variable that says for how many seconds a request is sent again after an error on the way or of
+the server, at longer and longer intervals."""
+RETRY_FOR_S = 60
+_BUSY = ("SlowDown", "ServiceUnavailable", "ServerBusy", "InternalError", "RequestTimeout")
+"""What servers answer that have too much to do."""
 _MISSING = ("NoSuchKey", "BlobNotFound")
 """What servers call an object that is not there."""
 
@@ -120,16 +125,26 @@ class ObjectFiles:
             return bytes(_obstore().get_range(self._store, name, start=start, length=length))
 
     def create(self, name: str, data: bytes) -> bool:
-        """Make an object unless there is one.
+        """Make an object unless there is one. What is there decides, not the answer of the server.
 
-        Where a server's answer is lost, the error leaves open whether it was made.
+        Raises:
+            StoreError: it is refused. If the answer was lost, and what is there cannot be read, it
+                may have been made all the same.
         """
         exceptions = _obstore().exceptions
-        with self._translated_errors(name):
-            try:
-                _obstore().put(self._store, name, data, mode="create", use_multipart=False)
-            except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
-                return False
+        try:
+            with self._translated_errors(name):
+                try:
+                    _obstore().put(self._store, name, data, mode="create", use_multipart=False)
+                except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
+                    return self.read(name) == data
+        except FileNotFoundError:  # removed since
+            return False
+        except StoreError:
+            with suppress(FileNotFoundError, StoreError):
+                if self.read(name) == data:
+                    return True
+            raise
         return True
 
     def replace(self, name: str, data: bytes) -> None:
@@ -202,15 +217,17 @@ class ObjectFiles:
         except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
             raise self._refused(name, error) from None
         except exceptions.BaseError as error:
-            if _CODE.search(str(error)) or _INSTANCE in str(error):
+            code = _CODE.search(str(error))
+            if (code and code[1] not in _BUSY) or _INSTANCE in str(error):
                 raise self._refused(name, error) from None
             raise StoreError(
                 "the object storage does not answer as it should",
                 place=self.uri(name),
                 found=_first_line(error),
                 effect="what is complete in the store is as it was",
-                remedy="look at the network and at AWS_ENDPOINT_URL or its like, then do the same"
-                " again: what was half-written is not seen",
+                remedy="do the same again later, with fewer processes if the server has too much"
+                " to do; else look at the network and at AWS_ENDPOINT_URL or its like."
+                f" {RETRY_S} says for how many seconds a request is sent again",
             ) from None
 
     def _refused(self, name: str, error: Exception) -> StoreError:
@@ -275,6 +292,20 @@ def _obstore() -> Any:
     return obstore
 
 
+def _retried_for() -> timedelta:
+    """Raises StoreError where the environment says no number."""
+    said = os.environ.get(RETRY_S) or str(RETRY_FOR_S)
+    if not said.isdecimal():
+        raise StoreError(
+            f"{RETRY_S} is no number of seconds",
+            expected="a whole number, as 60",
+            found=said,
+            effect="nothing was read or made",
+            remedy="correct it, or unset it",
+        )
+    return timedelta(seconds=int(said))
+
+
 def _opened(location: str) -> ObjectStore:
     """Raises StoreError where the location or the environment makes no sense to the library."""
     scheme, _, rest = location.partition("://")
@@ -285,7 +316,7 @@ def _opened(location: str) -> ObjectStore:
     endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), "")
     settings: dict[str, Any] = {
         "client_options": {**TIMEOUTS, "allow_http": endpoint.startswith("http://")},
-        "retry_config": RETRIES,
+        "retry_config": {"max_retries": 1_000, "retry_timeout": _retried_for()},
     }
     try:
         # The library takes %20 for a blank; to everybody else an address is what it reads.

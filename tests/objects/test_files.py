@@ -174,7 +174,7 @@ def test_a_server_that_does_not_answer_is_given_up(silent: str, monkeypatch: pyt
     for name, value in Server(silent, Path()).environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setitem(objects.TIMEOUTS, "timeout", timedelta(seconds=0.3))
-    monkeypatch.setitem(objects.RETRIES, "retry_timeout", timedelta(seconds=2))
+    monkeypatch.setenv(objects.RETRY_S, "2")
     files = objects.ObjectFiles(f"s3://{BUCKET}")
     begun = time.monotonic()
     with pytest.raises(StoreError, match="does not answer") as given_up:

@@ -9,7 +9,7 @@ import pytest
 
 from cpmon.store import Store
 from cpmon.store.files import open_files
-from cpmon.store.files.objects import RETRIES
+from cpmon.store.files.objects import RETRY_S
 from tests.objects import conftest
 from tests.remedies.trying import Attempt, tries
 
@@ -97,6 +97,6 @@ def test_a_file_that_is_missing_lands_again(tried: Attempt, place: str, mon: Pat
 def test_a_wrong_endpoint_is_set_right(tried: Attempt, place: str, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as others:
         others.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-        others.setitem(RETRIES, "max_retries", 1)
+        others.setenv(RETRY_S, "1")
         tried.raises(lambda: open_files(place).read("one"))
     tried.returns(lambda: open_files(place).replace("one", b""))
