@@ -116,7 +116,10 @@ def run_notes(
     gaps = con.execute(
         "SELECT r.run_id, count(DISTINCT i.interval_end) AS n FROM meta.run AS r"
         " JOIN meta.interval AS i ON i.system = r.system AND i.interval_end > r.steady_since"
-        " AND i.interval_end <= r.steady_until WHERE list_contains(?, r.run_id)"
+        " AND i.interval_end <= r.steady_until"
+        # What is before the first sample of a run is none of its intervals.
+        " AND i.interval_end - to_microseconds(CAST(i.seconds * 1e6 AS BIGINT)) >= r.steady_since"
+        " WHERE list_contains(?, r.run_id)"
         " AND i.previous_end IS NULL AND (i.gap OR i.restart OR i.clock_set)"
         " GROUP BY r.run_id ORDER BY r.run_id",
         [list(runs)],

@@ -83,9 +83,11 @@ def test_an_interval_belongs_to_the_run_in_which_it_ends(name: str) -> None:
     assert {row["measured_s"] for row in run(con, name, run="R1")} == {90.0}
 
 
-def test_processor_balance_names_the_master_and_the_distance_from_the_mean(
-    con: duckdb.DuckDBPyConnection,
-) -> None:
+def test_processor_balance_names_the_master_and_the_distance_from_the_mean_of_its_type() -> None:
+    con = lab()
+    of_two_types = run(con, "processor_balance", run="R1")
+    assert [row["from_mean_percent"] for row in of_two_types] == [0, 0]
+    con.execute("UPDATE interval.sytprp SET pfxcputy = 0")
     first, second = run(con, "processor_balance", run="R1")
     assert (first["total_percent"], second["total_percent"]) == (43.3, 76.7)
     assert (first["is_master"], second["is_master"]) == (False, True)

@@ -19,7 +19,7 @@ def test_one_processor_of_the_first_interval() -> None:
         "system": "LAB",
         "interval_end": minute(1),
         "cpu": 0,
-        "cpu_type": None,
+        "cpu_type": "CP",
         "is_master": False,
         "seconds": 60,
         "total_util": 36 / 60,

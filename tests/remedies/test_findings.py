@@ -32,6 +32,9 @@ ELSEWHERE = {
     "SETS_MISSED": "the advice is about the guest that reads",
     "GROUP_CUT": "the advice is to compare two layouts",
     "COUNTER_FELL": "the advice is to compare two layouts",
+    "SAMPLE_MISSING": "the advice is what to monitor, and where to look",
+    "BLOCK_STALE": "the advice is about the guest that writes",
+    "WRAPPED_TWICE": "the advice is about the length of intervals",
     "SUM_OPEN": "the advice is to compare two layouts",
 }
 """What is not tried here, with the reason."""

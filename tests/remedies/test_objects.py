@@ -100,3 +100,12 @@ def test_a_wrong_endpoint_is_set_right(tried: Attempt, place: str, monkeypatch: 
         others.setenv(RETRY_S, "1")
         tried.raises(lambda: open_files(place).read("one"))
     tried.returns(lambda: open_files(place).replace("one", b""))
+
+
+@tries("store/files/objects.py", "{} is no number of seconds")
+def test_a_number_of_seconds_is_corrected(tried: Attempt, monkeypatch: pytest.MonkeyPatch):
+    for said in ("soon", "-1", "1.5"):
+        monkeypatch.setenv(RETRY_S, said)
+        tried.raises(lambda: open_files("s3://bucket/perf"))
+    monkeypatch.setenv(RETRY_S, "30")
+    tried.returns(lambda: open_files("s3://bucket/perf"))

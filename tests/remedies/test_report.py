@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.store import Store
+from tests.dumps import dump, fields, interval
 from tests.remedies.conftest import LAB
 from tests.remedies.trying import Attempt, tries
 
@@ -145,3 +146,13 @@ def test_several_reports_go_into_a_workbook(tried: Attempt, lab: Path, tmp_path:
     words = ("report", "events", "spin_locks", "--run", "LAB", "--store", lab)
     tried.fails(*words, "--format", "csv")
     tried.works(*words, "-o", tmp_path / "both.xlsx")
+
+
+@tries("cli/options.py", "the zone of the system is not known")
+def test_a_zone_is_named_where_no_record_says_it(tried: Attempt, tmp_path: Path):
+    sets = [interval(60 * n, fields("sytprp", 60 * n, pfxcpuad=0)) for n in range(2)]
+    (tmp_path / "a.mon").write_bytes(dump(*sets))
+    words = ("--store", tmp_path / "store")
+    tried.works("ingest", tmp_path / "a.mon", "--system", "VM", *words)
+    tried.fails("report", "processors_by_time", *words, "--tz", "system")
+    tried.works("report", "processors_by_time", *words, "--tz", "Europe/Vienna")

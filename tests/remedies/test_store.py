@@ -24,7 +24,7 @@ from cpmon.store.dumps.manifest import Manifest
 from cpmon.store.dumps.parquet import TableWriter
 from cpmon.store.dumps.staging import Staging
 from cpmon.store.export import iceberg
-from cpmon.store.files import disk
+from cpmon.store.files import disk, plain_paths
 from cpmon.store.results.reduction_database import ReductionDatabase, Result
 from cpmon.store.results.retention import Prune, prune
 from cpmon.store.sandbox.sandbox import Limits
@@ -445,3 +445,23 @@ def test_a_run_file_that_is_mended_makes_a_run_of_a_dump_that_has_landed(
     file.write_text(right, encoding="utf-8")
     tried.works("ingest", mon, "--store", store)
     assert [run.name for run in (store / "runs").iterdir()] == ["ours.json"]
+
+
+@tries(
+    "store/files/plain_paths.py", "there is no place for a link to a path with unusual characters"
+)
+def test_a_cache_with_a_plain_path_has_room_for_links(
+    tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refused(*_: object) -> Path:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(plain_paths, "_own_folder", refused)
+    store = tmp_path / "perf[1]"
+    question = ("query", "SELECT count(*) FROM monitor.sytprp", "--store", store)
+    with monkeypatch.context() as odd:
+        odd.setenv("XDG_CACHE_HOME", str(tmp_path / "cache[1]"))
+        tried.works("ingest", mon, "--store", store)
+        tried.fails(*question)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    tried.works(*question)

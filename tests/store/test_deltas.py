@@ -195,7 +195,9 @@ def test_a_signed_counter_goes_from_the_greatest_to_the_least(store: Store, tmp_
     start = dumps.fields("mtrsys", 0, systmid="VM")
     sets = [
         dumps.interval(
-            60 * n, *[start] * (n == 0), dumps.fields("useint", 60 * n, vmduser="U", hfdsvm=value)
+            60 * n,
+            *[start] * (n == 0),
+            dumps.fields("useint", 60 * n, vmduser="U", hfstct=10 * n, hfdsvm=value),
         )
         for n, value in enumerate(values)
     ]

@@ -131,6 +131,7 @@ def look(data: bytes, folder: Path, *, stored: bytes | None = None) -> Seen:
     told = {
         code: (next(f.offset for f in again.findings.kept if f.code is code), count)
         for code, count in again.findings.counts.items()
+        if code is not Code.SAMPLE_MISSING  # of a lost record that its object misses
     }
     return Seen(tables, told, landed.about)
 

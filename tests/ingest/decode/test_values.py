@@ -82,8 +82,10 @@ def test_limits_are_of_numbers_of_64_bits_that_count_or_measure():
     every = [field for layout in layouts() for t in layout.tables() for field in t.columns]
     limited = [field for field in every if field.limit is not None]
     assert {field.length for field in limited} == {8}
-    assert {field.type for field in limited} == {Type.UNSIGNED, Type.TIMER}
-    assert {field.role for field in limited} == {Role.COUNTER, Role.COUNTDOWN, Role.GAUGE}
+    assert {field.type for field in limited} == {Type.UNSIGNED, Type.TIMER, Type.CLOCK}
+    of_clocks = {field.role for field in limited if field.type is Type.CLOCK}
+    others = {field.role for field in limited if field.type is not Type.CLOCK}
+    assert (of_clocks, others) == ({Role.TIME}, {Role.COUNTER, Role.COUNTDOWN, Role.GAUGE})
     assert all(field.limit is not None for field in every if counts(field))
     assert {f.limit for f in limited if counts(f)} == {LARGEST_COUNT}
 
