@@ -15,6 +15,7 @@ from ...schemas.lookup import unknown
 from ..metrics import compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes
 from ..reports.report import doubts_note
+from ..reports.report_sql import doubts_sql
 from .change_test import Array
 
 ATTRIBUTES = ("cp_level", "users", "processors")
@@ -111,8 +112,11 @@ def run_notes(
         [NOTE, list(runs)],
     ).fetchall()
     notes = [f"{named}: {note}" for named, note in rows]
-    steady = "(FROM _run_interval WHERE run_id = ? AND is_steady)"
-    notes += [f"{run}: {note}" for run in runs for note in doubts_note(con, steady, [run])]
+    steady = "(FROM _run_interval WHERE list_contains(?, run_id) AND is_steady)"
+    doubts: dict[str, list[tuple[str, int]]] = {run: [] for run in runs}
+    for run, doubt, n in con.execute(doubts_sql(steady, key="run_id"), [list(runs)]).fetchall():
+        doubts[run].append((doubt, n))
+    notes += [f"{run}: {note}" for run in runs for note in doubts_note(doubts[run])]
     gaps = con.execute(
         "SELECT r.run_id, count(DISTINCT i.interval_end) AS n FROM meta.run AS r"
         " JOIN meta.interval AS i ON i.system = r.system AND i.interval_end > r.steady_since"

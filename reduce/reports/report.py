@@ -6,7 +6,7 @@ object, and tells what it covers and what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,7 +31,7 @@ from .cells import cell_text, utc
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
 from .levels_of_cp import dumps_of, levels_of, missing, notes_of
-from .report_sql import COVERAGE, MEAN, Span, doubts_sql, report_sql, run_window
+from .report_sql import COVERAGE, MEAN, Span, report_sql, run_window
 from .report_sql import DOUBTS as ALL_DOUBTS
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
@@ -251,7 +251,7 @@ def _read(
         notes=(
             *source_notes,
             *_left_out(coverage["unmeasured"]),
-            *_told((d["doubt"], d["n"]) for d in doubts or ()),
+            *doubts_note((d["doubt"], d["n"]) for d in doubts or ()),
             *_clock_notes(con, dumps),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
@@ -347,16 +347,12 @@ MOST_DOUBTS = 5
 """Kinds of doubts that a note tells apart."""
 
 
-def doubts_note(con: duckdb.DuckDBPyConnection, rows: str, values: Sequence[Any]) -> list[str]:
+def doubts_note(doubts: Iterable[tuple[str, int]]) -> list[str]:
     """A note on what is not known of some rows, or only in part, with how many of each kind.
 
     Args:
-        rows: with the column `doubts`, as SQL; `values` are those of its marks.
+        doubts: their kinds, most frequent first, and how many rows have each.
     """
-    return _told(con.execute(doubts_sql(rows), values).fetchall())
-
-
-def _told(doubts: Iterable[tuple[str, int]]) -> list[str]:
     kinds = [f"{doubt} ({n:,})" for doubt, n in doubts]
     if not kinds:
         return []

@@ -182,19 +182,21 @@ def report_sql(
     return f"WITH {COVERED} AS ({rows}) {lines}", [*values, *shown]
 
 
-def doubts_sql(rows: str, count: str = "count(*)") -> str:
+def doubts_sql(rows: str, count: str = "count(*)", key: str = "") -> str:
     """SELECT of the kinds of doubts of some rows, and of how many rows of each, most first.
 
     Args:
         rows: with the column `doubts`, as SQL.
         count: of the rows behind several of them, as SQL.
+        key: a column of the rows that comes first, and whose values are told apart.
     """
+    columns = f"{key}, doubt" if key else "doubt"
     return f"""
-        SELECT doubt, CAST({count} AS BIGINT) AS n
+        SELECT {columns}, CAST({count} AS BIGINT) AS n
         FROM (
           SELECT *, unnest(list_distinct(string_split(doubts, ', '))) AS doubt FROM {rows}
           WHERE doubts IS NOT NULL)
-        GROUP BY doubt ORDER BY n DESC, doubt"""
+        GROUP BY {columns} ORDER BY n DESC, doubt"""
 
 
 def _mean(report: Report, source: Source) -> str:
