@@ -68,7 +68,7 @@ $(SPARK_STAMP): $(STAMP) requirements-spark.lock
 
 demo: $(STAMP) ## the published measurements, from generated dumps to tables and pages
 	rm -rf build/demo # dumps of another version of the generator hold the same intervals otherwise
-	$(BIN)/cpmon demo --store build/demo/store -o build/demo
+	$(BIN)/cpmon demo -o build/demo
 
 test: $(STAMP) ## the tests, without the slow ones
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "not slow"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from ..options import FOLDER_PATH, store_option
+from ..options import ANY_PATH, use_layouts
 from ..output import write_file, written_to
 from ..progress import bar
+from ..targets import TARGET_FOLDER, check_target
 
 SCENARIOS = ("timer", "large-storage", "cp-regression", "linux-dasd-mdc", "pfault")
 REPORT = ("SYSTEM_SUMMARY2_BY_TIME", "2600NP")
@@ -17,29 +18,38 @@ FORMS = {"text": "txt", "csv": "csv", "markdown": "md"}
 
 
 @click.command("demo")
-@store_option
+@click.option(
+    "--store",
+    type=ANY_PATH,
+    callback=use_layouts,
+    metavar="DIR|URL",
+    help="Folder of the landed dumps: one of its own, store in that of -o, unless named here.",
+)
 @click.option(
     "-o",
     "--output",
-    type=FOLDER_PATH,
+    type=TARGET_FOLDER,
     default=Path("cpmon-demo"),
     show_default=True,
     metavar="DIR",
     help="Folder for the dumps, the tables and the pages.",
 )
-def command(store: Path, output: Path) -> None:
+def command(store: Path | None, output: Path) -> None:
     """Replay the published measurements: generate their dumps, land them, print their tables.
 
-    Run again, it generates the same bytes and lands nothing twice.
+    Run again, it generates the same bytes and lands nothing twice. Only --store itself makes it
+    land in another store; CPMON_STORE and settings do not.
 
     \b
     Example:
-      cpmon demo --store demo/store -o demo
+      cpmon demo -o demo
     """
     from ...config import Settings
     from ...reduce.jobs.reducing import reduce
     from ...store import Store
 
+    check_target(output)
+    store = store or output / "store"
     started = time.perf_counter()
     for scenario in SCENARIOS:
         _land(scenario, output / "dumps", store)
