@@ -27,6 +27,7 @@ from ..config.moments import (
 from ..schemas.errors import CpmonError
 from .output import Output
 from .site_settings import CONFIG, FLAGS, settings
+from .targets import TARGET, check_target
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -277,14 +278,15 @@ def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "-o",
         "--output",
-        type=ANY_PATH,
+        type=TARGET,
         is_eager=True,  # its name may say the format
         metavar="FILE",
         help="Write there instead of standard output (-), in the format that .csv, .xlsx ... say.",
     )
     @functools.wraps(command)
     def with_output(form: str, output: Path | None, **values: Any) -> Any:
-        file = None if str(output) == "-" else output
+        file = None if output is None or str(output) == "-" else output
+        check_target(file, None if values.get("html") else form)
         return command(out=Output(form, file), **values)
 
     return with_output

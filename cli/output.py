@@ -16,6 +16,7 @@ from ..config.formats import BINARY
 from ..schemas.atomic import replacing
 from ..schemas.errors import CpmonError
 from ..schemas.printable import printable
+from .targets import refuse_input
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,8 +114,9 @@ def write_file(path: Path, data: bytes | Iterable[bytes]) -> None:
     A device or a pipe is written to.
 
     Raises:
-        CpmonError: it cannot be written.
+        CpmonError: it cannot be written, or it is an input of the command or a file of a store.
     """
+    refuse_input(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A device or a pipe stays what it is: who reads it waits for what is written to it.

@@ -101,13 +101,14 @@ def opened(store: Path) -> duckdb.DuckDBPyConnection:
 def warn_of_exposure(store: Path) -> str:
     """Report once a command that others can write to a store; returns why, or nothing."""
     from ..config import exposure
-    from .output import say
+    from ..schemas.printable import printable
 
     context = click.get_current_context()
     reason = exposure(store, store / "cpmon.toml")
     if reason and store not in context.meta.setdefault(EXPOSED, set()):
         context.meta[EXPOSED].add(store)
-        say(f"warning: {reason}: its contents may not be what was landed", err=True)
+        warning = f"warning: {reason}: its contents may not be what was landed"
+        click.echo(printable(warning), err=True)
     return reason
 
 

@@ -90,7 +90,7 @@ def ingest(  # noqa: PLR0913 - most are options of the command
     store.clean()
     file = run_file(Path(path)) if str(path) != "-" else None
     places = assumed_places(file) if file else ()
-    landed = _landed_before(path, store)
+    landed = landed_before(path, store)
     if landed is None:
         with open_source(path, container) as source:
             reader = Reader(source, release, fallback_release, layouts_with(places))
@@ -102,7 +102,7 @@ def ingest(  # noqa: PLR0913 - most are options of the command
     return replace(landed, run=run, run_changed=changed, not_assumed=missing)
 
 
-def _landed_before(path: str | Path, store: Store) -> Landed | None:
+def landed_before(path: str | Path, store: Store) -> Landed | None:
     """Returns the dump if a file of this size and content has landed before.
 
     A pipe or device can be read only once, so it is not opened for that.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from ..options import ANY_PATH, choice_option
+from ...config.formats import DUMP
+from ..options import choice_option
 from ..output import FOR_PEOPLE, Output
 from ..progress import bar
+from ..targets import TARGET, check_target
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,20 +23,32 @@ if TYPE_CHECKING:
     from ...generate.sink import Sink
     from ...ingest.container.source import Progress, Source
 
-output_option = click.option(
-    "-o",
-    "--output",
-    type=ANY_PATH,
-    required=True,
-    metavar="FILE",
-    help="The dump to write; compressed if it ends with .gz or .zst (- is standard output).",
-)
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 container_option = choice_option(
     "--container",
     values=("auto", "monwrite", "monreader"),
     help="How the input is wrapped; auto looks at its first bytes.",
 )
+
+
+def output_option(command: Command) -> Command:
+    """`-o`, the dump that a command writes, which is none that it reads."""
+
+    @click.option(
+        "-o",
+        "--output",
+        type=TARGET,
+        required=True,
+        metavar="FILE",
+        help="The dump to write; compressed if it ends with .gz or .zst (- is standard output).",
+    )
+    @functools.wraps(command)
+    def with_output(output: Path, **values: Any) -> Any:
+        check_target(None if str(output) == "-" else output, DUMP)
+        return command(output=output, **values)
+
+    return cast("Command", with_output)
 
 
 @contextmanager

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from ..options import FOLDER_PATH, choice_option
+from ..options import choice_option
 from ..output import say, written_to
 from ..progress import bar
+from ..targets import TARGET_FOLDER, FileOrName, check_target
 
 
 @click.command("generate")
-@click.argument("scenario")
-@click.option("-o", "--output", type=FOLDER_PATH, default=Path(), metavar="DIR")
+@click.argument("scenario", type=FileOrName())
+@click.option("-o", "--output", type=TARGET_FOLDER, default=Path(), metavar="DIR")
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Only this run; may be repeated.")
 @click.option("--intervals", type=click.IntRange(1), help="Intervals instead of the scenario's.")
 @click.option("--seed", type=int, help="Seed instead of the scenario's.")
@@ -59,7 +61,9 @@ def command(
 
     damage = [parse_damage(text) for text in damages]
     plan = load_scenario(scenario)
-    for run in runs or [r.run_id for r in plan.runs]:
+    runs = runs or tuple(run.run_id for run in plan.runs)
+    _check_targets(output, runs)
+    for run in runs:
         with written_to(output), bar(f"generating {run}") as advance:
             written = write_run(
                 plan,
@@ -73,3 +77,12 @@ def command(
                 progress=advance,
             )
         say(f"{written.dump}: {written.bytes:,} bytes")
+
+
+def _check_targets(folder: Path, runs: Sequence[str]) -> None:
+    """Refuses to replace files that are named like those of the runs, where they would be lost."""
+    check_target(folder)
+    if folder.is_dir():
+        for file in folder.iterdir():
+            if file.name.startswith(tuple(f"{run}." for run in runs)):
+                check_target(file)

@@ -10,6 +10,7 @@ import click
 from ..options import format_option, listing_option, output_option, store_option
 from ..output import Output, say, write_file
 from ..site_settings import opened
+from ..targets import FileOrName
 
 
 def _tables() -> Iterator[str]:
@@ -20,7 +21,7 @@ def _tables() -> Iterator[str]:
 
 
 @click.command("compare")
-@click.argument("table", required=False)
+@click.argument("table", required=False, type=FileOrName())
 @store_option
 @click.option("--base", metavar="RUN", help="Without TABLE: the run that others are compared with.")
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Without TABLE: a run; again.")

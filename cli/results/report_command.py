@@ -11,7 +11,6 @@ import click
 
 from ..options import (
     DEVICE,
-    FILE_PATH,
     LINE_LENGTH,
     Text,
     listing_option,
@@ -22,6 +21,7 @@ from ..options import (
 )
 from ..output import Output, say, say_notes, write_file
 from ..site_settings import opened, settings
+from ..targets import TARGET_FILE, check_target
 
 if TYPE_CHECKING:
     from ...config.moments import LineLength
@@ -57,7 +57,7 @@ def _reports() -> Iterator[str]:
     help="Write pages with charts and all reports into the folder -o, one for each run.",
 )
 @click.option(
-    "--plot", type=FILE_PATH, help="Write a chart of the report instead: FILE.svg or FILE.png."
+    "--plot", type=TARGET_FILE, help="Write a chart of the report instead: FILE.svg or FILE.png."
 )
 @click.option("--columns", metavar="NAMES", help="What the chart shows, as total_util,emul_util.")
 @listing_option("Name the reports.", _reports)
@@ -141,6 +141,8 @@ def _check_plot(names: tuple[str, ...], plot: Path | None, columns: str | None) 
         raise click.UsageError("--columns chooses what --plot FILE draws")
     if plot is not None and len(names) > 1:
         raise click.UsageError("--plot draws one report: name it alone")
+    if plot is not None:
+        check_target(plot)
 
 
 def _plot(report: ReportResult, file: Path, columns: str | None) -> None:

@@ -11,6 +11,7 @@ from ..main import Status, status_of
 from ..options import output_options, rules_option, selection_options, store_option
 from ..output import Output, say_notes, write_file
 from ..site_settings import limits, opened, settings, store_at
+from ..targets import check_target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,3 +95,5 @@ def _check(rows: str | None, sql: bool, html: bool, out: Output) -> None:
         raise click.UsageError("--html is a page of all rules, --rows the rows of one: take one")
     if html and out.file is None:
         raise click.UsageError("--html writes a page: name its file with -o FILE")
+    if html:
+        check_target(out.file, "html")

@@ -15,6 +15,7 @@ from ...config.formats import BINARY
 from ...store.catalogue.catalogue import state_of
 from ..answers import ask
 from ..output import Output, write_file
+from ..targets import check_target
 
 if TYPE_CHECKING:
     import duckdb
@@ -104,6 +105,8 @@ class Session:
                 effect="the file is as it was",
                 remedy="name another one with .output FILE",
             )
+        if not self._written:
+            check_target(self.out.file, self.out.format)
         self._written += data if isinstance(data, bytes) else b"".join(data)
         write_file(self.out.file, self._written)
 

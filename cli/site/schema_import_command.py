@@ -12,8 +12,9 @@ import click
 
 from ...schemas.errors import CpmonError
 from ..main import Status
-from ..options import ANY_PATH, FILE_PATH, RELEASE
+from ..options import ANY_PATH, RELEASE
 from ..output import Output, write_file
+from ..targets import TARGET, TARGET_FILE, check_target
 
 if TYPE_CHECKING:
     from ...schemas.pages.page_import import Change, Imported, PageImport
@@ -26,7 +27,7 @@ FEW = 20
 @click.argument("pages", nargs=-1, required=True, metavar="PAGE...", type=ANY_PATH)
 @click.option(
     "--into",
-    type=ANY_PATH,
+    type=TARGET,
     envvar="CPMON_SCHEMAS",
     metavar="FOLDER",
     help="Folder of your own layouts; CPMON_SCHEMAS stands for it.",
@@ -45,7 +46,7 @@ FEW = 20
 )
 @click.option(
     "--effects",
-    type=FILE_PATH,
+    type=TARGET_FILE,
     metavar="FILE.md",
     help="Write there what each report gains and loses by the pages.",
 )
@@ -74,6 +75,9 @@ def command(
     from ...schemas.registry import reload
 
     folder = _folder(into)
+    check_target(folder)
+    if effects is not None:
+        check_target(effects, "markdown")
     importing = PageImport(folder, release=release, replace=replace)
     files = list(collect_pages(pages))
     named = not any(path.is_dir() or path.suffix.lower() == ".zip" for path in pages)

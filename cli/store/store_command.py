@@ -11,6 +11,7 @@ from ..main import Status, report_failure
 from ..options import DAY, need_folder, output_options, pairs, store_option
 from ..output import Output, say
 from ..site_settings import settings, store_at, warn_of_exposure
+from ..targets import TARGET_FOLDER, check_target
 
 
 @click.group("store")
@@ -141,7 +142,7 @@ def compact(store: Path) -> Status:
 @click.option(
     "--iceberg",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=TARGET_FOLDER,
     required=True,
     metavar="DIR",
     help="Folder of the Iceberg catalogue and its metadata.",
@@ -160,6 +161,7 @@ def export(store: Path, folder: Path) -> None:
     from ...store.export.iceberg import export as run
 
     need_folder(store, "an export to Iceberg")
+    check_target(folder)
     tables = list(run(store_at(store), reductions(), folder))
     changed = [table for table in tables if table.added or table.removed]
     for table in changed:

@@ -41,6 +41,13 @@ HALFWAY = "1 to 2"
 """What a store says whose upgrade has begun: no version of cpmon reads it."""
 UPGRADABLE = (1, HALFWAY)
 MARKER = "store.json"
+OWN = frozenset(
+    {
+        *(MARKER, "classes.txt", "catalog.duckdb"),
+        *("records", MONTHS, "manifest", "runs", "reduced", "snapshot", STAGING),
+    }
+)
+"""Files and folders in the folder of a store that only the store itself writes."""
 _MARKED = json.dumps({"version": VERSION}).encode()
 
 
