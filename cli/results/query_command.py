@@ -57,7 +57,7 @@ def _shipped() -> Iterator[str]:
 )
 @click.option(
     "--master",
-    metavar="M",
+    metavar="URL",
     help="The Spark, such as spark://host:7077 or local[4]; else what its own settings say.",
 )
 @limit_options

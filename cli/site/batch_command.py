@@ -12,7 +12,6 @@ import click
 from ..main import Status
 from ..options import (
     DAY,
-    FOLDER_PATH,
     LENGTH,
     choice_option,
     need_folder,
@@ -22,6 +21,7 @@ from ..options import (
 )
 from ..output import Output, rows_as, write_file
 from ..site_settings import settings
+from ..targets import TARGET_FOLDER, check_target
 
 if TYPE_CHECKING:
     from ...batch import Plan
@@ -142,7 +142,7 @@ def status(store: Path, last: int, what: str, out: Output) -> None:
 @store_option
 @click.option("--systemd", "kind", flag_value="systemd", help="A service and a timer.")
 @click.option("--cron", "kind", flag_value="cron", help="A line for a crontab.")
-@click.option("--user", is_flag=True, help="Units of the user's own systemd.")
+@click.option("--user-units", is_flag=True, help="Units of the user's own systemd.")
 @click.option("--run-as", default="", metavar="ACCOUNT", help="Whom the service runs as.")
 @click.option(
     "--every",
@@ -154,19 +154,24 @@ def status(store: Path, last: int, what: str, out: Output) -> None:
 @click.option(
     "-o",
     "--output",
-    type=FOLDER_PATH,
+    type=TARGET_FOLDER,
     metavar="DIR",
     help="Folder to write to, instead of where systemd looks; without it cron prints.",
 )
 def install(
-    store: Path, kind: str | None, user: bool, run_as: str, every: timedelta, output: Path | None
+    store: Path,
+    kind: str | None,
+    user_units: bool,
+    run_as: str,
+    every: timedelta,
+    output: Path | None,
 ) -> None:
     """Write what starts `cpmon batch run` every so often, checked, and say what to do next.
 
     \b
     Examples:
       cpmon batch install --systemd --config /etc/cpmon/cpmon.toml
-      cpmon batch install --systemd --user -o ~/.config/systemd/user
+      cpmon batch install --systemd --user-units -o ~/.config/systemd/user
       cpmon batch install --cron --every 30m
     """
     from ...batch.install import Schedule
@@ -174,10 +179,11 @@ def install(
 
     if kind is None:
         raise click.UsageError("say what for: --systemd or --cron")
-    if kind == "cron" and user:
-        raise click.UsageError("--user is about systemd; a crontab is always a user's own")
+    if kind == "cron" and user_units:
+        raise click.UsageError("--user-units is about systemd; a crontab is always a user's own")
+    check_target(output)
     opened, plan, site = _open(store, create=True)
-    schedule = Schedule(kind, every, user, run_as, output)
+    schedule = Schedule(kind, every, user_units, run_as, output)
     text, next_steps = write_schedule(schedule, opened, plan, site, write_file)
     if text:
         click.echo(text)

@@ -11,7 +11,6 @@ import click
 from ...schemas.errors import CpmonError
 from ..options import (
     ANY_PATH,
-    FILE_PATH,
     LEVEL,
     RELEASE,
     format_option,
@@ -20,6 +19,7 @@ from ..options import (
     use_layouts,
 )
 from ..output import FOR_PEOPLE, Output, rows_as, write_file
+from ..targets import TARGET_FILE, check_target
 from .schema_import_command import command as import_command
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ def diff(old: str, new: str, out: Output) -> None:
 
 
 @command.command("export", short_help="Layouts of your own as a zip archive, to share them.")
-@click.argument("archive", type=FILE_PATH, metavar="ARCHIVE.zip")
+@click.argument("archive", type=TARGET_FILE, metavar="ARCHIVE.zip")
 @click.option(
-    "--from",
+    "--layouts",
     "folder",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     envvar="CPMON_SCHEMAS",
@@ -127,10 +127,11 @@ def export(archive: Path, folder: Path) -> None:
 
     \b
     Example:
-      cpmon schema export layouts-730.zip --from layouts/
+      cpmon schema export layouts-730.zip --layouts layouts/
     """
     from ...schemas.site import site_archive
 
+    check_target(archive, "application/zip")
     data, count = site_archive(folder)
     write_file(archive, data)
     click.echo(f"{archive}: {count} files")

@@ -112,7 +112,7 @@ def test_a_crontab_line_is_printed_and_the_next_step_said(
     ("words", "said"),
     [
         ((), "--systemd or --cron"),
-        (("--cron", "--user"), "--user is about systemd"),
+        (("--cron", "--user-units"), "--user-units is about systemd"),
         (("--cron", "--every", "7m"), "runs cannot be that far apart"),
         (("--cron", "--every", "30s"), "0.5 minutes"),
         (("--cron", "--every", "90s"), "1.5 minutes"),

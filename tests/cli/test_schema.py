@@ -351,7 +351,7 @@ def test_two_releases_are_told_apart(cpmon: Cpmon):
 def test_layouts_of_ones_own_are_shared_as_an_archive(cpmon: Cpmon, page: Path, tmp_path: Path):
     own, archive = tmp_path / "own", tmp_path / "own.zip"
     cpmon("schema", "import", page, "--into", own)
-    assert cpmon("schema", "export", archive, "--from", own).status is Status.DONE
+    assert cpmon("schema", "export", archive, "--layouts", own).status is Status.DONE
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "there")
     files = sorted(p.relative_to(own) for p in own.rglob("*.csv"))
@@ -359,7 +359,7 @@ def test_layouts_of_ones_own_are_shared_as_an_archive(cpmon: Cpmon, page: Path, 
     for file in files:
         assert (tmp_path / "there" / file).read_bytes() == (own / file).read_bytes()
     (tmp_path / "none").mkdir()
-    assert "no layouts" in cpmon("schema", "export", archive, "--from", tmp_path / "none").err
+    assert "no layouts" in cpmon("schema", "export", archive, "--layouts", tmp_path / "none").err
 
 
 def test_an_import_needs_a_folder_that_is_not_the_installed_one(cpmon: Cpmon, page: Path):
