@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import click
 
 from ..config.formats import FORMATS, format_of_file
-from ..config.moments import (
-    EXAMPLES,
-    MONTH,
-    LineLength,
-    TypedSpan,
-    local_text,
-    parse_moment,
-    parse_span,
-)
-from ..schemas.errors import CpmonError
+from ..config.moments import MONTH, LineLength, parse_moment
 from .output import Output
 from .site_settings import CONFIG, FLAGS, settings
 from .targets import TARGET, check_target
@@ -215,15 +206,12 @@ def _level(text: str) -> str:
     return f"{match[1]}{match[2] or '.0'}{match[3] or ''}" if match else ""
 
 
-def _moment(text: str) -> datetime:
-    """A time of UTC, unless it names an offset."""
-    return parse_moment(text, ZoneInfo("UTC"), datetime.now(UTC))
-
-
-def _typed_moment(text: str) -> str:
-    """The text of a time, which is understood again when its zone is known."""
-    _moment(text)
-    return text
+def _day(text: str) -> date:
+    """A day of UTC: one that is typed, or a word for its beginning."""
+    moment = parse_moment(text, ZoneInfo("UTC"), datetime.now(UTC))
+    if moment.time() != time():
+        raise ValueError(text)
+    return moment.date()
 
 
 LONGEST_S = 100 * 366 * 86400
@@ -251,11 +239,9 @@ def _offset(text: str) -> int:
 
 RELEASE = Parsed("release", "5.3.0", "V.R.M", _release)
 LEVEL = Parsed("release", "5.3.0 or 7.3.0+callevel.5", "V.R.M", _level)
-MOMENT = Parsed("time", EXAMPLES, "TIME", _moment)
-TYPED_MOMENT = Parsed("time", EXAMPLES, "TIME", _typed_moment)
 LENGTH = Parsed("length of time", "15m or 1h", "SPAN", _length)
 LINE_LENGTH = Parsed("length of time", "15m, 1h, 1d, 1w or month", "SPAN", _line_length)
-DAY = Parsed("day", "2026-01-31", "DATE", lambda text: datetime.fromisoformat(text).date())
+DAY = Parsed("day", "2026-01-31, today or yesterday", "DATE", _day)
 OFFSET = Parsed("offset", "8192 or 0x2000", "OFFSET", _offset)
 DEVICE = Parsed("device number", "0A1F", "NUMBER", functools.partial(int, base=16))
 
@@ -332,115 +318,3 @@ def pairs(option: str, texts: Iterable[str], example: str = "") -> dict[str, str
             example = example or f"{option} {text}=VALUE"
             raise click.UsageError(f"{option} {text} has no =; write {example}")
     return values
-
-
-def span_options(
-    command: Command, kind: click.ParamType[Any] = TYPED_MOMENT, zone: str = "the printed zone"
-) -> Command:
-    """`--since` and `--until`, of intervals."""
-    for name, bound in (("--until", "Up to this time"), ("--since", "Later than this time")):
-        text = f"{bound}, as {EXAMPLES}; in {zone} unless it names an offset."
-        command = click.option(name, type=kind, help=text)(command)
-    return command
-
-
-def span_in(zone: ZoneInfo, since: str | None, until: str | None) -> TypedSpan:
-    """The span that was typed.
-
-    Raises:
-        CpmonError: it ends before it begins.
-    """
-    span = parse_span(since, until, zone, datetime.now(UTC))
-    if span.since and span.until and span.until <= span.since:
-        begin, end = (local_text(time, zone) for time in (span.since, span.until))
-        raise CpmonError(
-            "the span ends before it begins",
-            expected=f"--until later than --since, {begin}",
-            found=f"{end} {zone.key}",
-            effect=" ".join(span.notes) or None,
-        )
-    return span
-
-
-SELECTION = ("run", "system", "since", "until")
-
-
-def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--run`, `--system`, `--since` and `--until`, as `selection`: keywords of a report.
-
-    The command also gets `doubts`: what there is to say of times that the clocks show twice or not
-    at all. CP may end an interval late: one that ends in a grace period behind a bound ends at it.
-    """
-
-    @click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
-    @click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
-    @span_options
-    @functools.wraps(command)
-    def select(**values: Any) -> Any:
-        from ..config.shifts import SYSTEM_ZONE, find_zone
-        from ..store.dumps.grace_period import GRACE
-
-        selection = {name: values.pop(name) for name in SELECTION}
-        if values.get("zone") == SYSTEM_ZONE:
-            values["zone"] = _zone_of_system(values["store"], selection)
-        doubts: tuple[str, ...] = ()
-        if selection["since"] or selection["until"]:
-            system = measured_system(values.get("store"), selection)
-            zone = find_zone(values.get("zone") or settings().zone(system))
-            span = span_in(zone, selection["since"], selection["until"])
-            since, until, doubts = span.since, span.until, span.notes
-            selection |= {"since": since and since + GRACE, "until": until and until + GRACE}
-        return command(selection=selection, doubts=doubts, **values)
-
-    return select
-
-
-def measured_system(location: Path | str | None, selection: Mapping[str, Any]) -> str | None:
-    """The system whose zone is printed: that named, that of the run, or the only one of a store."""
-    if selection["system"] or not settings().systems or not location:
-        return str(selection["system"]) if selection["system"] else None
-    from ..store import Store
-    from ..store.runs.runs import system_of_run
-
-    store = Store(location)
-    if selection["run"]:
-        return system_of_run(store, selection["run"])
-    systems = store.files.inside("records").folders
-    return unquote(systems[0].rpartition("=")[2]) if len(systems) == 1 else None
-
-
-def _zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
-    """The name of the zone that the last dump of the measured system says it is in.
-
-    Raises:
-        CpmonError: it is not said, or it is not clear which system is measured.
-    """
-    from ..config.shifts import zone_name
-    from ..store.runs.runs import system_of_run
-    from .site_settings import opened, store_at
-
-    run, system = selection["run"], selection["system"]
-    system = system or (run and system_of_run(store_at(location), run))
-    with opened(location) as connection:
-        rows = connection.execute(
-            "SELECT system, arg_max(zone_s, last_tod) FROM meta.dump"
-            " WHERE coalesce(system = ?, true) GROUP BY system ORDER BY system",
-            [system],
-        ).fetchall()
-    if len(rows) == 1 and rows[0][1] is not None:
-        return zone_name(rows[0][1])
-    raise CpmonError(
-        "the zone of the system is not known",
-        expected="one system, and a record MTRSYS that says its zone",
-        found=", ".join(f"{name}: {'none' if s is None else s}" for name, s in rows) or "no dump",
-        remedy="name a zone, as --tz Europe/Vienna"
-        + ("; or a system with --system" if len(rows) > 1 else ""),
-    )
-
-
-zone_option = click.option(
-    "--tz",
-    "zone",
-    metavar="ZONE",
-    help="Time zone of the printed times; system for that of the measured system.",
-)

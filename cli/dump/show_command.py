@@ -8,15 +8,15 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ...config.formats import BINARY
-from ..options import MOMENT, OFFSET, dump_argument, output_options, pairs, release_option
+from ..options import OFFSET, dump_argument, output_options, pairs, release_option
 from ..output import Output
+from ..spans import day_of_dump, read_span, span_options
 from .dump_output import container_option
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ Explained = tuple["SelectedRecord", list["Line"]]
     metavar="N",
     help="Start with the N-th record that fits.",
 )
-@click.option("--from", "--since", "since", type=MOMENT, help="Not before this time (UTC).")
-@click.option("--until", type=MOMENT, help="Not after this time (UTC).")
+@span_options("UTC")
 @click.option(
     "--where", multiple=True, metavar="FIELD=VALUE", help="With this value; may be repeated."
 )
@@ -57,8 +56,8 @@ def command(
     records: tuple[str, ...],
     at: int | None,
     number: int,
-    since: datetime | None,
-    until: datetime | None,
+    since: str | None,
+    until: str | None,
     where: tuple[str, ...],
     limit: int | None,
     hexdump: bool,
@@ -84,11 +83,12 @@ def command(
 
     if hexdump and out.format not in ("table", "text"):
         raise click.UsageError(f"--hexdump is for reading; it has no --format {out.format}")
+    span = read_span(since, until, day=lambda: day_of_dump(dump, container))
     query = RecordFilter(
         frozenset(kind_of(text) for text in records),
         at,
-        unix_us(since),
-        unix_us(until),
+        unix_us(span.since),
+        unix_us(span.until),
         {name.lower(): value for name, value in pairs("--where", where).items()},
         number - 1,
     )

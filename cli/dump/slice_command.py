@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..main import Status, status_of
-from ..options import MOMENT, dump_argument
+from ..options import dump_argument
 from ..output import say
+from ..spans import day_of_dump, read_span, span_options
 from .dump_output import container_option, dump_input, dump_output, output_option
 
 if TYPE_CHECKING:
@@ -21,14 +21,7 @@ if TYPE_CHECKING:
 @click.command("slice")
 @dump_argument
 @output_option
-@click.option(
-    "--from",
-    "--since",
-    "since",
-    type=MOMENT,
-    help="Later than this time, UTC unless it names an offset.",
-)
-@click.option("--until", type=MOMENT, help="Up to this time.")
+@span_options("UTC")
 @click.option(
     "--domain",
     "domains",
@@ -45,7 +38,7 @@ if TYPE_CHECKING:
     help="Records of this kind, beside those of the domains; may be repeated.",
 )
 @click.option(
-    "--every",
+    "--thin",
     type=click.IntRange(1),
     default=1,
     metavar="N",
@@ -55,35 +48,37 @@ if TYPE_CHECKING:
 def command(
     dump: Path,
     output: Path,
-    since: datetime | None,
-    until: datetime | None,
+    since: str | None,
+    until: str | None,
     domains: tuple[int, ...],
     records: tuple[str, ...],
-    every: int,
+    thin: int,
     container: str,
 ) -> Status:
     """Write a part of DUMP, any input that can be ingested, as a MONWRITE file.
 
-    A sample belongs to the time at which its interval ends, an event to its own. Configuration up
+    A sample belongs to the time at which its interval ends, an event to its own; a time of day
+    alone is one of the day on which the dump begins, of a pipe one of today. Configuration up
     to the end of the part is always kept, so that it names its system, and so are the records
     that end its intervals. Counters are compared with the interval before, so the first interval
     of a part has no rates.
 
-    --every keeps the samples of every N-th interval whole, all events, and all configuration; the
+    --thin keeps the samples of every N-th interval whole, all events, and all configuration; the
     sample interval that the dump states (1.9) is multiplied by N, so that rates are taken over N
     intervals.
 
     \b
     Examples:
-      cpmon slice day.mon.gz --from 2001-12-18T10:00 --until 2001-12-18T11:00 -o ten.mon.zst
-      cpmon slice day.mon.gz --domain 0 --record USEACT --every 10 -o thin.mon
+      cpmon slice day.mon.gz --since 10:00 --until 11:00 -o ten.mon.zst
+      cpmon slice day.mon.gz --domain 0 --record USEACT --thin 10 -o thin.mon
     """
     from ...ingest.codec import unix_us
     from ...ingest.inspect.record_filter import kind_of
     from ...ingest.rewrite.slicing import Part, slice_dump
 
     kinds = frozenset(kind_of(record) for record in records)
-    part = Part(unix_us(since), unix_us(until), frozenset(domains), kinds, every)
+    span = read_span(since, until, day=lambda: day_of_dump(dump, container))
+    part = Part(unix_us(span.since), unix_us(span.until), frozenset(domains), kinds, thin)
     with dump_input(dump, container, "slicing") as (source, progress), dump_output(output) as sink:
         written = slice_dump(source, sink, part, progress=progress)
     counts = f"{written.intervals:,} intervals, {written.records:,} records"

@@ -10,16 +10,14 @@ import click
 from ..main import Status, status_of
 from ..options import (
     choice_option,
-    measured_system,
     output_options,
     rules_option,
-    selection_options,
     store_option,
-    zone_option,
 )
 from ..output import Output, say_notes
 from ..site_settings import opened_for_spans
 from ..site_settings import settings as site_settings
+from ..spans import measured_system, selection_options, zone_option
 
 SEVERITIES = ("info", "warning", "critical")
 

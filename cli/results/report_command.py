@@ -15,12 +15,11 @@ from ..options import (
     Text,
     listing_option,
     output_options,
-    selection_options,
     store_option,
-    zone_option,
 )
 from ..output import Output, say, say_notes, write_file
 from ..site_settings import opened, settings
+from ..spans import selection_options, zone_option
 from ..targets import TARGET_FILE, check_target
 
 if TYPE_CHECKING:

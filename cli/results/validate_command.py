@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..main import Status, status_of
-from ..options import output_options, rules_option, selection_options, store_option
+from ..options import output_options, rules_option, store_option
 from ..output import Output, say_notes, write_file
 from ..site_settings import limits, opened, settings, store_at
+from ..spans import selection_options
 from ..targets import check_target
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from ..options import DAY, Text, store_option
 from ..output import say
 from ..progress import bar
 from ..site_settings import settings, store_at
+from ..spans import read_span, span_options, whole_day
 
 if TYPE_CHECKING:
     from ...reduce.jobs.reducing import Reduced
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     help="Only systems of such names, as 'PROD*'; may be repeated.",
 )
 @click.option("--day", "days", type=DAY, multiple=True, help="Only this day, UTC; may be repeated.")
-@click.option("--since", type=DAY, help="Only this day (UTC) and later ones.")
-@click.option("--until", type=DAY, help="Only days before this one (UTC).")
+@span_options("UTC")
 @engine_options("reduces two days of a system")
 @click.argument("names", nargs=-1, metavar="[REDUCTION]...")
 def command(
@@ -40,15 +40,15 @@ def command(
     names: tuple[str, ...],
     systems: tuple[str, ...],
     days: tuple[date, ...],
-    since: date | None,
-    until: date | None,
+    since: str | None,
+    until: str | None,
     engine: Engine | None,
 ) -> Status:
     """Compute the reductions of a store (or only those named) and keep the results.
 
     Only days that new dumps have a say in are computed. Beside the intervals stand roll-ups of
     15 minutes, hours and days, over all time and by shift. A report computes what is not kept; a
-    result that new dumps made outdated is never shown.
+    result that new dumps made outdated is never shown. --since and --until are days of UTC.
 
     What is of runs and of all days is left out where --system, --day, --since or --until leave
     something out. Days that cannot be computed stop no others. Killed, or started twice at the
@@ -63,9 +63,8 @@ def command(
     from ...reduce.jobs.reducing import reduce_selected
     from ...reduce.jobs.selection import Selection
 
-    if since and until and until <= since:
-        raise click.UsageError(f"--until {until} leaves no day behind --since {since}")
-    selection = Selection(systems, frozenset(days), since, until)
+    span = read_span(since, until)
+    selection = Selection(systems, frozenset(days), whole_day(span.since), whole_day(span.until))
     with bar("reducing", units="units") as advance:
         reduced = reduce_selected(store_at(store), names, settings(), selection, engine, advance)
     for done in reduced.done:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from functools import partial
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import click
 
-from ..options import MOMENT, Name, output_options, pairs, span_options, store_option
+from ..options import Name, Text, output_options, pairs, store_option
 from ..output import Output
 from ..site_settings import opened, store_at
+from ..spans import UTC_ZONE, day_of_store, read_span, span_options
 
 LISTING = """
 SELECT run_id, system, since, until, base_run_id, cp_level, users, processors,
   attributes['workload'] AS workload FROM meta.run ORDER BY run_id"""
+
+INTERVALS = """
+SELECT min(interval_end), max(interval_end),
+  count(CASE WHEN interval_end > ? AND interval_end <= ? THEN 1 END)
+FROM meta.interval WHERE system = ?"""
 
 
 @click.command("runs")
@@ -29,7 +35,7 @@ SELECT run_id, system, since, until, base_run_id, cp_level, users, processors,
     metavar="KEY=VALUE",
     help="With --define: an attribute (cp_level, users, workload ...); may be repeated.",
 )
-@partial(span_options, kind=MOMENT, zone="UTC")  # as it is written down
+@span_options("UTC")  # as it is written down
 @output_options
 def command(
     store: Path,
@@ -37,30 +43,65 @@ def command(
     system: str | None,
     base: str,
     attributes: tuple[str, ...],
-    since: datetime | None,
-    until: datetime | None,
+    since: str | None,
+    until: str | None,
     out: Output,
 ) -> None:
     """List the runs of a store; with --define, name a part of what was landed.
+
+    A time of day alone is one of the day of --since, or of the only day of the data. A run over a
+    span without intervals is refused.
 
     \b
     Examples:
       cpmon runs --store perf/
       cpmon runs --store perf/ --define before --system VMPROD \\
-        --since 2001-12-18T10:00 --until 2001-12-18T11:00 --attribute cp_level=4.2.0
+        --since 2001-12-18T10:00 --until 11:00 --attribute cp_level=4.2.0
     """
-    from ...schemas.lookup import unknown
     from ...store import Run, save_run
 
     place = store_at(store)
+    run = None
     if define:
         if not (system and since and until):
             raise click.UsageError("--define needs --system, --since and --until")
-        systems = {dump.system for dump in place.dumps()}
-        if system not in systems:
-            raise unknown("system", system, systems, place=str(store))
-        values = pairs("--attribute", attributes)
-        save_run(place, Run(define, system, since, until, base, values))
+        begin, end = _measured(store, system, since, until)
+        run = Run(define, system, begin, end, base, pairs("--attribute", attributes))
+    if run:
+        save_run(place, run)
     with opened(store) as connection:
         table = connection.sql(LISTING).to_arrow_table()
     out.write_table(table)
+
+
+def _measured(store: Path, system: str, since: str, until: str) -> tuple[datetime, datetime]:
+    """The span of a run.
+
+    Raises:
+        CpmonError: there is no such system, or no interval of it in the span.
+    """
+    from ...config.moments import span_text
+    from ...schemas.errors import CpmonError
+    from ...schemas.lookup import unknown
+
+    place = store_at(store)
+    systems = {dump.system for dump in place.dumps()}
+    if system not in systems:
+        raise unknown("system", system, systems, place=str(store))
+    span = read_span(since, until, day=lambda: day_of_store(place, UTC_ZONE, system))
+    begin, end = cast("tuple[datetime, datetime]", (span.since, span.until))
+    with opened(store) as connection:
+        ((first, last, count),) = connection.execute(
+            INTERVALS, [begin.replace(tzinfo=None), end.replace(tzinfo=None), system]
+        ).fetchall()
+    if not count:
+        first, last = (bound and bound.replace(tzinfo=UTC) for bound in (first, last))
+        raise CpmonError(
+            "a run has no interval in its span",
+            place=f"system {system}",
+            expected=f"a part of {span_text(first, last, UTC_ZONE)}" if first else None,
+            found=str(span),
+            effect="no run was defined",
+            remedy="name a span of what was landed, with its day",
+        )
+    return begin, end

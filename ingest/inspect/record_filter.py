@@ -69,7 +69,8 @@ class RecordFilter:
     Attributes:
         kinds: (domain, record) of each kind.
         at: an offset in the dump that lies within the record.
-        since_us, until_us: span of the time stamp, microseconds since 1970, both included.
+        since_us, until_us: microseconds since 1970; time stamps later than the one, up to the
+            other.
         where: field or bit -> value, as text; all of them must fit.
         skip: how many of the records that fit are left out first.
     """
@@ -166,7 +167,7 @@ def _chosen(window: Window, query: RecordFilter, kinds: frozenset[Kind], release
         mask &= (index.start <= place) & (place < index.start + index.length)
     if query.since_us is not None or query.until_us is not None:
         tod = tod_to_unix_us(index.tod)
-        mask &= tod >= (np.iinfo(np.int64).min if query.since_us is None else query.since_us)
+        mask &= tod > (np.iinfo(np.int64).min if query.since_us is None else query.since_us)
         mask &= tod <= (np.iinfo(np.int64).max if query.until_us is None else query.until_us)
     if not kinds:
         return np.flatnonzero(mask)

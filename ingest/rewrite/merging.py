@@ -94,15 +94,28 @@ def merge(
     return parts
 
 
-def _inspect(path: Path, container: Container | str) -> Merged:
-    """Reads a dump up to its first sample or event, for its system and first time."""
+def beginning(path: Path, container: Container | str) -> tuple[str, int] | None:
+    """System of a dump, and time of its first sample or event; None if it has neither.
+
+    The time is in microseconds since 1970, UTC.
+
+    Raises:
+        DumpError: it is no monitor data.
+    """
     system = ""
     with open_source(path, container) as source:
         for window in windows(source, Framer(Findings())):
             system = system or next(_systems(window), "")
             data = ~are_configuration(window)
             if data.any():
-                return Merged(path, system, int(effective_times(window)[data].min()))
+                return system, int(effective_times(window)[data].min())
+    return None
+
+
+def _inspect(path: Path, container: Container | str) -> Merged:
+    """Reads a dump up to its first sample or event, for its system and first time."""
+    if (found := beginning(path, container)) is not None:
+        return Merged(path, *found)
     raise CpmonError(
         "there is nothing to merge in this dump: it has neither samples nor events",
         place=str(path),

@@ -152,12 +152,19 @@ def save_run(store: Store, run: Run) -> bool:
     return True
 
 
+def find_run(store: Store, run_id: str) -> dict[str, Any] | None:
+    """A run as it is stored; None if there is no such run, or its file cannot be read."""
+    try:
+        run = json.loads(store.files.read(run_name(run_id)))
+    except (OSError, ValueError):
+        return None
+    return run if isinstance(run, dict) else None
+
+
 def system_of_run(store: Store, run_id: str) -> str | None:
     """The system that a run measured; None if there is no such run."""
-    try:
-        return str(json.loads(store.files.read(run_name(run_id)))["system"])
-    except (OSError, ValueError, KeyError):
-        return None
+    system = (find_run(store, run_id) or {}).get("system")
+    return None if system is None else str(system)
 
 
 def run_names(store: Store) -> list[str]:

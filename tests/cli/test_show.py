@@ -76,7 +76,7 @@ def test_the_first_record_that_fits_is_shown_unless_more_are_asked_for(cpmon: Cp
     ("words", "expected"),
     [
         (["--from", "2001-12-18T10:01:30"], [900]),
-        (["--since", "2001-12-18T11:02:00+01:00"], [900]),
+        (["--since", "2001-12-18T11:01:59+01:00"], [900]),
         (["--until", "2001-12-18T10:01:00"], [700, 5]),
         (["--where", "pfxcpuad=1"], [700, 900]),
         (["--where", "pfxcpuad=0x1", "--where", "PLSMVB2G=900"], [900]),

@@ -36,7 +36,7 @@ def test_hours_are_cut_and_put_together_again(cpmon: Cpmon, tmp_path: Path, whol
     first, second, again = (tmp_path / n for n in ("1.mon.gz", "2.mon.zst", "again.mon"))
 
     one = cpmon("slice", whole, "--until", "2001-12-18T10:02", "-o", first)
-    two = cpmon("slice", whole, "--from", "2001-12-18T10:02:00Z", "-o", second)
+    two = cpmon("slice", whole, "--since", "2001-12-18T10:02:00Z", "-o", second)
     put = cpmon("merge", second, first, "-o", again)
 
     assert (one.status, two.status, put.status) == (Status.DONE,) * 3
@@ -65,7 +65,7 @@ def test_a_capture_becomes_a_monwrite_file(cpmon: Cpmon, tmp_path: Path):
 def test_domains_records_and_thinning(cpmon: Cpmon, tmp_path: Path, whole: Path):
     out = tmp_path / "thin.mon"
 
-    cpmon("slice", whole, "--domain", 4, "--every", 4, "-o", out)
+    cpmon("slice", whole, "--domain", 4, "--thin", 4, "-o", out)
 
     assert kinds(out.read_bytes()) == [(1, 4), (4, 3), (1, 11), (4, 3), (1, 11)]
 

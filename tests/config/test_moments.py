@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -109,3 +109,24 @@ def test_a_printed_time_is_understood_as_the_moment_that_it_is(name: str, moment
     zone = ZoneInfo(name)
     utc = moment.replace(microsecond=0, tzinfo=UTC)
     assert parse_moment(local_text(utc, zone), zone, NOW) == utc
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "text"),
+    [
+        ("2006-10-16T09:00", "11:00", "09:00 to 11:00 on 2006-10-16 Europe/Vienna"),
+        ("yesterday", "9:15:30", "00:00 to 09:15:30 on 2026-03-28 Europe/Vienna"),
+        ("2026-03-28 22:00", "today", "2026-03-28 22:00 to 2026-03-29 00:00 Europe/Vienna"),
+        ("09:00", None, "later than 09:00 on 2001-12-18 Europe/Vienna"),
+        (None, "11:00", "up to 11:00 on 2001-12-18 Europe/Vienna"),
+        ("09:00", "10:00", "09:00 to 10:00 on 2001-12-18 Europe/Vienna"),
+        ("today", None, "later than 00:00 on 2026-03-29 Europe/Vienna"),
+        (
+            "2003-10-26T00:30Z",
+            "2003-10-26T01:30Z",
+            "02:30+02:00 to 02:30+01:00 on 2003-10-26 Europe/Vienna",
+        ),
+    ],
+)
+def test_a_span_is_printed_as_it_was_understood(since: str | None, until: str | None, text: str):
+    assert str(parse_span(since, until, VIENNA, NOW, lambda: date(2001, 12, 18))) == text

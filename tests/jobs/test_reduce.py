@@ -115,7 +115,7 @@ def test_patterns_and_days_choose_units(place: Path, capsys: pytest.CaptureFixtu
     assert run([*words, "--system", "TEST*"]) == Status.USAGE
     assert "no system of the store is TEST*" in capsys.readouterr().err
     assert run([*words, "--until", "2003-05-07"]) == Status.USAGE
-    assert "leaves no day" in capsys.readouterr().err
+    assert "ends before it begins" in capsys.readouterr().err
 
 
 def cut(place: Path, system: str, day: date) -> Path:

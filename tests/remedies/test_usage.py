@@ -78,18 +78,18 @@ CASES: list[Case] = [
         "batch install --cron --config CONFIG",
     ),
     (
-        "--user is about systemd; a crontab is always a user's own",
-        "batch install --cron --user --config CONFIG",
+        "--user-units is about systemd; a crontab is always a user's own",
+        "batch install --cron --user-units --config CONFIG",
         "batch install --cron --config CONFIG",
     ),
     (
-        "{} is no day; write it like 2026-01-31",
-        "batch run --as-of today --config CONFIG",
+        "{} is no day; write it like 2026-01-31, today or yesterday",
+        "batch run --as-of tomorrow --config CONFIG",
         "batch run --as-of 2026-01-31 --config CONFIG",
     ),
     (
-        "{} is no day; write it like 2026-01-31",
-        f"store prune --keep interval=30d --as-of today --dry-run {STORE}",
+        "{} is no day; write it like 2026-01-31, today or yesterday",
+        f"store prune --keep interval=30d --as-of tomorrow --dry-run {STORE}",
         f"store prune --keep interval=30d --as-of 2026-01-31 --dry-run {STORE}",
     ),
     (
@@ -201,11 +201,6 @@ CASES: list[Case] = [
         "standard input (-) lands alone: leave out --jobs and --engine",
         "ingest - --jobs 2 --store OUT",
         "ingest DUMP --store OUT",
-    ),
-    (
-        "--until {} leaves no day behind --since {}",
-        "reduce users_by_time --since 2026-01-02 --until 2026-01-01 --store COPY",
-        "reduce users_by_time --since 2026-01-01 --until 2026-01-02 --store COPY",
     ),
     (
         "{} is empty or too long for a name",

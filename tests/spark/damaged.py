@@ -15,7 +15,7 @@ SAMPLES = Path(__file__).resolve().parents[2] / "sample-data"
 DUMPS = ("bad-day", "cp-regression", "linux-dasd-mdc", "pfault", "small-lab", "timer", "zvm73-smt")
 SLICES = (
     ("2003-05-06T08:10", "2003-05-06T08:20"),
-    ("2003-05-06T08:15", "2003-05-06T08:30", "--every", "2"),
+    ("2003-05-06T08:15", "2003-05-06T08:30", "--thin", "2"),
 )
 """Parts of a dump that is whole in the store as well: two or three hold one interval."""
 

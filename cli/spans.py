@@ -1,0 +1,220 @@
+"""Spans of time, and what else chooses the data of a command: options, and how they are read."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo
+
+import click
+
+from ..config.moments import EXAMPLES, TypedSpan, local_text, parse_moment, parse_span
+from ..schemas.errors import CpmonError
+from .options import Parsed, Text
+from .output import say
+from .site_settings import opened, settings, store_at
+
+if TYPE_CHECKING:
+    from ..ingest.container.source import Container
+    from ..store import Store
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+UTC_ZONE = ZoneInfo("UTC")
+
+
+def _typed_moment(text: str) -> str:
+    """The text of a time, which is understood again when its zone is known."""
+    parse_moment(text, UTC_ZONE, datetime.now(UTC))
+    return text
+
+
+TYPED_MOMENT = Parsed("time", EXAMPLES, "TIME", _typed_moment)
+
+
+def span_options(zone: str = "the printed zone") -> Callable[[Command], Command]:
+    """`--since` and `--until`, which `read_span` reads; `zone` is that of times without one."""
+
+    def with_span(command: Command) -> Command:
+        until = "Up to this time; a time of day alone is one of the day of --since."
+        since = f"Later than this time, as {EXAMPLES}; in {zone} unless it names an offset."
+        command = click.option("--until", type=TYPED_MOMENT, help=until)(command)
+        return click.option("--since", "--from", "since", type=TYPED_MOMENT, help=since)(command)
+
+    return with_span
+
+
+def read_span(
+    since: str | None,
+    until: str | None,
+    zone: ZoneInfo = UTC_ZONE,
+    day: Callable[[], date | None] = lambda: None,
+) -> TypedSpan:
+    """The span that was typed; how it was understood is printed to standard error.
+
+    Args:
+        day: that of the data, where there are data of one day only; called when a time of day has
+            no other. Without one it is today.
+
+    Raises:
+        CpmonError: it ends before it begins.
+    """
+    span = parse_span(since, until, zone, datetime.now(UTC), day)
+    if span.since and span.until and span.until <= span.since:
+        begin, end = (local_text(time, zone) for time in (span.since, span.until))
+        raise CpmonError(
+            "the span ends before it begins",
+            expected=f"--until later than --since, {begin}",
+            found=f"{end} {zone.key}",
+            effect=" ".join(span.notes) or None,
+        )
+    if since or until:
+        say(f"span: {span}", err=True)
+    return span
+
+
+def whole_day(moment: datetime | None) -> date | None:
+    """The day of UTC that a bound of a span is the beginning of.
+
+    Raises:
+        CpmonError: it is another time of day.
+    """
+    if moment is not None and moment.time() != time():
+        raise CpmonError(
+            "what is computed are whole days of UTC",
+            expected="a day, as 2026-01-31, today or yesterday",
+            found=f"{moment:%Y-%m-%d %H:%M:%S} UTC",
+            effect="nothing was computed",
+            remedy=f"name a day, as {moment:%Y-%m-%d}",
+        )
+    return moment and moment.date()
+
+
+def day_of_store(
+    store: Store, zone: ZoneInfo, system: str | None = None, run: str | None = None
+) -> date | None:
+    """The day of the data of a store, or of a system or run in it; None if they are of several."""
+    from ..store.dumps.grace_period import INSIDE
+    from ..store.dumps.landed_dump import days_of
+    from ..store.runs.runs import find_run
+
+    if run:
+        measured = find_run(store, run) or {}
+        times = [measured.get("since"), measured.get("until")]
+    else:
+        dumps = [dump for dump in store.dumps() if dump.days and system in (None, dump.system)]
+        if len(days_of(dumps)) > 2:  # of UTC; those of a zone are one less at most
+            return None
+        abouts = list(store.abouts(dumps))
+        times = [about["first_interval_end"] or about["first_tod"] for about in abouts]
+        times += [about["last_tod"] for about in abouts]
+    moments = (datetime.fromisoformat(time).replace(tzinfo=UTC) for time in times if time)
+    days = {(moment - INSIDE).astimezone(zone).date() for moment in moments}
+    return days.pop() if len(days) == 1 else None
+
+
+def day_of_dump(dump: Path, container: Container | str) -> date | None:
+    """The day of the first sample or event of a dump, UTC; None if it has none or is no file.
+
+    Raises:
+        DumpError: it is no monitor data.
+    """
+    from ..ingest.codec import moment
+    from ..ingest.rewrite.merging import beginning
+    from ..store.dumps.grace_period import INSIDE
+
+    first = beginning(dump, container) if dump.is_file() else None
+    return (moment(first[1]) - INSIDE).date() if first else None
+
+
+SELECTION = ("run", "system", "since", "until")
+
+
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--run`, `--system`, `--since` and `--until`, as `selection`: keywords of a report.
+
+    The command also gets `doubts`: what there is to say of times that the clocks show twice or not
+    at all. CP may end an interval late: one that ends in a grace period behind a bound ends at it.
+    """
+
+    @click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
+    @click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
+    @span_options()
+    @functools.wraps(command)
+    def select(**values: Any) -> Any:
+        from ..config.shifts import SYSTEM_ZONE, find_zone
+        from ..store.dumps.grace_period import GRACE
+
+        selection = {name: values.pop(name) for name in SELECTION}
+        if values.get("zone") == SYSTEM_ZONE:
+            values["zone"] = _zone_of_system(values["store"], selection)
+        doubts: tuple[str, ...] = ()
+        if selection["since"] or selection["until"]:
+            system = measured_system(values.get("store"), selection)
+            zone = find_zone(values.get("zone") or settings().zone(system))
+            named = {key: selection[key] for key in ("system", "run")}
+            span = read_span(
+                selection["since"],
+                selection["until"],
+                zone,
+                lambda: day_of_store(store_at(values["store"]), zone, **named),
+            )
+            since, until, doubts = span.since, span.until, span.notes
+            selection |= {"since": since and since + GRACE, "until": until and until + GRACE}
+        return command(selection=selection, doubts=doubts, **values)
+
+    return select
+
+
+def measured_system(location: Path | str | None, selection: Mapping[str, Any]) -> str | None:
+    """The system whose zone is printed: that named, that of the run, or the only one of a store."""
+    if selection["system"] or not settings().systems or not location:
+        return str(selection["system"]) if selection["system"] else None
+    from ..store import Store
+    from ..store.runs.runs import system_of_run
+
+    store = Store(location)
+    if selection["run"]:
+        return system_of_run(store, selection["run"])
+    systems = store.files.inside("records").folders
+    return unquote(systems[0].rpartition("=")[2]) if len(systems) == 1 else None
+
+
+def _zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
+    """The name of the zone that the last dump of the measured system says it is in.
+
+    Raises:
+        CpmonError: it is not said, or it is not clear which system is measured.
+    """
+    from ..config.shifts import zone_name
+    from ..store.runs.runs import system_of_run
+
+    run, system = selection["run"], selection["system"]
+    system = system or (run and system_of_run(store_at(location), run))
+    with opened(location) as connection:
+        rows = connection.execute(
+            "SELECT system, arg_max(zone_s, last_tod) FROM meta.dump"
+            " WHERE coalesce(system = ?, true) GROUP BY system ORDER BY system",
+            [system],
+        ).fetchall()
+    if len(rows) == 1 and rows[0][1] is not None:
+        return zone_name(rows[0][1])
+    raise CpmonError(
+        "the zone of the system is not known",
+        expected="one system, and a record MTRSYS that says its zone",
+        found=", ".join(f"{name}: {'none' if s is None else s}" for name, s in rows) or "no dump",
+        remedy="name a zone, as --tz Europe/Vienna"
+        + ("; or a system with --system" if len(rows) > 1 else ""),
+    )
+
+
+zone_option = click.option(
+    "--tz",
+    "zone",
+    metavar="ZONE",
+    help="Time zone of the printed times; system for that of the measured system.",
+)

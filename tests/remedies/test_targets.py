@@ -1,0 +1,54 @@
+"""Outputs and spans that are refused: what the message says works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.remedies.conftest import dump_of
+from tests.remedies.trying import Attempt, tries
+
+NAME = "the name of the output says another format than it would have"
+SYSTEM = "VMTEST"
+
+
+@tries("cli/targets.py", "{}")
+def test_an_output_that_is_an_input_gets_another_name(tried: Attempt, tmp_path: Path):
+    file = tmp_path / "a.mon"
+    file.write_bytes(dump_of())
+    tried.fails("slice", file, "-o", file)
+    tried.works("slice", file, "-o", tmp_path / "b.mon")
+
+
+@tries("cli/targets.py", NAME, "name it {}")
+def test_a_name_that_says_another_format_is_replaced_by_one_of_those(
+    tried: Attempt, tmp_path: Path
+):
+    said = tried.fails("schema", "list", "-o", tmp_path / "x.pdf")
+    names = said.partition("name it ")[2].strip().split(" or ")
+    assert names[:2] == ["x.txt", "x.csv"]
+    for name in names:
+        tried.works("schema", "list", "-o", tmp_path / name)
+
+
+@tries("cli/targets.py", NAME, "add --html, which writes a page or a folder of them; or {}")
+def test_a_page_is_written_with_html(tried: Attempt, landed: Path, tmp_path: Path):
+    words = ("validate", "--store", landed, "--rule", "useact.keys", "-o", tmp_path / "x.html")
+    tried.fails(*words)
+    tried.works(*words, "--html")
+
+
+@tries("cli/spans.py", "what is computed are whole days of UTC")
+def test_reduce_gets_a_day(tried: Attempt, landed: Path):
+    words = ("reduce", "users_by_time", "--store", landed, "--since")
+    said = tried.fails(*words, "2001-12-18T10:00")
+    tried.works(*words, said.rpartition("name a day, as ")[2].strip())
+
+
+@tries("cli/store/runs_command.py", "a run has no interval in its span")
+def test_a_run_gets_a_span_of_what_was_landed(tried: Attempt, tmp_path: Path):
+    file, store = tmp_path / "a.mon", tmp_path / "store"
+    file.write_bytes(dump_of())
+    tried.works("ingest", file, "--store", store)
+    words = ("runs", "--store", store, "--define", "am", "--system", SYSTEM, "--until", "10:05")
+    tried.fails(*words, "--since", "yesterday")
+    tried.works(*words, "--since", "2001-12-18T10:00")
