@@ -26,6 +26,13 @@ FROM meta.interval WHERE system = ?"""
 @click.command("runs")
 @store_option
 @click.option("--define", type=Name(), metavar="RUN", help="Define or replace this run.")
+@click.option(
+    "--delete",
+    type=Text(),
+    multiple=True,
+    metavar="RUN",
+    help="Remove this run, and no data; may be repeated.",
+)
 @click.option("--system", metavar="NAME", help="With --define: the system measured.")
 @click.option("--base", metavar="RUN", default="", help="With --define: the run to compare with.")
 @click.option(
@@ -40,6 +47,7 @@ FROM meta.interval WHERE system = ?"""
 def command(
     store: Path,
     define: str | None,
+    delete: tuple[str, ...],
     system: str | None,
     base: str,
     attributes: tuple[str, ...],
@@ -50,15 +58,18 @@ def command(
     """List the runs of a store; with --define, name a part of what was landed.
 
     A time of day alone is one of the day of --since, or of the only day of the data. A run over a
-    span without intervals is refused.
+    span without intervals is refused. --delete removes the name and the companion figures of a run;
+    the dumps stay. A run file beside a dump makes its run again when that dump is ingested again.
 
     \b
     Examples:
       cpmon runs --store perf/
       cpmon runs --store perf/ --define before --system VMPROD \\
         --since 2001-12-18T10:00 --until 11:00 --attribute cp_level=4.2.0
+      cpmon runs --store perf/ --delete before
     """
     from ...store import Run, save_run
+    from ...store.runs.runs import delete_runs
 
     place = store_at(store)
     run = None
@@ -67,6 +78,7 @@ def command(
             raise click.UsageError("--define needs --system, --since and --until")
         begin, end = _measured(store, system, since, until)
         run = Run(define, system, begin, end, base, pairs("--attribute", attributes))
+    delete_runs(place, delete)
     if run:
         save_run(place, run)
     with opened(store) as connection:

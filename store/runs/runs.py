@@ -7,13 +7,13 @@ replaced together. It is made from `X.run.toml` beside a dump, or from the comma
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from ...config import Document, Table
 from ...config.values import Moment
 from ...schemas.errors import CpmonError
+from ...schemas.lookup import unknown
 from ...schemas.unplaced import AssumedPlace, Places, still_unplaced
 from ..dumps.store import Store
 from .companions import COMPANIONS, TABLES, Figures
@@ -165,6 +166,24 @@ def system_of_run(store: Store, run_id: str) -> str | None:
     """The system that a run measured; None if there is no such run."""
     system = (find_run(store, run_id) or {}).get("system")
     return None if system is None else str(system)
+
+
+def delete_runs(store: Store, run_ids: Iterable[str]) -> None:
+    """Remove runs from the store, with their companion figures; no dump is touched.
+
+    Raises:
+        CpmonError: there is no such run; then none is removed.
+        StoreError: the disk refuses it.
+    """
+    names = {run_name(run_id): run_id for run_id in run_ids}
+    if not names:
+        return
+    present = run_names(store)
+    for name in names.keys() - set(present):
+        runs = (unquote(Path(file).stem) for file in present)
+        raise unknown("run", names[name], runs, place=store.files.location)
+    store.clean()
+    store.files.delete(names)
 
 
 def run_names(store: Store) -> list[str]:

@@ -110,6 +110,21 @@ def test_a_run_without_an_interval_is_refused(cpmon: Cpmon, store: Path):
     assert cpmon(*words, "--since", "yesterday", "--until", "now").status is Status.USAGE
 
 
+def test_a_run_is_removed_and_its_dump_stays(cpmon: Cpmon, store: Path):
+    words = ("runs", "--store", store)
+    for name in ("a/b", "other"):
+        cpmon(*words, "--system", system_of(store), "--define", name, *DAY)
+    cpmon("reduce", "run_summary", "--store", store)
+    assert "did you mean other?" in cpmon(*words, "--delete", "a/b", "--delete", "othr").err
+    answer = cpmon(*words, "--delete", "a/b", "--format", "json")
+    assert [run["run_id"] for run in answer.rows] == ["other"]
+    asked = cpmon("query", "SELECT run_id FROM run_summary", "--store", store, "--format", "json")
+    assert asked.rows == [{"run_id": "other"}]
+    assert "there is no run a/b" in cpmon("report", "events", "--store", store, "--run", "a/b").err
+    assert len(Store(store).dumps()) == 1
+    assert not list(store.glob("runs/a*"))
+
+
 @pytest.mark.parametrize(
     ("word", "status"),
     [("2001-12-18", Status.DONE), ("yesterday", Status.DONE), ("10:00", Status.USAGE)],
