@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.dumps import dump, fields, interval
 from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
 
@@ -35,6 +36,17 @@ def test_a_page_is_written_with_html(tried: Attempt, landed: Path, tmp_path: Pat
     words = ("validate", "--store", landed, "--rule", "useact.keys", "-o", tmp_path / "x.html")
     tried.fails(*words)
     tried.works(*words, "--html")
+
+
+@tries("cli/spans.py", "the zone of the system is not known")
+def test_a_zone_is_named(tried: Attempt, tmp_path: Path):
+    file, store = tmp_path / "a.mon", tmp_path / "store"
+    samples = (interval(at, fields("sytprp", at, pfxutime=at << 26)) for at in (0, 60))
+    file.write_bytes(dump(*samples))
+    tried.works("ingest", file, "--store", store)
+    words = ("report", "processors_by_time", "--store", store, "--tz")
+    tried.fails(*words, "system")
+    tried.works(*words, "Europe/Vienna")
 
 
 @tries("cli/spans.py", "what is computed are whole days of UTC")
