@@ -12,6 +12,7 @@ from cpmon.cli.main import Status
 from cpmon.cli.targets import Target
 from cpmon.ingest import ingest
 from cpmon.store import Store
+from cpmon.store.dumps.store import OWN
 from tests.cli.answer import Cpmon
 from tests.commands import leaves
 from tests.dumps import dump, fields, interval
@@ -113,6 +114,15 @@ def other(place: Path) -> Path:
         dump(interval(0, CONFIG, fields("sytrsp")), interval(180, fields("sytrsp", 180)))
     )
     return file
+
+
+def test_all_that_a_store_writes_is_its_own(cpmon: Cpmon, landed: Path):
+    store = ("--store", landed / "store")
+    cpmon("reduce", "processors_by_time", *store)
+    cpmon("classes", "set", "-", *store, stdin=b"ALL *\n")
+    cpmon("store", "compact", *store)
+    cpmon("report", "processors_by_time", *store)
+    assert {file.name for file in (landed / "store").iterdir()} <= OWN
 
 
 def test_a_new_file_is_not_put_among_those_of_a_store(cpmon: Cpmon, landed: Path):
