@@ -16,7 +16,8 @@ import duckdb
 from ...config import Settings
 from ...schemas import CpmonError
 from ..metrics.report_set import REPORTS
-from ..metrics.report_shape import Report
+from ..metrics.report_shape import Lines, Report
+from ..reductions.pinned import pinned
 from ..reductions.reductions import reduction
 from ..reports.report import ReportResult, report
 from ..rules.exceptions import exceptions
@@ -100,18 +101,20 @@ def read_content(
     read = partial(report, con, **window.selection, zone=zone.key, settings=settings)
     matches = exceptions(con, **window.selection, settings=settings)
     limits = {rule.id: rule.limit for rule in matches.rules if rule.limit is not None}
-    return Content(
-        window,
-        tuple(shown_tiles(_for_tiles(read), limits, zone)),
-        tuple(matches.table.slice(0, MOST_EPISODES).to_pylist()),
-        tuple(unknowns(matches, zone)),
-        tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
-        tuple(_rows(con, "dumps.sql", window)),
-        tuple(_rows(con, "findings.sql", window)),
-        tuple(_figures(con, window, by, zone, limits)),
-        tuple(_groups(read, window)),
-        by,
-    )
+    timed = {r.reduction for r in REPORTS.values() if r.lines is not Lines.ROW}
+    with pinned(con, sorted(timed), *window.span.where()):
+        return Content(
+            window,
+            tuple(shown_tiles(_for_tiles(read), limits, zone)),
+            tuple(matches.table.slice(0, MOST_EPISODES).to_pylist()),
+            tuple(unknowns(matches, zone)),
+            tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
+            tuple(_rows(con, "dumps.sql", window)),
+            tuple(_rows(con, "findings.sql", window)),
+            tuple(_figures(con, window, by, zone, limits)),
+            tuple(_groups(read, window)),
+            by,
+        )
 
 
 def _for_tiles(read: Read) -> dict[str, ReportResult]:

@@ -148,7 +148,7 @@ def test_several_reports_go_into_a_workbook(tried: Attempt, lab: Path, tmp_path:
     tried.works(*words, "-o", tmp_path / "both.xlsx")
 
 
-@tries("cli/options.py", "the zone of the system is not known")
+@tries("cli/spans.py", "the zone of the system is not known")
 def test_a_zone_is_named_where_no_record_says_it(tried: Attempt, tmp_path: Path):
     sets = [interval(60 * n, fields("sytprp", 60 * n, pfxcpuad=0)) for n in range(2)]
     (tmp_path / "a.mon").write_bytes(dump(*sets))
