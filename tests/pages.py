@@ -10,7 +10,10 @@ from pathlib import Path
 
 from cpmon.schemas.layout_files.sources import Row, Sources
 from cpmon.schemas.pages.collection import PageFile
+from cpmon.schemas.pages.page import Page, split_pages
+from cpmon.schemas.pages.page import parse_page as parse_one
 from cpmon.schemas.pages.page_import import PageImport
+from cpmon.schemas.pages.text import read_page
 from cpmon.schemas.registry import reload, use
 from cpmon.schemas.release import release_key
 from cpmon.schemas.site import shipped
@@ -303,11 +306,17 @@ def _array(group: Row, inside: list[Line], upper: str) -> Iterator[Line]:
             yield line
 
 
+def parse_page(data: bytes, place: str, release: str = "") -> Page:
+    """The one page in a file."""
+    (source,) = split_pages(read_page(data, place))
+    return parse_one(source, release)
+
+
 def import_pages(folder: Path, *pages: Draft) -> None:
     """Imports pages into a folder of layouts, as `cpmon schema import` does, and uses it."""
     imported = PageImport(folder)
     for page in pages:
-        found = imported.add(PageFile(page.dsect, page.aligned().encode()))
+        (found,) = imported.add(PageFile(page.dsect, page.aligned().encode()))
         assert not found.outcome.is_refused, found.problem or found.merged
     for change in imported.changes():
         change.path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,11 +13,10 @@ from cpmon.schemas.layout_files.loader import build
 from cpmon.schemas.layout_files.sources import COLUMNS, Row, Sources
 from cpmon.schemas.pages.merge import merge
 from cpmon.schemas.pages.merge_result import MergeResult
-from cpmon.schemas.pages.page import parse_page
 from cpmon.schemas.pages.page_import import after, check
 from cpmon.schemas.site import shipped
 from tests.layouts import sources
-from tests.pages import Draft, Line, draft
+from tests.pages import Draft, Line, draft, parse_page
 
 SHIPPED = shipped()
 RECORDS = sorted(row["dsect"] for row in SHIPPED.records if row["dsect"] in SHIPPED.fields)

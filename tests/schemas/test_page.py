@@ -14,9 +14,9 @@ from cpmon.schemas import Kind, LayoutError
 from cpmon.schemas.layout_files.sources import Sources
 from cpmon.schemas.pages.items import Items, nest
 from cpmon.schemas.pages.merge import merge
-from cpmon.schemas.pages.page import Page, parse_page
+from cpmon.schemas.pages.page import Page
 from cpmon.schemas.pages.page_import import check
-from tests.pages import Draft, Line
+from tests.pages import Draft, Line, parse_page
 
 FLAGS = [
     ("1.......", "XMPLRC_FLGA", "First condition holds"),
@@ -372,6 +372,50 @@ def test_a_page_without_a_table_is_that_of_a_record_that_is_no_longer_written():
     page = read(prolog + said + end)
     assert (page.dsect, page.is_withdrawn) == ("xmplrc", True)
     assert refused(prolog + end).problem == "the page has no contents table"
+
+
+WITHDRAWN = (
+    "As of z/VM V6R4.0, this record is no longer generated.",
+    "Size of a store. This record is no longer\n valid due to the end of stores.",
+    "Size of a store.  Record is no longer valid.",
+    "NOTES: - The monitor record MRXMPLRC is no longer written as of 7.1",
+)
+LIVE = (
+    "XMPLRC_OLD in this record is no longer used.",
+    "The XMPLRC_OLD field of this record is no longer used.",
+    "Things. The field XMPLRC_OLD is no longer used",
+    "This sub-record is no longer used.",
+    "This record is no longer generated when the user logs off.",
+    "For guests without things this record is no longer written.",
+)
+
+
+@pytest.mark.parametrize("sentence", [*WITHDRAWN, *LIVE])
+def test_only_a_sentence_about_the_record_withdraws_it(sentence: str):
+    prolog, _, rest = NARROW.partition("MRXMPLRC Control")
+    page = f"{prolog} DESCRIPTION - {sentence}\n\n{rest[rest.index('This information') :]}"
+    lost = "the page has no contents table"
+    if sentence in WITHDRAWN:
+        assert read(page).is_withdrawn
+    else:
+        assert refused(page).problem == lost
+    for had_a_table in ("Prolog\nControl Block Contents\n\n", "MRXMPLRC Cross Reference\n"):
+        assert refused(had_a_table + page).problem == lost
+
+
+def test_a_table_of_a_record_that_is_no_longer_written_is_read_with_a_note():
+    said = " DESCRIPTION - This record is no longer generated.\nMRXMPLRC Control"
+    page = read(NARROW.format(stolen="(0:30)").replace("MRXMPLRC Control", said))
+    assert not page.is_withdrawn
+    assert "no longer written" in page.notes[0]
+
+
+def test_words_of_the_prolog_may_be_written_in_any_case():
+    text = NARROW.format(stolen="(0:30)")
+    for words in ("DSECT NAME", "DESCRIPTIVE NAME", "Monitor Sample Record", "Domain", "Record 31"):
+        text = text.replace(words, words.lower())
+    page = read(text)
+    assert (page.dsect, page.domain, page.record, page.title) == ("xmplrc", 12, 31, "Things")
 
 
 @pytest.mark.parametrize("dimension", ["(0)", "(3:1)"])
