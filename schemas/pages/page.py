@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -11,7 +10,8 @@ from itertools import pairwise
 from ..errors import LayoutError
 from ..field import LONGEST_RECORD
 from ..layout import Kind
-from .page_rows import NAME, PageRow, close_offsets, read_rows
+from .page_rows import PageRow, close_offsets, read_rows
+from .reference import check_reference
 from .text import PageText
 
 WITHDRAWN = (
@@ -106,21 +106,31 @@ def parse_page(source: PageText, release: str = "") -> Page:
     source = close_offsets(source)
     dsect, notes = _dsect(source)
     _check_sections(source, dsect)
-    table = CONTENTS.search(source.text)
-    if table and _says_withdrawn(source.text[: table.start()], dsect):
-        notes += ("the page says that the record is no longer written, and has its table",)
-    domain = _prolog_entry(source, r"\b(?i:Domain)\s*(\d{1,3})\s*-", "Domain N - ...")
-    record = _prolog_entry(source, r"\b(?i:Record)\s*(\d{1,5})\s*-", "Record N - ...")
-    return Page(
+    name = re.search(r"\b(?i:DESCRIPTIVE\s+NAME)\b", source.text)
+    described = source.part(name.start() if name else 0, len(source.text))
+    domain = _prolog_entry(described, r"\b(?i:Domain)\s*(\d{1,3})\s*-", "Domain N - ...")
+    record = _prolog_entry(described, r"\b(?i:Record)\s*(\d{1,5})\s*-", "Record N - ...")
+    page = Page(
         dsect=dsect.lower(),
         domain=int(domain),
         record=int(record),
-        kinds=_kinds(source),
-        title=_title(source.text),
+        kinds=_kinds(described),
+        title=_title(described.text),
         release=_release(source, release),
         structures=_contents(source, dsect),
         notes=notes,
     )
+    return replace(page, notes=(*notes, *_doubts(source, page)))
+
+
+def _doubts(source: PageText, page: Page) -> Iterator[str]:
+    """What a page with a contents table says besides."""
+    table = CONTENTS.search(source.text)
+    if table is None:
+        return
+    yield from check_reference(source, [r for s in page.structures for r in (s.head, *s.rows)])
+    if _says_withdrawn(source.text[: table.start()], page.dsect):
+        yield "the page says that the record is no longer written, and has its table"
 
 
 def _dsect(source: PageText) -> tuple[str, tuple[str, ...]]:
@@ -226,7 +236,6 @@ def _contents(source: PageText, dsect: str) -> tuple[Structure, ...]:
     end = behind.start() if behind else len(text)
     structures = tuple(_structures(list(read_rows(source, start.end(), end))))
     _check_records(structures, dsect)
-    _check_names(source, structures, end)
     return structures
 
 
@@ -282,28 +291,17 @@ def _check_records(structures: Sequence[Structure], dsect: str) -> None:
             expected=f"the structure {dsect}",
             remedy="save each page as a whole, from its first to its last line",
         )
+    for row in (row for part in structures for row in part.rows):
+        if row.name in (dsect, f"{dsect}_"):
+            raise row.line.error(
+                f"the name {row.name} is broken",
+                expected=f"{dsect}_ and a name behind it",
+                remedy="compare the line with IBM's page",
+            )
     for row in (row for part in structures[1:] for row in part.rows):
         if row.name == "MRHDR" or row.name.endswith("_MRHDR"):
             raise row.line.error(
                 f"a second record begins in the contents table of MR{dsect}",
                 expected="one header of a record",
                 remedy="save each page as a whole, from its first to its last line",
-            )
-
-
-def _check_names(source: PageText, structures: tuple[Structure, ...], start: int) -> None:
-    """The cross reference, where the page has one, says the same offsets and lengths."""
-    reference = re.search(r"\bMR[A-Z0-9]+\s+Cross\s+Reference\b", source.text[start:])
-    if reference is None:
-        return
-    named = [row for s in structures for row in (s.head, *s.rows) if row.name]
-    counts = Counter(row.name for row in named)
-    rows = {row.name: row for row in named if not row.dimensioned and counts[row.name] == 1}
-    listed = re.compile(rf"(?<!\S)({NAME})\s+([0-9A-F]+)\s+(\d+)\+?(?!\S)")
-    for match in listed.finditer(source.text, start + reference.end()):
-        row = rows.get(match[1])
-        if row and (row.offset, row.length) != (int(match[2], 16), int(match[3])):
-            place = f"offset X'{row.offset:X}', length {row.length}, as on line {row.line.number}"
-            raise source.line_at(match.start()).error(
-                f"the cross reference has another place for {row.name}", expected=place
             )

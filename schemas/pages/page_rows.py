@@ -20,7 +20,8 @@ from .text import Line, PageText
 WORDS = ("Structure", "Character", "Unsigned", "Signed", "Bitstring", "Address", "Fixed")
 _SAME_WORDS = {"Bit string": "Bitstring", "Fixed": "Signed"}
 """Words of some pages, most of them old, for types that others name so."""
-NAME = r"(?:[A-Z@#$][A-Z0-9@#$_]*|\*)"
+NAME = r"(?:[A-Z@#$][A-Z0-9@#$]*_[A-Za-z0-9@#$_]+|[A-Z@#$][A-Z0-9@#$_]*|\*)"
+"""Names of some pages have small letters behind the record's."""
 EXTENT = r"\d+(?:\s*:\s*(?:\d+|\*))?"
 HEX = r"(?:\(\s*|X')?(?P<hex>[0-9A-Fa-f]+)(?:\s*\)|')?"
 ROW = re.compile(

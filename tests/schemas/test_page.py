@@ -274,6 +274,69 @@ def test_a_cross_reference_that_says_otherwise_is_refused():
     assert error.problem == "the cross reference has another place for XMPLRC_COUNT"
 
 
+def reference_of(text: str) -> tuple[str, str]:
+    """A page up to its cross reference, and the rest."""
+    at = text.rindex("MRXMPLRC Cross")
+    return text[:at], text[at:]
+
+
+@EVERY_SPELLING
+def test_a_name_that_a_copy_broke_is_refused_with_both(spell: Callable[[Draft], str]):
+    """Without a cross reference the first half would be the field, and the rest its description."""
+    for old, broken, others in (
+        ("XMPLRC_COUNT", "XMPLRC_COU NT", "XMPLRC_COU"),
+        ("XMPLRC_BIGLO", "XMPLRC_BIG LO", "XMPLRC_BIG"),
+    ):
+        table, reference = reference_of(spell(example()))
+        error = refused(table.replace(old, broken) + reference)
+        assert f"{old} is in the cross reference, and not in the contents table" in error.problem
+        assert f"has {others} there" in error.problem
+        assert refused((table + reference).replace(old, broken))
+
+
+@pytest.mark.parametrize("name", ["BIGHI", "PATHID", "STATIC", "END", "SLOT", "STATE"])
+@EVERY_SPELLING
+def test_a_row_that_is_only_in_one_of_table_and_cross_reference_is_refused(
+    spell: Callable[[Draft], str], name: str
+):
+    whole, less = example(), example()
+    for table in less.tables:
+        table[:] = [line for line in table if line.name != f"XMPLRC_{name}"]
+    (table, reference), (short_table, short_reference) = (
+        reference_of(spell(draft)) for draft in (whole, less)
+    )
+    assert f"XMPLRC_{name} is in the contents table" in refused(table + short_reference).problem
+    if name not in ("SLOT", "STATE"):  # of others the bytes behind are in no row
+        error = refused(short_table + reference)
+        assert f"XMPLRC_{name} is in the cross reference" in error.problem
+
+
+def test_bits_are_compared_where_the_cross_reference_has_them():
+    table, reference = reference_of(example().aligned())
+    named = "XMPLRC_FLGA 16 1 80\nXMPLRC_FLGN 16 1 3F\nXMPLRC_UP 4 2 0080\n"
+    with_bits = reference.replace("XMPLRC_COUNT", f"{named}XMPLRC_COUNT", 1)
+    assert read(table + with_bits).notes == ()
+    lines = [line for line in table.split("\n") if "XMPLRC_FLGN" not in line and "six" not in line]
+    error = refused("\n".join(lines) + with_bits)
+    assert "XMPLRC_FLGN is in the cross reference" in error.problem
+    error = refused(table + with_bits.replace("XMPLRC_UP 4 2 0080\n", ""))
+    assert "XMPLRC_UP is in the contents table" in error.problem
+
+
+def test_a_page_without_a_cross_reference_is_read_with_a_note():
+    page = read(NARROW.format(stolen="(0:30)"))
+    assert "no cross reference" in page.notes[0]
+    broken = NARROW.format(stolen="(0:30)").replace("XMPLRC_CPUAD", "XMPLRC_ CPUAD")
+    assert "the name XMPLRC_ is broken" in refused(broken).problem
+
+
+def test_names_may_have_small_letters():
+    text = example().aligned()
+    found = everything(text.replace("XMPLRC_FLGN ", "XMPLRC_FlgOff ").replace("COUNT ", "CouNt "))
+    names = [(i.name, [bit.name for bit in i.bits]) for i in found[0].fields]
+    assert ("flags", ["flga", "flgoff"]) in names and ("count", []) in names
+
+
 def test_a_name_of_length_0_at_the_end_is_the_rest_of_the_record():
     draft = example()
     draft.tables = [draft.lines]
@@ -362,7 +425,7 @@ def test_a_row_of_bits_that_is_not_understood_is_named():
 def test_the_heading_counts_where_the_line_dsect_name_says_otherwise():
     page = read(NARROW.format(stolen="(0:30)").replace("DSECT NAME - XMPLRC", "DSECT NAME - OTHER"))
     assert page.dsect == "xmplrc"
-    assert page.notes == ("DSECT NAME says OTHER, the heading MRXMPLRC: the heading counts",)
+    assert page.notes[0] == "DSECT NAME says OTHER, the heading MRXMPLRC: the heading counts"
 
 
 def test_a_page_without_a_table_is_that_of_a_record_that_is_no_longer_written():
@@ -407,7 +470,7 @@ def test_a_table_of_a_record_that_is_no_longer_written_is_read_with_a_note():
     said = " DESCRIPTION - This record is no longer generated.\nMRXMPLRC Control"
     page = read(NARROW.format(stolen="(0:30)").replace("MRXMPLRC Control", said))
     assert not page.is_withdrawn
-    assert "no longer written" in page.notes[0]
+    assert "no longer written" in "".join(page.notes)
 
 
 def test_words_of_the_prolog_may_be_written_in_any_case():
