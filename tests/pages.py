@@ -49,7 +49,7 @@ HEADER = (
 
 @dataclass
 class Line:
-    """A row of a contents table; `bits` are (pattern, name, description)."""
+    """A row of a contents table; `bits` are (pattern or X'01', name, description)."""
 
     offset: int
     word: str
@@ -96,7 +96,7 @@ class Draft:
                 head = head.rstrip()[: -1 if len(name) % 2 else -2]
             out += _described(head, line.text, 51)
             for pattern, bit, said in line.bits:
-                nibbles = " ".join(textwrap.wrap(pattern, 4))
+                nibbles = _spelled(pattern)
                 out += _described(f"{'':13}{nibbles:<12} {bit:<24} ", said, 51)
         text = [*out, "", *self._reference(), *self._end()]
         return (
@@ -118,7 +118,7 @@ class Draft:
             )
             words.append(" ".join(" ".join(said).split()))
             for pattern, bit, text in line.bits:
-                words.append(" ".join((*textwrap.wrap(pattern, 4), bit, *text.split())))
+                words.append(" ".join((_spelled(pattern), bit, *text.split())))
         prolog = "\n".join(" ".join(line.split()) for line in self._prolog())
         reference = " ".join(" ".join(self._reference()[1:]).split())
         table = (
@@ -175,6 +175,11 @@ class Draft:
             "Last updated.",
             "",
         ]
+
+
+def _spelled(pattern: str) -> str:
+    """A pattern in groups of four; X'01' as it is."""
+    return pattern if "'" in pattern else " ".join(textwrap.wrap(pattern, 4))
 
 
 def _described(head: str, text: str, column: int) -> Iterator[str]:
@@ -235,7 +240,7 @@ def _lines(
     lines: list[Line] = []
     parts: list[list[Line]] = []
     for row in rows:
-        if row["type"] == "bit" or row["of"] in groups:
+        if row["type"] in ("bit", "code") or row["of"] in groups:
             continue
         if row["length"] == "rest" and row["type"] != "group":
             name = f"{upper}_{row['name'].upper()}"
@@ -275,6 +280,11 @@ def _line(row: Row, upper: str, rows: Sequence[Row], offset: int) -> Line:
         (_pattern(bit, row), f"{upper}_{bit['name'].upper()}", bit["meaning"])
         for bit in rows
         if bit["type"] == "bit" and bit["of"] == row["name"]
+    ]
+    bits += [
+        (f"X'{code['code']}'", f"{upper}_{code['name'].upper()}", code["meaning"])
+        for code in rows
+        if code["type"] == "code" and code["of"] == row["name"]
     ]
     return Line(offset, WORDS[row["type"]], int(row["length"]), name, row["meaning"], bits=bits)
 

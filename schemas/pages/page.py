@@ -129,6 +129,8 @@ def _doubts(source: PageText, page: Page) -> Iterator[str]:
     if table is None:
         return
     yield from check_reference(source, [r for s in page.structures for r in (s.head, *s.rows)])
+    if any("Constants" in heading[0] for heading in SECTION.finditer(source.text)):
+        yield "the page has a table of constants, which is not read"
     if _says_withdrawn(source.text[: table.start()], page.dsect):
         yield "the page says that the record is no longer written, and has its table"
 

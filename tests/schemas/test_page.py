@@ -166,6 +166,91 @@ def test_patterns_of_eight_go_on_in_the_next_byte():
     ]
 
 
+CODES: dict[str, tuple[list[str], list[str]]] = {
+    "values": (["X'01'", "X'02'", "x'0F'"], ["01", "02", "0F"]),
+    "values behind": (["'01'X", "'02'X", "'0F'X"], ["01", "02", "0F"]),
+    "binary": (["B'00000001'", "B'10'", "b'1111'"], ["01", "02", "0F"]),
+    "characters": (["C'A'", "C'1'", "c' '".replace(" ", "-")], ["C1", "F1", "60"]),
+    "whole patterns": (["00000001", "00000010", "00001111"], ["01", "02", "0F"]),
+    "whole patterns that fall": (["00001111", "00000010", "00000000"], ["0F", "02", "00"]),
+    "dots for zeros": ([".......1", "......1.", "....1111"], ["01", "02", "0F"]),
+    "some of the bits": (["00......", "01......", "11......"], ["00/C0", "40/C0", "C0/C0"]),
+}
+
+
+@pytest.mark.parametrize(("patterns", "digits"), CODES.values(), ids=CODES)
+@EVERY_SPELLING
+def test_values_below_a_field_are_codes_however_they_are_spelt(
+    spell: Callable[[Draft], str], patterns: list[str], digits: list[str]
+):
+    draft = example()
+    named = list(zip(patterns, "ABC", strict=True))
+    draft.line("flags").bits = [(p, f"XMPLRC_{n}", f"Thing {n}") for p, n in named]
+    (flags,) = (i for i in items(read(spell(draft))).fields if i.name == "flags")
+    assert not flags.bits and flags.row.meaning == "Flags"
+    assert [(c.digits, c.name, c.row.meaning) for c in flags.codes] == [
+        (d, n.lower(), f"Thing {n}") for d, n in zip(digits, "ABC", strict=True)
+    ]
+
+
+@EVERY_SPELLING
+def test_codes_of_a_longer_field_are_values_of_it_and_not_of_its_bytes(
+    spell: Callable[[Draft], str],
+):
+    draft = example()
+    draft.line("count").bits = [
+        (".......1", "XMPLRC_LOW", ""),
+        ("......1.", "XMPLRC_MID", ""),
+        ("1.......", "XMPLRC_HIGH", ""),
+    ]
+    draft.line("cpuad").bits = [
+        ("1.......", "XMPLRC_UP", ""),
+        (".1......", "XMPLRC_DOWN", ""),
+        ("X'0102'", "XMPLRC_BOTH", ""),
+    ]
+    found = items(read(spell(draft)))
+    fields = {i.name: i for i in found.fields}
+    assert not fields["count"].bits
+    assert [(c.name, c.digits) for c in fields["count"].codes] == [
+        ("low", "00000001"), ("mid", "00000002"), ("high", "00000080"),
+    ]  # fmt: skip
+    assert [(b.name, b.byte) for b in fields["cpuad"].bits] == [("up", 0), ("down", 0)]
+    assert [(c.name, c.digits) for c in fields["cpuad"].codes] == [("both", "0102")]
+    assert found.notes[:2] == (
+        "the page does not say in which byte of XMPLRC_CPUAD these bits are; they are taken from "
+        "the left: XMPLRC_UP, XMPLRC_DOWN",
+        "patterns below XMPLRC_COUNT are read as its values: XMPLRC_LOW X'1', XMPLRC_MID X'2', "
+        "XMPLRC_HIGH X'80'",
+    )
+
+
+@pytest.mark.parametrize(
+    ("patterns", "problem"),
+    [
+        (["X'0100'"], "a value of XMPLRC_FLAGS cannot be read"),
+        (["B'12'"], "a value cannot be read"),
+        (["X'G'"], "a value cannot be read"),
+        (["C'\u20ac'"], "a value cannot be read"),
+        (["0.......1......."], "a value of XMPLRC_FLAGS cannot be read"),
+    ],
+)
+def test_a_value_that_a_field_cannot_have_is_refused(patterns: list[str], problem: str):
+    draft = example()
+    draft.line("flags").bits = [(p, f"XMPLRC_A{n}", "") for n, p in enumerate(patterns)]
+    assert refused(draft.aligned()).problem == problem
+
+
+@pytest.mark.parametrize(
+    "said", ["X'01' is one, x'02' two", "1 XMPLRC_ONE, 2 XMPLRC_TWO", "0000 0001 is one"]
+)
+def test_values_that_stay_in_a_description_are_told(said: str):
+    draft = example()
+    draft.line("flags").text, draft.line("flags").bits = said, []
+    found = items(read(draft.aligned()))
+    assert said in [i.row.meaning for i in found.fields]
+    assert "the description of XMPLRC_FLAGS tells of values; they stay in it" in found.notes
+
+
 def test_lines_are_those_of_the_file_in_html_too():
     draft = example()
     for text in (draft.aligned(), draft.html()):
