@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.schemas.pages.page import LONGEST
+from cpmon.schemas.pages.text import LONGEST
 from cpmon.schemas.registry import reload
 from cpmon.schemas.site import home, shipped
 from tests.pages import draft
