@@ -42,9 +42,8 @@ def keep_layouts(files: Files) -> None:
         return
     archive, _ = site_archive(folder)
     digest = hashlib.blake2b(archive, digest_size=16).hexdigest()
-    files.create(f"{FOLDER}/{digest}.zip", archive)
-    if _current(files) != digest:
-        files.replace(CURRENT, digest.encode())
+    _put(files, f"{FOLDER}/{digest}.zip", archive)
+    _put(files, CURRENT, digest.encode())
 
 
 def kept_layouts(location: str) -> Path | None:
@@ -63,6 +62,14 @@ def kept_layouts(location: str) -> Path | None:
             return _unpacked(files, name, cache / FOLDER / digest)
     _TEMPORARY.append(tempfile.TemporaryDirectory())
     return _unpacked(files, name, Path(_TEMPORARY[-1].name, digest))
+
+
+def _put(files: Files, name: str, data: bytes) -> None:
+    """Write a file unless it has these bytes."""
+    with suppress(FileNotFoundError):
+        if files.read(name) == data:
+            return
+    files.replace(name, data)
 
 
 def _current(files: Files) -> str | None:
