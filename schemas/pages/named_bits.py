@@ -76,9 +76,9 @@ def _values(row: PageRow) -> list[bool]:
     bits. Patterns that rise are values too: bits are listed from the left.
     """
     patterns = [bit.pattern for bit in row.bits if not bit.is_value]
-    numbers = [_number(pattern) for pattern in patterns]
-    rises = len(numbers) > 1 and all(a < b for a, b in pairwise(numbers))
     masks = {_mask(pattern) for pattern in patterns if "0" in pattern}
+    numbers = [_number(pattern) for pattern in patterns if "0" not in pattern]
+    rises = len(numbers) > 1 and all(a < b for a, b in pairwise(numbers))
     return [rises or bit.is_value or _mask(bit.pattern) in masks for bit in row.bits]
 
 
@@ -102,14 +102,14 @@ def _codes(row: PageRow, values: Sequence[BitRow], prefixes: tuple[str, ...]) ->
     digits = 2 * row.length
     is_partial = any("0" in bit.pattern and "." in bit.pattern for bit in values)
     for bit in values:
-        number = _number(bit.pattern)
-        if number >> 8 * row.length or (is_partial and len(bit.pattern) != 8 * row.length):
+        number, is_masked = _number(bit.pattern), is_partial and "." in bit.pattern
+        if number >> 8 * row.length or (is_masked and len(bit.pattern) != 8 * row.length):
             raise bit.line.error(
                 f"a value of {row.name or '*'} cannot be read",
                 expected=f"one of {8 * row.length} bits, as line {row.line.number} says",
             )
         if bit.name:
-            mask = f"/{_number(_mask(bit.pattern)):0{digits}X}" if is_partial else ""
+            mask = f"/{_number(_mask(bit.pattern)):0{digits}X}" if is_masked else ""
             yield CodeItem(f"{number:0{digits}X}{mask}", stripped(bit.name, prefixes), bit)
 
 

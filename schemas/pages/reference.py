@@ -60,7 +60,8 @@ def check_reference(source: PageText, rows: Sequence[PageRow]) -> tuple[str, ...
         elif entry.name not in inside:
             _refuse_entry(entry, rows)
     named: Iterable[PageRow | BitRow] = (row for row in rows if row.name)
-    for missing in (*named, *(inside.values() if listed & set(inside) else ())):
+    has_bits = listed & (inside.keys() - by_name.keys())
+    for missing in (*named, *(inside.values() if has_bits else ())):
         if missing.name not in listed:
             raise missing.line.error(
                 f"{missing.name} is in the contents table, and not in the cross reference",

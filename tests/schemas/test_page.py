@@ -224,6 +224,21 @@ def test_codes_of_a_longer_field_are_values_of_it_and_not_of_its_bytes(
     )
 
 
+def test_bits_may_stand_beside_codes():
+    draft = example()
+    draft.line("flags").bits = [
+        (".0000001", "XMPLRC_ONE", ""),
+        (".0000010", "XMPLRC_TWO", ""),
+        ("1.......", "XMPLRC_UP", ""),
+        ("X'FF'", "XMPLRC_ALL", ""),
+    ]
+    (flags,) = (i for i in items(read(draft.aligned())).fields if i.name == "flags")
+    assert [(b.name, b.mask) for b in flags.bits] == [("up", 0x80)]
+    assert [(c.name, c.digits) for c in flags.codes] == [
+        ("one", "01/7F"), ("two", "02/7F"), ("all", "FF"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("patterns", "problem"),
     [
