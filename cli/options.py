@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -33,14 +34,31 @@ LONGEST_NAME = 200
 def use_layouts(
     context: click.Context, _option: click.Parameter, store: Path | None
 ) -> Path | None:
-    """Layouts beside a store, in its folder `schemas`, win over the shipped ones."""
+    """Layouts in the folder `schemas` of a store, or that its dumps landed with, win.
+
+    Raises:
+        StoreError: those that the dumps landed with cannot be read.
+    """
     if not context.resilient_parsing:
         from ..schemas.registry import use
 
-        beside = store / "schemas" if store else None
         with suppress(PermissionError):  # opening the store tells it
-            use(beside if beside and beside.is_dir() else None)
+            use(_layouts_of(store) if store else None)
     return store
+
+
+def _layouts_of(store: Path) -> Path | None:
+    from ..config.urls import scheme_of
+    from ..schemas.registry import VARIABLE
+
+    beside = store / "schemas"
+    if beside.is_dir() or os.environ.get(VARIABLE):
+        return beside if beside.is_dir() else None
+    if not scheme_of(str(store)) and not (store / "layouts").is_dir():
+        return None
+    from ..store.dumps.kept_layouts import kept_layouts
+
+    return kept_layouts(str(store))
 
 
 def _store(context: click.Context, option: click.Parameter, store: Path | None) -> Path | None:

@@ -73,6 +73,7 @@ class Code(Enum):
     GROUP_CUT = auto()
     VALUE_IMPOSSIBLE = auto()
     BLOCK_TORN = auto()
+    RECORD_WITHDRAWN = auto()
     RECORD_LONGER = auto()
     TOD_BACK = auto()
     CLOCK_SET = auto()
@@ -106,6 +107,9 @@ class Finding:
     effect: str = ""
     count: int = 1
 
+
+OF_KINDS = frozenset({Code.LAYOUT_UNKNOWN, Code.RECORD_LONGER, Code.RECORD_WITHDRAWN})
+"""What is told of each kind of record."""
 
 KEPT = 1000
 """Findings of one code that are kept one by one; the others are only counted."""
@@ -144,7 +148,7 @@ class Findings:
     def details(self, code: Code) -> list[str]:
         """What is told of a code: of the first, or of each kind of record if it is counted so."""
         details = [finding.detail for finding in self.kept if finding.code is code]
-        return details if code in (Code.LAYOUT_UNKNOWN, Code.RECORD_LONGER) else details[:1]
+        return details if code in OF_KINDS else details[:1]
 
     @property
     def worst(self) -> Severity | None:

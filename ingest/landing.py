@@ -21,6 +21,7 @@ from ..schemas.errors import BusyError, CpmonError
 from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
+from ..store.dumps.kept_layouts import keep_layouts
 from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
 from ..store.runs.runs import Run, assumed_places, read_run, run_file, save_run
@@ -210,6 +211,7 @@ def _publish(
         about["assumed"] = [asdict(place) for place in places]
     if reader.level != reader.configuration.level:
         about["given_release"] = reader.level
+    keep_layouts(store.files)
     day = moment(first_us or 0).date()
     fresh = store.publish(staged, about, day)
     return Landed(source.identity, name, not fresh, about, findings)

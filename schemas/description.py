@@ -33,6 +33,7 @@ def describe(layout: Layout, release: str = "") -> Iterator[Described]:
             if row.end <= end:
                 yield _field(layout.name, row)
                 yield from (_field(layout.name, bit) for bit in effective.bits_of(row))
+                yield from (_field(layout.name, code) for code in effective.codes_of(row))
         elif row.end <= end:
             yield _group(layout.name, row)
             yield from (_field(row.entry.name, label) for label in row.labels)

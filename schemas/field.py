@@ -24,6 +24,8 @@ class Type(StrEnum):
     """Flags, or bytes without a number in them."""
     BIT = "bit"
     """A named bit of a field, or several side by side: a boolean, or a small number."""
+    CODE = "code"
+    """The name of a value that a field can have, or some bits of it."""
     PACKED = "packed"
     """Decimal digits, two a byte, without a sign."""
     TOD = "tod"
@@ -173,6 +175,12 @@ class Field:
     def is_boolean(self) -> bool:
         """Whether a bit row is one bit, and not a number of several."""
         return self.mask.bit_count() == 1
+
+    @property
+    def named_value(self) -> tuple[int, int]:
+        """The value that a code row names, and the mask of its bits in the field: 40/C0, or 1F."""
+        value, _, mask = self.code.partition("/")
+        return int(value, 16), int(mask, 16) if mask else (1 << 8 * self.length) - 1
 
     @property
     def wire(self) -> str:

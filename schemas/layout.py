@@ -125,6 +125,8 @@ class Layout:
     groups: tuple[Group, ...] = ()
     bits: tuple[Field, ...] = ()
     """Rows that name bits of fields; they do not land, views show them."""
+    codes: tuple[Field, ...] = ()
+    """Rows that name values of fields; they do not land, the dictionary has them."""
     lengths: tuple[tuple[str, int], ...] = ()
     """Published lengths, as (release, bytes), oldest release first."""
     parent: str = ""
@@ -210,6 +212,10 @@ class Layout:
         """The named bits of a field, from left to right."""
         return tuple(bit for bit in self.bits if bit.of == field.name)
 
+    def codes_of(self, field: Field) -> tuple[Field, ...]:
+        """The named values of a field."""
+        return tuple(code for code in self.codes if code.of == field.name)
+
     def at(self, release: str) -> Layout:
         """The layout as of a release: without what it no longer has, or has not yet.
 
@@ -227,6 +233,7 @@ class Layout:
             fields=tuple(f for f in self.fields if f.name not in gone or f.type is Type.RESERVED),
             groups=tuple(g for g in self.groups if g.name not in gone),
             bits=tuple(b for b in self.bits if b.of not in gone),
+            codes=tuple(c for c in self.codes if c.of not in gone),
         )
 
     def absent(self, release: str) -> frozenset[str]:

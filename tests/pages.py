@@ -10,7 +10,10 @@ from pathlib import Path
 
 from cpmon.schemas.layout_files.sources import Row, Sources
 from cpmon.schemas.pages.collection import PageFile
+from cpmon.schemas.pages.page import Page, split_pages
+from cpmon.schemas.pages.page import parse_page as parse_one
 from cpmon.schemas.pages.page_import import PageImport
+from cpmon.schemas.pages.text import read_page
 from cpmon.schemas.registry import reload, use
 from cpmon.schemas.release import release_key
 from cpmon.schemas.site import shipped
@@ -46,7 +49,7 @@ HEADER = (
 
 @dataclass
 class Line:
-    """A row of a contents table; `bits` are (pattern, name, description)."""
+    """A row of a contents table; `bits` are (pattern or X'01', name, description)."""
 
     offset: int
     word: str
@@ -93,7 +96,7 @@ class Draft:
                 head = head.rstrip()[: -1 if len(name) % 2 else -2]
             out += _described(head, line.text, 51)
             for pattern, bit, said in line.bits:
-                nibbles = " ".join(textwrap.wrap(pattern, 4))
+                nibbles = _spelled(pattern)
                 out += _described(f"{'':13}{nibbles:<12} {bit:<24} ", said, 51)
         text = [*out, "", *self._reference(), *self._end()]
         return (
@@ -115,7 +118,7 @@ class Draft:
             )
             words.append(" ".join(" ".join(said).split()))
             for pattern, bit, text in line.bits:
-                words.append(" ".join((*textwrap.wrap(pattern, 4), bit, *text.split())))
+                words.append(" ".join((_spelled(pattern), bit, *text.split())))
         prolog = "\n".join(" ".join(line.split()) for line in self._prolog())
         reference = " ".join(" ".join(self._reference()[1:]).split())
         table = (
@@ -172,6 +175,11 @@ class Draft:
             "Last updated.",
             "",
         ]
+
+
+def _spelled(pattern: str) -> str:
+    """A pattern in groups of four; X'01' as it is."""
+    return pattern if "'" in pattern else " ".join(textwrap.wrap(pattern, 4))
 
 
 def _described(head: str, text: str, column: int) -> Iterator[str]:
@@ -232,7 +240,7 @@ def _lines(
     lines: list[Line] = []
     parts: list[list[Line]] = []
     for row in rows:
-        if row["type"] == "bit" or row["of"] in groups:
+        if row["type"] in ("bit", "code") or row["of"] in groups:
             continue
         if row["length"] == "rest" and row["type"] != "group":
             name = f"{upper}_{row['name'].upper()}"
@@ -273,6 +281,11 @@ def _line(row: Row, upper: str, rows: Sequence[Row], offset: int) -> Line:
         for bit in rows
         if bit["type"] == "bit" and bit["of"] == row["name"]
     ]
+    bits += [
+        (f"X'{code['code']}'", f"{upper}_{code['name'].upper()}", code["meaning"])
+        for code in rows
+        if code["type"] == "code" and code["of"] == row["name"]
+    ]
     return Line(offset, WORDS[row["type"]], int(row["length"]), name, row["meaning"], bits=bits)
 
 
@@ -303,11 +316,17 @@ def _array(group: Row, inside: list[Line], upper: str) -> Iterator[Line]:
             yield line
 
 
+def parse_page(data: bytes, place: str, release: str = "") -> Page:
+    """The one page in a file."""
+    (source,) = split_pages(read_page(data, place))
+    return parse_one(source, release)
+
+
 def import_pages(folder: Path, *pages: Draft) -> None:
     """Imports pages into a folder of layouts, as `cpmon schema import` does, and uses it."""
     imported = PageImport(folder)
     for page in pages:
-        found = imported.add(PageFile(page.dsect, page.aligned().encode()))
+        (found,) = imported.add(PageFile(page.dsect, page.aligned().encode()))
         assert not found.outcome.is_refused, found.problem or found.merged
     for change in imported.changes():
         change.path.parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,13 @@ from ...ingest.findings import Code
 from ...ingest.inspect.diagnosis import Diagnosis
 from ...reduce.reductions.provenance import is_inferred
 from ...reduce.reports.expected_reports import ExpectedReport, expected_reports
-from ...reduce.reports.layout_notes import MULTITHREADING, THREAD_FIELDS, is_of, longer_records
+from ...reduce.reports.layout_notes import (
+    MULTITHREADING,
+    THREAD_FIELDS,
+    is_of,
+    is_withdrawn,
+    longer_records,
+)
 from ...schemas.errors import CpmonError
 from ...schemas.registry import by_record, layout, site_folder
 from ...schemas.release import release_key
@@ -35,8 +41,10 @@ def facts(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
         return {**document, "refused": refused, "commands": [_again(diagnosis.name)]}
     if diagnosis.mostly_lost:
         document["not_landed"] = _error(diagnosis.mostly_lost, names=names)
-    longer = diagnosis.checked.findings.details(Code.RECORD_LONGER)
-    reports = expected_reports(diagnosis.inventory.records.keys(), diagnosis.release, longer)
+    findings = diagnosis.checked.findings
+    longer = findings.details(Code.RECORD_LONGER)
+    unread = [*longer, *findings.details(Code.RECORD_WITHDRAWN)]
+    reports = expected_reports(diagnosis.inventory.records.keys(), diagnosis.release, unread)
     records = _records(diagnosis, longer_records(longer))
     pages = _pages(records, reports)
     return {
@@ -127,7 +135,9 @@ def _records(diagnosis: Diagnosis, longer: Collection[str]) -> list[dict[str, An
         kind = row["domain"], row["record"]
         of_kind = layouts.get(kind)
         state = "unknown" if of_kind is None else "known"
-        if of_kind and of_kind.name in longer:
+        if of_kind and is_withdrawn(of_kind, release):
+            state = "withdrawn"
+        elif of_kind and of_kind.name in longer:
             state = "longer"
         elif of_kind and of_kind.columns and release and not is_of(of_kind, release):
             state = "of another release"
@@ -147,6 +157,7 @@ def _records(diagnosis: Diagnosis, longer: Collection[str]) -> list[dict[str, An
 
 
 WHY = {
+    "withdrawn": "withdrawn, says its layout",
     "unknown": "no layout",
     "longer": "longer than its layout",
     "of another release": "layout of another release",
@@ -168,7 +179,7 @@ def _pages(records: list[dict[str, Any]], reports: list[ExpectedReport]) -> list
             "reports": readers.get(record["name"] or "", []),
         }
         for record in records
-        if record["state"] in ("unknown", "longer") or record["name"] in readers
+        if record["state"] in ("unknown", "longer", "withdrawn") or record["name"] in readers
     ]
     return sorted(rows, key=lambda row: not row["reports"])
 

@@ -159,8 +159,10 @@ def show(name: str, release: str, out: Output) -> None:
     layout = _layout(record)
     rows = list(describe(layout, release))
     if field:
-        bits = {("bit", bit.name) for bit in layout.bits if bit.of == field}
-        rows = [row for row in rows if row["name"] == field or (row["type"], row["name"]) in bits]
+        below = {
+            (part.type, part.name) for part in (*layout.bits, *layout.codes) if part.of == field
+        }
+        rows = [row for row in rows if row["name"] == field or (row["type"], row["name"]) in below]
         if not rows:
             raise _no_field(layout, field, release)
     if out.format in FOR_PEOPLE:
@@ -214,7 +216,7 @@ def _head(layout: Layout, release: str) -> Iterator[str]:
 
 
 def _indented(rows: Iterable[Described], layout: Layout) -> list[dict[str, Any]]:
-    """Rows for the eye: bits and entries under what they belong to, without empty columns."""
+    """Rows for the eye: bits, codes and entries under what they are of, without empty columns."""
     from ...schemas.description import pattern
 
     shown = []
@@ -222,7 +224,7 @@ def _indented(rows: Iterable[Described], layout: Layout) -> list[dict[str, Any]]
         depth = str(row["table_name"]).removeprefix(layout.name).count("_") > 0
         bits = row["type"] == "bit"
         code = pattern(str(row["code"])) if bits else row["code"]
-        name = "  " * (depth + bits) + str(row["name"])
+        name = "  " * (depth + (bits or row["type"] == "code")) + str(row["name"])
         shown.append(
             {k: v for k, v in row.items() if k != "table_name"} | {"name": name, "code": code}
         )

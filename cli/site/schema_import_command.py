@@ -44,6 +44,7 @@ FEW = 20
     is_flag=True,
     help="Take the page's word where it contradicts the layout known before.",
 )
+@click.option("--verbose", is_flag=True, help="Name the files that are passed over.")
 @click.option(
     "--effects",
     type=TARGET_FILE,
@@ -56,11 +57,13 @@ def command(
     dry_run: bool,
     release: str,
     replace: bool,
+    verbose: bool,
     effects: Path | None,
 ) -> Status:
-    """Turn IBM's record PAGEs, saved as HTML or text, into layouts of your own.
+    """Turn IBM's record PAGEs, saved as HTML, MHTML or text, into layouts of your own.
 
-    PAGE is a file, a folder of them, or a zip archive; - reads a page from standard input. A page
+    PAGE is a file, a folder of them, or a zip archive; - is standard input. A file may hold several
+    pages; what has another suffix in a folder or an archive is counted and passed over. A page
     confirms what the layout says, adds fields that are new, and is refused with its lines if it
     contradicts or is not understood: nothing is written for it then.
 
@@ -71,7 +74,7 @@ def command(
       cpmon schema import mon730.zip --into layouts/
     """
     from ...schemas.pages.collection import collect_pages
-    from ...schemas.pages.page_import import PageImport
+    from ...schemas.pages.page_import import Outcome, PageImport
     from ...schemas.registry import reload
 
     folder = _folder(into)
@@ -82,9 +85,11 @@ def command(
     files = list(collect_pages(pages))
     named = not any(path.is_dir() or path.suffix.lower() == ".zip" for path in pages)
     with click.progressbar(files, label="reading pages", file=sys.stderr, hidden=named) as bar:
-        results = [importing.add(file, named=named) for file in bar]
+        all_files = [imported for file in bar for imported in importing.add(file, named=named)]
+    passed = [i.name for i in all_files if i.outcome is Outcome.PASSED_OVER]
+    results = [i for i in all_files if i.outcome is not Outcome.PASSED_OVER]
     if not any(imported.merged or imported.problem for imported in results):
-        raise _no_pages(pages)
+        raise _no_pages(pages, passed)
     written = importing.changes()
     if dry_run:
         _show(written, folder)
@@ -97,15 +102,20 @@ def command(
     if effects:
         write_file(effects, _effects(importing, results).encode())
     Output("table").write_rows([_summary(imported) for imported in results])
-    _tell_totals(results, written, folder, dry_run=dry_run)
+    for name in passed if verbose else ():
+        click.echo(f"passed over: {name}", err=True)
+    _tell_totals(results, written, folder, passed=len(passed), dry_run=dry_run)
     return Status.USAGE if any(imported.outcome.is_refused for imported in results) else Status.DONE
 
 
-def _no_pages(paths: Iterable[Path]) -> CpmonError:
+def _no_pages(paths: Iterable[Path], passed: Sequence[str]) -> CpmonError:
+    from ...schemas.pages.collection import SUFFIXES
+
     return CpmonError(
         "there is no page of a record",
         place=", ".join(map(str, paths)),
-        expected="pages saved as .html, .htm or .txt",
+        expected=f"pages saved as {', '.join(SUFFIXES)}",
+        found=_passed_over(len(passed)) + f", {passed[0]} among them" if passed else None,
         remedy="name the folder that they are in",
     )
 
@@ -166,11 +176,21 @@ def _tell(imported: Imported, *, details: bool) -> None:
                 click.echo(f"{merged.page.dsect}: {label}: {line}", err=True)
 
 
+def _passed_over(count: int) -> str:
+    return f"{count:,} other {'file' if count == 1 else 'files'} passed over"
+
+
 def _tell_totals(
-    results: Sequence[Imported], written: Sequence[Change], folder: Path, *, dry_run: bool
+    results: Sequence[Imported],
+    written: Sequence[Change],
+    folder: Path,
+    *,
+    passed: int,
+    dry_run: bool,
 ) -> None:
     counts = Counter(str(imported.outcome) for imported in results)
     summary_line = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    summary_line += f"; {_passed_over(passed)}" if passed else ""
     verb = "would be written" if dry_run else "written"
     click.echo(f"{summary_line}; files {verb} in {folder}: {len(written)}", err=True)
 

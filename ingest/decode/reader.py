@@ -278,7 +278,7 @@ class Reader:
     def _landed(self, decoded: Decoded, stamps: Stamps) -> Tables:
         """The table of one layout, and those of its groups."""
         layout = decoded.layout
-        self._record_findings.note(decoded, stamps.offset)
+        self._record_findings.note(decoded, stamps.offset, self.level)
         if layout.kind is not Kind.SAMPLE:
             stamps = replace(stamps, end_us=np.full(len(stamps), NO_END))
         tables = [(layout.name, _table(decoded, stamps, {}))]

@@ -10,11 +10,17 @@ import pyarrow.compute as pc
 from ...schemas.field import HEADER_LENGTH
 from ...schemas.layout import Layout
 from ...schemas.registry import record_names
+from ...schemas.release import parse_release
 from ..codec import I64
 from ..container.frames import FRAME
 from ..container.windows import Window
 from ..findings import Code, Findings, Tally
 from .decoded import Decoded
+
+OF_RECORDS = (
+    *(Code.RECORD_WITHDRAWN, Code.RECORD_LONGER),
+    *(Code.GROUP_CUT, Code.BLOCK_TORN, Code.VALUE_IMPOSSIBLE),
+)
 
 
 @dataclass
@@ -31,11 +37,15 @@ class RecordFindings:
         name = record_names().get(kind, "unknown").upper()
         self._tally.note(Code.LAYOUT_UNKNOWN, kind, offsets, f"record {kind[0]}.{kind[1]} ({name})")
 
-    def note(self, decoded: Decoded, offsets: I64) -> None:
-        """Count records longer than their layout, and those with impossible values.
+    def note(self, decoded: Decoded, offsets: I64, level: str) -> None:
+        """Count records longer than their layout or withdrawn, and those with impossible values.
 
-        `offsets`: (records,) where they start in the dump.
+        `offsets`: (records,) where they start in the dump. `level`: of CP, empty if not known.
         """
+        until = decoded.layout.until
+        if until and level and parse_release(level).is_behind(parse_release(until)):
+            detail = f"records of {decoded.layout.name}: none after {until}, says the layout"
+            self._tally.note(Code.RECORD_WITHDRAWN, decoded.layout.name, offsets, detail)
         if decoded.tail.null_count < len(decoded.tail):
             longer = decoded.tail.is_valid().to_numpy(zero_copy_only=False)
             layout, spare = decoded.layout, pc.max(pc.binary_length(decoded.tail)).as_py()
@@ -74,9 +84,7 @@ class RecordFindings:
         """Report what was counted."""
         self._report_empty(findings)
         self._tally.report(findings, Code.LAYOUT_UNKNOWN, effect="kept raw")
-        self._tally.report(
-            findings, Code.RECORD_LONGER, Code.GROUP_CUT, Code.BLOCK_TORN, Code.VALUE_IMPOSSIBLE
-        )
+        self._tally.report(findings, *OF_RECORDS)
 
     def _count_records(self, code: Code, layout: Layout, offsets: I64) -> None:
         self._tally.note(code, layout.name, offsets, f"records of {layout.name}")

@@ -36,7 +36,7 @@ class Line:
         value: as the columns have it; None without one.
         field: the row of the layout; None for entries and bytes without one.
         group: name and number of the entries that the line is in, outermost first.
-        note: the value in words, such as the time that a TOD clock shows.
+        note: the value in words, such as the time that a TOD clock shows, or the name of a code.
     """
 
     name: str
@@ -109,7 +109,7 @@ class _Part:
             raw = None if missing else self.record[at:behind]
             if reserved and missing:
                 continue
-            size, note = behind - at, _note(field, value)
+            size, note = behind - at, _note(field, value) or _named(layout, field, raw)
             yield Line(field.name, at, size, raw, value, field, self.group, note, field.meaning)
             if raw is not None:
                 yield from self._bits(layout, field)
@@ -167,6 +167,13 @@ def _stretch(
     if raw:
         meaning = "bytes behind the last field known" if name == "tail" else "no layout is known"
         yield Line(name, start, len(raw), raw, raw, None, group, "", meaning)
+
+
+def _named(layout: Layout, field: Field, raw: bytes | None) -> str:
+    """The names that the layout has for the value of a field."""
+    number = int.from_bytes(raw or b"")
+    values = ((code.name, *code.named_value) for code in layout.codes_of(field) if raw)
+    return ", ".join(name for name, value, mask in values if number & mask == value)
 
 
 def _note(field: Field, value: Any) -> str:

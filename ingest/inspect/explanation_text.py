@@ -123,15 +123,15 @@ def _indented_name(line: Line) -> str:
 
 
 def _value_text(line: Line) -> str:
-    """The value for a reader: flags as they are written, times and durations also in words."""
+    """The value for a reader: flags as they are written, times, durations and codes in words."""
     value, column = line.value, line.field
     if value is None or isinstance(value, bytes):
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if column and column.type is Type.BITS:
-        return f"X'{value:0{2 * line.length}X}'"
-    return f"{value} = {line.note}" if line.note else str(value)
+    is_bits = column is not None and column.type is Type.BITS
+    text = f"X'{value:0{2 * line.length}X}'" if is_bits else str(value)
+    return f"{text} = {line.note}" if line.note else text
 
 
 def _short(raw: bytes) -> str:

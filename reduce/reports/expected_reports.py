@@ -12,6 +12,7 @@ from ..metrics.report_shape import Report
 from ..reductions.provenance import inferred_notes, is_inferred, own_tables_of, tables_of
 from .layout_notes import (
     is_of,
+    is_withdrawn,
     longer_records,
     named,
     records_of,
@@ -48,44 +49,44 @@ class ExpectedReport:
 
 
 def expected_reports(
-    kinds: Collection[tuple[int, int]], release: str, longer: Collection[str]
+    kinds: Collection[tuple[int, int]], release: str, unread: Collection[str]
 ) -> list[ExpectedReport]:
     """Every report, in the order of their names.
 
     Args:
         kinds: (domain, record) of the records that the dump has.
         release: CP level that wrote it, empty if it names none.
-        longer: details of its findings RECORD_LONGER.
+        unread: details of its findings RECORD_LONGER and RECORD_WITHDRAWN.
     """
-    return [_expected(REPORTS[name], kinds, release, longer) for name in sorted(REPORTS)]
+    return [_expected(REPORTS[name], kinds, release, unread) for name in sorted(REPORTS)]
 
 
 def _expected(
-    report: Report, kinds: Collection[tuple[int, int]], release: str, longer: Collection[str]
+    report: Report, kinds: Collection[tuple[int, int]], release: str, unread: Collection[str]
 ) -> ExpectedReport:
-    records = written(records_of(tables_of(report.reduction)), release)
+    records = written(records_of(tables_of(report.reduction)), release, kinds)
     present = {n: lay for n, lay in records.items() if (lay.domain, lay.record) in kinds}
     own = records_of(own_tables_of(report.reduction))
-    own_records = (written(own, release) or own).values()
+    own_records = (written(own, release, kinds) or own).values()
     samples = [layout for layout in own_records if layout.kind is not Kind.EVENT]
     needed = samples if 2 * len(samples) >= len(own_records) else own_records
     if not any(layout.name in present for layout in needed):
         note = f"The dump has none of {_listed(needed)}."
         return ExpectedReport(report.name, report.title, Outcome.EMPTY, (note,), ())
-    unread = unread_notes(longer, release, present) if release else []
-    doubts = [*inferred_notes(present, [release] if release else ()), *unread]
+    doubts = inferred_notes(present, [release] if release else ())
+    doubts = [*doubts, *(unread_notes(unread, release, present) if release else ())]
     blank = [*_absent(records, kinds), *unrecorded(report, levels_of([release]))]
     blank += thread_notes(report, release, present) if release else []
     outcome = Outcome.UNCERTAIN if doubts else Outcome.NOTED if blank else Outcome.RIGHT
-    pages = [n for n, lay in present.items() if _wants_page(lay, release, longer)]
+    pages = [n for n, lay in present.items() if _wants_page(lay, release, unread)]
     notes = (*doubts, *blank)
     return ExpectedReport(report.name, report.title, outcome, notes, tuple(sorted(pages)))
 
 
-def _wants_page(layout: Layout, release: str, longer: Iterable[str]) -> bool:
-    if is_inferred(layout, [release] if release else ()) or layout.name in longer_records(longer):
+def _wants_page(layout: Layout, release: str, unread: Iterable[str]) -> bool:
+    if is_inferred(layout, [release] if release else ()) or layout.name in longer_records(unread):
         return True
-    return bool(release) and not is_of(layout, release)
+    return is_withdrawn(layout, release) or (bool(release) and not is_of(layout, release))
 
 
 def _absent(records: Mapping[str, Layout], kinds: Collection[tuple[int, int]]) -> list[str]:

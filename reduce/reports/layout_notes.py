@@ -54,9 +54,9 @@ def layout_notes(
     if not releases:
         return []
     records = records_of(tables_of(shown.reduction))
-    longer = con.execute(
-        "SELECT DISTINCT detail FROM meta.finding"
-        " WHERE code = 'RECORD_LONGER' AND list_contains(?, dump) ORDER BY detail",
+    found = con.execute(
+        "SELECT DISTINCT code, detail FROM meta.finding WHERE list_contains(?, dump)"
+        " AND code IN ('RECORD_LONGER', 'RECORD_WITHDRAWN') ORDER BY ALL",
         [list(dumps)],
     ).fetchall()
     columns = [column.name for column in shown.columns]
@@ -65,7 +65,7 @@ def layout_notes(
         threads = []
     assumed = assumed_notes(con, dumps, {c.name: c.heading for c in shown.columns})
     return [
-        *unread_notes((detail for (detail,) in longer), releases[-1], records),
+        *unread_notes((detail for _, detail in found), releases[-1], records),
         *threads,
         *assumed,
     ]
@@ -112,22 +112,41 @@ def records_of(landed: Iterable[str]) -> dict[str, Layout]:
     return {layout.name: layout for layout in ordered}
 
 
-def written(records: Mapping[str, Layout], release: str) -> dict[str, Layout]:
-    """The records that a release still writes."""
+def written(
+    records: Mapping[str, Layout], release: str, kinds: Collection[tuple[int, int]] = ()
+) -> dict[str, Layout]:
+    """The records that a release still writes, and those of the kinds that a dump has all the same.
+
+    Args:
+        kinds: (domain, record).
+    """
     return {
         name: layout
         for name, layout in records.items()
-        if not (release and layout.until and release_key(release) > release_key(layout.until))
+        if not is_withdrawn(layout, release) or (layout.domain, layout.record) in kinds
     }
+
+
+def is_withdrawn(layout: Layout, release: str) -> bool:
+    """Whether a release no longer writes a record, by its layout."""
+    if not release or not layout.until:
+        return False
+    return release_key(release) > release_key(layout.until)
 
 
 def unread_notes(details: Iterable[str], release: str, records: Mapping[str, Layout]) -> list[str]:
     """Lines on bytes that are not read, and on layouts of another release.
 
     Args:
-        details: of the findings RECORD_LONGER. release: the latest of the dumps.
+        details: of the findings RECORD_LONGER and RECORD_WITHDRAWN. release: the latest of the
+            dumps.
     """
-    return [*_longer(details, records), *_later(release, written(records, release))]
+    details = list(details)
+    return [
+        *_longer(details, records),
+        *_withdrawn(details, records),
+        *_later(release, written(records, release)),
+    ]
 
 
 def thread_notes(
@@ -158,7 +177,9 @@ def thread_notes(
 
 def longer_records(details: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Record -> its bytes and those known, by the details of findings RECORD_LONGER."""
-    words = (re.match(r"records of (\w+)(?:: (\d+) bytes, (\d+) known)?", text) for text in details)
+    words = (
+        re.match(r"records of (\w+)(?:: (\d+) bytes, (\d+) known)?$", text) for text in details
+    )
     return {match[1]: (match[2] or "", match[3] or "") for match in words if match}
 
 
@@ -180,6 +201,20 @@ def _longer(details: Iterable[str], records: Mapping[str, Layout]) -> list[str]:
     return [
         f"Longer than the layouts: {'; '.join(texts.values())}. What the other bytes say is not in "
         f"this report; IBM's pages of that release bring it: {pages}."
+    ]
+
+
+def _withdrawn(details: Iterable[str], records: Mapping[str, Layout]) -> list[str]:
+    """A line on records that are there although their layouts end with an earlier release."""
+    words = (re.match(r"records of (\w+): none after ([\d.]+)", text) for text in details)
+    ends = {match[1]: match[2] for match in words if match and match[1] in records}
+    if not ends:
+        return []
+    names = ", ".join(f"{named(records[name])}, none after {end}" for name, end in ends.items())
+    pages = ", ".join(f"MR{name.upper()}" for name in ends)
+    return [
+        f"Written, though their layouts say that they no longer are: {names}. IBM's pages of that "
+        f"release tell what they mean now: {pages}."
     ]
 
 

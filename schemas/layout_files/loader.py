@@ -93,6 +93,7 @@ def _table(
         fields=_fields(name, rows, "", 0 if attributes.get("parent") else HEADER_LENGTH),
         sequel=_sequel(name, rows, ""),
         bits=_bits(name, rows),
+        codes=_codes(name, rows),
         groups=tuple(
             _group(name, row, rows, sources, above) for row in rows if row["type"] == Type.GROUP
         ),
@@ -103,7 +104,7 @@ def _table(
 
 
 def _fields(name: str, rows: list[Row], behind: str, base: int = 0) -> tuple[Field, ...]:
-    """The rows that are read, by offset: all but groups, their labels, parts and bits.
+    """The rows that are read, by offset: all but groups, their labels, parts, bits and codes.
 
     `behind`: the part or text whose fields they are; empty for those of fixed offsets.
     """
@@ -111,7 +112,7 @@ def _fields(name: str, rows: list[Row], behind: str, base: int = 0) -> tuple[Fie
     fields = [
         _field(name, row)
         for row in rows
-        if row["type"] not in (Type.GROUP, Type.PART, Type.BIT)
+        if row["type"] not in (Type.GROUP, Type.PART, Type.BIT, Type.CODE)
         and row["of"] not in groups
         and _anchor(row) == behind
     ]
@@ -175,6 +176,30 @@ def _bits(name: str, rows: list[Row]) -> tuple[Field, ...]:
         if len(bit.code) != 2 or not 0 < int(bit.code, 16) < 256:
             raise LayoutError(f"{name}.{bit.name} has no mask", expected="80", found=bit.code)
     return tuple(sorted(bits, key=lambda bit: (bit.offset, -bit.mask)))
+
+
+def _codes(name: str, rows: list[Row]) -> tuple[Field, ...]:
+    """The rows that name values, field by field, in the order of these."""
+    codes = [_field(name, row) for row in rows if row["type"] == Type.CODE]
+    places = {row["name"]: (row["offset"], row["length"]) for row in rows if row["name"] != "*"}
+    for code in codes:
+        if places.get(code.of) != (code.place, str(code.length)):
+            raise LayoutError(
+                f"{name}.{code.name} is no code of a field",
+                expected="`of` naming a field, with its offset and length",
+                found=code.of or "nothing",
+            )
+        try:
+            value, mask = code.named_value
+        except ValueError:
+            value, mask = 1, 0
+        if value & ~mask or mask >> 8 * code.length:
+            raise LayoutError(
+                f"{name}.{code.name} has no value that {code.of} can have",
+                expected="hexadecimal digits, as 1F, or value/mask, as 40/C0",
+                found=code.code,
+            )
+    return tuple(sorted(codes, key=lambda code: (code.offset, code.of, code.named_value)))
 
 
 def _field(name: str, row: Row) -> Field:

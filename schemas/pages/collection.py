@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LayoutError
-from .page import LONGEST
+from .text import LONGEST
 
-SUFFIXES = (".html", ".htm", ".txt")
+SUFFIXES = (".html", ".htm", ".xhtml", ".mhtml", ".mht", ".txt")
 """What is read of a folder or an archive; a file that is named itself may have any suffix."""
 
 UNREADABLE = (
@@ -25,14 +25,17 @@ UNREADABLE = (
 
 @dataclass(frozen=True)
 class PageFile:
-    """The bytes of a page, or the error that says why they cannot be read."""
+    """The bytes of a file, or the error that says why they cannot be read.
+
+    None: it lies in a folder or an archive, and its suffix is not that of a page.
+    """
 
     name: str
-    data: bytes | LayoutError
+    data: bytes | LayoutError | None
 
 
 def collect_pages(paths: Iterable[Path]) -> Iterator[PageFile]:
-    """The pages in files, below folders, and in zip archives; `-` is standard input.
+    """The files that are named, below folders, and in zip archives; `-` is standard input.
 
     Raises:
         LayoutError: an archive is damaged.
@@ -41,12 +44,16 @@ def collect_pages(paths: Iterable[Path]) -> Iterator[PageFile]:
         if str(path) == "-":
             yield PageFile("standard input", sys.stdin.buffer.read(LONGEST + 1))
         elif path.is_dir():
-            below = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES)
-            yield from (_read(p, str(p.relative_to(path))) for p in below if p.is_file())
+            below = sorted(p for p in path.rglob("*") if p.is_file())
+            yield from (_found(p, str(p.relative_to(path))) for p in below)
         elif path.suffix.lower() == ".zip":
             yield from _members(path)
         else:
             yield _read(path, path.name)
+
+
+def _found(path: Path, name: str) -> PageFile:
+    return _read(path, name) if name.lower().endswith(SUFFIXES) else PageFile(name, None)
 
 
 def _read(path: Path, name: str) -> PageFile:
@@ -58,13 +65,15 @@ def _read(path: Path, name: str) -> PageFile:
 
 
 def _members(path: Path) -> Iterator[PageFile]:
-    """The pages of an archive, each read up to the length that a page can have."""
+    """The files of an archive, each read up to the length that a page can have."""
     try:
         with zipfile.ZipFile(path) as archive:
             for member in sorted(archive.namelist()):
                 if member.lower().endswith(SUFFIXES):
                     with archive.open(member) as file:
                         yield PageFile(member, file.read(LONGEST + 1))
+                elif not member.endswith("/"):
+                    yield PageFile(member, None)
     except UNREADABLE as error:
         raise LayoutError(
             f"{path} cannot be read as a zip archive",

@@ -11,7 +11,7 @@ from ..release import release_key
 from .items import Item
 from .merge_result import MergeResult
 from .page_rows import BitRow, PageRow
-from .rows import bit_row, insert
+from .rows import bit_row, code_row, insert
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,25 @@ class FileMerge:
             insert(rows, marked(new))
             self.merged.added.append(f"{self.name}.{bit.name}")
         self._miss_bits(item, [r for r in bits if not r["_seen"]])
+
+    def match_codes(self, rows: list[Row], field: Row, item: Item) -> None:
+        """Named values of a field, which is one of `rows`: the same, new ones, or others."""
+        named = {r["code"]: r for r in rows if r["type"] == Type.CODE and r["of"] == field["name"]}
+        names = {r["name"]: r for r in rows}
+        for code in item.codes:
+            place = {"of": field["name"], "offset": field["offset"], "length": field["length"]}
+            new = code_row(item, code) | place
+            row = named.get(new["code"]) or names.get(code.name)
+            if row is None:
+                insert(rows, marked(new))
+                self.merged.changed.append(
+                    f"{self.name}.{field['name']}: {code.name} names a value"
+                )
+            elif all(row[at] == new[at] for at in ("type", "name", "code", "of")):
+                self.confirm(row, code.row.meaning)
+            else:
+                problem = f"value {new['code']} of {item.name} is {code.name}"
+                self.contradict(code.row, problem, f"{row['name']}, {row['type']} {row['code']}")
 
     def _miss_bits(self, item: Item, missing: Iterable[Row]) -> None:
         """Bits that the layout names and the page, which names others, does not."""

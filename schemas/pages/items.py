@@ -6,19 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..field import HEADER_LENGTH
-from ..layout_files.checks import COMMON
+from .named_bits import BitItem, CodeItem, named_bits, stripped
 from .page import Structure
-from .page_rows import BitRow, PageRow
-
-
-@dataclass(frozen=True)
-class BitItem:
-    """Named bits of one byte: `byte` from the start of their field, mask in that byte."""
-
-    byte: int
-    mask: int
-    name: str
-    row: BitRow
+from .page_rows import PageRow
 
 
 @dataclass(frozen=True)
@@ -37,6 +27,7 @@ class Item:
     of: str = ""
     parts: tuple[Item, ...] = ()
     bits: tuple[BitItem, ...] = ()
+    codes: tuple[CodeItem, ...] = ()
 
     @property
     def end(self) -> int:
@@ -105,8 +96,8 @@ def nest(structure: Structure, dsect: str, *, is_record: bool) -> Items:
     fields = list(_flat(top, start, notes))
     _check_cover([f for f in fields if not f.of], start, end, structure)
     _check_unique(fields)
-    name = _stripped(structure.head.name, prefixes)
-    tail = Item(end, 0, 1, _stripped(rest.name, prefixes), rest) if rest and is_record else None
+    name = stripped(structure.head.name, prefixes)
+    tail = Item(end, 0, 1, stripped(rest.name, prefixes), rest) if rest and is_record else None
     return Items(name, end, tuple(fields), tuple(notes), structure.head, tail)
 
 
@@ -117,6 +108,7 @@ class _Node:
     row: PageRow
     name: str
     bits: tuple[BitItem, ...]
+    codes: tuple[CodeItem, ...]
     inside: list[_Node]
 
     @property
@@ -133,9 +125,11 @@ def _nested(rows: Sequence[PageRow], prefixes: tuple[str, ...], notes: list[str]
     top: list[_Node] = []
     open_: list[_Node] = []
     for row in sorted(rows, key=lambda r: (r.offset, -r.size)):
-        bits = _bits(row, prefixes, notes)
-        name = _stripped(row.name, prefixes) or (f"flags{row.offset}" if bits else "")
-        node = _Node(row, name, bits, [])
+        below = named_bits(row, prefixes)
+        notes += below.notes
+        has_names = below.bits or below.codes
+        name = stripped(row.name, prefixes) or (f"flags{row.offset}" if has_names else "")
+        node = _Node(row, name, below.bits, below.codes, [])
         while open_ and open_[-1].end <= row.offset:
             open_.pop()
         if open_:
@@ -204,50 +198,8 @@ def _numbered(item: Item, start: int) -> Iterator[Item]:
 
 def _item(node: _Node) -> Item:
     row = node.row
-    return Item(row.offset, row.length, row.count, node.name, row, bits=node.bits)
-
-
-def _stripped(name: str, prefixes: tuple[str, ...]) -> str:
-    """IBM's name in lower case without the DSECT prefix."""
-    for prefix in prefixes:
-        if name.startswith(prefix) and len(name) > len(prefix):
-            name = name.removeprefix(prefix)
-            break
-    plain = name.lower().replace("@", "a").replace("#", "n").replace("$", "s")
-    return f"{plain}_" if plain in COMMON else plain
-
-
-def _bits(row: PageRow, prefixes: tuple[str, ...], notes: list[str]) -> tuple[BitItem, ...]:
-    """Named bits; patterns of eight follow each other from byte to byte of a longer field.
-
-    A name for several bits that have names, or for bits of two bytes, gets a note.
-    """
-    items, byte, lowest = list[BitItem](), 0, 256
-    for bit in row.bits:
-        used = [n for n, mark in enumerate(bit.pattern) if mark == "1"]
-        if len(bit.pattern) % 8 or not used:
-            raise bit.line.error("a bit pattern cannot be read")
-        mask = sum(0x80 >> n % 8 for n in used if n // 8 == used[0] // 8)
-        parts = [item.mask for item in items if item.byte == byte and not item.mask & ~mask]
-        if len(bit.pattern) == 8 and byte + 1 == row.length and len(parts) > 1:
-            notes.append(f"{bit.name or '*'} is a name for several bits")
-            continue
-        if len(bit.pattern) == 8:
-            highest = 0x80 >> used[0]
-            byte, lowest = byte + (highest >= lowest), 0x80 >> used[-1]
-            at = byte
-        else:
-            at = used[0] // 8
-        if at >= row.length:
-            raise bit.line.error(
-                f"there are more bits than {row.name} has",
-                expected=f"{8 * row.length} bits at most, as line {row.line.number} says",
-            )
-        if bit.name and used[0] // 8 == used[-1] // 8:
-            items.append(BitItem(at, mask, _stripped(bit.name, prefixes), bit))
-        elif bit.name:
-            notes.append(f"{bit.name} is a name for bits of two bytes")
-    return tuple(items)
+    name, bits, codes = node.name, node.bits, node.codes
+    return Item(row.offset, row.length, row.count, name, row, bits=bits, codes=codes)
 
 
 def _check_cover(fields: Sequence[Item], start: int, end: int, structure: Structure) -> None:

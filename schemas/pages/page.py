@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from ..errors import LayoutError
 from ..field import LONGEST_RECORD
 from ..layout import Kind
-from .page_rows import NAME, PageRow, close_offsets, read_rows
-from .text import PageText, read_page
+from .page_rows import PageRow, close_offsets, read_rows
+from .reference import check_reference
+from .text import PageText
 
-WITHDRAWN = re.compile(
-    r"\bno\s+longer\s+(?:\w+\s+){0,3}?"
-    r"(?:written|generated|produced|created|collected|reported|available|supported|used)\b"
+WITHDRAWN = (
+    r"(?:^|[.:;]|(?<= )-+) ?"
+    r"(?:(?:as of|since|with|in|from|(?:beginning|starting) (?:in|with)) z/VM[^,]{0,40}, )?"
+    r"(?:(?:the|this) )?(?:(?:monitor|event|sample|configuration|and|(?:MR)?%s) )*record "
+    r"(?:\(?(?:MR)?%s\)? )?(?:is|was|has been) no longer (?:\w+ ){0,3}?"
+    r"(?:written|generated|produced|created|collected|reported|available|supported|used|valid)\b"
+    r"(?! (?:when|if|unless|while|until|by|on|to|for(?! z/VM)))"
 )
-"""What the prolog of a record's page says that has no contents table."""
+"""What the page of a record says that is withdrawn: a sentence about the record, whatever else may
+be said of a field in it."""
+
+PROLOG = re.compile(r"\bMR([A-Z][A-Z0-9]*)\s+Prolog\b")
+SECTION = re.compile(
+    r"\bMR([A-Z][A-Z0-9]*)\s+"
+    r"(?:Control\s+Block\s+Contents|Storage\s+Layout|Cross\s+Reference|Constants)\b"
+)
+CONTENTS = re.compile(r"Control\s+Block\s+Contents\s+Offsets\b")
+END = re.compile(
+    r"(?i:based\s+on\s+z/VM\s+V(?:ersion)?\s*(\d+)\s*R(?:elease)?\s*(\d+)(?:\.(\d+))?)"
+)
+"""The parts of a page, in their order, and the sentence that ends it."""
 
 KINDS = (
     ("sample configuration", (Kind.CONFIG,)),
@@ -62,59 +79,81 @@ class Page:
         return not self.structures
 
 
-LONGEST = 8_000_000
-"""Bytes of a page; IBM's longest has a twentieth of them."""
+def split_pages(source: PageText) -> Iterator[PageText]:
+    """The pages of a file: each begins behind the end of the one before, or with its prolog."""
+    prologs = [m.start() for m in re.finditer(r"\b(?i:DSECT\s+NAME)\s*-", source.text)]
+    starts = [0]
+    for before, prolog in pairwise(prologs):
+        end = END.search(source.text, before, prolog)
+        heading = PROLOG.search(source.text, before, prolog)
+        starts.append(end.end() if end else heading.start() if heading else prolog)
+    for start, stop in pairwise([*starts, len(source.text)]):
+        yield source.part(start, stop)
 
 
-def parse_page(data: bytes, place: str, release: str = "") -> Page:
-    """The page in a file.
+def parse_page(source: PageText, release: str = "") -> Page:
+    """The page in a text, as `split_pages` finds it.
 
     Args:
-        data: the file, HTML or text.
-        place: its name.
         release: such as "5.2.0", for a page that does not say it.
 
     Raises:
         LayoutError: it is no record page, or breaks off, or contradicts itself; with the line.
     """
-    if len(data) > LONGEST:
-        raise LayoutError(
-            f"{place} is too long for a record page",
-            place=place,
-            expected=f"at most {LONGEST:,} bytes",
-            found=f"{len(data):,} bytes",
-            effect="nothing was read of it",
-            remedy="save the page of one record",
-        )
-    source = read_page(data, place)
     if number := re.search(r"(?<!\d)\d{100}", source.text):
         expected = "numbers of a record: offsets, lengths, dimensions"
         raise source.line_at(number.start()).error("a number is too long", expected=expected)
     source = close_offsets(source)
     dsect, notes = _dsect(source)
-    domain = _prolog_entry(source, r"\bDomain\s*(\d{1,3})\s*-", "Domain N - ...")
-    record = _prolog_entry(source, r"\bRecord\s*(\d{1,5})\s*-", "Record N - ...")
-    return Page(
+    _check_sections(source, dsect)
+    name = re.search(r"\b(?i:DESCRIPTIVE\s+NAME)\b", source.text)
+    described = source.part(name.start() if name else 0, len(source.text))
+    domain = _prolog_entry(described, r"\b(?i:Domain)\s*(\d{1,3})\s*-", "Domain N - ...")
+    record = _prolog_entry(described, r"\b(?i:Record)\s*(\d{1,5})\s*-", "Record N - ...")
+    page = Page(
         dsect=dsect.lower(),
         domain=int(domain),
         record=int(record),
-        kinds=_kinds(source),
-        title=_title(source.text),
+        kinds=_kinds(described),
+        title=_title(described.text),
         release=_release(source, release),
-        structures=_contents(source),
+        structures=_contents(source, dsect),
         notes=notes,
     )
+    return replace(page, notes=(*notes, *_doubts(source, page)))
+
+
+def _doubts(source: PageText, page: Page) -> Iterator[str]:
+    """What a page with a contents table says besides."""
+    table = CONTENTS.search(source.text)
+    if table is None:
+        return
+    yield from check_reference(source, [r for s in page.structures for r in (s.head, *s.rows)])
+    if any("Constants" in heading[0] for heading in SECTION.finditer(source.text)):
+        yield "the page has a table of constants, which is not read"
+    if _says_withdrawn(source.text[: table.start()], page.dsect):
+        yield "the page says that the record is no longer written, and has its table"
 
 
 def _dsect(source: PageText) -> tuple[str, tuple[str, ...]]:
     """The record's name, by the page's heading; and what the line DSECT NAME says otherwise."""
-    line = _prolog_entry(source, r"DSECT\s+NAME\s*-\s*([A-Z][A-Z0-9]*)", "DSECT NAME - ...")
-    heading = re.search(
-        r"\bMR([A-Z][A-Z0-9]*)\s+Control\s+Block\s+Contents\s+Offsets\b", source.text
-    ) or re.search(r"\bMR([A-Z][A-Z0-9]*)\s+Prolog\b", source.text)
+    line = _prolog_entry(source, r"(?i:DSECT\s+NAME)\s*-\s*([A-Z][A-Z0-9]*)", "DSECT NAME - ...")
+    heading = SECTION.search(source.text) or PROLOG.search(source.text)
     if heading is None or heading[1] == line:
         return line, ()
     return heading[1], (f"DSECT NAME says {line}, the heading MR{heading[1]}: the heading counts",)
+
+
+def _check_sections(source: PageText, dsect: str) -> None:
+    """Every part is of one record: a page may have been copied behind half of another."""
+    headings = [*PROLOG.finditer(source.text), *SECTION.finditer(source.text)]
+    for heading in headings:
+        if heading[1] != dsect:
+            raise source.line_at(heading.start()).error(
+                f"the page of MR{dsect} has a part of the page of MR{heading[1]}",
+                expected=f"parts of MR{dsect} alone",
+                remedy="save each page as a whole, from its first to its last line",
+            )
 
 
 def _prolog_entry(source: PageText, pattern: str, expected: str) -> str:
@@ -122,7 +161,7 @@ def _prolog_entry(source: PageText, pattern: str, expected: str) -> str:
     if match is None:
         raise LayoutError(
             f"{source.place} is no page of a monitor record",
-            place=f"{source.place}, line 1",
+            place=f"{source.place}, line {source.numbers[0]}",
             expected=expected,
             found=source.text.strip().partition("\n")[0].rstrip()[:60] or "nothing",
             remedy="save the page of one record, as HTML or as text, from its first to last line",
@@ -132,7 +171,7 @@ def _prolog_entry(source: PageText, pattern: str, expected: str) -> str:
 
 def _kinds(source: PageText) -> tuple[Kind, ...]:
     # Few words: else a text of Monitor and no Record would take the square of its length.
-    pattern = r"Monitor\s+((?:[A-Za-z]+\s+){1,8}?)Record\b(?!\s+Header)"
+    pattern = r"(?i:Monitor\s+((?:[A-Z]+\s+){1,8}?)Record\b(?!\s+Header))"
     text = " ".join(_prolog_entry(source, pattern, "Monitor ... Record").split())
     words = text.lower()
     matched = next((kinds for start, kinds in KINDS if words.startswith(start)), None)
@@ -147,17 +186,18 @@ def _kinds(source: PageText) -> tuple[Kind, ...]:
 
 
 def _title(text: str) -> str:
-    begin = re.search(r"\bRecord\s*\d+\s*-\s*", text)
-    behind = re.compile(r"\b(?:DESCRIPTION|NOTES?)\b|\bMR\w+\s+Control\s+Block|\n\s*\n")
+    begin = re.search(r"\b(?i:Record)\s*\d+\s*-\s*", text)
+    behind = re.compile(
+        r"\b(?:DESCRIPTION|NOTES?)\b|\b(?i:DESCRIPTION|NOTES?)\s*[-:]|\bMR\w+\s+Control\s+Block"
+        r"|\n\s*\n"
+    )
     end = behind.search(text, begin.end()) if begin else None
     return " ".join(text[begin.end() : end.start()].split()) if begin and end else ""
 
 
 def _release(source: PageText, release: str) -> str:
     """The release that the page says; `release` if it says none."""
-    match = re.search(
-        r"based\s+on\s+z/VM\s+V(?:ersion)?\s*(\d+)\s*R(?:elease)?\s*(\d+)(?:\.(\d+))?", source.text
-    )
+    match = END.search(source.text)
     if match is None and release:
         return release
     if match is None:
@@ -170,26 +210,34 @@ def _release(source: PageText, release: str) -> str:
     return ".".join(str(int(number)) for number in match.groups(default="0"))
 
 
-def _contents(source: PageText) -> tuple[Structure, ...]:
+def _says_withdrawn(text: str, dsect: str) -> bool:
+    """Whether a text says of the record that it is no longer written."""
+    sentence = WITHDRAWN.replace("%s", dsect)
+    return bool(re.search(sentence, " ".join(text.split()), re.IGNORECASE))
+
+
+def _contents(source: PageText, dsect: str) -> tuple[Structure, ...]:
     """The structures of the contents table; none of a record that is no longer written."""
     text = source.text
-    starts = [m.end() for m in re.finditer(r"Control\s+Block\s+Contents\s+Offsets\b", text)]
-    if not starts and WITHDRAWN.search(text):
+    start = CONTENTS.search(text)
+    had_table = re.search(r"Control\s+Block\s+Contents|Cross\s+Reference", text)
+    if not had_table and _says_withdrawn(text, dsect):
         return ()
-    if not starts:
+    if start is None:
         raise LayoutError(
             "the page has no contents table",
-            place=f"{source.place}, line 1",
+            place=f"{source.place}, line {source.numbers[0]}",
             expected="a heading Control Block Contents, then Offsets",
+            remedy="copy or save the whole page",
         )
     heading = re.compile(
         r"\bMR[A-Z0-9]+\s+(?:Cross\s+Reference|Storage\s+Layout|Constants)\b"
-        r"|This\s+information\s+is\s+based\s+on"
+        r"|(?i:This\s+information\s+is\s+based\s+on)"
     )
-    behind = heading.search(text, starts[-1])
+    behind = heading.search(text, start.end())
     end = behind.start() if behind else len(text)
-    structures = tuple(_structures(list(read_rows(source, starts[-1], end))))
-    _check_names(source, structures, end)
+    structures = tuple(_structures(list(read_rows(source, start.end(), end))))
+    _check_records(structures, dsect)
     return structures
 
 
@@ -236,19 +284,26 @@ def _structures(rows: list[PageRow]) -> Iterator[Structure]:
         yield Structure(head, inside)
 
 
-def _check_names(source: PageText, structures: tuple[Structure, ...], start: int) -> None:
-    """The cross reference, where the page has one, says the same offsets and lengths."""
-    reference = re.search(r"\bMR[A-Z0-9]+\s+Cross\s+Reference\b", source.text[start:])
-    if reference is None:
-        return
-    named = [row for s in structures for row in (s.head, *s.rows) if row.name]
-    counts = Counter(row.name for row in named)
-    rows = {row.name: row for row in named if not row.dimensioned and counts[row.name] == 1}
-    listed = re.compile(rf"(?<!\S)({NAME})\s+([0-9A-F]+)\s+(\d+)\+?(?!\S)")
-    for match in listed.finditer(source.text, start + reference.end()):
-        row = rows.get(match[1])
-        if row and (row.offset, row.length) != (int(match[2], 16), int(match[3])):
-            place = f"offset X'{row.offset:X}', length {row.length}, as on line {row.line.number}"
-            raise source.line_at(match.start()).error(
-                f"the cross reference has another place for {row.name}", expected=place
+def _check_records(structures: Sequence[Structure], dsect: str) -> None:
+    """The first structure is the record of the page, and no other is a record too."""
+    head = structures[0].head
+    if head.name not in (dsect, f"MR{dsect}"):
+        raise head.line.error(
+            f"the page of MR{dsect} has the structure {head.name}",
+            expected=f"the structure {dsect}",
+            remedy="save each page as a whole, from its first to its last line",
+        )
+    for row in (row for part in structures for row in part.rows):
+        if row.name in (dsect, f"{dsect}_"):
+            raise row.line.error(
+                f"the name {row.name} is broken",
+                expected=f"{dsect}_ and a name behind it",
+                remedy="compare the line with IBM's page",
+            )
+    for row in (row for part in structures[1:] for row in part.rows):
+        if row.name == "MRHDR" or row.name.endswith("_MRHDR"):
+            raise row.line.error(
+                f"a second record begins in the contents table of MR{dsect}",
+                expected="one header of a record",
+                remedy="save each page as a whole, from its first to its last line",
             )

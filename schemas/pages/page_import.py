@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -22,7 +23,11 @@ from ..site import home, overlay, shipped
 from .collection import PageFile
 from .merge import merge
 from .merge_result import MergeResult
-from .page import parse_page
+from .page import parse_page, split_pages
+from .text import PageText, read_page
+
+PAGE = re.compile(r"\b(?i:DSECT\s+NAME)\b|\bMR[A-Z0-9]+\s+Control\s+Block\s+Contents\b")
+"""What tells the page of a record, however it was damaged, from another file."""
 
 
 class Outcome(StrEnum):
@@ -35,6 +40,7 @@ class Outcome(StrEnum):
     CONTRADICTED = "contradicted"
     NOT_UNDERSTOOD = "not understood"
     OTHER = "no record page"
+    PASSED_OVER = "passed over"
 
     @property
     def is_refused(self) -> bool:
@@ -72,25 +78,38 @@ class PageImport:
         self.before = self.sources = overlay(shipped(), self._site)
         self._changes: dict[Path, Change] = {}
 
-    def add(self, file: PageFile, *, named: bool = True) -> Imported:
-        """Read a page and merge it.
+    def add(self, file: PageFile, *, named: bool = True) -> Iterator[Imported]:
+        """Read the pages of a file and merge them.
 
         Args:
             named: the user named this file; of others, those that are no pages are passed over.
         """
-        if isinstance(file.data, CpmonError):
-            return Imported(file.name, Outcome.NOT_UNDERSTOOD, problem=file.data)
-        if not named and b"DSECT NAME" not in b" ".join(file.data.split()):
-            return Imported(file.name, Outcome.OTHER)
+        if file.data is None:
+            yield Imported(file.name, Outcome.PASSED_OVER)
+            return
         try:
-            page = parse_page(file.data, file.name, self._release)
+            if isinstance(file.data, CpmonError):
+                raise file.data
+            source = read_page(file.data, file.name)
+        except CpmonError as error:
+            yield Imported(file.name, Outcome.NOT_UNDERSTOOD, problem=error)
+            return
+        if not named and not re.search(PAGE, source.text):
+            yield Imported(file.name, Outcome.OTHER)
+            return
+        yield from (self._add(page) for page in split_pages(source))
+
+    def _add(self, source: PageText) -> Imported:
+        name = source.place
+        try:
+            page = parse_page(source, self._release)
             merged = merge(page, self.sources, replace=self._replace)
             if not merged.contradictions:
                 check(merged, self.sources)
         except CpmonError as error:
-            return Imported(file.name, Outcome.NOT_UNDERSTOOD, problem=error)
+            return Imported(name, Outcome.NOT_UNDERSTOOD, problem=error)
         if merged.contradictions:
-            return Imported(file.name, Outcome.CONTRADICTED, merged)
+            return Imported(name, Outcome.CONTRADICTED, merged)
         outcome = self._outcome(merged)
         made = list(changes(merged, self._site, self.sources, self._folder))
         for change in made:
@@ -99,7 +118,7 @@ class PageImport:
         if made:
             self._site = after(merged, self._site)
         self.sources = after(merged, self.sources)
-        return Imported(file.name, outcome, merged)
+        return Imported(name, outcome, merged)
 
     def changes(self) -> list[Change]:
         """The files to write: those of fields, then the two lists of records and lengths."""

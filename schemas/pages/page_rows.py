@@ -20,7 +20,8 @@ from .text import Line, PageText
 WORDS = ("Structure", "Character", "Unsigned", "Signed", "Bitstring", "Address", "Fixed")
 _SAME_WORDS = {"Bit string": "Bitstring", "Fixed": "Signed"}
 """Words of some pages, most of them old, for types that others name so."""
-NAME = r"(?:[A-Z@#$][A-Z0-9@#$_]*|\*)"
+NAME = r"(?:[A-Z@#$][A-Z0-9@#$]*_[A-Za-z0-9@#$_]+|[A-Z@#$][A-Z0-9@#$_]*|\*)"
+"""Names of some pages have small letters behind the record's."""
 EXTENT = r"\d+(?:\s*:\s*(?:\d+|\*))?"
 HEX = r"(?:\(\s*|X')?(?P<hex>[0-9A-Fa-f]+)(?:\s*\)|')?"
 ROW = re.compile(
@@ -39,9 +40,16 @@ HEADING = re.compile(
 NIBBLE = r"[.01]{4}"
 BIT = re.compile(
     rf"(?<!\S)(?P<mask>{NIBBLE}\s+{NIBBLE}(?:\s+{NIBBLE}\s+{NIBBLE}){{0,31}}"
-    rf"|(?=[01]*\.)[.01]{{8}}(?:\s*[.01]{{8}}){{0,31}})\s+(?P<name>{NAME})(?!\S)"
+    rf"|(?=[01]*\.)[.01]{{8}}(?:\s*[.01]{{8}}){{0,31}}|[01]{{8}}(?=\s+\w+_))"
+    rf"\s+(?P<name>{NAME})(?!\S)"
 )
 """Bits of 32 bytes at most: else a text of nothing else would take the square of its length."""
+VALUE = re.compile(
+    r"(?<!\S)(?:(?P<equ>[A-Z@#$]\w*)\s+EQU\s+)?"
+    r"(?:(?P<base>[XxBbCc])'(?P<digits>[^'\s]{1,32})'|'(?P<digits_>[0-9A-F]{1,32})'(?P<base_>[XB]))"
+    r"(?(equ)(?!\S)|\s+(?P<name>[A-Z@#$][A-Z0-9@#$]*_[A-Za-z0-9@#$_]+)(?!\S))"
+)
+"""A value and its name: X'01' NAME, or NAME EQU X'01'."""
 UNREAD = re.compile(
     rf"(?<!\S)(?P<dec>\d+)\s+{HEX}\s+(?P<word>{'|'.join(WORDS)}|Bit string)\s+"
     rf"|^[^\S\n]*+(?P<dec_>\d+)\s+(?P<hex_>[0-9A-F]+)\s+(?P<word_>[A-Z]\w+)\s+\d+\+?\s+{NAME}(?!\S)",
@@ -58,12 +66,17 @@ BITS_UNREAD = re.compile(
 
 @dataclass(frozen=True)
 class BitRow:
-    """Bits of the field above: pattern as printed, such as `..11 1111`; name empty if reserved."""
+    """Bits or a value of the field above; name empty if reserved.
+
+    `pattern` is as printed, such as `..11 1111`; of a value in digits it has all bits: `00000001`.
+    """
 
     pattern: str
     name: str
     meaning: str
     line: Line
+    is_value: bool = False
+    """Whether it is printed as a value, such as X'01'."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +167,9 @@ def _row(source: PageText, match: re.Match[str], stop: int) -> PageRow:
             raise source.line_at(at).error(
                 "a row of bits cannot be read", expected="a pattern like ..11 1111, and a name"
             )
-    described = source.text[match.end() : bits[0].start() if bits else stop]
+    values = list(VALUE.finditer(source.text, match.end(), stop))
+    below = sorted([*bits, *values], key=lambda found: found.start())
+    described = source.text[match.end() : below[0].start() if below else stop]
     line = source.line_at(match.start("dec"))
     dec, hexadecimal = int(match["dec"]), int(match["hex"], 16)
     if dec != hexadecimal:
@@ -173,18 +188,34 @@ def _row(source: PageText, match: re.Match[str], stop: int) -> PageRow:
         meaning=_sentence(described),
         line=line,
         open=bool(match["more"]),
-        bits=tuple(_bits(source, bits, stop)),
+        bits=tuple(_bits(source, below, stop)),
     )
 
 
 def _bits(source: PageText, matches: list[re.Match[str]], stop: int) -> Iterator[BitRow]:
     for match, behind in zip_longest(matches, matches[1:]):
+        line = source.line_at(match.start())
+        is_value = match.re is VALUE
+        name = match["equ"] or match["name"] if is_value else match["name"]
         yield BitRow(
-            pattern="".join(match["mask"].split()),
-            name=match["name"].replace("*", ""),
+            pattern=_value_bits(match, line) if is_value else "".join(match["mask"].split()),
+            name=name.replace("*", ""),
             meaning=_sentence(source.text[match.end() : behind.start() if behind else stop]),
-            line=source.line_at(match.start()),
+            line=line,
+            is_value=is_value,
         )
+
+
+def _value_bits(match: re.Match[str], line: Line) -> str:
+    """The bits of X'0F', B'00001111', or C'E', which is EBCDIC."""
+    base, digits = (match["base"] or match["base_"]).upper(), match["digits"] or match["digits_"]
+    try:
+        if base == "C":
+            return "".join(f"{byte:08b}" for byte in digits.encode("cp037"))
+        number = int(digits, 16 if base == "X" else 2)
+    except ValueError:
+        raise line.error("a value cannot be read", expected="X'0F', B'00001111' or C'E'") from None
+    return f"{number:0{len(digits) * (4 if base == 'X' else 1)}b}"
 
 
 def _sentence(text: str) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..field import REST, WIDTHS, Role, Type
 from ..layout_files.sources import COLUMNS, Row
 from ..unplaced import all_unplaced
-from .items import BitItem, Item
+from .items import Item
+from .named_bits import BitItem, CodeItem
 
 FITTING: Mapping[str, frozenset[str]] = {
-    "Character": frozenset(Type) - {Type.GROUP, Type.BIT},
+    "Character": frozenset(Type) - {Type.GROUP, Type.BIT, Type.CODE},
     "Bitstring": frozenset({"bits", "unsigned", "packed", "tod", "timer", "guest"}),
     "Unsigned": frozenset({"unsigned", "bits", "packed", "tod", "timer"}),
     "Signed": frozenset({"signed", "timer", "bits"}),
@@ -79,7 +81,7 @@ def rows_of(table: str, item: Item, habits: Habits, *, keys: bool = False) -> di
     """
     if not item.is_array or item.is_reserved:
         return {table: _field_rows(table, item, habits, keys=keys)}
-    parts = item.parts or (Item(0, item.length, 1, item.name, item.row, bits=item.bits),)
+    parts = item.parts or (replace(item, offset=0, count=1, of=""),)
     group = _row(item.offset, item.length, Type.GROUP, item.name, meaning=item.row.meaning)
     group["count"] = str(item.count)
     file = f"{table}_{item.name}"
@@ -100,6 +102,12 @@ def bit_row(item: Item, bit: BitItem) -> Row:
     return row | {"of": item.name, "code": f"{bit.mask:02X}", "role": "flag"}
 
 
+def code_row(item: Item, code: CodeItem) -> Row:
+    """The row for a named value of a field."""
+    row = _row(item.offset, item.length, Type.CODE, code.name, meaning=code.row.meaning)
+    return row | {"of": item.name, "code": code.digits, "role": "flag"}
+
+
 def _field_rows(table: str, item: Item, habits: Habits, *, keys: bool) -> list[Row]:
     if item.is_reserved:
         length = item.end - item.offset
@@ -110,7 +118,8 @@ def _field_rows(table: str, item: Item, habits: Habits, *, keys: bool) -> list[R
     row |= {"of": item.of, "role": role, "unit": unit}
     if role == Role.KEY or (role == Role.GAUGE and not habit):
         row["_doubt"] = "yes"
-    return [row, *(bit_row(item, bit) for bit in item.bits)]
+    bits, codes = (bit_row(item, b) for b in item.bits), (code_row(item, c) for c in item.codes)
+    return [row, *bits, *codes]
 
 
 def _type(item: Item) -> str:

@@ -110,7 +110,8 @@ def extent(row: Row) -> tuple[int, int] | None:
 
 
 def _is_named(row: Row) -> bool:
-    return row["type"] not in (Type.RESERVED, Type.BIT, Type.GROUP) and extent(row) is not None
+    unplaced = (Type.RESERVED, Type.BIT, Type.CODE, Type.GROUP)
+    return row["type"] not in unplaced and extent(row) is not None
 
 
 def _slot(row: Row, start: int, group: Row | None) -> Slot:

@@ -115,10 +115,11 @@ class TableMerge(FileMerge):
         for spanned in {id(r): r for r in (row, slot.whole)}.values():
             self.widen(spanned)
             self._free(spanned)
-        if leaf.part.bits:
-            group = slot.group
-            rows = self.rows if group is None else self.files[entry_file(self.name, group)]
+        group = slot.group
+        rows = self.rows if group is None else self.files[entry_file(self.name, group)]
+        if leaf.part.bits or leaf.part.codes:
             self.match_bits(rows, row, leaf.part)
+        self.match_codes(rows, row, leaf.part)
 
     # What the page alone has.
 

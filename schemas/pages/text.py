@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import email
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -13,7 +15,8 @@ from ..errors import LayoutError
 BREAKS = frozenset({"br", "p", "div", "tr", "li", "ul", "h1", "h2", "h3", "h4", "pre", "hr"})
 """Elements that begin a new line where a browser shows them."""
 
-HIDDEN = frozenset({"script", "style", "head"})
+HIDDEN = frozenset({"script", "style", "title"})
+"""Elements whose text no browser shows among that of the page; <head> may lack its end."""
 BAR = re.compile(r"^\s*[|¦│]|[|¦│]\s*$|(?<!\S)[|¦│](?!\S)")
 """A change bar: at either margin, or alone between blanks where a margin was."""
 
@@ -52,19 +55,56 @@ class PageText:
         behind = line[position - start :]
         return Line(self.place, self.numbers[row], line if len(line) < 120 else behind[:60])
 
+    def part(self, start: int, end: int) -> PageText:
+        """The text from `start` up to `end`, with the same line numbers."""
+        row = bisect_right(self._starts, start) - 1
+        rows = self.text.count("\n", start, end) + 1
+        return PageText(self.place, self.text[start:end], self.numbers[row : row + rows])
+
     @cached_property
     def _starts(self) -> list[int]:
         """Where each line begins."""
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
 
-def read_page(data: bytes, place: str) -> PageText:
-    """The text of a page: HTML as saved by a browser, or text copied out of one.
+LONGEST = 8_000_000
+"""Bytes of a file; IBM's longest page has a twentieth of them."""
 
-    Change bars and characters that nobody sees are taken out; no-break spaces are spaces.
+MARKUP = re.compile(
+    r"<(?:html|pre|body|head|!doctype)\b|</(?:a|b|div|p|span|table|tr|td)>", re.IGNORECASE
+)
+"""What tells HTML, or a part of it, from text."""
+
+BOMS = (
+    *((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32")),
+    *((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")),
+)
+"""First bytes of a file -> its encoding."""
+
+ARCHIVED = ("text/html", "text/plain", "application/xhtml+xml")
+"""What is read of an archive."""
+
+
+def read_page(data: bytes, place: str) -> PageText:
+    """The text of a file: HTML or an archive as a browser saves it, or text copied out of one.
+
+    Change bars and characters that nobody sees are taken out; no-break spaces are spaces. Lines of
+    an archive (MHTML) are counted in what it holds.
+
+    Raises:
+        LayoutError: it is too long to be a page.
     """
-    text = _decode(data).replace("\r\n", "\n").replace("\r", "\n")
-    if re.search(r"<(html|pre|body|head|!doctype)\b", text, re.IGNORECASE):
+    if len(data) > LONGEST:
+        raise LayoutError(
+            f"{place} is too long for a record page",
+            place=place,
+            expected=f"at most {LONGEST:,} bytes",
+            found=f"{len(data):,} bytes",
+            effect="nothing was read of it",
+            remedy="save the page of one record",
+        )
+    text = (_archived(data) or _decode(data)).replace("\r\n", "\n").replace("\r", "\n")
+    if MARKUP.search(text):
         reader = _Reader()
         reader.feed(text)
         reader.close()
@@ -76,7 +116,26 @@ def read_page(data: bytes, place: str) -> PageText:
     return PageText(place, "\n".join(BAR.sub(" ", line) for line in visible), tuple(numbers))
 
 
+def _archived(data: bytes) -> str:
+    """The pages in an archive of the form MHTML, decoded; empty if the bytes are none."""
+    head = data[:LONGEST_HEAD].lower()
+    if b"mime-version:" not in head or b"content-type:" not in head:
+        return ""
+    parts = email.message_from_bytes(data).walk()
+    pages = (p.get_payload(decode=True) for p in parts if p.get_content_type() in ARCHIVED)
+    return "\n".join(_decode(page) for page in pages if isinstance(page, bytes))
+
+
+LONGEST_HEAD = 4096
+"""Bytes in which the head of an archive says that it is one."""
+
+
 def _decode(data: bytes) -> str:
+    for mark, encoding in BOMS:
+        if data.startswith(mark):
+            return data.decode(encoding, "replace")
+    if (zero := data[:100].find(0)) >= 0:  # UTF-16 without the mark of its byte order
+        return data.decode("utf-16-le" if zero % 2 else "utf-16-be", "replace")
     for encoding in ("utf-8-sig", "cp1252"):
         try:
             return data.decode(encoding)

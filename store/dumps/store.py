@@ -5,6 +5,7 @@ STORE/
   records/system=VMSYS1/date=2001-12-18/dump=3f1c9a.../sytrsp.parquet ... dump.json
   months/system=VMSYS1/2001-11.0001-<digest>/  the same of all dumps of a month (`compaction`)
   manifest/          what each dump is and holds, by system and month
+  layouts/           of the site, that dumps landed with, if it has any (`kept_layouts`)
   runs/2600NP.json   named measurements, with their companion figures
   classes.txt        which users belong together, if that was defined
   catalog.duckdb     views over all of it; a cache

@@ -14,7 +14,7 @@ from .views import name, text
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """A row for each field, also without a place, named bit, and label of an entry, by columns.
+    """A row for each field, also without a place, named bit or value, and label of an entry.
 
     Records without fields have one row, and those that are known by name only no table in it.
     """
@@ -27,6 +27,8 @@ def rows() -> Iterator[dict[str, object]]:
         for table in layout.tables():
             for field in (*table.columns, *table.bits):
                 yield _row(record, table.name, field)
+            for code in table.codes:
+                yield _row(record, table.name, code) | {"column_name": code.of}
             yield from (_unplaced(record, row) for row in unplaced(table))
             for group in table.groups:
                 for label in group.labels:

@@ -16,7 +16,9 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.ingest.container.source import Container
-from cpmon.schemas.registry import layout
+from cpmon.schemas.layout_files.sources import RECORD_COLUMNS, to_csv
+from cpmon.schemas.registry import layout, reload
+from cpmon.schemas.site import shipped
 from tests.cli.answer import Cpmon
 from tests.conftest import Golden
 from tests.dumps import dump, fields, frame, interval, record, samples
@@ -83,6 +85,39 @@ def test_longer_and_unknown_records_are_named_with_reports_and_pages(cpmon: Cpmo
     assert outcomes["USER_RESOURCE_UTIL"] == "uncertain"
     assert outcomes["LPAR"] == "nothing to report"
     assert found["dump"]["release"] == "7.3.0" and found["dump"]["can_multithread"]
+
+
+@pytest.mark.usefixtures("shipped_again")
+def test_a_record_that_a_dump_has_is_never_called_withdrawn_without_a_word(
+    cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its layout may say so by a page that was misread, or the release by a wrong --release."""
+
+    def sample(at: float) -> bytes:
+        user = fields("useact", at, vmduser="U1", vmdttime=int(at) << 12)
+        start = [fields("mtrsys", at, systmid="PRODVM", hcpcpeid="07030001")] if at == 60 else []
+        return interval(at, *start, user, fields("stoxsg", at))
+
+    own, file, store = tmp_path / "own", tmp_path / "a.mon", tmp_path / "perf"
+    own.mkdir()
+    row = next(r for r in shipped().records if r["dsect"] == "useact") | {"until": "6.4.0"}
+    (own / "records.csv").write_text(to_csv([row], RECORD_COLUMNS))
+    monkeypatch.setenv("CPMON_SCHEMAS", str(own))
+    reload()
+    file.write_bytes(dump(*map(sample, (60, 120, 180))))
+
+    (found,) = cpmon("doctor", file, "--format", "json").rows
+    assert [r["record"] for r in found["records"] if r["state"] == "withdrawn"] == ["3.9", "4.3"]
+    pages = {row["page"]: row for row in found["pages"]}
+    assert pages["MRUSEACT"]["why"] == pages["MRSTOXSG"]["why"] == "withdrawn, says its layout"
+    assert "USER_RESOURCE_UTIL" in pages["MRUSEACT"]["reports"]
+    assert {f["code"]: f["details"] for f in found["findings"]}["RECORD_WITHDRAWN"] == [
+        "records of stoxsg: none after 6.3.0, says the layout",
+        "records of useact: none after 6.4.0, says the layout",
+    ]
+    assert cpmon("ingest", file, "--store", store).status is Status.WARNINGS
+    report = " ".join(cpmon("report", "USER_RESOURCE_UTIL", "--store", store).text.split())
+    assert "no longer are: USEACT (4.3), none after 6.4.0" in report
 
 
 def damaged() -> bytes:

@@ -55,8 +55,9 @@ def untimed(answer: str) -> str:
 def save_pages(folder: Path) -> None:
     """The pages that the doctor asks for, written from the layouts in words of our own."""
     folder.mkdir()
-    assert run(["generate", "zvm73-smt", "--intervals", "10", "-o", str(folder)]) == Status.DONE
-    with open_source(folder / "ZVM73.mon") as source:
+    dumps = folder.with_name("dumps")
+    assert run(["generate", "zvm73-smt", "--intervals", "10", "-o", str(dumps)]) == Status.DONE
+    with open_source(dumps / "ZVM73.mon") as source:
         document = facts(diagnose(source), names=False)
     records = {row["record"]: row for row in document["records"]}
     for wanted in document["pages"]:

@@ -16,6 +16,7 @@ from cpmon.schemas.pages.collection import collect_pages
 from cpmon.schemas.registry import reload
 from cpmon.schemas.site import home, shipped
 from tests.cli.answer import Cpmon
+from tests.dumps import dump, fields, interval
 from tests.pages import Line, draft
 from tests.schemas.test_page import example
 
@@ -150,6 +151,41 @@ def test_a_page_is_written_into_the_folder_and_shown_from_there(
     again = cpmon("schema", "import", page)
     assert "confirmed" in again.text
     assert "files written in" in again.err and again.err.endswith(": 0\n")
+
+
+def test_codes_of_a_page_are_a_lookup_for_sql(
+    cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made = example()
+    made.line("flags").bits = [
+        ("X'01'", "XMPLRC_TAPE", "A tape"),
+        ("X'02'", "XMPLRC_DISK", "A disk"),
+    ]
+    page, own, store = tmp_path / "page.html", tmp_path / "own", tmp_path / "perf"
+    page.write_text(made.html())
+    assert cpmon("schema", "import", page, "--into", own).status is Status.DONE
+    monkeypatch.setenv("CPMON_SCHEMAS", str(own))
+    reload()
+    shown = cpmon("schema", "show", "xmplrc.flags").text.splitlines()
+    assert [line.split()[3:6] for line in shown[-2:]] == [
+        ["code", "tape", "01"],
+        ["code", "disk", "02"],
+    ]
+    start = fields("mtrsys", 60, systmid="VMTEST")
+    things = [fields("xmplrc", 60, cpuad=n, flags=n) for n in (1, 2, 3)]
+    (tmp_path / "a.mon").write_bytes(dump(interval(60, start, *things)))
+    assert cpmon("ingest", tmp_path / "a.mon", "--store", store).status is Status.DONE
+    sql = (
+        "SELECT x.flags, c.name, c.meaning FROM monitor.xmplrc x LEFT JOIN meta.dictionary c"
+        " ON c.table_name = 'xmplrc' AND c.column_name = 'flags' AND c.type = 'code'"
+        " AND CAST('0x' || c.code AS BIGINT) = x.flags ORDER BY 1"
+    )
+    rows = cpmon("query", sql, "--store", store, "--format", "json").rows
+    assert [tuple(row.values()) for row in rows] == [
+        (1, "tape", "A tape"), (2, "disk", "A disk"), (3, None, None),
+    ]  # fmt: skip
+    said = cpmon("show", tmp_path / "a.mon", "--record", "xmplrc", "--limit", "3").text
+    assert "tape" in said and "disk" in said
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(

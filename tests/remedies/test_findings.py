@@ -31,6 +31,7 @@ ELSEWHERE = {
     "FRAME_LOST": "the advice is where to look",
     "SETS_MISSED": "the advice is about the guest that reads",
     "GROUP_CUT": "the advice is to compare two layouts",
+    "RECORD_WITHDRAWN": "the page to bring is in tests/cli/test_doctor.py",
     "COUNTER_FELL": "the advice is to compare two layouts",
     "SAMPLE_MISSING": "the advice is what to monitor, and where to look",
     "BLOCK_STALE": "the advice is about the guest that writes",

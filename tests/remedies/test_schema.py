@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.schemas.pages.page import LONGEST
+from cpmon.schemas.pages.text import LONGEST
 from cpmon.schemas.registry import reload
 from cpmon.schemas.site import home, shipped
 from tests.pages import draft
+from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
 from tests.schemas.test_page import example
 
@@ -19,6 +20,10 @@ PAGE, COMMAND, IMPORT = (
     "cli/site/schema_import_command.py",
 )
 WHOLE = example().aligned()
+TABLE, REFERENCE = WHOLE[: WHOLE.rindex("MRXMPLRC Cross")], WHOLE[WHOLE.rindex("MRXMPLRC Cross") :]
+ROWS = TABLE[TABLE.index("   0    0  Structure") :]
+WITHOUT_REFERENCE = TABLE + REFERENCE[REFERENCE.index("This information") :]
+OTHER = WHOLE.replace("XMPLRC", "OTHREC")
 LAST_ROWS = ("  44", "  48", "  52", "  54", "  72")
 
 
@@ -37,7 +42,7 @@ def again(shipped_again: None) -> None:
         ),
         pytest.param(
             WHOLE + " " * LONGEST,
-            marks=tries(PAGE, "{} is too long for a record page"),
+            marks=tries("schemas/pages/text.py", "{} is too long for a record page"),
             id="too long",
         ),
         pytest.param(
@@ -46,11 +51,52 @@ def again(shipped_again: None) -> None:
             id="damaged number",
         ),
         pytest.param(
-            "\n".join(line for line in WHOLE.split("\n") if line[:4] not in LAST_ROWS),
+            "\n".join(line for line in WITHOUT_REFERENCE.split("\n") if line[:4] not in LAST_ROWS),
             marks=tries(
                 "schemas/pages/items.py", "the page ends at offset {}, its structure at {}"
             ),
             id="cut",
+        ),
+        pytest.param(
+            TABLE[: TABLE.rindex("MRXMPLRC Control")] + REFERENCE,
+            marks=tries(PAGE, "the page has no contents table"),
+            id="without its table",
+        ),
+        pytest.param(
+            TABLE + OTHER[OTHER.index("MROTHREC Cross") :],
+            marks=tries(PAGE, "the page of MR{} has a part of the page of MR{}"),
+            id="half of another page",
+        ),
+        pytest.param(
+            WHOLE.replace("XMPLRC   ", "OTHREC   "),
+            marks=tries(PAGE, "the page of MR{} has the structure {}"),
+            id="rows of another page",
+        ),
+        pytest.param(
+            TABLE + ROWS + REFERENCE,
+            marks=tries(PAGE, "a second record begins in the contents table of MR{}"),
+            id="rows twice",
+        ),
+        pytest.param(
+            WITHOUT_REFERENCE.replace("XMPLRC_COUNT", "XMPLRC_ COUNT"),
+            marks=tries(PAGE, "the name {} is broken"),
+            id="broken prefix",
+        ),
+        pytest.param(
+            TABLE.replace("XMPLRC_COUNT", "XMPLRC_COU NT") + REFERENCE,
+            marks=tries(
+                "schemas/pages/reference.py",
+                "{} is in the cross reference, and not in the contents table{}",
+            ),
+            id="broken name",
+        ),
+        pytest.param(
+            TABLE + REFERENCE.replace("XMPLRC_COUNT               18      4\n", ""),
+            marks=tries(
+                "schemas/pages/reference.py",
+                "{} is in the contents table, and not in the cross reference",
+            ),
+            id="lost from the cross reference",
         ),
     ],
 )
@@ -195,3 +241,29 @@ def test_a_dimension_that_was_cut_off_is_completed(tried: Attempt, tmp_path: Pat
     tried.fails(*words)
     page.write_text(WHOLE, encoding="utf-8")
     tried.works(*words)
+
+
+@tries("store/dumps/kept_layouts.py", "the layouts that dumps landed with cannot be read")
+def test_layouts_that_a_store_keeps_are_kept_anew(
+    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    own, store, page = tmp_path / "own", tmp_path / "perf", tmp_path / "MRXMPLRC.TXT"
+    page.write_text(WHOLE, encoding="utf-8")
+    tried.works("schema", "import", page, "--into", own)
+    dumps = [tmp_path / "a.mon", tmp_path / "b.mon"]
+    for number, dump in enumerate(dumps):
+        dump.write_bytes(dump_of(number))
+    monkeypatch.setenv("CPMON_SCHEMAS", str(own))
+    reload()
+    tried.works("ingest", dumps[0], "--store", store)
+    monkeypatch.delenv("CPMON_SCHEMAS")
+    (store / "layouts" / "current").write_text("nothing")
+    reload()
+    shown = ("schema", "show", "xmplrc", "--store", store)
+    tried.fails(*shown)
+    monkeypatch.setenv("CPMON_SCHEMAS", str(own))
+    reload()
+    tried.works("ingest", dumps[1], "--store", store)
+    monkeypatch.delenv("CPMON_SCHEMAS")
+    reload()
+    tried.works(*shown)

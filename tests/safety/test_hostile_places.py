@@ -15,13 +15,14 @@ import pytest
 from cpmon.cli.main import Status
 from cpmon.ingest import ingest
 from cpmon.schemas.errors import LayoutError, StoreError
-from cpmon.schemas.pages.page import LONGEST, parse_page
+from cpmon.schemas.pages.text import LONGEST
 from cpmon.store import Store, connect
 from cpmon.store.dumps.cleanup import FOLDERS, INTENT, LANDING, remove
 from cpmon.store.dumps.landed_dump import ABOUT
 from cpmon.store.views import snapshot
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, fields, interval
+from tests.pages import parse_page
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
+from itertools import groupby
 
 import pytest
 from hypothesis import given, settings
@@ -13,11 +14,10 @@ from cpmon.schemas.layout_files.loader import build
 from cpmon.schemas.layout_files.sources import COLUMNS, Row, Sources
 from cpmon.schemas.pages.merge import merge
 from cpmon.schemas.pages.merge_result import MergeResult
-from cpmon.schemas.pages.page import parse_page
 from cpmon.schemas.pages.page_import import after, check
 from cpmon.schemas.site import shipped
 from tests.layouts import sources
-from tests.pages import Draft, Line, draft
+from tests.pages import Draft, Line, draft, parse_page
 
 SHIPPED = shipped()
 RECORDS = sorted(row["dsect"] for row in SHIPPED.records if row["dsect"] in SHIPPED.fields)
@@ -319,6 +319,28 @@ def test_new_bits_of_a_known_field_are_added():
     check(found, known())
 
 
+def test_codes_of_a_known_field_are_added_confirmed_and_contradicted():
+    page = draft(known(), "xmplrc")
+    page.line("many").bits = [("X'01'", "XMPLRC_ONE", "Just one"), ("X'10'", "XMPLRC_LOTS", "")]
+    found = merged(page, known())
+    assert [row(found, "lots")[k] for k in ("offset", "length", "type", "of", "code", "role")] == [
+        "24", "4", "code", "many", "00000010", "flag",
+    ]  # fmt: skip
+    assert found.changed == ["xmplrc.many: one names a value", "xmplrc.many: lots names a value"]
+    check(found, known())
+    layouts = after(found, known())
+    again = merged(page, layouts)
+    assert (again.changed, again.contradictions, again.files) == ([], [], found.files)
+    page.line("many").bits[0] = ("X'01'", "XMPLRC_UNO", "")
+    assert problems(merged(page, layouts)) == ["value 00000001 of many is uno"]
+    page.line("many").bits = []
+    page.line("flags").bits = [("X'80'", "XMPLRC_UP", "A bit, says the layout")]
+    assert problems(merged(page, layouts)) == [
+        "bit up of flags is missing",
+        "value 80 of flags is up",
+    ]
+
+
 def test_an_array_may_have_a_prefix_that_the_group_lacks_or_be_one_field():
     page = draft(known(), "xmplrc")
     page.line("slot").name = "XMPLRC_PLSSLOT"
@@ -518,7 +540,11 @@ WORDS = st.sampled_from(
         "(4)",
     ]
 )
-TEXT = st.lists(WORDS, max_size=14).map(" ".join).map(lambda text: text.removeprefix("(4)").strip())
+TEXT = (
+    st.lists(WORDS, max_size=14)
+    .map(lambda words: [word for word, _ in groupby(words)])  # two of 1... are a row of bits
+    .map(lambda words: " ".join(words).removeprefix("(4)").strip())
+)
 
 
 @st.composite
@@ -556,6 +582,7 @@ def random_rows(
             continue
         if kind == "bits":
             rows += [_bit(new, at, mask, f"{name}b{mask}") for mask in draw(MASKS)]
+            rows += [_code(new, value, f"{name}_c{value}") for value in draw(VALUES)]
         if kind == "char" and length == 4 and draw(st.booleans()):
             rows += [
                 _row(at + n, 2, "char", f"{name}v{n}", "text", "") | {"of": name} for n in (0, 2)
@@ -565,6 +592,9 @@ def random_rows(
 
 
 MASKS = st.sampled_from([[], [0x80], [0x80, 0x40], [0xC0, 0x3F], [0x01]])
+
+
+VALUES = st.sampled_from([[], [0], [1, 0x10], [0xFF, 2]])
 
 
 def _row(at: int, length: int, kind: str, name: str, role: str, meaning: str) -> Row:
@@ -577,6 +607,12 @@ def _row(at: int, length: int, kind: str, name: str, role: str, meaning: str) ->
 
 def _bit(field: Row, at: int, mask: int, name: str) -> Row:
     return _row(at, 1, "bit", name, "flag", "") | {"of": field["name"], "code": f"{mask:02X}"}
+
+
+def _code(field: Row, value: int, name: str) -> Row:
+    size = int(field["length"])
+    place = {"of": field["name"], "code": f"{value:0{2 * size}X}"}
+    return _row(int(field["offset"]), size, "code", name, "flag", "") | place
 
 
 @given(random_rows(20, arrays=True), st.sampled_from([lambda d: d.aligned(), *SPELLINGS]))

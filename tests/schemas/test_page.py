@@ -14,9 +14,9 @@ from cpmon.schemas import Kind, LayoutError
 from cpmon.schemas.layout_files.sources import Sources
 from cpmon.schemas.pages.items import Items, nest
 from cpmon.schemas.pages.merge import merge
-from cpmon.schemas.pages.page import Page, parse_page
+from cpmon.schemas.pages.page import Page
 from cpmon.schemas.pages.page_import import check
-from tests.pages import Draft, Line
+from tests.pages import Draft, Line, parse_page
 
 FLAGS = [
     ("1.......", "XMPLRC_FLGA", "First condition holds"),
@@ -166,6 +166,106 @@ def test_patterns_of_eight_go_on_in_the_next_byte():
     ]
 
 
+CODES: dict[str, tuple[list[str], list[str]]] = {
+    "values": (["X'01'", "X'02'", "x'0F'"], ["01", "02", "0F"]),
+    "values behind": (["'01'X", "'02'X", "'0F'X"], ["01", "02", "0F"]),
+    "binary": (["B'00000001'", "B'10'", "b'1111'"], ["01", "02", "0F"]),
+    "characters": (["C'A'", "C'1'", "c' '".replace(" ", "-")], ["C1", "F1", "60"]),
+    "whole patterns": (["00000001", "00000010", "00001111"], ["01", "02", "0F"]),
+    "whole patterns that fall": (["00001111", "00000010", "00000000"], ["0F", "02", "00"]),
+    "dots for zeros": ([".......1", "......1.", "....1111"], ["01", "02", "0F"]),
+    "some of the bits": (["00......", "01......", "11......"], ["00/C0", "40/C0", "C0/C0"]),
+}
+
+
+@pytest.mark.parametrize(("patterns", "digits"), CODES.values(), ids=CODES)
+@EVERY_SPELLING
+def test_values_below_a_field_are_codes_however_they_are_spelt(
+    spell: Callable[[Draft], str], patterns: list[str], digits: list[str]
+):
+    draft = example()
+    named = list(zip(patterns, "ABC", strict=True))
+    draft.line("flags").bits = [(p, f"XMPLRC_{n}", f"Thing {n}") for p, n in named]
+    (flags,) = (i for i in items(read(spell(draft))).fields if i.name == "flags")
+    assert not flags.bits and flags.row.meaning == "Flags"
+    assert [(c.digits, c.name, c.row.meaning) for c in flags.codes] == [
+        (d, n.lower(), f"Thing {n}") for d, n in zip(digits, "ABC", strict=True)
+    ]
+
+
+@EVERY_SPELLING
+def test_codes_of_a_longer_field_are_values_of_it_and_not_of_its_bytes(
+    spell: Callable[[Draft], str],
+):
+    draft = example()
+    draft.line("count").bits = [
+        (".......1", "XMPLRC_LOW", ""),
+        ("......1.", "XMPLRC_MID", ""),
+        ("1.......", "XMPLRC_HIGH", ""),
+    ]
+    draft.line("cpuad").bits = [
+        ("1.......", "XMPLRC_UP", ""),
+        (".1......", "XMPLRC_DOWN", ""),
+        ("X'0102'", "XMPLRC_BOTH", ""),
+    ]
+    found = items(read(spell(draft)))
+    fields = {i.name: i for i in found.fields}
+    assert not fields["count"].bits
+    assert [(c.name, c.digits) for c in fields["count"].codes] == [
+        ("low", "00000001"), ("mid", "00000002"), ("high", "00000080"),
+    ]  # fmt: skip
+    assert [(b.name, b.byte) for b in fields["cpuad"].bits] == [("up", 0), ("down", 0)]
+    assert [(c.name, c.digits) for c in fields["cpuad"].codes] == [("both", "0102")]
+    assert found.notes[:2] == (
+        "the page does not say in which byte of XMPLRC_CPUAD these bits are; they are taken from "
+        "the left: XMPLRC_UP, XMPLRC_DOWN",
+        "patterns below XMPLRC_COUNT are read as its values: XMPLRC_LOW X'1', XMPLRC_MID X'2', "
+        "XMPLRC_HIGH X'80'",
+    )
+
+
+def test_bits_may_stand_beside_codes():
+    draft = example()
+    draft.line("flags").bits = [
+        (".0000001", "XMPLRC_ONE", ""),
+        (".0000010", "XMPLRC_TWO", ""),
+        ("1.......", "XMPLRC_UP", ""),
+        ("X'FF'", "XMPLRC_ALL", ""),
+    ]
+    (flags,) = (i for i in items(read(draft.aligned())).fields if i.name == "flags")
+    assert [(b.name, b.mask) for b in flags.bits] == [("up", 0x80)]
+    assert [(c.name, c.digits) for c in flags.codes] == [
+        ("one", "01/7F"), ("two", "02/7F"), ("all", "FF"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("patterns", "problem"),
+    [
+        (["X'0100'"], "a value of XMPLRC_FLAGS cannot be read"),
+        (["B'12'"], "a value cannot be read"),
+        (["X'G'"], "a value cannot be read"),
+        (["C'\u20ac'"], "a value cannot be read"),
+        (["0.......1......."], "a value of XMPLRC_FLAGS cannot be read"),
+    ],
+)
+def test_a_value_that_a_field_cannot_have_is_refused(patterns: list[str], problem: str):
+    draft = example()
+    draft.line("flags").bits = [(p, f"XMPLRC_A{n}", "") for n, p in enumerate(patterns)]
+    assert refused(draft.aligned()).problem == problem
+
+
+@pytest.mark.parametrize(
+    "said", ["X'01' is one, x'02' two", "1 XMPLRC_ONE, 2 XMPLRC_TWO", "0000 0001 is one"]
+)
+def test_values_that_stay_in_a_description_are_told(said: str):
+    draft = example()
+    draft.line("flags").text, draft.line("flags").bits = said, []
+    found = items(read(draft.aligned()))
+    assert said in [i.row.meaning for i in found.fields]
+    assert "the description of XMPLRC_FLAGS tells of values; they stay in it" in found.notes
+
+
 def test_lines_are_those_of_the_file_in_html_too():
     draft = example()
     for text in (draft.aligned(), draft.html()):
@@ -274,6 +374,69 @@ def test_a_cross_reference_that_says_otherwise_is_refused():
     assert error.problem == "the cross reference has another place for XMPLRC_COUNT"
 
 
+def reference_of(text: str) -> tuple[str, str]:
+    """A page up to its cross reference, and the rest."""
+    at = text.rindex("MRXMPLRC Cross")
+    return text[:at], text[at:]
+
+
+@EVERY_SPELLING
+def test_a_name_that_a_copy_broke_is_refused_with_both(spell: Callable[[Draft], str]):
+    """Without a cross reference the first half would be the field, and the rest its description."""
+    for old, broken, others in (
+        ("XMPLRC_COUNT", "XMPLRC_COU NT", "XMPLRC_COU"),
+        ("XMPLRC_BIGLO", "XMPLRC_BIG LO", "XMPLRC_BIG"),
+    ):
+        table, reference = reference_of(spell(example()))
+        error = refused(table.replace(old, broken) + reference)
+        assert f"{old} is in the cross reference, and not in the contents table" in error.problem
+        assert f"has {others} there" in error.problem
+        assert refused((table + reference).replace(old, broken))
+
+
+@pytest.mark.parametrize("name", ["BIGHI", "PATHID", "STATIC", "END", "SLOT", "STATE"])
+@EVERY_SPELLING
+def test_a_row_that_is_only_in_one_of_table_and_cross_reference_is_refused(
+    spell: Callable[[Draft], str], name: str
+):
+    whole, less = example(), example()
+    for table in less.tables:
+        table[:] = [line for line in table if line.name != f"XMPLRC_{name}"]
+    (table, reference), (short_table, short_reference) = (
+        reference_of(spell(draft)) for draft in (whole, less)
+    )
+    assert f"XMPLRC_{name} is in the contents table" in refused(table + short_reference).problem
+    if name not in ("SLOT", "STATE"):  # of others the bytes behind are in no row
+        error = refused(short_table + reference)
+        assert f"XMPLRC_{name} is in the cross reference" in error.problem
+
+
+def test_bits_are_compared_where_the_cross_reference_has_them():
+    table, reference = reference_of(example().aligned())
+    named = "XMPLRC_FLGA 16 1 80\nXMPLRC_FLGN 16 1 3F\nXMPLRC_UP 4 2 0080\n"
+    with_bits = reference.replace("XMPLRC_COUNT", f"{named}XMPLRC_COUNT", 1)
+    assert read(table + with_bits).notes == ()
+    lines = [line for line in table.split("\n") if "XMPLRC_FLGN" not in line and "six" not in line]
+    error = refused("\n".join(lines) + with_bits)
+    assert "XMPLRC_FLGN is in the cross reference" in error.problem
+    error = refused(table + with_bits.replace("XMPLRC_UP 4 2 0080\n", ""))
+    assert "XMPLRC_UP is in the contents table" in error.problem
+
+
+def test_a_page_without_a_cross_reference_is_read_with_a_note():
+    page = read(NARROW.format(stolen="(0:30)"))
+    assert "no cross reference" in page.notes[0]
+    broken = NARROW.format(stolen="(0:30)").replace("XMPLRC_CPUAD", "XMPLRC_ CPUAD")
+    assert "the name XMPLRC_ is broken" in refused(broken).problem
+
+
+def test_names_may_have_small_letters():
+    text = example().aligned()
+    found = everything(text.replace("XMPLRC_FLGN ", "XMPLRC_FlgOff ").replace("COUNT ", "CouNt "))
+    names = [(i.name, [bit.name for bit in i.bits]) for i in found[0].fields]
+    assert ("flags", ["flga", "flgoff"]) in names and ("count", []) in names
+
+
 def test_a_name_of_length_0_at_the_end_is_the_rest_of_the_record():
     draft = example()
     draft.tables = [draft.lines]
@@ -362,7 +525,7 @@ def test_a_row_of_bits_that_is_not_understood_is_named():
 def test_the_heading_counts_where_the_line_dsect_name_says_otherwise():
     page = read(NARROW.format(stolen="(0:30)").replace("DSECT NAME - XMPLRC", "DSECT NAME - OTHER"))
     assert page.dsect == "xmplrc"
-    assert page.notes == ("DSECT NAME says OTHER, the heading MRXMPLRC: the heading counts",)
+    assert page.notes[0] == "DSECT NAME says OTHER, the heading MRXMPLRC: the heading counts"
 
 
 def test_a_page_without_a_table_is_that_of_a_record_that_is_no_longer_written():
@@ -372,6 +535,50 @@ def test_a_page_without_a_table_is_that_of_a_record_that_is_no_longer_written():
     page = read(prolog + said + end)
     assert (page.dsect, page.is_withdrawn) == ("xmplrc", True)
     assert refused(prolog + end).problem == "the page has no contents table"
+
+
+WITHDRAWN = (
+    "As of z/VM V6R4.0, this record is no longer generated.",
+    "Size of a store. This record is no longer\n valid due to the end of stores.",
+    "Size of a store.  Record is no longer valid.",
+    "NOTES: - The monitor record MRXMPLRC is no longer written as of 7.1",
+)
+LIVE = (
+    "XMPLRC_OLD in this record is no longer used.",
+    "The XMPLRC_OLD field of this record is no longer used.",
+    "Things. The field XMPLRC_OLD is no longer used",
+    "This sub-record is no longer used.",
+    "This record is no longer generated when the user logs off.",
+    "For guests without things this record is no longer written.",
+)
+
+
+@pytest.mark.parametrize("sentence", [*WITHDRAWN, *LIVE])
+def test_only_a_sentence_about_the_record_withdraws_it(sentence: str):
+    prolog, _, rest = NARROW.partition("MRXMPLRC Control")
+    page = f"{prolog} DESCRIPTION - {sentence}\n\n{rest[rest.index('This information') :]}"
+    lost = "the page has no contents table"
+    if sentence in WITHDRAWN:
+        assert read(page).is_withdrawn
+    else:
+        assert refused(page).problem == lost
+    for had_a_table in ("Prolog\nControl Block Contents\n\n", "MRXMPLRC Cross Reference\n"):
+        assert refused(had_a_table + page).problem == lost
+
+
+def test_a_table_of_a_record_that_is_no_longer_written_is_read_with_a_note():
+    said = " DESCRIPTION - This record is no longer generated.\nMRXMPLRC Control"
+    page = read(NARROW.format(stolen="(0:30)").replace("MRXMPLRC Control", said))
+    assert not page.is_withdrawn
+    assert "no longer written" in "".join(page.notes)
+
+
+def test_words_of_the_prolog_may_be_written_in_any_case():
+    text = NARROW.format(stolen="(0:30)")
+    for words in ("DSECT NAME", "DESCRIPTIVE NAME", "Monitor Sample Record", "Domain", "Record 31"):
+        text = text.replace(words, words.lower())
+    page = read(text)
+    assert (page.dsect, page.domain, page.record, page.title) == ("xmplrc", 12, 31, "Things")
 
 
 @pytest.mark.parametrize("dimension", ["(0)", "(3:1)"])

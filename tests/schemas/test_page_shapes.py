@@ -8,7 +8,7 @@ import pytest
 
 from cpmon.schemas import LayoutError
 from cpmon.schemas.pages.items import Items, nest
-from cpmon.schemas.pages.page import parse_page
+from tests.pages import parse_page
 
 PROLOG = """MRXMPLRC
 
