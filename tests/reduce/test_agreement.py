@@ -163,6 +163,7 @@ CASES: dict[str, tuple[Callable[[Damage], None] | None, set[str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_check_validate_reports_and_pages_say_the_same(
     case: str,

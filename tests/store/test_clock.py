@@ -257,6 +257,7 @@ def courses(draw: st.DrawFn) -> Course:
     return Course(tuple(steps))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(course=courses())
 def test_no_delta_reaches_across_a_clock_that_was_set(

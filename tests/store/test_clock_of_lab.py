@@ -105,6 +105,7 @@ def known(found: Figures) -> int:
     return sum(row["seconds"] is not None for row in found.values())
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(
     sets=st.dictionaries(
