@@ -123,6 +123,8 @@ def spark_type(kind: pa.DataType) -> str:
         return f"MAP<{spark_type(kind.key_type)}, {spark_type(kind.item_type)}>"
     if pa.types.is_struct(kind):
         return f"STRUCT<{', '.join(f'`{f.name}`: {spark_type(f.type)}' for f in kind)}>"
+    if pa.types.is_list(kind):
+        return f"ARRAY<{spark_type(kind.value_type)}>"
     if pa.types.is_uint64(kind):
         return "DECIMAL(20, 0)"
     return exp.DataType.build(sql_type(kind), dialect="duckdb").sql("spark")
