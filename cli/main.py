@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,8 +22,6 @@ from .pandas_import import allow_pandas, postpone_pandas
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import duckdb
 
     from ..schemas.errors import CpmonError
 
@@ -223,10 +221,11 @@ def _failed(error: Exception, *, debug: bool) -> Status:
         from ..store.files.disk import read_error
 
         error = read_error(error) or error
-    if type(error).__module__ == "_duckdb":
+    if isinstance(error, MemoryError) or type(error).__module__ == "_duckdb":
+        from ..store.sandbox.memory import memory_error
         from ..store.views.database import storage_error
 
-        error = storage_error(cast("duckdb.Error", error)) or error
+        error = memory_error(error) or storage_error(error) or error
     if debug:
         import traceback
 
