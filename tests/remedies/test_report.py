@@ -59,7 +59,7 @@ OBJECT = (REPORT, "{} has a line per object; over time it can follow one")
         pytest.param(
             "procesors_by_time",
             "processors_by_time",
-            marks=tries("schemas/lookup.py", "there is no {} {}"),
+            marks=tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?"),
         ),
     ],
 )
