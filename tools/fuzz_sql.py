@@ -59,6 +59,8 @@ READS = (
     "meta.dump",
     "truncate_duckdb_logs()",
     "read_duckdb('{to}/catalog.duckdb')",
+    "'{to}/catalog.duckdb'",
+    "query_table('{to}/catalog.duckdb')",
 )
 CALLS = (
     "getenv('CPMON_SECRET')",
