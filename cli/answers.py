@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import signal
-import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+from .interrupts import restore_interrupts
 
 if TYPE_CHECKING:
     import duckdb
@@ -195,11 +195,3 @@ def _check_run(connection: duckdb.DuckDBPyConnection, run: Any) -> None:
     runs = [name for (name,) in connection.sql("SELECT run_id FROM meta.run").fetchall()]
     if run and run not in runs:
         raise unknown("run", run, runs)
-
-
-def restore_interrupts() -> None:
-    """Let Ctrl-C reach Python again: polars, which writes csv, takes the signal for itself."""
-    if threading.current_thread() is threading.main_thread():
-        handler = signal.getsignal(signal.SIGINT)
-        if handler is not None:
-            signal.signal(signal.SIGINT, handler)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import __version__
+from .interrupts import hear_interrupts
 from .pandas_import import allow_pandas, postpone_pandas
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(status)
 
+    hear_interrupts()
     atexit.register(leave)  # the first one registered is called last, after those of libraries
     status = run(sys.argv[1:])
     sys.exit(status)

@@ -321,6 +321,25 @@ def test_a_query_that_is_interrupted_stops_and_gives_130(perf: Path):
         assert process.stderr and b"Traceback" not in process.stderr.read()
 
 
+def test_a_second_interrupt_ends_a_command_at_once(perf: Path):
+    """DuckDB hears an interrupt between two blocks of rows; one call for a row may take longer."""
+    deaf = "select levenshtein(repeat('a', 60000), repeat('b', 60000))"
+    with subprocess.Popen(
+        [*CPMON, "query", deaf, "--store", str(perf)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            time.sleep(3)
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=1) == -signal.SIGINT
+        finally:
+            process.kill()
+
+
 def test_a_reader_that_has_seen_enough_is_no_error(perf: Path):
     with subprocess.Popen(
         [*CPMON, "query", "select range from range(300000)", "--store", str(perf), "--format=csv"],
