@@ -9,14 +9,11 @@ from types import FrameType
 
 _SHOW_CURSOR = "\x1b[?25h"
 
-_heard = False
-
 
 def hear_interrupts() -> None:
     """Let two Ctrl-C end this process, unless it is to ignore them, as in the background."""
-    global _heard
-    _heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    restore_interrupts()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _first)
 
 
 def restore_interrupts() -> None:
@@ -26,9 +23,9 @@ def restore_interrupts() -> None:
     """
     if threading.current_thread() is not threading.main_thread():
         return
-    handler = _first if _heard else signal.getsignal(signal.SIGINT)
+    handler = signal.getsignal(signal.SIGINT)
     if handler is not None:
-        signal.signal(signal.SIGINT, handler)
+        signal.signal(signal.SIGINT, _first if handler is signal.SIG_DFL else handler)
 
 
 def _first(_number: int, _frame: FrameType | None) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ...schemas.amounts import megabytes
 from ..options import format_option, listing_option, output_option, store_option
 from ..output import Output, say, write_file
 from ..site_settings import opened
@@ -77,7 +78,7 @@ def command(
     )
     page = out.file / f"{plain_name(name)}.html"
     write_file(page, _compared(table, store, base, runs, "html"))
-    say(f"{page}: {page.stat().st_size / 1e6:.1f} MB", err=True)
+    say(f"{page}: {megabytes(page.stat().st_size)}", err=True)
 
 
 def _compared(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...schemas.amounts import megabytes
 from ..options import (
     DEVICE,
     LINE_LENGTH,
@@ -173,4 +174,4 @@ def _write_pages(store: Path, out: Output, selection: dict[str, Any]) -> None:
     with opened(store) as connection:
         written = write_pages(connection, out.file, write_file, **selection, settings=settings())
     for file in written:
-        say(f"{file}: {file.stat().st_size / 1e6:.1f} MB", err=True)
+        say(f"{file}: {megabytes(file.stat().st_size)}", err=True)

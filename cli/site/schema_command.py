@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...schemas.amounts import counted
 from ...schemas.errors import CpmonError
 from ..options import (
     ANY_PATH,
@@ -134,7 +135,7 @@ def export(archive: Path, folder: Path) -> None:
     check_target(archive, "application/zip")
     data, count = site_archive(folder)
     write_file(archive, data)
-    click.echo(f"{archive}: {count} files")
+    click.echo(f"{archive}: {counted(count, 'file')}")
 
 
 @command.command("show", short_help="The layout of a record, or one field of it.")

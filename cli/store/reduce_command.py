@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...schemas.amounts import counted
 from ..engines import engine_options
 from ..main import Status, report_failure
 from ..options import DAY, Text, store_option
@@ -80,6 +81,6 @@ def _summarise(reduced: Reduced, engine: Engine | None) -> None:
     failed = f", {len(reduced.failures)} failed" if reduced.failures else ""
     by = f" by {engine.place}" if engine else ""
     say(
-        f"{reduced.units} units of {reduced.systems} systems reduced{by} in {reduced.seconds:.1f} s"
-        f"{failed}"
+        f"{counted(reduced.units, 'unit')} of {counted(reduced.systems, 'system')} reduced{by}"
+        f" in {reduced.seconds:.1f} s{failed}"
     )

@@ -20,6 +20,7 @@ from ...config import Settings
 from ...config.moments import LineLength
 from ...config.shifts import find_zone, zone_name
 from ...schemas import CpmonError
+from ...schemas.amounts import counted, length_of_time
 from ...schemas.errors import NothingToReportError
 from ...schemas.lookup import fold, unknown
 from ..metrics.report_set import END, REPORTS
@@ -300,7 +301,7 @@ def _restrictions(
     if span.shift is not None:
         restrictions.append(f"shift {span.shift.name}")
     if by is not None:
-        restrictions.append(f"by {_length_text(by)}")
+        restrictions.append(f"by {by if isinstance(by, str) else length_of_time(by)}")
     if top is not None and table.num_rows == top:
         restrictions.append(f"the first {top}")
     return tuple(restrictions)
@@ -313,13 +314,6 @@ def _object_names(definition: Report, span: Span) -> list[str]:
         f"{name} {cell_text(columns[name], value) if name in columns else value}"
         for name, value in span.objects
     ]
-
-
-def _length_text(by: LineLength) -> str:
-    if isinstance(by, str):
-        return by
-    minutes = int(by.total_seconds()) // 60
-    return f"{minutes} min" if minutes % 1440 else f"{minutes // 1440} d"
 
 
 def _nothing(
@@ -336,7 +330,7 @@ def _nothing(
     return NothingToReportError(
         f"no measured interval of {whose or f'system {span.system}'} is in that span",
         expected=f"intervals that end from {first} to {last} UTC" if count else None,
-        found=f"{count} measured intervals of it in all",
+        found=f"{counted(count, 'measured interval')} of it in all",
         effect=" ".join(
             ("there is nothing to report; a first sample alone has no rates", *source_notes)
         ),
@@ -395,5 +389,5 @@ def _zone_hint(con: duckdb.DuckDBPyConnection, result: ReportResult) -> list[str
 def _left_out(unmeasured: int) -> list[str]:
     if not unmeasured:
         return []
-    noun = "interval" if unmeasured == 1 else "intervals"
-    return [f"{unmeasured} {noun} left out: a first sample, or behind a gap, has no rates."]
+    intervals = counted(unmeasured, "interval")
+    return [f"{intervals} left out: a first sample, or behind a gap, has no rates."]

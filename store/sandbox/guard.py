@@ -234,7 +234,9 @@ def _check_source(path: Sequence[str]) -> None:
     DuckDB looks for a file where no table has a name; it puts the parts of one together with dots.
     """
     name = ".".join(path)
-    is_table = all(map(_PLAIN.fullmatch, path)) and name.rpartition(".")[2].lower() not in _DATABASES
+    is_table = (
+        all(map(_PLAIN.fullmatch, path)) and name.rpartition(".")[2].lower() not in _DATABASES
+    )
     if "." in name and not is_table and not _FILE.fullmatch(name):
         raise CpmonError(
             "a query does not open this file",
