@@ -352,6 +352,29 @@ def test_a_reader_that_has_seen_enough_is_no_error(perf: Path):
         assert process.wait(timeout=30) == Status.DONE
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("query", "select range from range(300000)", "--format=csv"),
+        ("query", "select 1", "--format=parquet"),
+        ("report", "processors_by_time"),
+        ("runs",),
+        ("--help",),
+    ],
+)
+def test_output_that_does_not_fit_is_no_failure_of_cpmon(words: tuple[str, ...], perf: Path):
+    place = () if words == ("--help",) else ("--store", str(perf))
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*CPMON, *words, *place], check=False, stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.returncode == Status.USAGE
+    said = done.stderr.decode()
+    assert said.startswith("cpmon: standard output cannot be written\n"), said
+    assert "No space left on device" in said and "failure" not in said
+
+
 def test_in_a_pipe_there_are_neither_colours_nor_bars(
     cpmon: Cpmon, good: Path, cut: Path, tmp_path: Path
 ):

@@ -350,9 +350,7 @@ def test_what_is_too_short_to_be_judged_at_the_end_of_the_data_is_named(
     text = " ".join(render_exceptions(result).decode().split())
     assert "No exceptions in what is known." in text
     assert "busy: too little data to judge figures above 90 %" in text
-    assert (
-        "the rule asks for 1 hour: LAB CPU 0 for 20 minutes up to 2001-11-13 10:30:00." in text
-    )
+    assert "the rule asks for 1 hour: LAB CPU 0 for 20 minutes up to 2001-11-13 10:30:00." in text
 
 
 def test_what_is_equally_short_is_named_in_the_order_of_objects(

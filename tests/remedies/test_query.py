@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
+from cpmon.cli.main import _Output
 from cpmon.reduce.render.render import render
 from cpmon.store import Store, connect
 from tests.remedies.trying import Attempt, tries
@@ -92,6 +94,18 @@ def test_parquet_is_written_to_a_file_that_is_named(
 
 
 @pytest.mark.slow
+@tries("cli/main.py", "standard output cannot be written")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_an_answer_is_printed_where_there_is_room(
+    tried: Attempt, landed: Path, monkeypatch: pytest.MonkeyPatch
+):
+    output = io.BufferedWriter(_Output("/dev/full", "wb"))
+    with monkeypatch.context() as full, io.TextIOWrapper(output, write_through=True) as text:
+        full.setattr("sys.stdout", text)
+        tried.fails("query", USERS, "--store", landed)
+    assert tried.works("query", USERS, "--store", landed).out
+
+
 @tries("reduce/render/render.py", "a result cannot be printed in that format")
 def test_another_format_is_named(tried: Attempt, landed: Path):
     """No command leads there: its formats are a choice."""
