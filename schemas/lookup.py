@@ -35,12 +35,14 @@ def unknown(
     )
 
 
-def unknown_of_many(what: str, name: str, like: str | None, look: str) -> CpmonError:
+def unknown_of_many(
+    what: str, name: str, like: str | None, look: str, kind: type[CpmonError] = CpmonError
+) -> CpmonError:
     """The error for a name among too many to list.
 
     Args:
         like: the nearest one. look: how to see them.
     """
-    return CpmonError(
+    return kind(
         f"there is no {what} {name}", remedy=f"did you mean {like}? {look}" if like else look
     )

@@ -22,7 +22,8 @@ from ...config.shifts import find_zone, zone_name
 from ...schemas import CpmonError
 from ...schemas.amounts import counted, length_of_time
 from ...schemas.errors import NothingToReportError
-from ...schemas.lookup import fold, unknown
+from ...schemas.lookup import fold, nearest, unknown, unknown_of_many
+from ...store.views.views import name as quoted
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Kind, Lines, Report
 from ..metrics.views import DOUBTS
@@ -307,6 +308,29 @@ def _restrictions(
     return tuple(restrictions)
 
 
+def _unknown_object(
+    con: duckdb.DuckDBPyConnection, definition: Report, span: Span
+) -> CpmonError | None:
+    """The error for an object that the system never had, with the nearest that it had."""
+    columns = {column.name: column for column in definition.columns}
+    nouns = {column: _NOUNS[option] for option, column in definition.follows.items()}
+    for name, value in span.objects:
+        rows = con.execute(
+            f"SELECT DISTINCT {quoted(name)} FROM {definition.reduction} WHERE system = ?",
+            [span.system],
+        ).fetchall()
+        objects = {each for (each,) in rows if each is not None}
+        if objects and value not in objects:
+            asked, *others = (
+                cell_text(columns[name], each) if name in columns else str(each)
+                for each in (value, *sorted(objects))
+            )
+            look = f"cpmon report {definition.name} lists what there is"
+            like = nearest(asked, others)
+            return unknown_of_many(nouns[name], asked, like, look, NothingToReportError)
+    return None
+
+
 def _object_names(definition: Report, span: Span) -> list[str]:
     """What the report follows, printed as its columns print it: a device number in hexadecimal."""
     columns = {column.name: column for column in definition.columns}
@@ -318,7 +342,8 @@ def _object_names(definition: Report, span: Span) -> list[str]:
 
 def _nothing(
     con: duckdb.DuckDBPyConnection, definition: Report, span: Span, source_notes: tuple[str, ...]
-) -> NothingToReportError:
+) -> CpmonError:
+    """The error for a report without lines: of an object that there is not, or in its span."""
     whose = " ".join(_object_names(definition, span))
     where, values = replace(span, since=None, until=None, shift=None).where()
     measured = " AND seconds IS NOT NULL" if definition.lines is not Lines.ROW else ""
@@ -327,6 +352,8 @@ def _nothing(
         f" FROM {definition.reduction} WHERE {where}{measured}",
         values,
     ).fetchall()
+    if not count and (error := _unknown_object(con, definition, span)):
+        return error
     return NothingToReportError(
         f"no measured interval of {whose or f'system {span.system}'} is in that span",
         expected=f"intervals that end from {first} to {last} UTC" if count else None,
