@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ...schemas.amounts import megabytes
+from .. import completion
 from ..options import format_option, listing_option, output_option, store_option
 from ..output import Output, say, write_file
 from ..site_settings import opened
@@ -22,10 +23,22 @@ def _tables() -> Iterator[str]:
 
 
 @click.command("compare")
-@click.argument("table", required=False, type=FileOrName())
+@click.argument("table", required=False, type=FileOrName(), shell_complete=completion.comparisons)
 @store_option
-@click.option("--base", metavar="RUN", help="Without TABLE: the run that others are compared with.")
-@click.option("--run", "runs", multiple=True, metavar="RUN", help="Without TABLE: a run; again.")
+@click.option(
+    "--base",
+    metavar="RUN",
+    help="Without TABLE: the run that others are compared with.",
+    shell_complete=completion.runs,
+)
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="RUN",
+    help="Without TABLE: a run; again.",
+    shell_complete=completion.runs,
+)
 @listing_option("Name the shipped tables.", _tables)
 @format_option("html")
 @click.option(

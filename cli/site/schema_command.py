@@ -10,6 +10,7 @@ import click
 
 from ...schemas.amounts import counted
 from ...schemas.errors import CpmonError
+from .. import completion
 from ..options import (
     ANY_PATH,
     LEVEL,
@@ -139,7 +140,7 @@ def export(archive: Path, folder: Path) -> None:
 
 
 @command.command("show", short_help="The layout of a record, or one field of it.")
-@click.argument("name", metavar="RECORD[.FIELD]")
+@click.argument("name", metavar="RECORD[.FIELD]", shell_complete=completion.records)
 @click.option("--release", type=LEVEL, default="", help="As this release writes it.")
 @store_of_layouts
 @output_options

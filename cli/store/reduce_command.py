@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...schemas.amounts import counted
+from .. import completion
 from ..engines import engine_options
 from ..main import Status, report_failure
 from ..options import DAY, Text, store_option
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--day", "days", type=DAY, multiple=True, help="Only this day, UTC; may be repeated.")
 @span_options("UTC")
 @engine_options("reduces two days of a system")
-@click.argument("names", nargs=-1, metavar="[REDUCTION]...")
+@click.argument("names", nargs=-1, metavar="[REDUCTION]...", shell_complete=completion.reduced)
 def command(
     store: Path,
     names: tuple[str, ...],
