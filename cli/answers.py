@@ -105,7 +105,7 @@ def _text_type(kind: Any) -> str:
         return ""
     if kind.id not in ("list", "array", "map", "struct", "tuple") or not kind.children:
         return "VARCHAR"
-    parts = [(name, part) for name, part in kind.children if name != "size"]
+    parts = [(name, part) for name, part in kind.children if not isinstance(part, int)]
     texts = [_text_type(part) for _, part in parts]
     if not any(texts):
         return ""

@@ -11,7 +11,7 @@ _SMALLEST_MB = 50_000
 
 def counted(number: float, noun: str, plural: str = "") -> str:
     """A number and what it counts: 1 row, 2 rows, 0.5 minutes; `plural` where no s makes it."""
-    shown = f"{number:,}" if isinstance(number, int) else f"{number:,g}"
+    shown = f"{number:,g}" if number % 1 else f"{int(number):,}"
     return f"{shown} {noun if number == 1 else plural or f'{noun}s'}"
 
 

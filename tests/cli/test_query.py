@@ -20,7 +20,8 @@ FAR_TEXTS = [
     ["2026-01-31", "2026-01-31T12:00:00.000000Z", None],
 ]
 ODD = """SELECT union_value(a := 1) AS u, [union_value(a := 'x')] AS list,
-    {'a': 'POINT (1 2)'::GEOMETRY} AS place, MAP {'a': 12345678901234567890123::BIGNUM} AS big,
+    {'size': 'POINT (1 2)'::GEOMETRY} AS place, [7::BIGNUM]::BIGNUM[1] AS fixed,
+    MAP {'a': 12345678901234567890123::BIGNUM} AS big,
     '12:00:00+05'::TIMETZ AS hour, '0101'::BIT AS bits,
     340282366920938463463374607431768211455::UHUGEINT AS huge, 1 AS a, '0'::BIT AS a"""
 
@@ -38,7 +39,8 @@ def test_values_that_arrow_has_no_type_for_are_texts(cpmon: Cpmon, perf: Path):
         {
             "u": "1",
             "list": ["x"],
-            "place": {"a": "POINT (1 2)"},
+            "place": {"size": "POINT (1 2)"},
+            "fixed": ["7"],
             "big": {"a": "12345678901234567890123"},
             "hour": "12:00:00+05",
             "bits": "0101",
