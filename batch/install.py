@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ..config import Settings
 from ..reduce.render.html import text_page
+from ..schemas.amounts import length_of_time
 from ..schemas.errors import CpmonError
 from ..store import Store
 from .outputs import Write
@@ -212,7 +213,7 @@ def interval_minutes(every: timedelta) -> int:
         raise CpmonError(
             "runs cannot be that far apart",
             expected="a part of an hour (5m, 10m, 15m, 20m, 30m), or 1h, 2h, 3h, 4h, 6h, 12h",
-            found=f"{every.total_seconds() / 60:g} minutes",
+            found=length_of_time(every),
             effect="nothing was written",
         )
     return minutes

@@ -23,6 +23,7 @@ def stop_signal() -> Iterator[threading.Event]:
 
     def handle(_number: int, _frame: FrameType | None) -> None:
         if event.is_set():
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a third one ends the process
             raise KeyboardInterrupt
         event.set()
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from ..reduce.render.html import text_page
+from ..schemas.amounts import counted, megabytes
 from .log import ascii_line
 from .result import BatchResult, Event, ExitStatus
 
@@ -52,6 +53,8 @@ def render_summary(result: BatchResult, *, with_subject: bool = False) -> str:
         line=ascii_line,
         entry=_entry,
         totals=_totals,
+        counted=counted,
+        megabytes=megabytes,
         minute=minute,
         duration=_duration,
     )

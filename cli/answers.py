@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-import signal
-import threading
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+from .interrupts import restore_interrupts
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+    from ..schemas.errors import CpmonError
     from ..store import Store
 
 FIRST_ROWS = 1000
 """Rows of the first part: those that the widths of a text table are taken from."""
 CELLS = 200_000
 """Cells of the other parts, about; as Python objects they take some 20 MB."""
+PART = 16 * 1024 * 1024
+"""Bytes of a part, at most, unless a single row is longer."""
+COPIES = 8
+"""So often a part is in memory at most while it is printed."""
+
+_ARROW_HAS = {
+    *("boolean", "tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint"),
+    *("uinteger", "ubigint", "float", "double", "decimal", "uuid", "varchar", "blob", "enum"),
+    *("date", "time", "time_ns", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"),
+    *("timestamp with time zone", "timestamptz_ns", '"null"'),
+}
+"""DuckDB's types whose values Arrow and the formats hold; those of others become texts."""
 
 
 def ask(
@@ -40,6 +54,7 @@ def ask(
     from ..schemas.errors import CpmonError
     from ..store.catalogue.narrowing import narrowed
     from ..store.sandbox.guard import guarded
+    from ..store.sandbox.memory import memory_error, need_memory
     from ..store.sandbox.sandbox import run
     from ..store.views.database import storage_error
 
@@ -51,29 +66,126 @@ def ask(
     try:
         if store is not None:
             statement = narrowed(connection, store, statement)
-        reader = run(
-            connection,
-            lambda: connection.sql(statement, params=parameters).to_arrow_reader(FIRST_ROWS),
+        reader = run(connection, lambda: _reader(connection.sql(statement, params=parameters)))
+        for part in _parts(reader, lambda: run(connection, lambda: _next(reader))):
+            need_memory(COPIES * part.nbytes)
+            yield part
+    except (duckdb.Error, MemoryError) as error:
+        raise (
+            storage_error(error)
+            or memory_error(error)
+            or _missing_table(connection, error)
+            or CpmonError(f"the query failed: {error}")
+        ) from None
+
+
+def _reader(relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
+    """The rows of an answer, with texts in place of what Arrow has no type for."""
+    from ..store.views.views import name as quoted
+
+    texts = [_text_type(kind) for kind in relation.types]
+    if any(texts):
+        columns = (
+            (f"CAST(#{n} AS {text})" if text else f"#{n}") + f" AS {quoted(name)}"
+            for n, (name, text) in enumerate(zip(relation.columns, texts, strict=True), start=1)
         )
-        yield from _parts(reader, lambda: run(connection, lambda: next(reader, None)))
-    except duckdb.Error as error:
-        raise storage_error(error) or CpmonError(f"the query failed: {error}") from None
+        relation = relation.project(", ".join(columns))
+    return relation.to_arrow_reader(FIRST_ROWS)
+
+
+def _text_type(kind: Any) -> str:
+    """The type to which values of one that Arrow does not have are cast; "" where it has it.
+
+    Args:
+        kind: DuckDB's; of a list, array, map or struct only the parts become texts.
+    """
+    from ..store.views.views import name as quoted
+
+    if kind.id in _ARROW_HAS:
+        return ""
+    if kind.id not in ("list", "array", "map", "struct", "tuple") or not kind.children:
+        return "VARCHAR"
+    parts = [(name, part) for name, part in kind.children if not isinstance(part, int)]
+    texts = [_text_type(part) for _, part in parts]
+    if not any(texts):
+        return ""
+    texts = [text or str(part) for text, (_, part) in zip(texts, parts, strict=True)]
+    match kind.id:
+        case "list":
+            return f"{texts[0]}[]"
+        case "array":
+            return f"{texts[0]}[{dict(kind.children)['size']}]"
+        case "struct":
+            named = zip((quoted(name) for name, _ in parts), texts, strict=True)
+            return f"STRUCT({', '.join(map(' '.join, named))})"
+    return f"{kind.id.upper()}({', '.join(texts)})"
+
+
+def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
+    """The next batch of a reader; None behind the last one.
+
+    Raises:
+        duckdb.Error: the query fails at one of its rows. Arrow raises it as an error of its own.
+    """
+    import duckdb
+    import pyarrow as pa
+
+    try:
+        return next(reader, None)
+    except (OSError, pa.ArrowException) as error:
+        raise duckdb.Error(str(error)) from None
 
 
 def _parts(reader: pa.RecordBatchReader, fetch: Any) -> Iterator[pa.Table]:
-    """The batches of a reader, each time as many together as make `CELLS` cells."""
+    """The batches of a reader, each time as many together as make `CELLS` cells or `PART` bytes."""
     import pyarrow as pa
 
     batch = fetch()
-    yield pa.Table.from_batches([batch] if batch else [], reader.schema)
+    first = pa.Table.from_batches([batch] if batch else [], reader.schema)
+    yield from _pieces(first)
     rows = max(CELLS // max(len(reader.schema), 1), FIRST_ROWS)
     batches: list[pa.RecordBatch] = []
     while batch is not None:
         batch = fetch()
         batches += [batch] if batch else []
-        if batches and (batch is None or sum(map(len, batches)) >= rows):
-            yield pa.Table.from_batches(batches)
+        long = sum(len(b) for b in batches) >= rows or sum(b.nbytes for b in batches) >= PART
+        if batches and (batch is None or long):
+            yield from _pieces(pa.Table.from_batches(batches))
             batches = []
+
+
+def _pieces(table: pa.Table) -> Iterator[pa.Table]:
+    """A table in pieces of about `PART` bytes, of a row at least."""
+    rows = max(1, len(table) * PART // max(table.nbytes, PART))
+    yield from (table.slice(begin, rows) for begin in range(0, max(len(table), 1), rows))
+
+
+def _missing_table(connection: duckdb.DuckDBPyConnection, error: Exception) -> CpmonError | None:
+    """The error for a table that there is not: DuckDB proposes internal ones too."""
+    match = re.search(r"Table with name (.+?) does not exist!", str(error))
+    return no_table(connection, match[1]) if match else None
+
+
+def no_table(connection: duckdb.DuckDBPyConnection, name: str) -> CpmonError:
+    """The error for a table that there is not, with the nearest one that people may ask."""
+    from ..schemas.lookup import nearest, unknown_of_many
+
+    tables = {table.rpartition(".")[2]: table for table in relations(connection)}
+    like = (
+        nearest(name, tables.values()) if "." in name else tables.get(nearest(name, tables) or "")
+    )
+    look = "SHOW ALL TABLES, or .tables in the shell, lists what there is"
+    return unknown_of_many("table", name, like, look)
+
+
+def relations(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """The tables that people may ask, as they are written in SQL; without internal ones."""
+    rows = connection.execute(
+        "SELECT if(table_schema = 'main', table_name, table_schema || '.' || table_name)"
+        " FROM information_schema.tables"
+        " WHERE NOT starts_with(table_schema, '_') AND NOT starts_with(table_name, '_') ORDER BY 1"
+    ).fetchall()
+    return [name for (name,) in rows]
 
 
 def _check_run(connection: duckdb.DuckDBPyConnection, run: Any) -> None:
@@ -83,11 +195,3 @@ def _check_run(connection: duckdb.DuckDBPyConnection, run: Any) -> None:
     runs = [name for (name,) in connection.sql("SELECT run_id FROM meta.run").fetchall()]
     if run and run not in runs:
         raise unknown("run", run, runs)
-
-
-def restore_interrupts() -> None:
-    """Let Ctrl-C reach Python again: polars, which writes csv, takes the signal for itself."""
-    if threading.current_thread() is threading.main_thread():
-        handler = signal.getsignal(signal.SIGINT)
-        if handler is not None:
-            signal.signal(signal.SIGINT, handler)

@@ -13,17 +13,16 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import __version__
+from .interrupts import hear_interrupts
 from .pandas_import import allow_pandas, postpone_pandas
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import duckdb
 
     from ..schemas.errors import CpmonError
 
@@ -91,6 +90,23 @@ WITH_PANDAS = ("validate", "batch")
 
 class ClosedPipe(Exception):
     """Nobody reads the output any more. click would end a program with status 1 for it."""
+
+
+class OutputError(OSError):
+    """Standard output cannot be written: OSError itself does not say which file it is about."""
+
+
+class _Output(io.FileIO):
+    """Standard output, whose errors are told from those of other files."""
+
+    def write(self, data: Any) -> Any:
+        """Write bytes; returns how many."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(error.errno, error.strerror) from None
 
 
 class Commands(click.Group):
@@ -162,6 +178,11 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(status)
 
+    hear_interrupts()
+    if sys.stdout is not None and not sys.stdout.isatty():
+        output = io.BufferedWriter(_Output(sys.stdout.fileno(), "wb", closefd=False))
+        coding = (sys.stdout.encoding, sys.stdout.errors)
+        sys.stdout = io.TextIOWrapper(output, *coding, write_through=True)
     atexit.register(leave)  # the first one registered is called last, after those of libraries
     status = run(sys.argv[1:])
     sys.exit(status)
@@ -181,7 +202,7 @@ def run(arguments: list[str]) -> Status:
     except (click.Abort, KeyboardInterrupt):
         return _interrupted()
     except (BrokenPipeError, ClosedPipe):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_no_more()
         return Status.DONE
     except Exception as error:  # noqa: BLE001 - the last resort: what went wrong, and the status
         from ..schemas.errors import is_interrupt
@@ -189,6 +210,11 @@ def run(arguments: list[str]) -> Status:
         if is_interrupt(error):
             return _interrupted()
         return _failed(error, debug="--debug" in arguments)
+
+
+def _print_no_more() -> None:
+    """Drop what has not left yet: nobody takes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _interrupted() -> Status:
@@ -212,6 +238,14 @@ def _failed(error: Exception, *, debug: bool) -> Status:
     """Tell what went wrong. The errors are imported here, since help must not wait for numpy."""
     from ..schemas.errors import CpmonError
 
+    if isinstance(error, OutputError):
+        _print_no_more()
+        error = CpmonError(
+            "standard output cannot be written",
+            found=error.strerror,
+            effect="what it has is cut off",
+            remedy="make room where it goes, or print to another place",
+        )
     if isinstance(error, PermissionError):
         error = CpmonError(
             "a file or folder is not open to this user",
@@ -223,10 +257,11 @@ def _failed(error: Exception, *, debug: bool) -> Status:
         from ..store.files.disk import read_error
 
         error = read_error(error) or error
-    if type(error).__module__ == "_duckdb":
+    if isinstance(error, MemoryError) or type(error).__module__ == "_duckdb":
+        from ..store.sandbox.memory import memory_error
         from ..store.views.database import storage_error
 
-        error = storage_error(cast("duckdb.Error", error)) or error
+        error = memory_error(error) or storage_error(error) or error
     if debug:
         import traceback
 

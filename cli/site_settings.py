@@ -23,6 +23,7 @@ READ = "cpmon.settings"
 FLAGS = "cpmon.flags"
 EXPOSED = "cpmon.exposed"
 STORES = "cpmon.stores"
+HELD = "cpmon.held"
 
 
 def settings(store: Path | None = None) -> Settings:
@@ -81,7 +82,7 @@ def opened_for_spans(
             yield connection, None
         return
     warn_of_exposure(store)
-    with in_memory(place, reductions(), limits(store)) as connection:
+    with _held(in_memory(place, reductions(), limits(store))) as connection:
         yield connection, SpanRecords(connection, place)
 
 
@@ -95,7 +96,18 @@ def opened(store: Path) -> duckdb.DuckDBPyConnection:
     from ..store import connect
 
     warn_of_exposure(store)
-    return connect(store_at(store), reductions(), limits(store))
+    return _held(connect(store_at(store), reductions(), limits(store)))
+
+
+def _held(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """A connection whose limits hold for all memory of the process, until the command ends."""
+    from ..store.sandbox.memory import hold_memory
+
+    context = click.get_current_context().find_root()
+    if not context.meta.get(HELD):
+        context.meta[HELD] = True
+        context.call_on_close(hold_memory(connection))
+    return connection
 
 
 def warn_of_exposure(store: Path) -> str:

@@ -14,6 +14,7 @@ import click
 
 from ..config.moments import EXAMPLES, TypedSpan, local_text, parse_moment, parse_span
 from ..schemas.errors import CpmonError
+from . import completion
 from .options import Parsed, Text
 from .output import say
 from .site_settings import opened, settings, store_at
@@ -141,8 +142,20 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     at all. CP may end an interval late: one that ends in a grace period behind a bound ends at it.
     """
 
-    @click.option("--run", type=Text(), metavar="RUN", help="Only the time of this run.")
-    @click.option("--system", type=Text(), metavar="NAME", help="Only this system.")
+    @click.option(
+        "--run",
+        type=Text(),
+        metavar="RUN",
+        help="Only the time of this run.",
+        shell_complete=completion.runs,
+    )
+    @click.option(
+        "--system",
+        type=Text(),
+        metavar="NAME",
+        help="Only this system.",
+        shell_complete=completion.systems,
+    )
     @span_options()
     @functools.wraps(command)
     def select(**values: Any) -> Any:

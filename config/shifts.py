@@ -7,9 +7,10 @@ import re
 import struct
 from dataclasses import dataclass
 from datetime import time
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from ..schemas.errors import CpmonError
+from ..schemas.lookup import nearest
 from .values import ZoneName
 
 
@@ -46,7 +47,13 @@ def find_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(ZoneName.parse(name))
     except ValueError as error:
-        raise CpmonError(f"there is no time zone {name}", expected=str(error), found=name) from None
+        like = nearest(name, available_timezones())
+        raise CpmonError(
+            f"there is no time zone {name}",
+            expected=str(error),
+            found=name,
+            remedy=f"did you mean {like}?" if like else None,
+        ) from None
 
 
 def zone_name(seconds: int) -> str:

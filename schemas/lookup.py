@@ -33,3 +33,16 @@ def unknown(
         found=name,
         remedy=f"did you mean {like}?" if like else None,
     )
+
+
+def unknown_of_many(
+    what: str, name: str, like: str | None, look: str, kind: type[CpmonError] = CpmonError
+) -> CpmonError:
+    """The error for a name among too many to list.
+
+    Args:
+        like: the nearest one. look: how to see them.
+    """
+    return kind(
+        f"there is no {what} {name}", remedy=f"did you mean {like}? {look}" if like else look
+    )

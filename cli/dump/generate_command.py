@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from .. import completion
 from ..options import choice_option
 from ..output import say, written_to
 from ..progress import bar
@@ -14,9 +15,16 @@ from ..targets import TARGET_FOLDER, FileOrName, check_target
 
 
 @click.command("generate")
-@click.argument("scenario", type=FileOrName())
+@click.argument("scenario", type=FileOrName(), shell_complete=completion.scenarios)
 @click.option("-o", "--output", type=TARGET_FOLDER, default=Path(), metavar="DIR")
-@click.option("--run", "runs", multiple=True, metavar="RUN", help="Only this run; may be repeated.")
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="RUN",
+    help="Only this run; may be repeated.",
+    shell_complete=completion.runs_of_scenario,
+)
 @click.option("--intervals", type=click.IntRange(1), help="Intervals instead of the scenario's.")
 @click.option("--seed", type=int, help="Seed instead of the scenario's.")
 @click.option(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...schemas.amounts import counted
 from ..main import Status, status_of
 from ..options import choice_option, dump_arguments, output_options
 from ..output import Output
@@ -89,8 +90,9 @@ def _summary(inventory: Inventory) -> str:
     if document["first_local"] and document["zone_s"]:
         local = f"{document['first_local']} to {document['last_local']}"
         lines.append(f"             {local} {_zone(document['zone_s'])}")
+    gaps = counted(len(document["gap_spans"]), "gap")
     lines += [
-        f"  intervals  {document['intervals']}{interval}, {_counted(document['gap_spans'], 'gap')}",
+        f"  intervals  {document['intervals']}{interval}, {gaps}",
         f"  findings   {findings} in frames, headers and times; cpmon check reads the values too",
     ]
     return "\n".join(lines) + "\n\n"
@@ -102,12 +104,8 @@ def _release(document: dict[str, Any]) -> str:
     if document["ipl"] is None:
         return release
     again = ", ".join(reset["at"] for reset in document["resets"])
-    resets = _counted(document["resets"], "reset") + (f" before {again}" if again else "")
+    resets = counted(len(document["resets"]), "reset") + (f" before {again}" if again else "")
     return f"{release}, loaded {document['ipl']} UTC, {resets}"
-
-
-def _counted(items: list[Any], name: str) -> str:
-    return f"{len(items)} {name}" + ("" if len(items) == 1 else "s")
 
 
 def _zone(seconds: int) -> str:

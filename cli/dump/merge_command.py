@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ...schemas.amounts import counted
 from ..main import Status
 from ..options import dump_arguments
 from ..output import say
@@ -45,10 +46,12 @@ def command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
         )
     worst = Status.DONE
     for part in parts:
-        summary = f"{part.path}: {part.records:,} records"
+        summary = f"{part.path}: {counted(part.records, 'record')}"
         summary += f", {part.repeated:,} repeated" if part.repeated else ""
-        summary += f", {part.left_out:,} samples without their interval's end left out" * bool(
-            part.left_out
+        summary += (
+            f", {counted(part.left_out, 'sample')} without the end of the interval left out"
+            if part.left_out
+            else ""
         )
         say(summary, err=str(output) == "-")
         worst = max(worst, report_findings(part.path, part))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...schemas.amounts import counted
 from ..main import Status, status_of
 from ..options import dump_argument
 from ..output import say
@@ -81,7 +82,7 @@ def command(
     part = Part(unix_us(span.since), unix_us(span.until), frozenset(domains), kinds, thin)
     with dump_input(dump, container, "slicing") as (source, progress), dump_output(output) as sink:
         written = slice_dump(source, sink, part, progress=progress)
-    counts = f"{written.intervals:,} intervals, {written.records:,} records"
+    counts = ", ".join((counted(written.intervals, "interval"), counted(written.records, "record")))
     file = "" if str(output) == "-" else f"{output}: "
     say(f"{file}{counts}, {written.size:,} bytes", err=not file)
     return report_findings(dump, written)

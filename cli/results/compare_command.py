@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from ...schemas.amounts import megabytes
+from .. import completion
 from ..options import format_option, listing_option, output_option, store_option
 from ..output import Output, say, write_file
 from ..site_settings import opened
@@ -21,10 +23,22 @@ def _tables() -> Iterator[str]:
 
 
 @click.command("compare")
-@click.argument("table", required=False, type=FileOrName())
+@click.argument("table", required=False, type=FileOrName(), shell_complete=completion.comparisons)
 @store_option
-@click.option("--base", metavar="RUN", help="Without TABLE: the run that others are compared with.")
-@click.option("--run", "runs", multiple=True, metavar="RUN", help="Without TABLE: a run; again.")
+@click.option(
+    "--base",
+    metavar="RUN",
+    help="Without TABLE: the run that others are compared with.",
+    shell_complete=completion.runs,
+)
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="RUN",
+    help="Without TABLE: a run; again.",
+    shell_complete=completion.runs,
+)
 @listing_option("Name the shipped tables.", _tables)
 @format_option("html")
 @click.option(
@@ -77,7 +91,7 @@ def command(
     )
     page = out.file / f"{plain_name(name)}.html"
     write_file(page, _compared(table, store, base, runs, "html"))
-    say(f"{page}: {page.stat().st_size / 1e6:.1f} MB", err=True)
+    say(f"{page}: {megabytes(page.stat().st_size)}", err=True)
 
 
 def _compared(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import completion
 from ..answers import ask
 from ..options import (
     ANY_PATH,
@@ -39,7 +40,7 @@ def _shipped() -> Iterator[str]:
 
 
 @click.command("query")
-@click.argument("question", required=False, metavar="SQL|NAME")
+@click.argument("question", required=False, metavar="SQL|NAME", shell_complete=completion.questions)
 @store_option
 @click.option("--file", type=ANY_PATH, metavar="FILE", help="Read the SQL there.")
 @click.option(

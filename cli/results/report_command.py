@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...schemas.amounts import megabytes
+from .. import completion
 from ..options import (
     DEVICE,
     LINE_LENGTH,
@@ -35,11 +37,17 @@ def _reports() -> Iterator[str]:
 
 
 @click.command("report")
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completion.reports)
 @store_option
 @selection_options
 @click.option("--cpu", type=int, help="Follow this processor.")
-@click.option("--user", type=Text(), metavar="USERID", help="Follow this user.")
+@click.option(
+    "--user",
+    type=Text(),
+    metavar="USERID",
+    help="Follow this user.",
+    shell_complete=completion.users,
+)
 @click.option("--device", type=DEVICE, help="Follow this device, as 0A1F.")
 @click.option("--partition", type=Text(), metavar="NAME", help="Follow this logical partition.")
 @click.option(
@@ -173,4 +181,4 @@ def _write_pages(store: Path, out: Output, selection: dict[str, Any]) -> None:
     with opened(store) as connection:
         written = write_pages(connection, out.file, write_file, **selection, settings=settings())
     for file in written:
-        say(f"{file}: {file.stat().st_size / 1e6:.1f} MB", err=True)
+        say(f"{file}: {megabytes(file.stat().st_size)}", err=True)

@@ -12,7 +12,8 @@ import click
 
 from ...config.formats import FORMATS
 from ...schemas.errors import CpmonError
-from ...schemas.lookup import unknown
+from ...schemas.lookup import nearest, unknown, unknown_of_many
+from ..answers import no_table
 from ..options import pairs
 from .session import Session
 
@@ -56,14 +57,12 @@ def _tables(session: Session, words: Words) -> None:
     wild = pattern if set(pattern) & set("*?") or not pattern else f"*{pattern}*"
     like = wild.translate(LIKE)
     if not _list(session, "tables", like=like):
-        raise unknown("table", pattern, _known(session, "view_name", "duckdb_views()"))
+        raise no_table(session.connection, pattern)
 
 
 def _schema(session: Session, words: Words) -> None:
     if not _list(session, "columns", name=words[0].lower()):
-        views = _known(session, "schema_name || '.' || view_name", "duckdb_views()")
-        bare = words[0].rpartition(".")[2].lower()
-        raise _no("table", words[0], [*views, *(v.rpartition(".")[2] for v in views)], bare)
+        raise no_table(session.connection, words[0])
 
 
 def _explain(session: Session, words: Words) -> None:
@@ -72,24 +71,10 @@ def _explain(session: Session, words: Words) -> None:
     values = {"column": column, "table": table}
     rows = _list(session, "fields", **values) + _list(session, "others", **values)
     if not rows:
-        columns = _known(session, "name", "meta.dictionary WHERE name IS NOT NULL")
-        raise _no("field", words[0], columns, column)
-
-
-def _known(session: Session, what: str, where: str) -> list[str]:
-    rows = session.connection.sql(f"SELECT DISTINCT {what} FROM {where}").fetchall()
-    return [str(name) for (name,) in rows]
-
-
-def _no(what: str, name: str, choices: Sequence[str], bare: str) -> CpmonError:
-    """The error for a name among very many: the nearest, and how to see them."""
-    from ...schemas.lookup import nearest
-
-    like = nearest(name, choices) or nearest(bare, choices)
-    look = ".tables lists what there is" if what == "table" else ".schema TABLE lists its columns"
-    return CpmonError(
-        f"there is no {what} {name}", remedy=f"did you mean {like}? {look}" if like else look
-    )
+        sql = "SELECT DISTINCT name FROM meta.dictionary WHERE name IS NOT NULL"
+        fields = [str(name) for (name,) in session.connection.sql(sql).fetchall()]
+        look = ".schema TABLE lists its columns"
+        raise unknown_of_many("field", words[0], nearest(column, fields), look)
 
 
 def _queries(session: Session, _words: Words) -> None:

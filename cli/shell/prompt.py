@@ -13,7 +13,7 @@ from typing import TextIO
 import click
 
 from ...schemas.errors import CpmonError
-from ..answers import restore_interrupts
+from ..interrupts import restore_interrupts
 from ..output import say
 from .completion import DELIMITERS, Completer
 from .dot_commands import run_dot

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...config.formats import BINARY
+from ...schemas.amounts import counted
 from ...store.catalogue.catalogue import state_of
 from ..answers import ask
 from ..output import Output, write_file
@@ -77,15 +78,15 @@ class Session:
 
         began, rows = time.perf_counter(), 0
 
-        def counted() -> Iterator[pa.Table]:
+        def parts() -> Iterator[pa.Table]:
             nonlocal rows
             for part in ask(self.connection, sql, values, self.store):
                 rows += len(part)
                 yield part
 
-        self.show(render_parts(counted(), self.out.format))
+        self.show(render_parts(parts(), self.out.format))
         if self.timer:
-            click.echo(f"{rows:,} rows in {time.perf_counter() - began:.3f} s", err=True)
+            click.echo(f"{counted(rows, 'row')} in {time.perf_counter() - began:.3f} s", err=True)
 
     def show(self, data: bytes | Iterable[bytes]) -> None:
         """Print an answer, or add it to the file.

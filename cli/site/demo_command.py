@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ...schemas.amounts import counted, megabytes
 from ..options import ANY_PATH, use_layouts
 from ..output import write_file, written_to
 from ..progress import bar
@@ -75,9 +76,11 @@ def _land(scenario: str, folder: Path, store: Path) -> None:
         generated = time.perf_counter()
         with bar(f"ingesting {run}", dump.bytes) as advance:
             landed = ingest(dump.dump, place, progress=lambda source: advance(source.stored_read))
-        state = "landed before" if landed.already else f"{landed.about['intervals']} intervals"
+        state = (
+            "landed before" if landed.already else counted(landed.about["intervals"], "interval")
+        )
         spent = f"{generated - began:.1f} s + {time.perf_counter() - generated:.1f} s"
-        click.echo(f"{run:<10} {dump.bytes / 1e6:6.1f} MB  {state:<13}  {spent}", err=True)
+        click.echo(f"{run:<10} {megabytes(dump.bytes):>9}  {state:<13}  {spent}", err=True)
 
 
 def _tables(store: Path, output: Path) -> list[Path]:

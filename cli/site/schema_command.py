@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...schemas.amounts import counted
 from ...schemas.errors import CpmonError
+from .. import completion
 from ..options import (
     ANY_PATH,
     LEVEL,
@@ -134,11 +136,11 @@ def export(archive: Path, folder: Path) -> None:
     check_target(archive, "application/zip")
     data, count = site_archive(folder)
     write_file(archive, data)
-    click.echo(f"{archive}: {count} files")
+    click.echo(f"{archive}: {counted(count, 'file')}")
 
 
 @command.command("show", short_help="The layout of a record, or one field of it.")
-@click.argument("name", metavar="RECORD[.FIELD]")
+@click.argument("name", metavar="RECORD[.FIELD]", shell_complete=completion.records)
 @click.option("--release", type=LEVEL, default="", help="As this release writes it.")
 @store_of_layouts
 @output_options

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...schemas.amounts import counted, megabytes
 from ..dump.dump_output import container_option
 from ..engines import engine_options
 from ..main import Status, report_failure, status_of, worse, worst_status
@@ -110,7 +111,7 @@ def _land_by(
                 worst, reported = worse(worst, status), reported + 1
     seconds = time.perf_counter() - started
     lost = f", {failed} failed or damaged" if failed else ""
-    say(f"{len(dumps)} dumps landed by {engine.place} in {seconds:.1f} s{lost}")
+    say(f"{counted(len(dumps), 'dump')} landed by {engine.place} in {seconds:.1f} s{lost}")
     return worst
 
 
@@ -132,10 +133,10 @@ def _report(dump: Path, landed: Landed, seconds: float, system: str | None) -> S
         summary = f"landed before as {landed.dump[:12]}, system {landed.system}; nothing to do"
     else:
         rows = sum(about["rows"].values())
-        speed = f"{size / 1e6:,.1f} MB in {seconds:.1f} s ({size / 1e6 / seconds:,.0f} MB/s)"
+        speed = f"{megabytes(size)} in {seconds:.1f} s ({size / 1e6 / seconds:,.0f} MB/s)"
         summary = (
             f"landed as {landed.dump[:12]}, system {landed.system}, "
-            f"{about['intervals']} intervals, {rows:,} rows, {speed}"
+            f"{counted(about['intervals'], 'interval')}, {counted(rows, 'row')}, {speed}"
         )
     say(f"{dump}: {summary}")
     if landed.run:

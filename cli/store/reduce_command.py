@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...schemas.amounts import counted
+from .. import completion
 from ..engines import engine_options
 from ..main import Status, report_failure
 from ..options import DAY, Text, store_option
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--day", "days", type=DAY, multiple=True, help="Only this day, UTC; may be repeated.")
 @span_options("UTC")
 @engine_options("reduces two days of a system")
-@click.argument("names", nargs=-1, metavar="[REDUCTION]...")
+@click.argument("names", nargs=-1, metavar="[REDUCTION]...", shell_complete=completion.reduced)
 def command(
     store: Path,
     names: tuple[str, ...],
@@ -80,6 +82,6 @@ def _summarise(reduced: Reduced, engine: Engine | None) -> None:
     failed = f", {len(reduced.failures)} failed" if reduced.failures else ""
     by = f" by {engine.place}" if engine else ""
     say(
-        f"{reduced.units} units of {reduced.systems} systems reduced{by} in {reduced.seconds:.1f} s"
-        f"{failed}"
+        f"{counted(reduced.units, 'unit')} of {counted(reduced.systems, 'system')} reduced{by}"
+        f" in {reduced.seconds:.1f} s{failed}"
     )

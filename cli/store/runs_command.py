@@ -8,6 +8,7 @@ from typing import cast
 
 import click
 
+from .. import completion
 from ..options import Name, Text, output_options, pairs, store_option
 from ..output import Output
 from ..site_settings import opened, store_at
@@ -32,6 +33,7 @@ FROM meta.interval WHERE system = ?"""
     multiple=True,
     metavar="RUN",
     help="Remove this run, and no data; may be repeated.",
+    shell_complete=completion.runs,
 )
 @click.option("--system", metavar="NAME", help="With --define: the system measured.")
 @click.option("--base", metavar="RUN", default="", help="With --define: the run to compare with.")

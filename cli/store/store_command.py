@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ...schemas.amounts import counted
 from ..main import Status, report_failure
 from ..options import DAY, need_folder, output_options, pairs, store_option
 from ..output import Output, say
@@ -88,9 +89,15 @@ def upgrade(store: Path, dry_run: bool) -> None:
     if todo.is_done:
         say(f"{store}: is of this version, nothing to do")
         return
-    work = f"{len(todo.dumps):,} dumps, {len(todo.tables):,} tables, {todo.bytes:,} bytes"
+    work = ", ".join(
+        (
+            counted(len(todo.dumps), "dump"),
+            counted(len(todo.tables), "table"),
+            counted(todo.bytes, "byte"),
+        )
+    )
     if dry_run:
-        say(f"{store}: {work} would be written again, with {todo.room:,} bytes of room")
+        say(f"{store}: {work} would be written again, with {counted(todo.room, 'byte')} of room")
         return
     with bar(f"upgrading {store}", todo.bytes) as advance:
         run(todo, advance)
@@ -99,7 +106,8 @@ def upgrade(store: Path, dry_run: bool) -> None:
         row["files"] for row in usage(store_at(store), reductions()) if row["what"] == "outdated"
     )
     if outdated:
-        say(f"{outdated:,} files of results are outdated: cpmon reduce makes them again")
+        files = counted(outdated, "outdated file")
+        say(f"{files} of results: cpmon reduce makes them again")
 
 
 @command.command("compact", short_help="Merge the results and dumps of months that are over.")
@@ -131,8 +139,8 @@ def compact(store: Path) -> Status:
         done = merge_dumps(place, due, advance)
     if not done.failures:  # the file that failed a month may fail the catalogue as well
         make_ready(place, views)
-    dumps = f"{done.dumps:,} dumps of {done.months:,} months"
-    say(f"{store}: {merged:,} files of results merged, {dumps}")
+    dumps = f"{counted(done.dumps, 'dump')} of {counted(done.months, 'month')}"
+    say(f"{store}: {counted(merged, 'file')} of results merged, {dumps}")
     failed = (report_failure(month, error) for month, error in done.failures.items())
     return max(failed, default=Status.DONE)
 
@@ -165,9 +173,10 @@ def export(store: Path, folder: Path) -> None:
     tables = list(run(store_at(store), reductions(), folder))
     changed = [table for table in tables if table.added or table.removed]
     for table in changed:
-        say(f"{table.name}: {table.added:,} files added, {table.removed:,} removed")
+        say(f"{table.name}: {counted(table.added, 'file')} added, {table.removed:,} removed")
     files = sum(table.files for table in tables)
-    say(f"{folder}: {len(tables):,} tables of {files:,} files, {len(changed):,} changed")
+    of_files = f"{counted(len(tables), 'table')} of {counted(files, 'file')}"
+    say(f"{folder}: {of_files}, {len(changed):,} changed")
 
 
 @command.command("prune", short_help="Remove what is older than need be.")
@@ -222,18 +231,18 @@ def prune(
     obsolete = plan(place_of_store, reductions(), retention(lengths, place), today)
     size = obsolete.bytes(place_of_store)
     for level, files in obsolete.results.items():
-        say(f"results of level {level}: {len(files):,} files")
+        say(f"results of level {level}: {counted(len(files), 'file')}")
     for folder, files in obsolete.samples.items():
-        say(f"samples of {obsolete.names[folder]}: {len(files):,} tables")
+        say(f"samples of {obsolete.names[folder]}: {counted(len(files), 'table')}")
     for dump, reason in obsolete.stays.items():
         say(f"dump {dump} stays: {reason}", err=True)
     if obsolete.recomputable:
         say(
-            f"results of level hour: {len(obsolete.recomputable):,} files stay: the samples do, and"
-            " cpmon reduce would compute them again; --raw limits samples",
+            f"results of level hour: {counted(len(obsolete.recomputable), 'file')} kept: samples"
+            " stay, and cpmon reduce would compute them again; --raw limits samples",
             err=True,
         )
     if not dry_run:
         remove(place_of_store, obsolete)
     verb = "would be removed" if dry_run else "removed"
-    say(f"{len(obsolete.files):,} files {verb}, {size:,} bytes")
+    say(f"{counted(len(obsolete.files), 'file')} {verb}, {counted(size, 'byte')}")

@@ -17,6 +17,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from ...schemas.amounts import counted
 from ..metrics import Metric, compared_metrics
 from ..reductions.reductions import reduction
 from ..render.printing import Format, Printed, blank, exact, fixed, percentage, show, upper_percent
@@ -257,7 +258,8 @@ def _untested(line: MetricLine, base: RunFacts, run: RunFacts) -> str:
             return f"no single interval of the steady state of {facts.run_id} has a value"
         if count < FEWEST:
             return (
-                f"{count} intervals of the steady state of {facts.run_id} have a value; "
+                f"{counted(count, 'interval')} of the steady state of {facts.run_id}"
+                f" {'has' if count == 1 else 'have'} a value; "
                 f"a statement needs {FEWEST}"
             )
     return ""

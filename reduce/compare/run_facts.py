@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 
 from ...schemas import CpmonError
+from ...schemas.amounts import counted
 from ...schemas.lookup import unknown
 from ..metrics import compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes
@@ -129,8 +130,8 @@ def run_notes(
         [list(runs)],
     ).fetchall()
     for run, n in gaps:
-        noun = "interval" if n == 1 else "intervals"
-        notes.append(f"{run}: {n} {noun} left out, behind a gap, an IPL or a clock that was set.")
+        left_out = counted(n, "interval")
+        notes.append(f"{run}: {left_out} left out, behind a gap, an IPL or a clock that was set.")
     if not shown.keys() & RESTING:
         return notes
     dumps = con.execute(

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from ...config.shifts import Shift
+from ...schemas.amounts import counted
 from ...store.results.kept_files import Piece
 from ...store.results.units import Unit
 from ...store.sandbox.sandbox import Limits
@@ -100,7 +101,7 @@ class Done:
     def __str__(self) -> str:
         if not self.days:
             return f"{self.name}: up to date"
-        return f"{self.name}: {self.rows:,} rows in {self.seconds:.1f} s"
+        return f"{self.name}: {counted(self.rows, 'row')} in {self.seconds:.1f} s"
 
     def add(self, other: Done) -> None:
         """Count what was done elsewhere."""

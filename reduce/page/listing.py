@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...schemas.amounts import counted
 from ..metrics.report_shape import Lines, Report, ReportColumn
 from ..reports.cells import cell_text, clock, column_texts
 from ..reports.report import ReportResult
@@ -89,7 +90,7 @@ def short_report(
     lines = result.table.num_rows
     if lines <= most:
         return result
-    note = f"Only the first {most} of {lines} lines; cpmon report has all."
+    note = f"Only the first {most} of {counted(lines, 'line')}; cpmon report has all."
     return replace(result, table=result.table.slice(0, most), notes=(note, *result.notes))
 
 
@@ -139,7 +140,6 @@ def _cell(result: ReportResult, column: ReportColumn, value: object) -> Cell:
 
 
 def _covers(result: ReportResult) -> str:
-    noun = "interval" if result.intervals == 1 else "intervals"
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
     span = f"{first} to {last} {result.zone.key}"
-    return ", ".join([span, f"{result.intervals} {noun}", *result.restrictions])
+    return ", ".join([span, counted(result.intervals, "interval"), *result.restrictions])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import duckdb
 
 from ...config import Settings
 from ...config.shifts import find_zone
+from ...schemas.amounts import length_of_time
 from ..render.html import html_page
 from ..render.printing import Format, show
 from ..reports.cells import clock
@@ -117,16 +118,7 @@ def _systems(con: duckdb.DuckDBPyConnection, lines: Sequence[Line]) -> list[_Sys
 def rendered(template: str, **values: Any) -> bytes:
     """A template of `templates/` filled in, every text escaped."""
     place = f"templates/{template}"
-    return html_page(__package__, place, clock=clock, in_words=_in_words, **values)
-
-
-def _in_words(length: timedelta) -> str:
-    """A length of time in words."""
-    minutes = int(length.total_seconds()) // 60
-    for unit, size in (("days", 1440), ("hours", 60)):
-        if minutes >= size and minutes % size == 0:
-            return f"{minutes // size} {unit}"
-    return f"{minutes} minutes"
+    return html_page(__package__, place, clock=clock, in_words=length_of_time, **values)
 
 
 def read_lines(

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from ...config.formats import FORMATS
 from ...schemas import CpmonError
 from ...schemas.printable import one_line, printable
+from ...store.sandbox.memory import memory_error
 from .text import GAP, markdown_table, text_lines
 from .xlsx import Column, Sheet, workbook
 
@@ -30,7 +31,11 @@ if TYPE_CHECKING:
     import duckdb
 
 _ISO = "%Y-%m-%dT%H:%M:%S.%fZ"
+_YEARS = "BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
+"""Times that ISO-8601 and Python have; others and infinity are texts as DuckDB writes them."""
 _DECIMALS = 6
+_DIGITS = 38
+"""Digits of the decimal numbers in which Arrow has DuckDB's HUGEINT, which may have one more."""
 _CONTROL = r"[\x00-\x1f\x7f-\x{9f}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
 """What `one_line` may change in a text, as Arrow's regular expressions have it."""
 
@@ -57,7 +62,7 @@ def render_parts(
     The columns of a text table are as wide as the first part needs, or more where a later one does.
 
     Raises:
-        CpmonError: there is no such format.
+        CpmonError: there is no such format, or it has no word for a value.
     """
     writers: dict[str, Callable[[Iterator[pa.Table], str], Iterator[bytes]]] = {
         "table": _text,
@@ -76,7 +81,44 @@ def render_parts(
             found=format,
             remedy=f"use --format with one of {', '.join(FORMATS)}",
         )
-    return writers[format](map(_distinct, parts), title)
+    part: pa.Table | None = None
+
+    def distinct() -> Iterator[pa.Table]:
+        nonlocal part
+        for given in parts:
+            part = _distinct(given)
+            yield part
+
+    try:
+        yield from writers[format](distinct(), title)
+    except _conversion_errors() as error:
+        if part is None or memory_error(error):
+            raise
+        raise _unprintable(part, format, writers[format], error) from None
+
+
+def _conversion_errors() -> tuple[type[Exception], ...]:
+    """What is raised where a value has no word; asked for only where something was raised."""
+    import duckdb
+
+    return duckdb.Error, pa.ArrowException, OverflowError
+
+
+def _unprintable(
+    part: pa.Table, format: str, write: Callable[..., Iterator[bytes]], error: Exception
+) -> CpmonError:
+    """The error for a value that a format has no word for, with the column that has it."""
+    for field in part.schema:
+        try:
+            for _ in write(iter([part.select([field.name])]), ""):
+                pass
+        except _conversion_errors() as cause:
+            return CpmonError(
+                f"a value of column {field.name} cannot be written as {format}",
+                found=f"type {field.type}: {str(cause).partition(chr(10))[0]}",
+                remedy=f"CAST({_name(field.name)} AS VARCHAR) makes a text of it",
+            )
+    return CpmonError(f"an answer cannot be written as {format}", found=str(error))
 
 
 def _distinct(table: pa.Table) -> pa.Table:
@@ -114,16 +156,23 @@ def _span_sql(column: str, kind: pa.DataType) -> str:
 def _plain_sql(column: str, kind: pa.DataType) -> str:
     """SQL for times as ISO-8601 text in UTC, spans of time and bytes as text; "" of others."""
     if pa.types.is_timestamp(kind):
-        return f"strftime({_utc_sql(column, kind)}, '{_ISO}')"
+        time = _utc_sql(column, kind)
+        printed = f"strftime(TRY_CAST({time} AS TIMESTAMP), '{_ISO}')"
+        return f"CASE WHEN {_known_sql(time)} THEN {printed} ELSE CAST({time} AS VARCHAR) END"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return f"lower(hex({column}))"
-    if pa.types.is_time(kind):
+    if pa.types.is_time(kind) or pa.types.is_date(kind):
         return f"CAST({column} AS VARCHAR)"
     return _span_sql(column, kind)
 
 
 def _utc_sql(column: str, kind: pa.DataType) -> str:
     return column if kind.tz is None else f"({column} AT TIME ZONE 'UTC')"
+
+
+def _known_sql(time: str) -> str:
+    """SQL for whether a date or time without zone is in the years 1 to 9999."""
+    return f"coalesce(TRY_CAST({time} AS TIMESTAMP) {_YEARS}, false)"
 
 
 def _flat_sql(column: str, kind: pa.DataType) -> str:
@@ -191,11 +240,13 @@ def _finite_sql(value: str, kind: pa.DataType) -> str:
     """A value with null for NaN and infinity, for which JSON has no word, at any depth."""
     if pa.types.is_floating(kind):
         return f"CASE WHEN isfinite({value}) THEN {value} END"
+    if pa.types.is_decimal(kind) and kind.precision == _DIGITS and not kind.scale:
+        return f"CAST({value} AS HUGEINT)"
     if pa.types.is_map(kind):
         values = _finite_sql(f"map_values({value})", pa.list_(kind.item_type))
         return f"CASE WHEN {value} IS NOT NULL THEN map(map_keys({value}), {values}) END"
     if pa.types.is_struct(kind):
-        parts = (('"' + part.name.replace('"', '""') + '"', part.type) for part in kind)
+        parts = ((_name(part.name), part.type) for part in kind)
         packed = ", ".join(f"{n} := {_finite_sql(f'({value}).{n}', part)}" for n, part in parts)
         return f"CASE WHEN {value} IS NOT NULL THEN struct_pack({packed}) END"
     if pa.types.is_nested(kind):
@@ -207,6 +258,11 @@ def _finite_sql(value: str, kind: pa.DataType) -> str:
 def _literal(text: str) -> str:
     """A text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def _name(name: str) -> str:
+    """A name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _parquet(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
@@ -248,15 +304,34 @@ def _xlsx(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
     rows = (
         row
         for table in itertools.chain([first], parts)
-        for row in zip(*(c.to_pylist() for c in _spelled(table, _sheet_sql).columns), strict=True)
+        for row in zip(*_sheet_columns(table), strict=True)
     )
     return workbook([Sheet(title or "result", columns, rows)])
 
 
+def _sheet_columns(table: pa.Table) -> Iterator[list[Any]]:
+    """The cells of a sheet by column: a time that Python does not have is a text."""
+    cells = _spelled(table, _sheet_sql)
+    odd = [
+        (pa.types.is_temporal(column.type) and column.null_count > given.null_count)
+        for column, given in zip(cells.columns, table.columns, strict=True)
+    ]
+    texts = _spelled(table, _flat_sql) if any(odd) else cells
+    for column, text, is_odd in zip(cells.columns, texts.columns, odd, strict=True):
+        values = column.to_pylist()
+        if is_odd:
+            pairs = zip(values, text.to_pylist(), strict=True)
+            values = [other if value is None else value for value, other in pairs]
+        yield values
+
+
 def _sheet_sql(column: str, kind: pa.DataType) -> str:
-    """SQL for the text of a column of a sheet, which has times of its own."""
+    """SQL for a column of a sheet, which has times of its own; NULL for those it has not."""
     if pa.types.is_timestamp(kind):
-        return f"CAST({_utc_sql(column, kind)} AS TIMESTAMP)"
+        time = _utc_sql(column, kind)
+        return f"CASE WHEN {_known_sql(time)} THEN CAST({time} AS TIMESTAMP) END"
+    if pa.types.is_date(kind):
+        return f"CASE WHEN {_known_sql(column)} THEN {column} END"
     return _flat_sql(column, kind)
 
 

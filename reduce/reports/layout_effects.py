@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ...schemas.amounts import counted
 from ...schemas.layout_files.sources import Sources
 from ...schemas.pages.merge_result import MergeResult
 from ...store.results.lineage import code_of
@@ -49,7 +50,8 @@ def _lines(
     weak = [r["name"] for f in files for r in before.fields.get(f, ()) if _is_guess(r, words)]
     still = [r["name"] for f in files for r in after.fields.get(f, ()) if _is_guess(r, words)]
     if len(weak) > len(still):
-        yield f"- {name}: {len(weak) - len(still)} fields of the report are confirmed by the page."
+        fields = counted(len(weak) - len(still), "field")
+        yield f"- {name}: the page confirms {fields} of the report."
     ended = {
         r["name"]: r["until"]
         for f in files

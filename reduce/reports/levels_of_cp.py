@@ -9,6 +9,7 @@ from datetime import datetime
 import duckdb
 import pyarrow as pa
 
+from ...schemas.amounts import counted
 from ...schemas.release import release_key
 from ..metrics.metric import Metric
 from ..metrics.registry import metric_of
@@ -57,7 +58,9 @@ def missing(definition: Report, table: pa.Table, levels: Levels) -> list[str]:
     notes: dict[str, list[str]] = {}
     for column in definition.columns:
         nulls = table.column(column.name).null_count
-        share = "" if nulls == table.num_rows else f" in {nulls} of {table.num_rows} lines"
+        share = (
+            "" if nulls == table.num_rows else f" in {nulls} of {counted(table.num_rows, 'line')}"
+        )
         reason = _reason(definition, column, levels)
         if nulls and reason:
             notes.setdefault(f"not known{share} {reason}", []).append(column.heading)

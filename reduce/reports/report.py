@@ -20,8 +20,10 @@ from ...config import Settings
 from ...config.moments import LineLength
 from ...config.shifts import find_zone, zone_name
 from ...schemas import CpmonError
+from ...schemas.amounts import counted, length_of_time
 from ...schemas.errors import NothingToReportError
-from ...schemas.lookup import fold, unknown
+from ...schemas.lookup import fold, nearest, unknown, unknown_of_many
+from ...store.views.views import name as quoted
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Kind, Lines, Report
 from ..metrics.views import DOUBTS
@@ -300,10 +302,33 @@ def _restrictions(
     if span.shift is not None:
         restrictions.append(f"shift {span.shift.name}")
     if by is not None:
-        restrictions.append(f"by {_length_text(by)}")
+        restrictions.append(f"by {by if isinstance(by, str) else length_of_time(by)}")
     if top is not None and table.num_rows == top:
         restrictions.append(f"the first {top}")
     return tuple(restrictions)
+
+
+def _unknown_object(
+    con: duckdb.DuckDBPyConnection, definition: Report, span: Span
+) -> CpmonError | None:
+    """The error for an object that the system never had, with the nearest that it had."""
+    columns = {column.name: column for column in definition.columns}
+    nouns = {column: _NOUNS[option] for option, column in definition.follows.items()}
+    for name, value in span.objects:
+        rows = con.execute(
+            f"SELECT DISTINCT {quoted(name)} FROM {definition.reduction} WHERE system = ?",
+            [span.system],
+        ).fetchall()
+        objects = {each for (each,) in rows if each is not None}
+        if objects and value not in objects:
+            asked, *others = (
+                cell_text(columns[name], each) if name in columns else str(each)
+                for each in (value, *sorted(objects))
+            )
+            look = f"cpmon report {definition.name} lists what there is"
+            like = nearest(asked, others)
+            return unknown_of_many(nouns[name], asked, like, look, NothingToReportError)
+    return None
 
 
 def _object_names(definition: Report, span: Span) -> list[str]:
@@ -315,16 +340,10 @@ def _object_names(definition: Report, span: Span) -> list[str]:
     ]
 
 
-def _length_text(by: LineLength) -> str:
-    if isinstance(by, str):
-        return by
-    minutes = int(by.total_seconds()) // 60
-    return f"{minutes} min" if minutes % 1440 else f"{minutes // 1440} d"
-
-
 def _nothing(
     con: duckdb.DuckDBPyConnection, definition: Report, span: Span, source_notes: tuple[str, ...]
-) -> NothingToReportError:
+) -> CpmonError:
+    """The error for a report without lines: of an object that there is not, or in its span."""
     whose = " ".join(_object_names(definition, span))
     where, values = replace(span, since=None, until=None, shift=None).where()
     measured = " AND seconds IS NOT NULL" if definition.lines is not Lines.ROW else ""
@@ -333,10 +352,12 @@ def _nothing(
         f" FROM {definition.reduction} WHERE {where}{measured}",
         values,
     ).fetchall()
+    if not count and (error := _unknown_object(con, definition, span)):
+        return error
     return NothingToReportError(
         f"no measured interval of {whose or f'system {span.system}'} is in that span",
         expected=f"intervals that end from {first} to {last} UTC" if count else None,
-        found=f"{count} measured intervals of it in all",
+        found=f"{counted(count, 'measured interval')} of it in all",
         effect=" ".join(
             ("there is nothing to report; a first sample alone has no rates", *source_notes)
         ),
@@ -395,5 +416,5 @@ def _zone_hint(con: duckdb.DuckDBPyConnection, result: ReportResult) -> list[str
 def _left_out(unmeasured: int) -> list[str]:
     if not unmeasured:
         return []
-    noun = "interval" if unmeasured == 1 else "intervals"
-    return [f"{unmeasured} {noun} left out: a first sample, or behind a gap, has no rates."]
+    intervals = counted(unmeasured, "interval")
+    return [f"{intervals} left out: a first sample, or behind a gap, has no rates."]

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ...config.moments import is_twice
+from ...schemas.amounts import counted
 from ...schemas.errors import CpmonError
 from ...schemas.printable import printable
 from ..metrics.report_shape import HEX, Lines, ReportColumn
@@ -80,14 +81,13 @@ def _text(result: ReportResult) -> str:
 
 def report_heading(result: ReportResult) -> list[str]:
     """Two lines: name and title; system, run, how it was narrowed, span and zone."""
-    noun = "interval" if result.intervals == 1 else "intervals"
     run = f", run {result.run_id}" if result.run_id else ""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
     narrowed = "".join(f", {restriction}" for restriction in result.restrictions)
     return [
         f"{result.report.name}  {result.report.title}",
         f"System {result.system}{run}{narrowed}, {first} to {last} {result.zone.key},"
-        f" {result.intervals} {noun}",
+        f" {counted(result.intervals, 'interval')}",
     ]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
 from ...config.shifts import find_zone
+from ...schemas.amounts import counted, length_of_time
 from ...schemas.errors import CpmonError
 from ...schemas.printable import printable
 from ..reductions.provenance import inferred_notes
@@ -73,7 +75,7 @@ def limit_of(rule: Rule) -> str:
 
 def _text(exceptions: Exceptions, zone: ZoneInfo) -> str:
     count, unknown = exceptions.table.num_rows, unknowns(exceptions, zone)
-    lines = [f"Exceptions: {count:,} by {len(exceptions.rules)} rules"]
+    lines = [f"Exceptions: {count:,} by {counted(len(exceptions.rules), 'rule')}"]
     lines += [exceptions.coverage.line(zone), ""]
     if count:
         shown = pa.table(_columns(exceptions, zone))
@@ -82,8 +84,8 @@ def _text(exceptions: Exceptions, zone: ZoneInfo) -> str:
         lines.append("No exceptions in what is known." if unknown else "No exceptions.")
     notes = _meanings(exceptions)
     if exceptions.earlier:
-        noun = "episode" if exceptions.earlier == 1 else "episodes"
-        notes.append(f"{exceptions.earlier:,} {noun} began before this span: First is where.")
+        episodes = counted(exceptions.earlier, "episode")
+        notes.append(f"{episodes} began before this span: First is where.")
     return "\n".join(lines + bullets([*notes, *unknown])) + "\n"
 
 
@@ -114,7 +116,7 @@ def _meanings(exceptions: Exceptions) -> list[str]:
     met = [rule for rule in exceptions.rules if rule.id in ids]
     notes: list[str] = []
     for rule in met:
-        lasting = f" for {_number(rule.for_minutes)} minutes" if rule.for_minutes else ""
+        lasting = f" for {_minutes(rule.for_minutes)}" if rule.for_minutes else ""
         shift = f", shift {rule.shift}" if rule.shift else ""
         limit = f" ({limit_of(rule)}{lasting}{shift})" if rule.limit is not None else ""
         notes.append(f"{rule.id}: {rule.title}{limit}.")
@@ -133,8 +135,8 @@ def unknowns(exceptions: Exceptions, zone: ZoneInfo = UTC_ZONE) -> list[str]:
     for part in exceptions.lacking:
         of = "" if is_one else f" of {part.system}"
         notes.append(
-            f"{part.rule.id}: not known in {part.missing:,} of {part.measured:,} intervals{of}, "
-            "which have no figures for it."
+            f"{part.rule.id}: not known in {part.missing:,} of"
+            f" {counted(part.measured, 'interval')}{of}, which have no figures for it."
         )
     for name in dict.fromkeys(part.rule.id for part in exceptions.unjudged):
         parts = [part for part in exceptions.unjudged if part.rule.id == name]
@@ -160,8 +162,7 @@ def _unjudged(parts: Sequence[Unjudged], zone: ZoneInfo, *, with_system: bool) -
 
 
 def _minutes(value: float) -> str:
-    text = _number(value)
-    return f"{text} minute" if text == "1" else f"{text} minutes"
+    return length_of_time(timedelta(minutes=value))
 
 
 def _limit(row: dict[str, Any]) -> str:

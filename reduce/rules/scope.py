@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 
 from ...schemas import CpmonError
+from ...schemas.amounts import counted
 from ...schemas.lookup import unknown
 from ...store.views.views import text
 from ..reports.cells import UTC_ZONE, clock, utc
@@ -61,9 +62,9 @@ class Coverage:
         run = f", run {self.run_id}" if self.run_id else ""
         if self.first is None or self.last is None:
             return f"{system}{run}, no interval"
-        noun = "interval" if self.intervals == 1 else "intervals"
         first, last = clock(self.first, zone), clock(self.last, zone)
-        return f"{system}{run}, {first} to {last} {zone.key}, {self.intervals:,} {noun}"
+        span = f"{first} to {last} {zone.key}"
+        return f"{system}{run}, {span}, {counted(self.intervals, 'interval')}"
 
 
 def coverage(con: duckdb.DuckDBPyConnection, scope: Scope, run: str | None = None) -> Coverage:

@@ -19,6 +19,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
+from ...schemas.amounts import counted
 from ...schemas.errors import BusyError, CpmonError
 from ...schemas.layout import Kind
 from ...schemas.lookup import unknown
@@ -140,7 +141,9 @@ def _called(store: Store, dump: LandedDump) -> str:
     """What a dump, or the month that it is in, is called."""
     if not dump.is_merged:
         return f"dump {dump.dump}"
-    return f"{dump.system} {dump.month}, {len(store.manifest.merged_in(dump.folder)):,} dumps"
+    return (
+        f"{dump.system} {dump.month}, {counted(len(store.manifest.merged_in(dump.folder)), 'dump')}"
+    )
 
 
 def prune(store: Store, prunable: Prune) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import date
 from typing import Any
 
+from ...schemas.amounts import counted
 from ..dumps.landed_dump import MONTHS as DUMPS
 from ..dumps.landed_dump import days_of
 from ..dumps.store import Store
@@ -41,13 +42,13 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
         folders = dict.fromkeys(dump.folder for dump in of_system)
         files = [file for folder in folders for file in of_dumps[folder]]
         pruned = sum(dump.pruned for dump in of_system)
-        note = f"{len(of_system)} dumps" + (f", samples of {pruned} pruned" if pruned else "")
+        note = counted(len(of_system), "dump") + (f", samples of {pruned} pruned" if pruned else "")
         rows.append(row("dumps", system, days_of(of_system), files, note))
         for level in LEVELS:
             pieces = results[level, system]
             reduced = Counter(day for day, _ in pieces)
             full = sum(reduced[day] == len(states) for day in days_of(of_system))
-            note = f"all reductions: {full} days" if level == LEVELS[0] else ""
+            note = f"all reductions: {counted(full, 'day')}" if level == LEVELS[0] else ""
             files = list(dict.fromkeys(file for _, file in pieces))
             rows.append(row(level, system, reduced, files, note))
     other = [file for file in of_dumps[FOLDER] if file.endswith(".parquet")]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import json
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -43,6 +45,15 @@ _TABLE_FUNCTIONS = {
     *("icu_calendar_names", "pg_timezone_names", "test_all_types", "test_vector_types"),
 }
 """DuckDB's own functions in FROM that only read; the sandbox says which files they may read."""
+
+_FILE = re.compile(r"[^?]+\.(parquet|csv|tsv|json|jsonl|ndjson)(\.(gz|zst))?", re.IGNORECASE)
+"""Files that a name in FROM may open, with the readers above; what stands behind ? may be the name
+of another reader to DuckDB."""
+_DATABASES = ("duckdb", "ddb", "db")
+"""What DuckDB takes for the end of a database file, also where it is a part of a name: "x"."db"."""
+_PLAIN = re.compile(r"[\w $#@-]+")
+_OF_NAMES = {"query_table", "histogram", "histogram_values"}
+"""Functions whose first argument names a table, and so a file."""
 
 _REFUSED_FUNCTIONS = {
     *("nextval", "setval", "write_log", "setseed", "getenv", "json_serialize_plan"),
@@ -194,6 +205,45 @@ def _check(part: dict[str, Any]) -> None:
         name = str(function.get("function_name")).lower()
         if name not in _TABLE_FUNCTIONS and name in _own_functions():
             raise _refused(f"the function {name}")
+        if name in _OF_NAMES:
+            for number, argument in enumerate(function["arguments"]):
+                if number == 0 or argument["name"].lower() == "source":
+                    for path in _paths(name, argument["expression"]):
+                        _check_source(path)
+    if kind in ("BASE_TABLE", "SHOW_REF") and "qualified_name" in part:
+        _check_source(part["qualified_name"]["path"])
+
+
+def _paths(function: str, expression: dict[str, Any]) -> Iterator[Sequence[str]]:
+    """The names that an argument gives; a name that is computed could be any."""
+    literal = expression.get("literal") or {}
+    if expression["class"] == "COLUMN_REF":
+        yield expression["column_names"]
+    elif literal.get("kind") == "STRING":
+        yield literal["text"].replace('"', "").split(".")
+    elif expression["class"] == "FUNCTION" and expression["function_name"] == "list_value":
+        for argument in expression["arguments"]:
+            yield from _paths(function, argument["expression"])
+    else:
+        raise _refused(f"the function {function} of a name that is computed")
+
+
+def _check_source(path: Sequence[str]) -> None:
+    """Refuse a name that could open a file other than those that queries may read.
+
+    DuckDB looks for a file where no table has a name; it puts the parts of one together with dots.
+    """
+    name = ".".join(path)
+    is_table = (
+        all(map(_PLAIN.fullmatch, path)) and name.rpartition(".")[2].lower() not in _DATABASES
+    )
+    if "." in name and not is_table and not _FILE.fullmatch(name):
+        raise CpmonError(
+            "a query does not open this file",
+            expected="a table, or a file of the store that ends in .parquet, .csv, .tsv or .json",
+            found=name,
+            effect="nothing was run",
+        )
 
 
 @functools.cache

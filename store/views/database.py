@@ -62,7 +62,7 @@ def _few_files() -> dict[str, str]:
     return {"async_threads": "0", "threads": str(threads)}
 
 
-def storage_error(error: duckdb.Error) -> StoreError | None:
+def storage_error(error: Exception) -> StoreError | None:
     """What kept DuckDB from reading a store; None for an error of the question.
 
     DuckDB hands on what a file system raises as the text of a traceback.

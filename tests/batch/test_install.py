@@ -114,10 +114,10 @@ def test_a_crontab_line_is_printed_and_the_next_step_said(
         ((), "--systemd or --cron"),
         (("--cron", "--user-units"), "--user-units is about systemd"),
         (("--cron", "--every", "7m"), "runs cannot be that far apart"),
-        (("--cron", "--every", "30s"), "0.5 minutes"),
-        (("--cron", "--every", "90s"), "1.5 minutes"),
-        (("--systemd", "--every", "30s"), "0.5 minutes"),
-        (("--cron", "--every", "1d"), "1440 minutes"),
+        (("--cron", "--every", "30s"), "30 seconds"),
+        (("--cron", "--every", "90s"), "90 seconds"),
+        (("--systemd", "--every", "30s"), "30 seconds"),
+        (("--cron", "--every", "1d"), "1 day"),
     ],
 )
 def test_what_cannot_be_installed_is_told(

@@ -161,10 +161,13 @@ def test_a_command_without_its_argument_says_how_to_get_help(cpmon: Cpmon):
         (["repotr"], "report"),
         (["query", "busiest_usrs"], "busiest_users"),
         (["query", "busiest_users", "-p", "tpo=3"], "top"),
-        (["query", "select * from monitor.sytrs"], 'mean "sytrs'),
+        (["query", "select * from monitor.sytrs"], "mean monitor.sytrs"),
         (["query", "select plsmvb2 from monitor.sytrsp"], "plsmvb2g"),
         (["report", "system-sumary2-by-time"], "SYSTEM_SUMMARY2_BY_TIME"),
         (["report", "SYSTEM_SUMMARY_BY_TIME", "--run", "2600N"], "2600NP"),
+        (["report", "user_resource_util", "--user", "LINX591"], "mean LINXP591"),
+        (["report", "dasd_by_activity", "--device", "7C0"], "mean 7C0"),
+        (["report", "lpar", "--tz", "Europe/Viena"], "mean Europe/Vienna"),
         (["compare", "timer1"], "timer_t1"),
         (["reduce", "run_sumary"], "run_summary"),
         (["generate", "timers"], "timer"),
@@ -321,6 +324,25 @@ def test_a_query_that_is_interrupted_stops_and_gives_130(perf: Path):
         assert process.stderr and b"Traceback" not in process.stderr.read()
 
 
+def test_a_second_interrupt_ends_a_command_at_once(perf: Path):
+    """DuckDB hears an interrupt between two blocks of rows; one call for a row may take longer."""
+    deaf = "select levenshtein(repeat('a', 60000), repeat('b', 60000))"
+    with subprocess.Popen(
+        [*CPMON, "query", deaf, "--store", str(perf)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            time.sleep(3)
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=1) == -signal.SIGINT
+        finally:
+            process.kill()
+
+
 def test_a_reader_that_has_seen_enough_is_no_error(perf: Path):
     with subprocess.Popen(
         [*CPMON, "query", "select range from range(300000)", "--store", str(perf), "--format=csv"],
@@ -331,6 +353,29 @@ def test_a_reader_that_has_seen_enough_is_no_error(perf: Path):
         process.stdout.close()
         assert process.stderr and process.stderr.read() == b""
         assert process.wait(timeout=30) == Status.DONE
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("query", "select range from range(300000)", "--format=csv"),
+        ("query", "select 1", "--format=parquet"),
+        ("report", "processors_by_time"),
+        ("runs",),
+        ("--help",),
+    ],
+)
+def test_output_that_does_not_fit_is_no_failure_of_cpmon(words: tuple[str, ...], perf: Path):
+    place = () if words == ("--help",) else ("--store", str(perf))
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*CPMON, *words, *place], check=False, stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.returncode == Status.USAGE
+    said = done.stderr.decode()
+    assert said.startswith("cpmon: standard output cannot be written\n"), said
+    assert "No space left on device" in said and "failure" not in said
 
 
 def test_in_a_pipe_there_are_neither_colours_nor_bars(

@@ -101,7 +101,7 @@ def test_quit_ends_a_script(script: Script):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("from monitor.sytrspp;", 'Did you mean "sytrsp"'),
+        ("from monitor.sytrspp;", "did you mean monitor.sytrsp?"),
         ("select plsmvb2gg from monitor.sytrsp;", "plsmvb2g"),
         (".shema x", "did you mean .schema?"),
         (".schema monitor.sytrsq", "did you mean monitor.sytrsp?"),
@@ -158,7 +158,7 @@ def test_answers_go_to_a_file_one_behind_the_other(script: Script, tmp_path: Pat
 
 def test_the_timer_speaks_on_standard_error(script: Script):
     answer = script(".timer on", "select 1 as a;", options=("--format", "csv"))
-    assert answer.text == "a\n1\n" and "1 rows in " in answer.err
+    assert answer.text == "a\n1\n" and "1 row in " in answer.err
 
 
 def test_help_names_every_command(script: Script):

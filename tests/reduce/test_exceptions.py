@@ -304,7 +304,7 @@ def test_the_text_says_what_was_met_by_how_much_and_where(con: duckdb.DuckDBPyCo
     shares(con, [None, 0.95, 0.973, 0.5])
     text = render_exceptions(found(con, busy(for_minutes=2.0), system="LAB"), zone="Europe/Vienna")
     head, where, _, names, _, row, _, note = text.decode().splitlines()
-    assert head == "Exceptions: 1 by 1 rules"
+    assert head == "Exceptions: 1 by 1 rule"
     span = "2001-11-13 11:00:00 to 2001-11-13 11:03:00 Europe/Vienna, 4 intervals"
     assert where == f"System LAB, {span}"
     assert names.split() == [
@@ -350,9 +350,7 @@ def test_what_is_too_short_to_be_judged_at_the_end_of_the_data_is_named(
     text = " ".join(render_exceptions(result).decode().split())
     assert "No exceptions in what is known." in text
     assert "busy: too little data to judge figures above 90 %" in text
-    assert (
-        "the rule asks for 60 minutes: LAB CPU 0 for 20 minutes up to 2001-11-13 10:30:00." in text
-    )
+    assert "the rule asks for 1 hour: LAB CPU 0 for 20 minutes up to 2001-11-13 10:30:00." in text
 
 
 def test_what_is_equally_short_is_named_in_the_order_of_objects(

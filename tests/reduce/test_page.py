@@ -326,7 +326,7 @@ def test_a_report_with_too_many_lines_is_thinned_and_then_cut_with_a_note(
         )
 
     assert processors(4).table.num_rows == 4  # two intervals, two processors
-    assert processors(3).restrictions == ("by 2 min",)
+    assert processors(3).restrictions == ("by 2 minutes",)
     # 36 and 3, 54 and 15 of 90 seconds.
     utilization = processors(3).table.column("total_util").to_pylist()
     assert utilization == pytest.approx([39 / 90, 69 / 90])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
+from cpmon.cli.main import _Output
 from cpmon.reduce.render.render import render
 from cpmon.store import Store, connect
 from tests.remedies.trying import Attempt, tries
@@ -57,11 +59,28 @@ def test_two_queries_are_asked_one_by_one_or_put_together(tried: Attempt, landed
     tried.works("query", "WITH a AS (SELECT 1 AS x) SELECT 2, x FROM a", *words)
 
 
-@tries("schemas/lookup.py", "there is no {} {}")
+@tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?")
 def test_the_query_that_is_suggested_runs(tried: Attempt, landed: Path):
     said = tried.fails("query", "busiest_user", "--store", landed)
     assert "did you mean busiest_users?" in said
     tried.works("query", "busiest_users", "--store", landed)
+
+
+@tries("reduce/render/render.py", "a value of column {} cannot be written as {}")
+def test_what_a_format_has_no_word_for_is_cast_to_text(
+    tried: Attempt, landed: Path, tmp_path: Path
+):
+    column = "TIMESTAMP_S 'infinity'"
+    words = ("--store", landed, "-o", tmp_path / "last.parquet")
+    assert "column last" in tried.fails("query", f"SELECT {column} AS last", *words)
+    tried.works("query", f"SELECT CAST({column} AS VARCHAR) AS last", *words)
+
+
+@tries("store/sandbox/memory.py", "the answer needs more memory than there may be")
+def test_a_value_that_does_not_fit_is_asked_for_in_part(tried: Attempt, landed: Path):
+    words = ("--store", landed, "--memory-limit", "100MB")
+    tried.fails("query", "SELECT repeat('x', 2000000000) AS x", *words)
+    tried.works("query", "SELECT repeat('x', 2000) AS x", *words)
 
 
 @tries("cli/output.py", "{} is not for a terminal")
@@ -75,6 +94,18 @@ def test_parquet_is_written_to_a_file_that_is_named(
 
 
 @pytest.mark.slow
+@tries("cli/main.py", "standard output cannot be written")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_an_answer_is_printed_where_there_is_room(
+    tried: Attempt, landed: Path, monkeypatch: pytest.MonkeyPatch
+):
+    output = io.BufferedWriter(_Output("/dev/full", "wb"))
+    with monkeypatch.context() as full, io.TextIOWrapper(output, write_through=True) as text:
+        full.setattr("sys.stdout", text)
+        tried.fails("query", USERS, "--store", landed)
+    assert tried.works("query", USERS, "--store", landed).out
+
+
 @tries("reduce/render/render.py", "a result cannot be printed in that format")
 def test_another_format_is_named(tried: Attempt, landed: Path):
     """No command leads there: its formats are a choice."""
@@ -86,26 +117,27 @@ def test_another_format_is_named(tried: Attempt, landed: Path):
         assert tried.returns(lambda form=form: render(table, form))
 
 
-DOT = ("cli/shell/dot_commands.py", "there is no {} {}")
+OF_MANY = ("schemas/lookup.py", "there is no {} {}")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        pytest.param(".schema useactt", ".schema useact", marks=tries(*DOT, "did you mean {}? {}")),
         pytest.param(
-            ".explain vmdusr", ".explain vmduser", marks=tries(*DOT, "did you mean {}? {}")
+            ".schema useactt", ".schema useact", marks=tries(*OF_MANY, "did you mean {}? {}")
         ),
         pytest.param(
-            ".schema zzzzzzzz", ".tables", marks=tries(*DOT, ".tables lists what there is")
+            ".explain vmdusr", ".explain vmduser", marks=tries(*OF_MANY, "did you mean {}? {}")
         ),
+        pytest.param(".schema zzzzzzzz", ".tables", marks=tries(*OF_MANY, "{}")),
+        pytest.param(".explain zzzzzzzzzz", ".schema useact", marks=tries(*OF_MANY, "{}")),
+        pytest.param("FROM useac;", "FROM monitor.useact;", marks=tries(*OF_MANY, "{}")),
         pytest.param(
-            ".explain zzzzzzzzzz",
-            ".schema useact",
-            marks=tries(*DOT, ".schema TABLE lists its columns"),
+            ".tabels",
+            ".tables",
+            marks=tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?"),
         ),
-        pytest.param(".tabels", ".tables", marks=tries("schemas/lookup.py", "there is no {} {}")),
     ],
 )
 def test_the_shell_finds_what_it_suggests(wrong: str, right: str, tried: Attempt, landed: Path):

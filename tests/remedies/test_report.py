@@ -57,9 +57,19 @@ OBJECT = (REPORT, "{} has a line per object; over time it can follow one")
             marks=tries("reduce/reports/report_sql.py", "run {} was not measured on that system"),
         ),
         pytest.param(
+            "system_summary_by_time --tz Europe/Viena",
+            "system_summary_by_time --tz Europe/Vienna",
+            marks=tries("config/shifts.py", "there is no time zone {}"),
+        ),
+        pytest.param(
+            "user_resource_util --user LXBD0001",
+            "user_resource_util --user LXDB0001",
+            marks=tries("schemas/lookup.py", "there is no {} {}", "did you mean {}? {}"),
+        ),
+        pytest.param(
             "procesors_by_time",
             "processors_by_time",
-            marks=tries("schemas/lookup.py", "there is no {} {}"),
+            marks=tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?"),
         ),
     ],
 )

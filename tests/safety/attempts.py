@@ -8,7 +8,8 @@ from __future__ import annotations
 
 QUERIES = "only queries are allowed"
 SEALED = "disabled by configuration"
-UNKNOWN = "does not exist"
+NO_TABLE = "there is no table"
+NOT_OPENED = "a query does not open this file"
 ONE = "one query at a time"
 UNREADABLE = "the SQL cannot be read"
 
@@ -144,11 +145,14 @@ READS = (
     ("FROM read_text('http://localhost:1/secret.txt')", SEALED),
     ("FROM read_parquet('s3://secret/a.parquet')", SEALED),
     ("FROM '{out}/secret.csv'", SEALED),
-    ("FROM '{out}/secret.txt'", UNKNOWN),
+    ("FROM '{out}/secret.txt'", NOT_OPENED),
+    ("FROM '{store}/catalog.duckdb'", NOT_OPENED),
+    ("FROM '{store}/records/x.duckdb?x.parquet'", NOT_OPENED),
+    ("FROM query_table('{store}/records/x.duckdb')", NOT_OPENED),
     ("FROM query_table('{out}/secret.csv')", SEALED),
     ("SELECT (SELECT content FROM read_text('{out}/secret.txt'))", SEALED),
     ("EXPLAIN ANALYZE FROM read_text('{out}/secret.txt')", SEALED),
-    ("FROM secret_of_python", UNKNOWN),
+    ("FROM secret_of_python", NO_TABLE),
     ("FROM arrow_scan(1, 2, 3)", QUERIES),
     ("FROM pandas_scan(1)", QUERIES),
     ("FROM python_map_function(1)", QUERIES),

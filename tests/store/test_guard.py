@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -100,6 +101,56 @@ def test_what_does_not_read_is_refused(
     with pytest.raises(CpmonError) as caught:
         connection.sql(guarded(connection, sql)).fetchall()
     assert found is None or str(caught.value.found).startswith(found)
+
+
+NAMES = (
+    *("'x.duckdb'", "'x.DUCKDB'", "'x.db'", "'x.ddb'", "'./x.duckdb'", '"x.duckdb"'),
+    *('"x"."duckdb"', '"x"."db"', '"."."/x"."db"', "'x.duckdb?y.parquet'", "'x.db?.csv'"),
+)
+"""Ways to write the name of a database file."""
+OPENED = (
+    *("FROM {}", "TABLE {}", "DESCRIBE {}", "SUMMARIZE {}", "SHOW {}", "EXPLAIN FROM {}"),
+    *("WITH a AS (FROM {}) FROM a", "SELECT (SELECT count(*) FROM {})", "FROM range(1), {} AS f"),
+    "FROM (PIVOT {} ON a IN (1) USING count(*))",
+)
+CALLED = (
+    *("FROM query_table({})", "FROM query_table([{}])", "FROM query_table('' || {})"),
+    *("FROM histogram({}, a)", "FROM histogram_values({}, a)", "FROM read_duckdb({})"),
+    "FROM histogram(col_name := a, source := {})",
+)
+"""Ways to say that something is read from it; where a text stands, the name is one."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_database_is_not_opened_however_it_is_written(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / name.strip("'").replace('"', "").replace("../", "").removeprefix("./")
+    with duckdb.connect(tmp_path / "made") as made:
+        made.execute("CREATE TABLE t AS SELECT 42 AS a")
+    (tmp_path / "made").rename(file)
+    quoted = "'" + name.strip("'").replace("'", "''") + "'"
+    for sql in [*(each.format(name) for each in OPENED), *(each.format(quoted) for each in CALLED)]:
+        with pytest.raises(CpmonError) as caught:
+            guarded(connection, sql)
+        assert caught.value.effect == "nothing was run", sql
+
+
+def test_tables_and_files_of_rows_are_opened(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    connection.execute("CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 42 AS a")
+    for name in ("x.parquet", "x.csv", "x.tsv", "x.json", "x.ndjson", "x.csv.gz"):
+        connection.execute(f"COPY s.t TO '{name}'")
+        assert connection.sql(guarded(connection, f"FROM '{name}'")).fetchall() == [(42,)]
+    for source in ("s.t", '"s"."t"', "query_table('s.t')", "query_table(['s.t'])"):
+        assert connection.sql(guarded(connection, f"FROM {source}")).fetchall() == [(42,)]
+    assert connection.sql(guarded(connection, "FROM histogram(s.t, a)")).fetchall()
 
 
 def test_an_explain_is_no_part_of_another_query(connection: duckdb.DuckDBPyConnection):

@@ -45,3 +45,16 @@ def test_a_text_that_changes_something_is_reported(
     monkeypatch.setattr(fuzz_sql, "ask", ask)
     (wrong,) = fuzzer.run(range(1))
     assert wrong.startswith("up to 0: ")
+
+
+def test_a_text_that_fails_is_reported_and_the_next_ones_are_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    fuzzer = fuzz_sql.Fuzzer(tmp_path, seed=1)
+
+    def ask(_connection: duckdb.DuckDBPyConnection, _text: str) -> pa.Table:
+        raise OSError("Conversion Error")
+
+    monkeypatch.setattr(fuzz_sql, "ask", ask)
+    wrong = fuzzer.run(range(2))
+    assert [line.partition(": Conv")[0] for line in wrong] == ["0: OSError", "1: OSError"]

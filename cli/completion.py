@@ -1,0 +1,119 @@
+"""Names that Tab completes on a command line; `_CPMON_COMPLETE=bash_source cpmon` prints how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    import duckdb
+    from click.shell_completion import CompletionItem
+
+Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+def _completing(names: Callable[[click.Context, str], Iterable[str]]) -> Complete:
+    """What click calls for the names that a word can become, in upper or lower case."""
+
+    def complete(
+        context: click.Context, _parameter: click.Parameter, word: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        try:
+            candidates = sorted(set(names(context, word)))
+        except Exception:  # noqa: BLE001 - a line that is being typed is no place for an error
+            return []
+        folded = word.lower()
+        return [CompletionItem(name) for name in candidates if name.lower().startswith(folded)]
+
+    return complete
+
+
+def _of_store(sql: str) -> Complete:
+    """The names that a query finds in the store of the line, the environment or the settings."""
+
+    def names(context: click.Context, _word: str) -> Iterable[str]:
+        with closing(_connection(context)) as connection:
+            return [str(name) for (name,) in connection.execute(sql).fetchall() if name]
+
+    return _completing(names)
+
+
+def _connection(context: click.Context) -> duckdb.DuckDBPyConnection:
+    from ..reduce import reductions
+    from ..store import Store, connect
+    from .site_settings import settings
+
+    with context.scope(cleanup=False):
+        return connect(Store(context.params.get("store") or settings().store or ""), reductions())
+
+
+@_completing
+def reports(_context: click.Context, _word: str) -> Iterable[str]:
+    """The reports."""
+    from ..reduce import report_names
+
+    return report_names()
+
+
+@_completing
+def comparisons(_context: click.Context, _word: str) -> Iterable[str]:
+    """The shipped comparison tables."""
+    from ..reduce.compare import spec_names
+
+    return spec_names()
+
+
+@_completing
+def reduced(_context: click.Context, _word: str) -> Iterable[str]:
+    """The reductions."""
+    from ..reduce import reductions
+
+    return (view.name for view in reductions() if not view.name.startswith("_"))
+
+
+@_completing
+def scenarios(_context: click.Context, _word: str) -> Iterable[str]:
+    """The shipped scenarios."""
+    from ..generate.loading import scenario_names
+
+    return scenario_names()
+
+
+@_completing
+def runs_of_scenario(context: click.Context, _word: str) -> Iterable[str]:
+    """The runs of the scenario that is named before."""
+    from ..generate import load_scenario
+
+    scenario = context.params["scenario"] or context.args[0]
+    return (run.run_id for run in load_scenario(scenario).runs)
+
+
+@_completing
+def records(_context: click.Context, _word: str) -> Iterable[str]:
+    """The records, by the names of their tables."""
+    from ..schemas.registry import tables
+
+    return tables()
+
+
+@_completing
+def questions(context: click.Context, word: str) -> Iterable[str]:
+    """The shipped queries; within a text of SQL the tables of the store."""
+    from ..queries.queries import query_names
+    from .answers import relations
+
+    before, blank, _ = word.rpartition(" ")
+    if not blank:
+        return query_names()
+    with closing(_connection(context)) as connection:
+        return [f"{before} {table}" for table in relations(connection)]
+
+
+runs = _of_store("SELECT run_id FROM meta.run")
+systems = _of_store("SELECT DISTINCT system FROM meta.dump")
+users = _of_store("SELECT DISTINCT userid FROM users_by_time")
