@@ -61,8 +61,10 @@ def _layouts_of(store: Path) -> Path | None:
     return kept_layouts(str(store))
 
 
-def _store(context: click.Context, option: click.Parameter, store: Path | None) -> Path | None:
-    """The store that is named, or that of the settings."""
+def _store(
+    context: click.Context, option: click.Parameter, store: Path | None, what: str
+) -> Path | None:
+    """The store that is named, or that of the settings; `what` needs one in a folder."""
     if context.resilient_parsing:
         return store
     store = store or settings().store
@@ -72,6 +74,8 @@ def _store(context: click.Context, option: click.Parameter, store: Path | None) 
             context,
             option,
         )
+    if what:
+        _need_folder(store, what)
     return use_layouts(context, option, store)
 
 
@@ -93,19 +97,31 @@ def config_option(command: Command) -> Command:
 
 def store_option(command: Command) -> Command:
     """`--store`, and `--config`, which may name it."""
+    return _with_store(
+        command, "Folder of the landed dumps, or s3://BUCKET/PREFIX; else CPMON_STORE, settings."
+    )
+
+
+def folder_option(what: str) -> Callable[[Command], Command]:
+    """The same for what works on a folder only. `what` begins the message about any other."""
+    help_text = "Folder of the landed dumps; else CPMON_STORE, settings."
+    return lambda command: _with_store(command, help_text, what)
+
+
+def _with_store(command: Command, help_text: str, what: str = "") -> Command:
     return config_option(
         click.option(
             "--store",
             type=ANY_PATH,
             envvar="CPMON_STORE",
-            callback=_store,
-            metavar="DIR|URL",
-            help="Folder of the landed dumps, or s3://BUCKET/PREFIX; else CPMON_STORE, settings.",
+            callback=functools.partial(_store, what=what),
+            metavar="DIR" if what else "DIR|URL",
+            help=help_text,
         )(command)
     )
 
 
-def need_folder(store: Path, what: str) -> None:
+def _need_folder(store: Path, what: str) -> None:
     """Refuse a store in object storage, for what works on a folder only.
 
     Raises:

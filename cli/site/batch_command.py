@@ -14,10 +14,9 @@ from ..options import (
     DAY,
     LENGTH,
     choice_option,
-    need_folder,
+    folder_option,
     output_option,
     output_options,
-    store_option,
 )
 from ..output import Output, rows_as, write_file
 from ..site_settings import settings
@@ -45,7 +44,7 @@ def command() -> None:
 
 
 @command.command("run", short_help="Do now what is to be done.")
-@store_option
+@folder_option("batch")
 @click.option("--watch", is_flag=True, help="Stay, and pick files up as they are complete.")
 @click.option("--as-of", type=DAY, help="Count ages for retention from this day (UTC).")
 @click.option("--subject", is_flag=True, help="Put a subject line for mail before the summary.")
@@ -108,7 +107,7 @@ def run(
 
 
 @command.command("status", short_help="What happened when, what waits, how far systems lag.")
-@store_option
+@folder_option("batch")
 @click.option(
     "-n", "--last", type=click.IntRange(1), default=10, show_default=True, help="So many runs."
 )
@@ -139,7 +138,7 @@ def status(store: Path, last: int, what: str, out: Output) -> None:
 
 
 @command.command("install", short_help="Write units of systemd, or a line for cron.")
-@store_option
+@folder_option("batch")
 @click.option("--systemd", "kind", flag_value="systemd", help="A service and a timer.")
 @click.option("--cron", "kind", flag_value="cron", help="A line for a crontab.")
 @click.option("--user-units", is_flag=True, help="Units of the user's own systemd.")
@@ -196,7 +195,6 @@ def _open(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
     from ...schemas.errors import CpmonError
     from ...store import Store
 
-    need_folder(root, "batch")
     site = settings(root)
     if site.file is None:
         raise CpmonError(

@@ -9,7 +9,7 @@ import click
 
 from ...schemas.amounts import counted
 from ..main import Status, report_failure
-from ..options import DAY, need_folder, output_options, pairs, store_option
+from ..options import DAY, folder_option, output_options, pairs, store_option
 from ..output import Output, say
 from ..site_settings import settings, store_at, warn_of_exposure
 from ..targets import TARGET_FOLDER, check_target
@@ -63,7 +63,7 @@ def rebuild(store: Path) -> None:
 
 
 @command.command("upgrade", short_help="Make a store of an earlier version one of this.")
-@store_option
+@folder_option("an upgrade")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
 def upgrade(store: Path, dry_run: bool) -> None:
     """Make a store of an earlier version of cpmon one of this version, without landing again.
@@ -84,7 +84,6 @@ def upgrade(store: Path, dry_run: bool) -> None:
     from ...store.results.usage import usage
     from ..progress import bar
 
-    need_folder(store, "an upgrade")
     todo = upgrade_of(store)
     if todo.is_done:
         say(f"{store}: is of this version, nothing to do")
@@ -146,7 +145,7 @@ def compact(store: Path) -> Status:
 
 
 @command.command("export", short_help="Register the files of a store as Iceberg tables.")
-@store_option
+@folder_option("an export to Iceberg")
 @click.option(
     "--iceberg",
     "folder",
@@ -168,7 +167,6 @@ def export(store: Path, folder: Path) -> None:
     from ...reduce import reductions
     from ...store.export.iceberg import export as run
 
-    need_folder(store, "an export to Iceberg")
     check_target(folder)
     tables = list(run(store_at(store), reductions(), folder))
     changed = [table for table in tables if table.added or table.removed]

@@ -61,9 +61,9 @@ def test_the_format_follows_the_name_of_the_file_unless_it_is_given(
     for name, begin in begins.items():
         assert cpmon("query", sql, "--store", perf, "-o", tmp_path / name).status is Status.DONE
         assert (tmp_path / name).read_bytes().startswith(begin), name
-    given = ("--format", "json", "-o", tmp_path / "b.csv")
+    given = ("--format", "json", "-o", tmp_path / "b")
     cpmon("query", sql, "--store", perf, *given)
-    assert (tmp_path / "b.csv").read_bytes().startswith(b'[{"one":1')
+    assert (tmp_path / "b").read_bytes().startswith(b'[{"one":1')
 
 
 @pytest.mark.parametrize("command", ["runs", "check", "list", "report", "compare", "exceptions"])

@@ -84,8 +84,8 @@ SILENT = {
     "cp-regression": f"{QUIET} {NO_CACHE} {NO_LINUX} {NO_LOCKS}",
     "disturbed": "frames_above_2g throughput",
     "large-storage": f"{QUIET} {NO_EXPANDED} {NO_LINUX} {NO_LOCKS} partitions",
-    "linux-guests": f"""{QUIET} {NO_CACHE} {NO_PAGING} {NO_EXPANDED} device_busy device_starts
-        extents frames_above_2g page_slots partitions spool_paging throughput user_ios
+    "linux-guests": f"""{QUIET} {NO_CACHE} {NO_PAGING} {NO_EXPANDED} device_busy device_queue
+        device_starts extents frames_above_2g page_slots partitions spool_paging throughput user_ios
         volume_records""",
     "linux-dasd-mdc": f"""{QUIET} {NO_PAGING} {NO_LINUX} {NO_LOCKS} expanded_paging
         frames_above_2g minidisk_cache spool_paging throughput""",

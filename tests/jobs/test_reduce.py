@@ -108,7 +108,7 @@ def test_patterns_and_days_choose_units(place: Path, capsys: pytest.CaptureFixtu
     assert run([*words, "--until", "2003-05-08"]) == Status.DONE
     text = capsys.readouterr().out
     assert "left out, being of all systems and days: run_summary" in text
-    assert "2 units of 1 systems reduced" in text  # the settings of the day before are one of them
+    assert "2 units of 1 system reduced" in text  # the settings of the day before are one of them
     made = {name.split("/", 2)[2] for name in pieces(Store(place)) if "user_classes" in name}
     assert {name[: len("system=PRODB/2003-05-07")] for name in made} == {"system=PRODB/2003-05-07"}
 

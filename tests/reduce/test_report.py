@@ -131,9 +131,8 @@ def test_a_run_of_another_system_says_which_it_was_measured_on(
 
 
 def test_a_processor_that_is_not_there_is_named(con: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(CpmonError, match="interval of cpu 9 is") as caught:
+    with pytest.raises(CpmonError, match="there is no processor 9"):
         report(con, "PROCESSORS_BY_TIME", objects={"cpu": 9})
-    assert caught.value.found == "0 measured intervals of it in all"
 
 
 def test_an_empty_store_says_so() -> None:

@@ -53,7 +53,8 @@ def measured(name: str) -> duckdb.DuckDBPyConnection:
            cp_level VARCHAR, users BIGINT, processors BIGINT,
            attributes MAP(VARCHAR, VARCHAR), steady_since TIMESTAMP, steady_until TIMESTAMP);
            CREATE TABLE meta.interval (system VARCHAR, interval_end TIMESTAMP,
-           previous_end TIMESTAMP, gap BOOLEAN, restart BOOLEAN, clock_set BOOLEAN)"""
+           seconds DOUBLE, previous_end TIMESTAMP, gap BOOLEAN, restart BOOLEAN,
+           clock_set BOOLEAN)"""
     )
     measures = {row.label: row for row in spec.rows if row.measure}
     names = [row.measure for row in measures.values()]
@@ -135,10 +136,10 @@ def test_what_is_not_known_of_a_steady_state_is_noted() -> None:
     con.execute(
         "UPDATE meta.run SET system = 'T' WHERE run_id <> '3600NP1';"
         " INSERT INTO meta.interval VALUES"
-        " ('S', '2001-12-18 10:00', NULL, true, false, false),"  # before the run
-        " ('S', '2001-12-18 10:01', NULL, false, false, false),"  # the first sample
-        " ('S', '2001-12-18 10:02', '2001-12-18 10:01', false, false, false),"
-        " ('S', '2001-12-18 10:09', NULL, true, false, false)"
+        " ('S', '2001-12-18 10:00', NULL, NULL, true, false, false),"  # before the run
+        " ('S', '2001-12-18 10:01', 60, NULL, false, false, false),"  # the first sample
+        " ('S', '2001-12-18 10:02', 60, '2001-12-18 10:01', false, false, false),"
+        " ('S', '2001-12-18 10:09', 420, NULL, true, false, false)"
     )
     assert compare(con, "timer_t1").notes == (
         "3600NP1: Blank, left out of sums, or a lower bound: SYTPRP is missing (2),"

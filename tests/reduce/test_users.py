@@ -393,5 +393,5 @@ def test_a_block_that_a_guest_does_not_write_is_blank(con: duckdb.DuckDBPyConnec
 
 
 def test_a_user_that_is_not_there_is_named(con: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(CpmonError, match="interval of userid NOBODY is"):
+    with pytest.raises(CpmonError, match="there is no user NOBODY"):
         report(con, "USER_RESOURCE_UTIL", objects={"user": "NOBODY"})
