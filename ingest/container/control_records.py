@@ -51,7 +51,12 @@ class Mce:
 
 
 def read_control(frame: U8) -> list[Mce] | None:
-    """The entries of a control record; empty for end of data; None if the frame is none."""
+    """The entries of a control record; empty for end of data; None if the frame is none.
+
+    The last bytes of the frame may be missing: they count as zeros.
+    """
+    if len(frame) < FRAME:
+        frame = np.append(frame, np.zeros(FRAME - len(frame), np.uint8))
     entries = frame[AREA : AREA + ENTRIES * MCE.itemsize].view(MCE)
     good = are_entries(entries)
     count = ENTRIES if good.all() else int(np.argmin(good))

@@ -455,12 +455,7 @@ def _begin_frames(window: U8, at: I64) -> Mask:
 
 def _begins_dump(data: U8) -> bool:
     """Whether a control record or a record set is in front."""
-    return starts_set(data, 0) or bool(read_control(_one_frame(data[:FRAME].tobytes())))
-
-
-def _one_frame(begin: bytes) -> U8:
-    """A frame by its first bytes."""
-    return np.frombuffer(begin.ljust(FRAME, b"\0"), np.uint8)
+    return starts_set(data, 0) or bool(read_control(data[:FRAME]))
 
 
 def unframed(stream: Readable, framing: Framing, broken: Callable[[str], None]) -> Iterator[bytes]:
@@ -564,5 +559,7 @@ class _Reading:
                 place = f"stored offset 0x{self._base + whole.used:x}"
                 self._broken(f"{missing} bytes at {place} are no whole record")
             yield self._framing.open(stored, found, whole).tobytes()
-        elif not self._framing.is_stream and read_control(_one_frame(self._frame)) is not None:
+            return
+        frame = np.frombuffer(self._frame, np.uint8)
+        if not self._framing.is_stream and read_control(frame) is not None:
             yield bytes(-len(self._frame) % FRAME)

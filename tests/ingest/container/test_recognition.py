@@ -30,7 +30,13 @@ def test_an_empty_file(tmp_path: Path, store: Store):
     assert refused(b"", tmp_path, store).problem == "odd.mon is empty"
 
 
-@pytest.mark.parametrize("data", [b"hello world\n", bytes(100), bytes(9000), b"\x7fELF" * 5000])
+SHORT_TEXT = "hello wörld".encode().ljust(FRAME, b".")
+"""A frame of UTF-8, the characters of which are fewer than its bytes."""
+
+
+@pytest.mark.parametrize(
+    "data", [b"hello world\n", bytes(100), bytes(9000), b"\x7fELF" * 5000, SHORT_TEXT]
+)
 def test_other_data_is_no_monitor_data(data: bytes, tmp_path: Path, store: Store):
     error = refused(data, tmp_path, store)
 
