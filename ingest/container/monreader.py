@@ -179,13 +179,13 @@ class SetFramer:
         begin, behind = at + ELEMENT.size, at + ELEMENT.size + mce.length
         limit = min(behind, record_sets.reach(at), len(window))
         sure = self._starts.first(window, base, at + 1, limit, final, sure=True)
-        if sure_only or mce.length > record_sets.SET_LIMIT or (sure is not None and sure < begin):
+        if sure_only or (sure is not None and sure < begin):
             return sure
         limit = limit if sure is None else sure
         first = self._starts.first(window, base, begin, limit, final)
         if first is None:
             return sure
-        if behind <= len(window):
+        if behind <= len(window) or mce.length > record_sets.SET_LIMIT:
             read = self._read_up_to(window, base, begin, mce, limit)
             if read is None:
                 return sure

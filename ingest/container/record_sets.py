@@ -57,7 +57,8 @@ def readable_frames(window: U8, at: int, behind: int) -> int:
 def find_damage(window: U8, frames: Frames, last: int, ends: bool) -> tuple[bool, int]:
     """Whether there is anything in the frames of a set but records, and the last record before it.
 
-    Behind a record that ends a frame CP may leave what stood there; not at the end of the set.
+    Every frame of a set begins with a record. Behind a record that ends a frame CP may leave what
+    stood there; not at the end of the set.
 
     Args:
         last: position of the last record before these frames.
@@ -67,8 +68,11 @@ def find_damage(window: U8, frames: Frames, last: int, ends: bool) -> tuple[bool
     bare = indexed.stop < frames.limit
     suspect = bare & indexed.broken
     suspect[-1] |= bare[-1] and ends
-    places = ((f, slice(indexed.stop[f], indexed.limit[f])) for f in np.flatnonzero(suspect))
-    damaged = next((frame for frame, place in places if window[place].any()), None)
+    empty = indexed.stop == indexed.start
+    places = [
+        (f, slice(indexed.stop[f], indexed.limit[f])) for f in np.flatnonzero(suspect | empty)
+    ]
+    damaged = next((frame for frame, place in places if empty[frame] or window[place].any()), None)
     if damaged is not None:
         runs = runs[: int(np.searchsorted(runs.frame, damaged, side="right"))]
     if len(runs):

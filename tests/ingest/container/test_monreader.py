@@ -115,6 +115,35 @@ def test_a_set_without_bytes_is_cut_where_it_begins(tmp_path: Path, store: Store
     assert set(landed.findings.counts) == {Code.CONTROL_CUT}
 
 
+def test_a_set_that_is_cut_does_not_hide_one_that_nothing_follows(tmp_path: Path, store: Store):
+    """Its end falls among the zeros of the next set, which stands behind the end of a frame."""
+    first = (fields("mtrepr", 1, config=1) + frame_end(1)).ljust(96, b"\0")
+    second = frame(fields("mtrepr", 2, config=2), frame_end(2))
+    last = fields("mtrepr", 3, config=3) + frame_end(3)
+    cut = captured(("E", 0x40000 + FRAME - 96, first + second + last))[: 12 + 96 + 1000]
+    file = tmp_path / "a.cap"
+    file.write_bytes(cut + FIRST_SET + b"\x5a" * 100 + LATER_SET)
+
+    landed = ingest(file, store)
+
+    assert landed.about["rows"]["mtrepr"] == landed.about["rows"]["sytrsp"] == 2
+    assert set(landed.findings.counts) == {Code.CONTROL_CUT, Code.FRAME_LOST}
+
+
+def test_a_set_that_claims_too_much_does_not_hide_one_that_nothing_follows(
+    tmp_path: Path, store: Store
+):
+    data = bytearray(FIRST_SET + LATER_SET + b"\x5a" * 100)
+    data[8] = 0x7F
+    file = tmp_path / "a.cap"
+    file.write_bytes(data)
+
+    landed = ingest(file, store)
+
+    assert landed.about["rows"]["sytrsp"] == 2
+    assert set(landed.findings.counts) == {Code.CONTROL_CUT, Code.FRAME_LOST}
+
+
 def test_who_knows_the_container_can_say_so(tmp_path: Path):
     """The first control element is damaged, and the other set: nothing is sure."""
     file = tmp_path / "a.cap"
