@@ -3,8 +3,8 @@
 Bits are counted from 0, the leftmost, as IBM does. They stand behind a release:
 
 - a dump is of "7.3.0+callevel.5.9" where these two are set, of "7.3.0+callevel" where none is, and
-  of "7.3.0" where they are not known; of "?" where it does not name its release, and of "?6.3.0"
-  where it has records that none after 6.3.0 writes;
+  of "7.3.0" where they are not known; of "?" where it does not name its release. A record of such a
+  dump is of "?6.3.0" where none after 6.3.0 writes its kind;
 - a field begins with bit 5 of 7.3.0 by `since` "7.3.0+callevel.5", and ends with it by `until`
   "7.3.0-callevel.5". Of several bits, a beginning wants all, and any of them is an end. A later
   release resets the bits, and has what began before it.

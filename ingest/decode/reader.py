@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from ...schemas.arrow import (
 from ...schemas.errors import DumpError
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import by_record
-from ...schemas.release import UNNAMED, release_key
+from ...schemas.release import UNNAMED
 from ..codec import I64, U8
 from ..container.frames import FRAME, SYSTEM
 from ..container.monwrite import Framer
@@ -150,8 +150,6 @@ class Reader:
     last_us: int | None = None
     first_end_us: int | None = None
     _last_end_us: int | None = None
-    _last_release: str = ""
-    """The last release that writes every kind of record so far, where some end with a release."""
     _buffers: dict[Layout, RecordBuffer] = field(default_factory=dict)
     _record_findings: RecordFindings = field(default_factory=RecordFindings)
     _closer: Intervals = field(init=False)
@@ -186,9 +184,7 @@ class Reader:
             self.last_us = int(stamps.tod_us[-1])
         tables: Tables = []
         unknown: list[I64] = []
-        kinds = index.by_kind()
-        self._note_last_release(kind for kind, _ in kinds)
-        for kind, chosen in sorted(kinds, key=self._configuration_first):
+        for kind, chosen in sorted(index.by_kind(), key=self._configuration_first):
             layout = self.layouts.get(kind)
             if layout is None:
                 unknown.append(chosen)
@@ -272,7 +268,8 @@ class Reader:
         return self._landed(self._columns(layout, records), records.stamps)
 
     def _columns(self, layout: Layout, records: Records) -> Decoded:
-        level = self.level or f"{UNNAMED}{self._last_release}"
+        # Without a level only the record itself tells what it can mean: others may be damaged.
+        level = self.level or f"{UNNAMED}{layout.until}"
         return decode(layout, records.data, records.starts, records.lengths, level)
 
     def _landed(self, decoded: Decoded, stamps: Stamps) -> Tables:
@@ -339,11 +336,6 @@ class Reader:
         self.bytes.quarantined += int((behind - at).sum())
         columns = [pa.array(at + window.base), pieces(window.data, at, behind - at)]
         return [("quarantine", pa.Table.from_arrays(columns, schema=QUARANTINE))]
-
-    def _note_last_release(self, kinds: Iterable[tuple[int, int]]) -> None:
-        layouts = map(self.layouts.get, kinds)
-        ends = {layout.until for layout in layouts if layout} | {self._last_release}
-        self._last_release = min(filter(None, ends), key=release_key, default="")
 
     def _configuration_first(self, kind: tuple[tuple[int, int], I64]) -> tuple[bool, bool]:
         """Sorts what names the release before what is read by it."""

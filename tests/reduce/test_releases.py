@@ -196,12 +196,13 @@ def test_expanded_storage_of_a_dump_without_a_level(tmp_path: Path) -> None:
     assert any(note.startswith("Xstor in,") and reason in note for note in found.notes)
     (line,) = report(con, "MINIDISK_CACHE_BY_TIME").table.to_pylist()
     assert line["xstor_ideal_pages"] is None
-    # None after 6.3.0 writes SYTXSP: then 0 is 0.
-    (tmp_path / "known").mkdir()
-    rows = [[*users(s), fields("sytxsp", s)] for s in (60, 120)]
-    con = land(tmp_path / "known", " " * 8, *rows)
+    # None after 6.3.0 writes SYTXSP: what it says holds, and changes nothing of other records.
+    (tmp_path / "some").mkdir()
+    rows = [[*users(s), fields("sytxsp", s, plspgin=60 * round(s))] for s in (60, 120)]
+    con = land(tmp_path / "some", " " * 8, *rows)
     (line,) = report(con, "USER_PAGING").table.to_pylist()
-    assert (line["xstor_pages"], line["xstor_in_rate"]) == (0, 1)
+    assert (line["xstor_pages"], line["xstor_in_rate"]) == (None, None)
+    assert con.sql("SELECT plspgin FROM monitor.sytxsp ORDER BY 1").fetchall() == [(3600,), (7200,)]
 
 
 @pytest.mark.parametrize(
