@@ -376,14 +376,14 @@ def _records_of(found: _Pieces) -> _Pieces:
 def find_framing(head: bytes) -> Framing | None:
     """What is around a dump, by its first `HEAD` bytes; None if nothing is, or nothing known.
 
-    Those are tried whose first piece begins as a dump does; else all, since that may be damaged, or
-    a few bytes.
+    Those are tried whose first piece begins as a dump does beyond doubt; else all, since that may
+    be damaged, or a few bytes.
     """
     stored = np.frombuffer(head, np.uint8)
     if _begins_dump(stored):
         return None
     candidates = [*_candidates(stored)]
-    near = [each for each in candidates if _begins_dump(stored[each.lead :])]
+    near = [each for each in candidates if _surely_begins_dump(stored[each.lead :])]
     others = [each for each in candidates if each not in near]
     return _best(near, stored, 1) or _best(others, stored, 2)
 
@@ -403,7 +403,7 @@ def _best(candidates: Sequence[Framing], stored: U8, least: int) -> Framing | No
             is_stream = starts_set(data, 0)
             frames = _frames(data, int(lengths[0]) if len(lengths) else len(data))
             # Lengths of 0 fill nothing up: they are zeros of a dump, which are no words.
-            is_wrong = not found.more or (2 * some < len(found.start) and not is_filled)
+            is_wrong = not found.more or 2 * some < len(found.start)
             is_end = len(stored) < HEAD and found.used == len(stored)
             quality = -1 if is_wrong else is_end + (some > 0)
             rank = frames, quality, is_even, some, candidate.word.tail
@@ -456,6 +456,12 @@ def _begin_frames(window: U8, at: I64) -> Mask:
 def _begins_dump(data: U8) -> bool:
     """Whether a control record or a record set is in front."""
     return starts_set(data, 0) or bool(read_control(data[:FRAME]))
+
+
+def _surely_begins_dump(data: U8) -> bool:
+    """The same, but of a control record the interrupt buffer must agree: noise can have an entry."""
+    whole = np.append(data[:FRAME], np.zeros(FRAME, np.uint8))
+    return starts_set(data, 0) or bool(are_controls(whole, np.zeros(1, np.int64))[0])
 
 
 def unframed(stream: Readable, framing: Framing, broken: Callable[[str], None]) -> Iterator[bytes]:

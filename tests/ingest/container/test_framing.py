@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpmon.cli.main import Status
-from cpmon.ingest import ingest
+from cpmon.ingest import Code, ingest
 from cpmon.ingest.codec import U8
 from cpmon.ingest.container.framing import HEAD, Framing, find_framing
 from cpmon.ingest.container.source import Source
@@ -328,3 +328,16 @@ def test_a_framed_dump_lands_as_the_plain_one(form: str, tmp_path: Path, cpmon: 
         "code",
         "UNWRAPPED",
     ]
+
+
+def test_zeros_of_a_dump_are_no_words_that_stand_before_nothing(tmp_path: Path, store: Store):
+    """The first frame is noise with an entry in its place, and a length up to zeros of the dump."""
+    entry = struct.pack(">BBBxII", 0xE2, 0xFF, 0, 0x40000, 0x40FFF)
+    noise = struct.pack(">H", FRAME + len(CAPTURE) - 102) + b"\x5a" * 40 + entry
+    file = tmp_path / "a.mon"
+    file.write_bytes(noise.ljust(FRAME, b"\x5a") + CAPTURE)
+
+    landed = ingest(file, store)
+
+    assert landed.about["bytes"]["size"] == file.stat().st_size
+    assert set(landed.findings.counts) == {Code.FRAME_LOST}
