@@ -247,6 +247,13 @@ def two_dumps_in_one_file() -> tuple[bytes, Tables]:
     return data + END, {"sytrsp": {"plsmvb2g": [700, 800]}}
 
 
+@scenario(Code.CONTROL_CUT, Code.TRAILING_DATA, Code.FRAME_ORPHAN, captured=False)
+def a_frame_of_the_file_inside_of_an_end_of_data_off_its_frames() -> tuple[bytes, Tables]:
+    last = fields("sytrsp", 180, pfxcpuad=1, plsmvb2g=900)
+    cut = interval(60, CONFIG, SAMPLE)[:-512] + interval(120, LATER) + END[:512]
+    return cut + frame(last, interval_end(180)) + END, {"sytrsp": {"plsmvb2g": [700, 800, 900]}}
+
+
 @scenario(Code.TRAILING_DATA, Code.FRAME_LOST, captured=False)
 def other_bytes_behind_the_end_of_data() -> tuple[bytes, Tables]:
     return dump(interval(60, CONFIG, SAMPLE)) + b"\x5a" * 5001, LANDED

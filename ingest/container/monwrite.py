@@ -109,6 +109,10 @@ class Framer:
         behind = at + FRAME
         if not self._begins(grid, behind, self._announced):
             behind = find_control(grid.window, at + 1, behind) or behind
+        # The end of a dump that stands off the frames of the file may be cut where one begins.
+        even = at + -(base + at) % FRAME
+        if not mces and even >= at + AREA and _begin_frames(grid.window, np.array([even]))[0]:
+            behind = min(behind, even)
         used = min(AREA + len(mces) * MCE.itemsize, behind - at)
         self.control_bytes += used
         self.filler_bytes += behind - at - used
