@@ -2,13 +2,15 @@
 
 Each is a small good dump with random changes, and is read as an ingest, a check and a list would.
 No reader may crash, hang, take memory without bound, lose count of a byte, or lose a record that
-no change has touched; an independent reader knows these. A dump that shows a fault is saved with
-its recipe; its number and the seed make it again: --only NUMBER.
+no change has touched; an independent reader knows these. Of some only the containers are
+damaged: there is a finding, or their reports are those of the good dump. A dump that shows a fault
+is saved with its recipe; its number and the seed make it again: --only NUMBER.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import queue
 import resource
@@ -28,8 +30,10 @@ import numpy as np
 
 from cpmon.schemas.errors import DumpError
 
+from .fuzz_answers import surroundings
 from .fuzz_mutations import Bent, bend
 from .fuzz_readers import Lost, Oracle, check_too, container_of, land, read_tables, survivors
+from .fuzz_reports import Reports
 from .fuzz_seeds import seeds
 
 COUNT = 100_000
@@ -40,9 +44,11 @@ FORK = multiprocessing.get_context("fork")
 TELL_S = 30.0
 GROWTH = 256 << 20
 """Bytes that a process may grow while it reads; what is held is bounded by its windows."""
-VALUES_EVERY, CHECK_EVERY, LAND_EVERY, LARGE_EVERY = 8, 12, 400, 40
+VALUES_EVERY, CHECK_EVERY, LAND_EVERY, LARGE_EVERY, REPORT_EVERY = 8, 12, 400, 40, 20
 """Every how many dumps the values are compared too, all readers are asked, a store is written, a
-dump with many kinds of records is changed."""
+dump with many kinds of records is changed, and only the containers are. Of one in twenty of these
+reports are printed: about 3 s."""
+REPORT_LIMIT_S = 120.0
 
 
 class Hang(AssertionError):
@@ -60,27 +66,54 @@ class Fuzzer:
         self._oracle = Oracle()
         for good in self._seeds:
             self._oracle.learn(good)
+        with surroundings(folder):
+            self._reports = Reports(Path(tempfile.mkdtemp(dir=folder)))
         self._peak = _peak()
+
+    def dump(self, number: int) -> tuple[bytes, list[str]]:
+        """The dump of a number, and its recipe."""
+        if self._is_reported(number):
+            damaged = self._reports.damaged(self._rng(number))
+            return damaged.data, [f"from {damaged.seed.name}", *damaged.said]
+        bent = self.bent(number)
+        return bent.data.tobytes(), [f"from {bent.seed.name}", *bent.said]
 
     def bent(self, number: int) -> Bent:
         """The dump of a number; always the same."""
-        rng = np.random.default_rng([self._seed, number])
+        rng = self._rng(number)
         large = number % LARGE_EVERY == 0
         fitting = [s for s in self._seeds if s.name.startswith("generated") == large]
         return bend(fitting[int(rng.integers(len(fitting)))], rng)
 
     def run(self, number: int) -> str:
         """Read the dump of a number; returns what was wrong with its readers, or nothing."""
-        bent = self.bent(number)
-        signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+        reported = self._is_reported(number)
+        signal.setitimer(signal.ITIMER_REAL, REPORT_LIMIT_S if reported else LIMIT_S)
         try:
-            self._read(bent, number)
+            if reported:
+                self._report(number)
+            else:
+                self._read(self.bent(number), number)
         except Exception:  # noqa: BLE001 - whatever it is, it is a fault, and it is reported
             return traceback.format_exc()
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
         grown, self._peak = _peak() - self._peak, _peak()
-        return f"the process grew by {grown:,} bytes" if grown > GROWTH else ""
+        return f"the process grew by {grown:,} bytes" if grown > GROWTH and not reported else ""
+
+    def _rng(self, number: int) -> np.random.Generator:
+        return np.random.default_rng([self._seed, number])
+
+    @staticmethod
+    def _is_reported(number: int) -> bool:
+        return number % REPORT_EVERY == REPORT_EVERY - 1
+
+    def _report(self, number: int) -> None:
+        rng = self._rng(number)
+        damaged = self._reports.damaged(rng)
+        self.counts["bytes"] += len(damaged.data)
+        with surroundings(self._folder):
+            self.counts["reports"] += self._reports.check(damaged, rng)
 
     def _read(self, bent: Bent, number: int) -> None:
         data, container = bent.data.tobytes(), container_of(bent)
@@ -109,21 +142,22 @@ class Fuzzer:
 class Worker:
     """A process that reads the dumps of some numbers; another takes its place if it dies."""
 
-    def __init__(self, seed: int, numbers: range, folder: Path) -> None:
+    def __init__(self, seed: int, numbers: range, folder: Path, deadline: float) -> None:
         self.at = FORK.Value("q", numbers.start - 1)
         self.found: multiprocessing.Queue[tuple[int, str] | Counter[str]] = FORK.Queue()
-        self._said = seed, numbers, folder
+        self._said = seed, numbers, folder, deadline
         self.process = self._start(numbers)
 
     def _start(self, numbers: range) -> ForkProcess:
-        seed, _, folder = self._said
-        process = FORK.Process(target=work, args=(seed, numbers, folder, self.at, self.found))
+        seed, _, folder, deadline = self._said
+        arguments = (seed, numbers, folder, deadline, self.at, self.found)
+        process = FORK.Process(target=work, args=arguments)
         process.start()
         return process
 
     def results(self) -> Iterator[tuple[int, str] | Counter[str]]:
         """What was found until now; a process that died is found as well."""
-        _, numbers, _ = self._said
+        _, numbers, _, _ = self._said
         while True:
             dead = not self.process.is_alive()
             try:
@@ -140,6 +174,7 @@ def work(
     seed: int,
     numbers: range,
     folder: Path,
+    deadline: float,
     at: Synchronized[int],
     found: multiprocessing.Queue[tuple[int, str] | Counter[str]],
 ) -> None:
@@ -148,8 +183,11 @@ def work(
     fuzzer = Fuzzer(seed, folder)
     for number in numbers:
         at.value = number
+        fuzzer.counts["dumps"] += 1
         if wrong := fuzzer.run(number):
             found.put((number, wrong))
+        if time.monotonic() > deadline:
+            break
     found.put(fuzzer.counts)
 
 
@@ -163,18 +201,38 @@ def _peak() -> int:
 
 def save(fuzzer: Fuzzer, seed: int, number: int, wrong: str, folder: Path) -> None:
     """Keep a dump that shows a fault, and its recipe."""
-    bent = fuzzer.bent(number)
-    (folder / f"{seed}-{number}.mon").write_bytes(bent.data.tobytes())
-    lines = [f"seed {seed}, number {number}, from {bent.seed.name}", *bent.said, "", wrong]
+    data, recipe = fuzzer.dump(number)
+    (folder / f"{seed}-{number}.mon").write_bytes(data)
+    again = f"python -m tools.fuzz --seed {seed} --only {number}"
+    lines = [again, *recipe, "", wrong]
     (folder / f"{seed}-{number}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{folder}/{seed}-{number}.mon: {wrong.strip().splitlines()[-1]}", flush=True)
+    print(f"  again: {again}", flush=True)
 
 
-def fuzz(seed: int, numbers: range, processes: int, folder: Path) -> tuple[int, Counter[str]]:
-    """Read the dumps of some numbers; returns how many showed a fault, and what was covered."""
-    fuzzer, counts, faults = Fuzzer(seed, folder), Counter[str](), 0
-    workers = [Worker(seed, numbers[start::processes], folder) for start in range(processes)]
+def fuzz(
+    seed: int, numbers: range, processes: int, folder: Path, seconds: float = math.inf
+) -> tuple[int, Counter[str]]:
+    """Read the dumps of some numbers; returns how many showed a fault, and what was covered.
+
+    Args:
+        seconds: after this each process ends with the dump that it reads.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        return _fuzz(seed, numbers, processes, (folder, Path(place)), seconds)
+
+
+def _fuzz(
+    seed: int, numbers: range, processes: int, folders: tuple[Path, Path], seconds: float
+) -> tuple[int, Counter[str]]:
+    """`fuzz`, with the folder where faults are saved and one to work in."""
+    folder, place = folders
+    fuzzer, counts, faults = Fuzzer(seed, place), Counter[str](), 0
     started = told = time.monotonic()
+    deadline = started + seconds
+    workers = [
+        Worker(seed, numbers[start::processes], place, deadline) for start in range(processes)
+    ]
     while True:
         alive = [worker for worker in workers if worker.process.is_alive()]
         for worker in workers:
@@ -197,6 +255,7 @@ def main(arguments: list[str]) -> int:
     """Run it as the arguments say; 1 if a dump showed a fault."""
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=COUNT, help="dumps to change and read")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop after so long")
     parser.add_argument("--seed", type=int, default=1, help="another seed makes other dumps")
     parser.add_argument("--first", type=int, default=0, help="number of the first dump")
     parser.add_argument("--only", type=int, help="number of a single dump")
@@ -206,11 +265,14 @@ def main(arguments: list[str]) -> int:
     said.o.mkdir(parents=True, exist_ok=True)
     first, count = (said.only, 1) if said.only is not None else (said.first, said.count)
     started = time.monotonic()
-    faults, counts = fuzz(said.seed, range(first, first + count), said.processes, said.o)
-    seconds = time.monotonic() - started
+    faults, counts = fuzz(
+        said.seed, range(first, first + count), said.processes, said.o, said.seconds
+    )
+    seconds, count = time.monotonic() - started, max(counts["dumps"], 1)
     print(
         f"{count:,} dumps of {counts['bytes'] / count:,.0f} bytes on average in {seconds:,.0f} s "
-        f"({count / seconds:,.0f}/s), {counts['refused']:,} refused, {counts['landed']:,} landed"
+        f"({count / seconds:,.0f}/s), {counts['refused']:,} refused, {counts['landed']:,} landed, "
+        f"{counts['reports']:,} reports compared"
     )
     print(f"{counts['records']:,} records that no change touched: {faults} dumps with a fault")
     for title in ("change", "finding"):

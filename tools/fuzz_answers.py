@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import io
 import json
+import os
 import re
 import time
 import traceback
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,3 +133,18 @@ def landed_offsets(folder: Path, size: int) -> I64:
         if file.stem not in BESIDE
     ]
     return np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
+
+
+@contextmanager
+def surroundings(folder: Path) -> Iterator[None]:
+    """Neither settings nor caches of the user."""
+    before = dict(os.environ)
+    for name in [name for name in os.environ if name.startswith("CPMON_")]:
+        del os.environ[name]
+    os.environ |= {"XDG_CONFIG_HOME": str(folder / "config")}
+    os.environ |= {"XDG_CACHE_HOME": str(folder / "cache")}
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import time
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from .fuzz_answers import Answer, Wrong, answer, body, books, landed_offsets
+from .fuzz_answers import Answer, Wrong, answer, body, books, landed_offsets, surroundings
 from .fuzz_fields import FIELD_MUTATIONS
 from .fuzz_mutations import Bent, bend
 from .fuzz_readers import container_of, survivors
@@ -81,7 +80,7 @@ class Fuzzer:
         Args:
             results: also run the commands that read the store.
         """
-        with _surroundings(self._folder), self._store() as store:
+        with surroundings(self._folder), self._store() as store:
             for number in numbers:
                 try:
                     self._dump(number, store)
@@ -231,21 +230,6 @@ def _dumps(store: Path) -> Iterator[dict[str, Any]]:
     for file in sorted(store.glob("records/*/*/dump=*/dump.json")):
         document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         yield document
-
-
-@contextmanager
-def _surroundings(folder: Path) -> Iterator[None]:
-    """Neither settings nor caches of the user."""
-    before = dict(os.environ)
-    for name in [name for name in os.environ if name.startswith("CPMON_")]:
-        del os.environ[name]
-    os.environ |= {"XDG_CONFIG_HOME": str(folder / "config")}
-    os.environ |= {"XDG_CACHE_HOME": str(folder / "cache")}
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def save(fuzzer: Fuzzer, seed: int, numbers: list[int], wrong: str, folder: Path) -> None:

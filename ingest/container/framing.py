@@ -459,7 +459,7 @@ def _begins_dump(data: U8) -> bool:
 
 
 def _surely_begins_dump(data: U8) -> bool:
-    """The same, but of a control record the interrupt buffer must agree: noise can have an entry."""
+    """The same; the interrupt buffer must agree with the entries: noise can have one."""
     whole = np.append(data[:FRAME], np.zeros(FRAME, np.uint8))
     return starts_set(data, 0) or bool(are_controls(whole, np.zeros(1, np.int64))[0])
 

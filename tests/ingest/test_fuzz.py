@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +14,12 @@ from hypothesis import strategies as st
 
 from cpmon.schemas import DumpError
 from tests.dumps import FRAME
-from tools import fuzz_readers
-from tools.fuzz import Fuzzer, fuzz
+from tools import fuzz_readers, fuzz_reports
+from tools.fuzz import REPORT_EVERY, Fuzzer, fuzz
 from tools.fuzz_claims import end_claims
 from tools.fuzz_mutations import Bent, bend
-from tools.fuzz_readers import Lost, Oracle, read_tables, survivors
+from tools.fuzz_readers import Lost, Oracle, Read, read_tables, survivors
+from tools.fuzz_reports import Containers, Reports
 from tools.fuzz_seeds import Seed, seeds
 
 
@@ -90,7 +93,7 @@ def test_a_refused_dump_with_good_records_is_a_fault(
         raise DumpError("it is no dump", remedy="none")
 
     monkeypatch.setattr("tools.fuzz.read_tables", refuse)
-    numbers = range(1, 30)
+    numbers = [number for number in range(1, 30) if (number + 1) % REPORT_EVERY]
     good = [len(survivors(fuzzer.bent(number))[1]) for number in numbers]
     assert 0 in good
     for number, count in zip(numbers, good, strict=True):
@@ -108,6 +111,33 @@ def test_a_fault_is_saved_with_its_recipe(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("tools.fuzz.check_too", fail)
     faults, counts = fuzz(1, range(1, 14), 2, tmp_path)
     assert (faults, counts["bytes"] > 0) == (1, True)
-    assert "seed 1, number 12" in (tmp_path / "1-12.txt").read_text(encoding="utf-8")
+    assert "--seed 1 --only 12" in (tmp_path / "1-12.txt").read_text(encoding="utf-8")
     assert "ValueError: a fault" in (tmp_path / "1-12.txt").read_text(encoding="utf-8")
     assert (tmp_path / "1-12.mon").read_bytes() == Fuzzer(1, tmp_path).bent(12).data.tobytes()
+
+
+def test_a_report_that_is_changed_without_a_finding_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Of a capture of three intervals the second one is lost, and nobody says so."""
+    reports, rng = Reports(tmp_path), np.random.default_rng(0)
+    damaged = next(d for d in map(reports.damaged, [rng] * 50) if d.seed.captured)
+    damaged = Containers(damaged.seed, rng)
+    assert reports.check(damaged, rng) == 0
+    damaged.lose(3)
+    assert reports.check(damaged, rng) == 0
+    for name in ("read_tables", "land"):
+        honest = getattr(fuzz_reports, name)
+
+        def silent(*arguments: Any, honest: Callable[..., Read] = honest) -> Read:
+            return dataclasses.replace(honest(*arguments), codes=frozenset())
+
+        monkeypatch.setattr(fuzz_reports, name, silent)
+    monkeypatch.setattr(reports, "_names", ["PAGING_BY_TIME"])
+    with pytest.raises(Lost, match="PAGING_BY_TIME prints other figures, and there is no finding"):
+        reports.check(damaged, rng)
+
+
+def test_a_fuzz_ends_when_it_is_told_to(tmp_path: Path):
+    _, counts = fuzz(1, range(10**6), 1, tmp_path, seconds=0.5)
+    assert 0 < counts["dumps"] < 10**5
