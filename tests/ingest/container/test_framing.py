@@ -196,7 +196,9 @@ FORMS = [*WORDS, *LINES, "VBS", "FTP, in pieces"]
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     data, form = draw(st.sampled_from([*DUMPS])), draw(st.sampled_from(FORMS))
-    records = ["random"] if data == "capture" else ["frames", "pairs", "random"]
+    records = ["random"] if data == "capture" else ["frames", "pairs"]
+    # A few odd lengths that end in the middle could be frames whose zeros were taken off as well.
+    records += ["random"] * (data not in ("capture", "cut"))
     records += ["stripped"] * (data not in ("capture", "cut"))
     largest = [(300, 5000, 32_000), (10, 3000, 30_000), (8, 3000, 32_000)]
     return Case(
