@@ -111,7 +111,7 @@ class OutputWriter:
         return pages
 
     def _reports(self, names: Sequence[str], **options: Any) -> list[ReportResult]:
-        """The reports that have lines.
+        """The reports of what was measured.
 
         Raises:
             NothingToReportError: none of them has.

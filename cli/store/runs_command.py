@@ -60,8 +60,10 @@ def command(
     """List the runs of a store; with --define, name a part of what was landed.
 
     A time of day alone is one of the day of --since, or of the only day of the data. A run over a
-    span without intervals is refused. --delete removes the name and the companion figures of a run;
-    the dumps stay. A run file beside a dump makes its run again when that dump is ingested again.
+    span without intervals is refused. CP level, users and processors that no --attribute states are
+    those of its records when it is defined. --delete removes the name and the companion figures of
+    a run; the dumps stay. A run file beside a dump makes its run again when that dump is ingested
+    again.
 
     \b
     Examples:
@@ -78,8 +80,8 @@ def command(
     if define:
         if not (system and since and until):
             raise click.UsageError("--define needs --system, --since and --until")
-        begin, end = _measured(store, system, since, until)
-        run = Run(define, system, begin, end, base, pairs("--attribute", attributes))
+        begin, end, recorded = _measured(store, system, since, until)
+        run = Run(define, system, begin, end, base, recorded | pairs("--attribute", attributes))
     delete_runs(place, delete)
     if run:
         save_run(place, run)
@@ -88,13 +90,16 @@ def command(
     out.write_table(table)
 
 
-def _measured(store: Path, system: str, since: str, until: str) -> tuple[datetime, datetime]:
-    """The span of a run.
+def _measured(
+    store: Path, system: str, since: str, until: str
+) -> tuple[datetime, datetime, dict[str, str]]:
+    """The span of a run, and the attributes that its records say.
 
     Raises:
         CpmonError: there is no such system, or no interval of it in the span.
     """
     from ...config.moments import span_text
+    from ...reduce.compare.run_facts import recorded_attributes
     from ...schemas.errors import CpmonError
     from ...schemas.lookup import unknown
 
@@ -104,10 +109,10 @@ def _measured(store: Path, system: str, since: str, until: str) -> tuple[datetim
         raise unknown("system", system, systems, place=str(store))
     span = read_span(since, until, day=lambda: day_of_store(place, UTC_ZONE, system))
     begin, end = cast("tuple[datetime, datetime]", (span.since, span.until))
+    bounds = begin.replace(tzinfo=None), end.replace(tzinfo=None)
     with opened(store) as connection:
-        ((first, last, count),) = connection.execute(
-            INTERVALS, [begin.replace(tzinfo=None), end.replace(tzinfo=None), system]
-        ).fetchall()
+        ((first, last, count),) = connection.execute(INTERVALS, [*bounds, system]).fetchall()
+        recorded = recorded_attributes(connection, system, *bounds) if count else {}
     if not count:
         first, last = (bound and bound.replace(tzinfo=UTC) for bound in (first, last))
         raise CpmonError(
@@ -118,4 +123,4 @@ def _measured(store: Path, system: str, since: str, until: str) -> tuple[datetim
             effect="no run was defined",
             remedy="name a span of what was landed, with its day",
         )
-    return begin, end
+    return begin, end, recorded

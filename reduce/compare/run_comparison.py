@@ -48,7 +48,8 @@ MOST_DECIMALS = 6
 PAIRED = 0.9
 """Least share of the intervals of both runs that must have a partner, if they are paired."""
 LARGE_PERCENT = 10
-"""A difference of so many percent of the base is not passed over, even if it is not proven."""
+"""A difference of so many percent of the base is not passed over, even if it is not proven, and
+where one may be hidden there is no agreement."""
 
 
 class Verdict(StrEnum):
@@ -57,15 +58,18 @@ class Verdict(StrEnum):
     CHANGE = "change"
     UNPROVEN = "not proven"
     """It is large, but chance alone would show it too often."""
+    UNKNOWN = "cannot tell"
+    """It is small, but a large one would not have been seen."""
     WITHIN = "no change"
-    """None greater than a bound that is stated."""
+    """None greater than a bound that is stated, which is small."""
     SAME = "same"
     """All intervals of both runs have one and the same value."""
     NONE = ""
     """Nothing, for a reason that the line names."""
 
 
-_RANKS = {verdict: rank for rank, verdict in enumerate(Verdict)} | {Verdict.SAME: 2}
+_RANKS = {verdict: rank for rank, verdict in enumerate(Verdict)}
+_RANKS[Verdict.SAME] = _RANKS[Verdict.WITHIN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +114,7 @@ class MetricLine:
         """`cl 99%`, `not proven`, `within 2.1%`, `same`, or nothing."""
         if self.verdict is Verdict.CHANGE and self.p_adjusted is not None:
             return f"cl {level(self.p_adjusted)}%"
-        if self.verdict is Verdict.WITHIN and self.bound is not None:
+        if self.verdict in (Verdict.UNKNOWN, Verdict.WITHIN) and self.bound is not None:
             return f"within {upper_percent(self.bound)}%"
         return str(self.verdict)
 
@@ -288,8 +292,11 @@ def _with_verdict(line: MetricLine, p_adjusted: float, least: float) -> MetricLi
         verdict = Verdict.CHANGE
     elif not test.uncertainties:
         verdict = Verdict.SAME
+    elif large:
+        verdict = Verdict.UNPROVEN
     else:
-        verdict = Verdict.UNPROVEN if large else Verdict.WITHIN
+        hidden = bound is None or bound >= LARGE_PERCENT
+        verdict = Verdict.UNKNOWN if hidden else Verdict.WITHIN
     smallest = percent and test.detectable(least) * percent
     return replace(line, p_adjusted=p_adjusted, bound=bound, detectable=smallest, verdict=verdict)
 

@@ -15,6 +15,7 @@ from ...schemas.amounts import counted
 from ...schemas.lookup import unknown
 from ..metrics import compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes
+from ..reports.levels_of_cp import dumps_of
 from ..reports.report import doubts_note
 from ..reports.report_sql import doubts_sql
 from .change_test import Array
@@ -96,6 +97,29 @@ def read_facts(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str,
         attributes, values = texts(row, ATTRIBUTES), {name: row[name] for name in measures}
         facts[run] = RunFacts(run, system, since, until, intervals, seconds, attributes, values)
     return facts
+
+
+def recorded_attributes(
+    con: duckdb.DuckDBPyConnection, system: str, since: datetime, until: datetime
+) -> dict[str, str]:
+    """Those of ATTRIBUTES that records say: the one CP level, means of users and processors.
+
+    Args:
+        since, until: of the run, UTC without zone.
+    """
+    ((users, processors),) = con.execute(
+        "SELECT round(avg(users)), round(avg(processors)) FROM system_summary2_by_time"
+        " WHERE system = ? AND interval_end > ? AND interval_end <= ? AND seconds IS NOT NULL",
+        [system, since, until],
+    ).fetchall()
+    levels = set(dumps_of(con, system, since, until).values())
+    level = levels.pop() if len(levels) == 1 else ""
+    recorded = dict(zip(ATTRIBUTES, (level or None, users, processors), strict=True))
+    return {
+        key: f"{value:.0f}" if isinstance(value, float) else value
+        for key, value in recorded.items()
+        if value is not None
+    }
 
 
 def run_notes(

@@ -13,6 +13,7 @@ from .run_comparison import LARGE_PERCENT, MetricLine, RunComparison, Verdict
 _SECTIONS = {
     Verdict.CHANGE: "Changes",
     Verdict.UNPROVEN: "Large, but not proven",
+    Verdict.UNKNOWN: "Cannot tell",
     Verdict.WITHIN: "No change",
     Verdict.SAME: "No change",
     Verdict.NONE: "No statement",
@@ -117,8 +118,10 @@ def _notes(comparison: RunComparison) -> Iterator[str]:
             f"not proven: {LARGE_PERCENT} % or more, but chance alone would show it in more than "
             "5 % of such comparisons."
         )
-    if Verdict.WITHIN in verdicts:
+    if verdicts & {Verdict.UNKNOWN, Verdict.WITHIN}:
         yield "within: no change, or none that is greater than this part of the base (at 95 %)."
+    if Verdict.UNKNOWN in verdicts:
+        yield f"Cannot tell: a change of {LARGE_PERCENT} % or more may be there and was not seen."
     if any(line.detectable is not None for line in comparison.lines):
         yield (
             "Detectable: the smallest change that would have been found in four of five such "

@@ -228,9 +228,12 @@ def _read(
         shown, span, source, by=by, over_time=over_time, doubted=doubted, top=top, zone=zone.key
     )
     table = con.sql(sql, params=values).to_arrow_table()
-    if not table.num_rows:
+    if table.num_rows:
+        means, coverage, doubts = (table.column(of_all)[0].as_py() for of_all in OF_ALL)
+    elif definition.lines is Lines.ROW:
+        means, coverage, doubts = None, _coverage_without_rows(con, definition, span), None
+    else:
         raise _nothing(con, definition, span, source_notes)
-    means, coverage, doubts = (table.column(of_all)[0].as_py() for of_all in OF_ALL)
     starts, ends = coverage["starts"], coverage["ends"]
     shown, table = _known(shown, table.drop_columns(list(OF_ALL)))
     mean = {}
@@ -313,21 +316,26 @@ def _unknown_object(
 ) -> CpmonError | None:
     """The error for an object that the system never had, with the nearest that it had."""
     columns = {column.name: column for column in definition.columns}
-    nouns = {column: _NOUNS[option] for option, column in definition.follows.items()}
+    options = {column: option for option, column in definition.follows.items()}
     for name, value in span.objects:
-        rows = con.execute(
-            f"SELECT DISTINCT {quoted(name)} FROM {definition.reduction} WHERE system = ?",
-            [span.system],
-        ).fetchall()
-        objects = {each for (each,) in rows if each is not None}
+        option, lists = options[name], [definition]
+        if definition.lines is Lines.ROW:  # not all objects have rows in it
+            reports = [r for r in REPORTS.values() if option in r.follows]
+            lists = sorted(reports, key=lambda r: r.lines is Lines.ROW)
+        objects: set[Any] = set()
+        for view, column in {r.reduction: r.follows[option] for r in lists}.items():
+            rows = con.execute(
+                f"SELECT DISTINCT {quoted(column)} FROM {view} WHERE system = ?", [span.system]
+            ).fetchall()
+            objects |= {each for (each,) in rows if each is not None}
         if objects and value not in objects:
             asked, *others = (
                 cell_text(columns[name], each) if name in columns else str(each)
                 for each in (value, *sorted(objects))
             )
-            look = f"cpmon report {definition.name} lists what there is"
+            look = f"cpmon report {lists[0].name} lists what there is"
             like = nearest(asked, others)
-            return unknown_of_many(nouns[name], asked, like, look, NothingToReportError)
+            return unknown_of_many(_NOUNS[option], asked, like, look, NothingToReportError)
     return None
 
 
@@ -338,6 +346,27 @@ def _object_names(definition: Report, span: Span) -> list[str]:
         f"{name} {cell_text(columns[name], value) if name in columns else value}"
         for name, value in span.objects
     ]
+
+
+def _coverage_without_rows(
+    con: duckdb.DuckDBPyConnection, definition: Report, span: Span
+) -> dict[str, Any]:
+    """The intervals in which nothing happened, as `Source.coverage` has those of rows.
+
+    Raises:
+        CpmonError: there are none, or there is no such object.
+    """
+    where, values = replace(span, objects=()).where()
+    length = "coalesce(to_microseconds(CAST(seconds * 1e6 AS BIGINT)), INTERVAL 0 SECONDS)"
+    ((starts, ends, intervals),) = con.execute(
+        f"SELECT min({TIME} - {length}), max({TIME}), count(DISTINCT {TIME})"
+        f" FROM meta.interval WHERE {where}",
+        values,
+    ).fetchall()
+    error = _unknown_object(con, definition, span)
+    if error or not intervals:
+        raise error or _nothing(con, definition, span, ())
+    return {"starts": starts, "ends": ends, "intervals": intervals, "unmeasured": 0}
 
 
 def _nothing(

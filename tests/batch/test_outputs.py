@@ -38,13 +38,13 @@ def outputs_after_batch(site: Site, output: str, status: Status = Status.DONE) -
     return sorted(str(file.relative_to(folder)) for file in folder.rglob("*.*"))
 
 
-def test_a_workbook_leaves_out_reports_without_lines(site: Site):
+def test_a_workbook_leaves_out_reports_of_what_was_not_measured(site: Site):
     site.put(FIRST.name, FIRST.data)
     output = 'report = ["EVENTS", "PROCESSORS_BY_TIME", "LPAR"]\npath = "out/{date}.xlsx"'
     (name,) = outputs_after_batch(site, output)
     with zipfile.ZipFile(site.folder / "out" / name) as book:
         sheets = re.findall('sheet name="([^"]+)"', book.read("xl/workbook.xml").decode())
-    assert sheets == ["PROCESSORS_BY_TIME"]
+    assert sheets == ["EVENTS", "PROCESSORS_BY_TIME"]
 
 
 def test_a_day_outside_of_the_shift_has_no_file_and_no_trouble(site: Site):

@@ -289,10 +289,12 @@ def test_a_run_can_be_defined_and_is_then_reported(cpmon: Cpmon, dumps: list[Pat
     answer = cpmon(
         "runs", "--store", store, "--define", "two minutes", "--system", "TIMER",
         "--since", "2001-11-13T14:00:30", "--until", "2001-11-13T14:02:30",
-        "--base", "2600NP", "--attribute", "users=600", "--format", "json",
+        "--base", "2600NP", "--attribute", "users=599", "--format", "json",
     )  # fmt: skip
     assert [run["run_id"] for run in answer.rows] == ["2600NP", "two minutes"]
-    assert answer.rows[1]["users"] == 600 and answer.rows[1]["base_run_id"] == "2600NP"
+    assert answer.rows[1]["users"] == 599 and answer.rows[1]["base_run_id"] == "2600NP"
+    # What is not stated, the records say.
+    assert (answer.rows[1]["cp_level"], answer.rows[1]["processors"]) == ("4.2.0", 7)
 
     sql = "select run_id, intervals from run_summary order by run_id"
     rows = cpmon("query", sql, "--store", store, "--format", "csv").text

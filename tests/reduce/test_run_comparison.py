@@ -383,6 +383,23 @@ def test_a_large_difference_that_is_not_proven_is_no_agreement(
     assert "Large, but not proven" in text and "not proven: 10 % or more" in text
 
 
+def test_a_small_difference_that_could_hide_a_large_one_is_no_agreement(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    """300 and 900 spins a minute by turns against 600: the same in all, within a third or so."""
+    add_run(con, "D", "SD", busy=33, emulation=21, n=12)
+    con.execute(
+        "UPDATE interval.sytprp SET pfxspinc = 300 + 600 * (minute(interval_end) % 2)"
+        " WHERE system = 'SD' AND pfxspinc IS NOT NULL"
+    )
+    found = compare_runs(con, ["D"], "A")
+    line = by_label(found, "D")["Spin Lock Rate"]
+    # Deviations of half of the base: 50 % * 12/11 / sqrt(11), and 2.201 of these.
+    assert (line.verdict, line.confidence) == (Verdict.UNKNOWN, "within 37%")
+    text = render_comparison(found).decode()
+    assert text.index("Cannot tell\n") < text.index("Spin Lock Rate") < text.index("No change\n")
+
+
 def test_a_metric_without_records_is_blank_with_a_reason(con: duckdb.DuckDBPyConnection) -> None:
     line = by_label(compare_runs(con, ["B"], "A"), "B")["DASD Page Rate"]
     assert [p.text for p in (*line.printed, line.difference, line.change)] == [""] * 4
