@@ -22,6 +22,7 @@ from . import record_sets
 from .control_records import Mce
 from .frames import FRAME, are_headers
 from .monwrite import Framed, Framer
+from .record_index import find_runs
 from .record_sets import (
     BEGIN,
     CREDIT_A_BYTE,
@@ -29,10 +30,12 @@ from .record_sets import (
     LEAST_CHARGE,
     Set,
     SetStarts,
+    can_be_read,
     find_damage,
     frames_of_sets,
     read_element,
     readable_frames,
+    set_size,
     starts_set,
 )
 
@@ -174,7 +177,7 @@ class SetFramer:
         """Where another set begins inside of one that ends in the wrong place, or is damaged.
 
         That is the first one that is sure, or the first one behind the place up to which the set
-        can be read.
+        can be read, or one that can be read itself and stands where no record of this one is.
         """
         begin, behind = at + ELEMENT.size, at + ELEMENT.size + mce.length
         limit = min(behind, record_sets.reach(at), len(window))
@@ -188,9 +191,30 @@ class SetFramer:
         if behind <= len(window) or mce.length > record_sets.SET_LIMIT:
             read = self._read_up_to(window, base, begin, mce, limit)
             if read is None:
-                return sure
+                inside = self._behind_records(window, base, begin, mce, limit, final)
+                return sure if inside is None else inside
             first = self._starts.first(window, base, max(read, begin), limit, final)
         return sure if first is None else first
+
+    def _behind_records(
+        self, window: U8, base: int, begin: int, mce: Mce, limit: int, final: bool
+    ) -> int | None:
+        """Where a set that can be read begins behind the last record of a frame of another one.
+
+        There stands what was in the segment before: no control element.
+        """
+        frames, _ = frames_of_sets([(begin, limit, mce.start, mce.sample)])
+        credit = self._charge(base + begin, limit - begin)
+        stop = find_runs(window, frames)[1].stop
+        at = self._starts.first(window, base, begin, limit, final)
+        while at is not None and credit > 0:
+            end = int(stop[np.searchsorted(frames.start, at, side="right") - 1])
+            size = set_size(window, at)
+            credit = self._charge(base + begin, max(size, LEAST_CHARGE))
+            if at >= end and size <= credit and can_be_read(window, at):
+                return at
+            at = self._starts.first(window, base, max(end, at + 1), limit, final)
+        return None
 
     def _read_up_to(self, window: U8, base: int, begin: int, mce: Mce, limit: int) -> int | None:
         """Position of the last record of a set before damage; None if there is none up to `limit`.

@@ -21,6 +21,7 @@ from ..findings import Code, Findings
 from .announced_data import AnnouncedData
 from .control_records import AREA, MCE, Mce, are_controls, find_control, read_control
 from .frames import FRAME, Frames, are_headers, end_frames, headers_at, is_header
+from .record_index import find_runs
 
 
 @dataclass
@@ -109,10 +110,10 @@ class Framer:
         behind = at + FRAME
         if not self._begins(grid, behind, self._announced):
             behind = find_control(grid.window, at + 1, behind) or behind
-        # The end of a dump that stands off the frames of the file may be cut where one begins.
-        even = at + -(base + at) % FRAME
-        if not mces and even >= at + AREA and _begin_frames(grid.window, np.array([even]))[0]:
-            behind = min(behind, even)
+        if not mces:
+            # The end of a dump that stands off the frames of the file may be cut where one begins.
+            even = _even_frames(grid.window, base, at + AREA, behind)
+            behind = int(even[0]) if len(even) else behind
         used = min(AREA + len(mces) * MCE.itemsize, behind - at)
         self.control_bytes += used
         self.filler_bytes += behind - at - used
@@ -182,6 +183,7 @@ class Framer:
         window, at = grid.window, framed.used
         stop = min(grid.next_control(at + FRAME, len(window)), grid.ready_from(at))
         stop = grid.interruption(at, stop) or stop
+        stop = _up_to_even(window, base, at, stop)
         start = np.arange(at, stop, FRAME, dtype=np.int64)
         limit = np.minimum(start + FRAME, stop)
         readable = are_headers(window, start)
@@ -323,3 +325,23 @@ def _blank(window: U8, at: int) -> bool:
     if is_header(window, at):
         frame = frame[int(frame[0]) << 8 | int(frame[1]) :]
     return not frame.any()
+
+
+def _even_frames(window: U8, base: int, first: int, behind: int) -> I64:
+    """Positions of the frames of the file in `window[first:behind]` that begin with records."""
+    even = np.arange(first + -(base + first) % FRAME, behind, FRAME, dtype=np.int64)
+    return even[_begin_frames(window, even)]
+
+
+def _up_to_even(window: U8, base: int, at: int, stop: int) -> int:
+    """Where a frame of the file begins behind the records of one that stands off these.
+
+    `stop` if none does, or if the frames of `window[at:stop]` are those of the file.
+    """
+    if not (base + at) % FRAME:
+        return stop
+    start = np.arange(at, stop, FRAME, dtype=np.int64)
+    frames = Frames(start, np.minimum(start + FRAME, stop), np.ones(len(start), np.bool_))
+    even = _even_frames(window, base, at + 1, stop)
+    even = even[find_runs(window, frames)[1].stop[(even - at) // FRAME] <= even]
+    return int(even[0]) if len(even) else stop

@@ -32,15 +32,26 @@ def holds_set(head: U8, final: bool) -> bool:
         return True
     work = CREDIT_A_BYTE * len(head)
     for at in starts.tolist():
-        mce = read_element(head, at)
-        begin = at + ELEMENT.size
-        if mce is None or begin + mce.length > len(head):
-            continue
-        work -= max(mce.length, LEAST_CHARGE)
-        frames, _ = frames_of_sets([(begin, begin + mce.length, mce.start, mce.sample)])
-        if work > 0 and not find_damage(head, frames, begin, True)[0]:
+        size = set_size(head, at)
+        work -= max(size, LEAST_CHARGE) if size else 0
+        if size and work > 0 and can_be_read(head, at):
             return True
     return False
+
+
+def set_size(window: U8, at: int) -> int:
+    """Bytes of the set of a control element; 0 if there is none, or not all of it in the window."""
+    mce = read_element(window, at)
+    return mce.length if mce and at + ELEMENT.size + mce.length <= len(window) else 0
+
+
+def can_be_read(window: U8, at: int) -> bool:
+    """Whether the set of the control element at a position is there, with nothing but records."""
+    mce, begin = read_element(window, at), at + ELEMENT.size
+    if mce is None or not set_size(window, at):
+        return False
+    frames, _ = frames_of_sets([(begin, begin + mce.length, mce.start, mce.sample)])
+    return not find_damage(window, frames, begin, True)[0]
 
 
 def readable_frames(window: U8, at: int, behind: int) -> int:

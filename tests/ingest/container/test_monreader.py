@@ -130,6 +130,26 @@ def test_a_set_that_is_cut_does_not_hide_one_that_nothing_follows(tmp_path: Path
     assert set(landed.findings.counts) == {Code.CONTROL_CUT, Code.FRAME_LOST}
 
 
+def test_a_set_that_is_cut_by_a_frame_of_its_own_does_not_hide_the_next_one(
+    tmp_path: Path, store: Store
+):
+    """Behind its first frame stands the same set again, whole: all of its frames seem to be there.
+
+    Nothing follows either of them in its place.
+    """
+    first = (fields("mtrepr", 1, config=1) + frame_end(1)).ljust(96, b"\0")
+    second = frame(fields("mtrepr", 2, config=2), frame_end(2))
+    last = fields("mtrepr", 3, config=3) + frame_end(3)
+    whole = captured(("E", 0x40000 + FRAME - 96, first + second + last))
+    file = tmp_path / "a.cap"
+    file.write_bytes(FIRST_SET + whole[:FRAME] + whole + b"\x5a" * 100 + LATER_SET)
+
+    landed = ingest(file, store)
+
+    assert landed.about["rows"]["mtrepr"] == 5
+    assert landed.about["rows"]["sytrsp"] == 2
+
+
 def test_a_set_that_claims_too_much_does_not_hide_one_that_nothing_follows(
     tmp_path: Path, store: Store
 ):
