@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from cpmon.generate import load_scenario, write_run
-from cpmon.reduce import reductions, report_names
+from cpmon.reduce import find_report, reductions, report_names
 from cpmon.store import Store, connect
 
 from .machine import MEGA
@@ -36,7 +36,7 @@ def measure(
 
     Args:
         folder: where the dump and the store are made, and deleted again.
-        names: of the reports; all of them if none.
+        names: of the reports; all that have rows if none.
 
     Raises:
         AssertionError: a reduction has other rows kept than computed.
@@ -62,7 +62,8 @@ def measure(
         shutil.rmtree(place / "again", ignore_errors=True)
         again.append(command("ingest", str(dump), "--store", str(place / "again"))[0])
 
-    contestants = {name: _report(store, name, output) for name in names or report_names()}
+    printed = [name for name in names or report_names() if live[find_report(name).reduction]]
+    contestants = {name: _report(store, name, output) for name in printed}
     reports = best_seconds({**contestants, "ingest": land}, repetitions)
     del reports["ingest"]
     slowest = max(reports, key=lambda name: reports[name])
