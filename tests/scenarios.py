@@ -256,11 +256,11 @@ def a_frame_of_the_file_inside_of_an_end_of_data_off_its_frames() -> tuple[bytes
 
 @scenario(Code.CONTROL_CUT, Code.TRAILING_DATA, Code.FRAME_ORPHAN, captured=False)
 def a_frame_of_the_file_behind_the_records_of_one_off_its_frames() -> tuple[bytes, Tables]:
-    third, last = (fields("sytrsp", 60 * n, pfxcpuad=1, plsmvb2g=100 * n) for n in (3, 4))
+    third, last = (fields("sytrsp", 60 * n, pfxcpuad=1, plsmvb2g=600 + 100 * n) for n in (3, 4))
     cut = interval(60, CONFIG, SAMPLE)[:-512] + interval(120, LATER) + END
     cut += frame(third, interval_end(180))[:512]
     data = cut + frame(last, interval_end(240)) + END
-    return data, {"sytrsp": {"plsmvb2g": [700, 800, 300, 400]}}
+    return data, {"sytrsp": {"plsmvb2g": [700, 800, 900, 1000]}}
 
 
 @scenario(Code.TRAILING_DATA, Code.FRAME_LOST, captured=False)

@@ -15,7 +15,7 @@ from cpmon.schemas.site import shipped
 from cpmon.store import Store, connect
 from cpmon.store.sandbox.guard import guarded
 from tests.dumps import END, dump, fields, interval, record
-from tests.scenarios import CONFIG, SAMPLE
+from tests.scenarios import CONFIG, LATER, SAMPLE
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_dump_of_layouts_that_lack_a_column_is_read_beside_others(
     ]
     (tmp_path / "own/d00_system").mkdir(parents=True)
     (tmp_path / "own/d00_system/sytrsp.csv").write_text(to_csv(rows, COLUMNS))
-    (tmp_path / "b.mon").write_bytes(dump(interval(120, CONFIG, SAMPLE)))
+    (tmp_path / "b.mon").write_bytes(dump(interval(120, CONFIG, LATER)))
     with monkeypatch.context() as site:
         site.setenv("CPMON_SCHEMAS", str(tmp_path / "own"))
         reload()
