@@ -227,8 +227,10 @@ def _total_sql(column: ReportColumn, source: Source) -> str:
         amount = f"sum({sum_of(column.name) if rolled else column.name})"
         factor, once = 1.0, "max(intervals)" if rolled else "1"
     elif under in ELAPSED:
-        amount = f"sum({amount_of(over, under) if rolled else over})"
-        factor, once = column.factor, f"max({time_of(over, under) if rolled else under})"
+        known = f"CASE WHEN {under} IS NOT NULL THEN {over} END"
+        timed = f"CASE WHEN {over} IS NOT NULL THEN {under} END"
+        amount = f"sum({amount_of(over, under) if rolled else known})"
+        factor, once = column.factor, f"max({time_of(over, under) if rolled else timed})"
     else:
         return line_sql(column, rolled=rolled)
     each = f"SELECT {once} AS part FROM {COVERED} WHERE seconds IS NOT NULL GROUP BY {TIME}"
