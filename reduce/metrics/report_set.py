@@ -39,6 +39,7 @@ class ReportKeys(Table, frozen=True):
     keys: Names = Names()
     follows: dict[str, Text] = msgspec.field(default_factory=dict)
     sort: str = ""
+    total: Names = Names()
     notes: list[str | Note] = msgspec.field(default_factory=list)
 
 
@@ -63,8 +64,17 @@ def read_reports(text: str) -> dict[str, Report]:
         keys = msgspec.structs.asdict(entry) | {
             "columns": tuple(_column(entry.reduction, column, place) for column in entry.columns),
             "keys": tuple(entry.keys),
+            "total": tuple(entry.total),
             "notes": tuple(Note(Text(n)) if isinstance(n, str) else n for n in entry.notes),
         }
+        listed = [column.name for column in keys["columns"]]
+        if absent := [name for name in entry.total if name not in listed]:
+            raise CpmonError(
+                "a total is of no column",
+                place=place,
+                expected=", ".join(listed),
+                found=", ".join(absent),
+            )
         reports[entry.name] = Report(**keys)
     return reports
 

@@ -101,6 +101,7 @@ class Report:
         keys: columns that tell the objects apart: ("device",).
         follows: the option that picks one object, and its column: {"device": "device"}.
         sort: column by which objects are ordered, the greatest first.
+        total: columns that a line of all objects together has.
         notes: printed below it.
         group: what it is about: the part of a page that it stands in.
     """
@@ -113,5 +114,6 @@ class Report:
     keys: tuple[str, ...] = ()
     follows: Mapping[str, str] = field(default_factory=dict)
     sort: str = ""
+    total: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     group: str = ""

@@ -52,7 +52,7 @@ class Listing:
 
     Attributes:
         covers: the span and how it was narrowed, in words.
-        rows: cells of each line. mean: those of the mean line; empty where there is none.
+        rows: cells of each line. below: those of the lines of means and totals.
         missing: why there is nothing to show, if so.
     """
 
@@ -61,7 +61,7 @@ class Listing:
     covers: str = ""
     heads: tuple[Head, ...] = ()
     rows: tuple[tuple[Cell, ...], ...] = ()
-    mean: tuple[Cell, ...] = ()
+    below: tuple[tuple[Cell, ...], ...] = ()
     notes: tuple[str, ...] = ()
     missing: str = ""
 
@@ -102,9 +102,9 @@ def listing(result: ReportResult, docs: dict[str, str]) -> Listing:
     """
     report = result.report
     columns = [_cells(result, column) for column in report.columns]
-    means = [
-        _cell(result, column, result.mean[column.name]) if column.name in result.mean else Cell("")
-        for column in report.columns
+    below = [
+        (Cell(name), *(_cell(result, c, values.get(c.name)) for c in report.columns[1:]))
+        for name, values in result.summaries
     ]
     return Listing(
         report.name,
@@ -112,7 +112,7 @@ def listing(result: ReportResult, docs: dict[str, str]) -> Listing:
         _covers(result),
         tuple(_head(result, column, docs.get(column.name, "")) for column in report.columns),
         tuple(zip(*columns, strict=True)),
-        (Cell("Mean"), *means[1:]) if result.lines is Lines.TIME else (),
+        tuple(below),
         result.notes,
     )
 

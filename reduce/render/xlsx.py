@@ -43,13 +43,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table with lines of text above and below; its last row may be set off as a summary."""
+    """A table with lines of text above and below; its last rows may be set off as summaries."""
 
     name: str
     columns: Sequence[Column]
     rows: Iterable[Sequence[Any]]
     head: Sequence[str] = ()
-    summary: Sequence[Any] = ()
+    summaries: Sequence[Sequence[Any]] = ()
     notes: Sequence[str] = ()
 
 
@@ -93,8 +93,8 @@ class _Writer:
             if self._row == MAX_ROWS:
                 self._begin(sheet)
             self._put(row, formats)
-        if sheet.summary:
-            self._put(sheet.summary, [self._format(column, bold=True) for column in sheet.columns])
+        for summary in sheet.summaries:
+            self._put(summary, [self._format(column, bold=True) for column in sheet.columns])
         for note in ("", *sheet.notes) if sheet.notes else ():
             self._put([note], [None])
 

@@ -33,7 +33,7 @@ from .cells import cell_text, utc
 from .layout_notes import layout_notes
 from .levels import is_kept, source_of
 from .levels_of_cp import dumps_of, levels_of, missing, notes_of
-from .report_sql import COVERAGE, MEAN, Span, report_sql, run_window
+from .report_sql import COVERAGE, MEAN, TOTAL, Span, report_sql, run_window
 from .report_sql import DOUBTS as ALL_DOUBTS
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
@@ -41,7 +41,7 @@ __all__ = ["ReportResult", "find_report", "report", "report_names"]
 DAY = timedelta(days=1)
 FEWEST_SECONDS = 60
 """The shortest span that --by can ask for."""
-OF_ALL = (MEAN, COVERAGE, ALL_DOUBTS)
+OF_ALL = (MEAN, TOTAL, COVERAGE, ALL_DOUBTS)
 """What the query of a report says of all lines: the same in each."""
 
 
@@ -57,6 +57,7 @@ class ReportResult:
         lines: what the lines are.
         table: one row a line, columns of the reduction, unrounded and unscaled.
         mean: column -> value over the whole span, by sums or as a mean level; None if not known.
+        total: column -> sum over the whole span; of objects, value of all of them together.
         notes: what is missing, and what rests on an inference.
         zone: in which times are printed.
         restrictions: how the report was narrowed, in words.
@@ -71,9 +72,16 @@ class ReportResult:
     lines: Lines
     table: pa.Table
     mean: dict[str, float | None]
+    total: dict[str, float | None]
     notes: tuple[str, ...]
     zone: ZoneInfo
     restrictions: tuple[str, ...] = ()
+
+    @property
+    def summaries(self) -> list[tuple[str, dict[str, float | None]]]:
+        """The lines below the others, as far as there are any: name, and column -> value."""
+        lines = [("Mean", self.mean if self.lines is Lines.TIME else {}), ("Total", self.total)]
+        return [(name, values) for name, values in lines if values]
 
 
 def report_names() -> list[str]:
@@ -229,17 +237,19 @@ def _read(
     )
     table = con.sql(sql, params=values).to_arrow_table()
     if table.num_rows:
-        means, coverage, doubts = (table.column(of_all)[0].as_py() for of_all in OF_ALL)
+        means, totals, coverage, doubts = (table.column(o)[0].as_py() for o in OF_ALL)
     elif definition.lines is Lines.ROW:
-        means, coverage, doubts = None, _coverage_without_rows(con, definition, span), None
+        means, totals, doubts = {}, {}, []
+        coverage = _coverage_without_rows(con, definition, span)
     else:
         raise _nothing(con, definition, span, source_notes)
     starts, ends = coverage["starts"], coverage["ends"]
     shown, table = _known(shown, table.drop_columns(list(OF_ALL)))
-    mean = {}
+    mean, total = {}, {} if over_time else _numbers(shown, totals)
     if over_time and (definition.lines is not Lines.OBJECT or _objects(shown, table) == 1):
-        named = {c.name: means[c.name] for c in shown.columns if c.name in (means or ())}
-        mean = {column: value for column, value in named.items() if not isinstance(value, str)}
+        sums = {column.name for column in shown.columns if column.kind is Kind.TOTAL}
+        mean = _numbers(shown, means)
+        total = {column: mean.pop(column) for column in sums & mean.keys()}
         mean |= _mean_lengths(shown, table)
     dumps = dumps_of(con, span.system, starts, ends)
     levels = levels_of(dumps.values())
@@ -253,6 +263,7 @@ def _read(
         lines=Lines.TIME if over_time and definition.lines is not Lines.ROW else definition.lines,
         table=table,
         mean=mean,
+        total=total,
         notes=(
             *source_notes,
             *_left_out(coverage["unmeasured"]),
@@ -289,6 +300,18 @@ def _known(shown: Report, table: pa.Table) -> tuple[Report, pa.Table]:
     absent = {name for name in absent if table.column(name).null_count == table.num_rows}
     columns = tuple(c for c in shown.columns if c.name not in absent)
     return replace(shown, columns=columns), table.drop_columns(sorted(absent))
+
+
+def _numbers(
+    shown: Report, values: Mapping[str, float | str | None] | None
+) -> dict[str, float | None]:
+    """What a line below the others has of the columns that are shown, without names."""
+    columns = {column.name for column in shown.columns}
+    return {
+        name: value
+        for name, value in (values or {}).items()
+        if name in columns and not isinstance(value, str)
+    }
 
 
 def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:

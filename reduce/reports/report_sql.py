@@ -17,7 +17,9 @@ from ...store.dumps.grace_period import GRACE, inside
 from ..metrics.report_shape import TIME, Kind, Lines, Report, ReportColumn
 from ..metrics.rollups import amount_of, bucket, count_of, sum_of, time_of
 
-COVERED, MEAN, COVERAGE, DOUBTS = "covered", "_mean", "_coverage", "_doubts"
+COVERED, MEAN, TOTAL, COVERAGE, DOUBTS = "covered", "_mean", "_total", "_coverage", "_doubts"
+ELAPSED = ("seconds", "system_seconds")
+"""Times that all objects of an interval have in common: of several of them they count once."""
 BEFORE = GRACE + timedelta(milliseconds=1)
 """Of a span that roll-ups are asked for, the first of them begins that much earlier at most: its
 begin is the end of an interval, perhaps a late one, and is computed."""
@@ -160,8 +162,8 @@ def report_sql(
     """The query of a report, and the values of its marks.
 
     A row is a line. Behind the columns of the report each has what belongs to them all: the structs
-    `MEAN`, with the columns of the mean line, and `COVERAGE`, and the list `DOUBTS` of structs. So
-    the rows of a reduction, which may have to be computed, are asked for once.
+    `MEAN` and `TOTAL`, with the columns of these lines, and `COVERAGE`, and the list `DOUBTS` of
+    structs. So the rows of a reduction, which may have to be computed, are asked for once.
 
     Args:
         source: where it reads.
@@ -173,6 +175,7 @@ def report_sql(
     coverage = source.coverage(timed=report.lines is not Lines.ROW)
     of_all = [
         f"{_mean(report, source)} AS {MEAN}",
+        f"{_total(report, source)} AS {TOTAL}",
         f"(SELECT c FROM ({coverage}) AS c) AS {COVERAGE}",
         f"{f'(SELECT list(d) FROM ({doubts}) AS d)' if doubted else 'NULL'} AS {DOUBTS}",
     ]
@@ -206,6 +209,32 @@ def _mean(report: Report, source: Source) -> str:
         return "NULL"
     values = ", ".join(f"{c.name} := {possible_sql(c, report, source)}" for c in averaged)
     return f"(SELECT struct_pack({values}) FROM {COVERED} WHERE seconds IS NOT NULL)"
+
+
+def _total(report: Report, source: Source) -> str:
+    """The values of all objects together, as SQL over all rows."""
+    columns = [column for column in report.columns if column.name in report.total]
+    if not columns:
+        return "NULL"
+    values = ", ".join(f"{c.name} := {_total_sql(c, source)}" for c in columns)
+    return f"(SELECT struct_pack({values}) FROM {COVERED} WHERE seconds IS NOT NULL)"
+
+
+def _total_sql(column: ReportColumn, source: Source) -> str:
+    """The expression of a column over the rows of all objects."""
+    rolled, over, under = source.is_rolled, column.over, column.under
+    if column.kind is Kind.LEVEL:
+        amount = f"sum({sum_of(column.name) if rolled else column.name})"
+        factor, once = 1.0, "max(intervals)" if rolled else "1"
+    elif under in ELAPSED:
+        known = f"CASE WHEN {under} IS NOT NULL THEN {over} END"
+        timed = f"CASE WHEN {over} IS NOT NULL THEN {under} END"
+        amount = f"sum({amount_of(over, under) if rolled else known})"
+        factor, once = column.factor, f"max({time_of(over, under) if rolled else timed})"
+    else:
+        return line_sql(column, rolled=rolled)
+    each = f"SELECT {once} AS part FROM {COVERED} WHERE seconds IS NOT NULL GROUP BY {TIME}"
+    return f"{amount} * {factor!r} / nullif((SELECT sum(part) FROM ({each})), 0)"
 
 
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:

@@ -13,7 +13,7 @@ from ...config.moments import is_twice
 from ...schemas.amounts import counted
 from ...schemas.errors import CpmonError
 from ...schemas.printable import printable
-from ..metrics.report_shape import HEX, Lines, ReportColumn
+from ..metrics.report_shape import HEX, ReportColumn
 from ..render.printing import Style
 from ..render.render import render
 from ..render.text import bullets, text_lines
@@ -59,22 +59,22 @@ def _text(result: ReportResult) -> str:
     cells = [
         column_texts(column, result.table.column(column.name), result.zone) for column in columns
     ]
-    means = [
-        _cell(column, result.mean[column.name], result) if column.name in result.mean else ""
-        for column in columns
-    ]
-    means[0] = "Mean"
+    below = [[""] * len(result.summaries) for _ in columns]
+    for number, (name, values) in enumerate(result.summaries):
+        for column, texts in zip(columns, below, strict=True):
+            texts[number] = _cell(column, values.get(column.name), result)
+        below[0][number] = name
     heads = _heads(columns)
     kinds = [result.table.schema.field(column.name).type for column in columns]
     left = [bool(pa.types.is_string(kind)) for kind in kinds]
     left[0] = True
     blocks = [
-        pa.concat_arrays([pa.array([*head, ""]), texts, pa.array(["", mean])])
-        for head, texts, mean in zip(heads, cells, means, strict=True)
+        pa.concat_arrays(
+            [pa.array([*head, ""]), texts, pa.array([""] * bool(last) + last, pa.string())]
+        )
+        for head, texts, last in zip(heads, cells, below, strict=True)
     ]
     lines = text_lines(blocks, left, [column.width for column in columns])
-    if result.lines is not Lines.TIME or not result.mean:
-        del lines[-2:]
     notes = ["", *bullets(result.notes)] if result.notes else []
     return "\n".join([*report_heading(result), "", *lines, *notes]) + "\n"
 
@@ -111,14 +111,16 @@ def _sheet(result: ReportResult) -> Sheet:
         [value(cell) for cell in result.table[column.name].to_pylist()]
         for column, value in zip(columns, values, strict=True)
     ]
-    means = [value(result.mean.get(c.name)) for c, value in zip(columns, values, strict=True)]
-    mean = ["Mean", *means[1:]] if result.lines is Lines.TIME and result.mean else []
+    below = [
+        [name, *(v(sums.get(c.name)) for c, v in zip(columns[1:], values[1:], strict=True))]
+        for name, sums in result.summaries
+    ]
     return Sheet(
         result.report.name,
         [_column(column, result) for column in columns],
         zip(*cells, strict=True),
         report_heading(result),
-        mean,
+        below,
         result.notes,
     )
 

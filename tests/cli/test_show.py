@@ -5,10 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -20,9 +16,6 @@ from cpmon.ingest.inspect.record_filter import RecordFilter, select_records
 from tests.cli.answer import Answer, Cpmon
 from tests.dumps import FRAME, dump, fields, interval, record
 from tests.scenarios import CONFIG, SAMPLE, SCENARIOS, Scenario
-
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "inside-a-dump.md"
 
 SECOND = fields("sytrsp", 60, pfxcpuad=2, plsmvb2g=5)
 LATER = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=900)
@@ -214,24 +207,6 @@ def test_showing_the_first_record_reads_no_more_than_it_takes(tmp_path: Path):
         first = next(select_records(source, RecordFilter()))
         assert first.offset == FRAME
         assert source.size < len(one) * 6000 / 2
-
-
-@pytest.mark.slow
-def test_the_page_shows_what_its_commands_print():
-    blocks = re.findall(r"^```console\n\$ (.*)\n([^`]*)^```", PAGE.read_text("utf-8"), re.M)
-    assert len(blocks) == 4
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for line, printed in blocks:
-        done = subprocess.run(
-            line,
-            shell=True,
-            cwd=ROOT,
-            env={**os.environ, "PATH": path, "NO_COLOR": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.stdout + done.stderr == printed, line
 
 
 def test_a_record_is_found_at_its_offset_wherever_a_window_ends(mon: Path, cpmon: Cpmon):

@@ -201,7 +201,9 @@ def cells(result: ReportResult) -> Cells:
         for line in result.table.to_pylist()
         for name in shown
     }
-    return found | {("mean", name): value for name, value in result.mean.items()}
+    below = {"mean": result.mean, "total": result.total}
+    sums = {(of, name): value for of, values in below.items() for name, value in values.items()}
+    return found | sums
 
 
 def is_same(one: Any, other: Any) -> bool:

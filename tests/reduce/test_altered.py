@@ -105,7 +105,7 @@ def test_whatever_counters_say_no_figure_is_impossible(system: str, count: int, 
         found = [
             f"{title}: {text}"
             for title, result in reported(con, name)
-            for row in (*result.table.to_pylist(), result.mean)
+            for row in (*result.table.to_pylist(), result.mean, result.total)
             for text in impossible(metrics_of(result.report.reduction), row)
         ]
         assert not found, made

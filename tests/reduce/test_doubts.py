@@ -119,7 +119,7 @@ def test_a_user_who_logs_off_and_on_has_what_both_sessions_used(landed: Landed, 
     )
     assert column(result, "cpu_s") == [5.5, 3]
     assert column(result, "virtual_s") == [2.75, 1.5]
-    assert result.mean["cpu_s"] == pytest.approx(8.5)
+    assert result.total["cpu_s"] == pytest.approx(8.5)
     assert doubts(result) == ["USEACT began anew (1)"]
 
 

@@ -267,7 +267,7 @@ def test_a_table_has_the_texts_of_the_report_and_numbers_to_sort_by(
     made = listing(by_time(con), {"total_util": "Share of processor time."})
     assert made.covers == "2001-11-13 10:00:00 to 2001-11-13 10:02:00 UTC, 2 intervals"
     assert [row[2] for row in made.rows] == [Cell("75.0"), Cell("30.0")]
-    assert made.mean[0] == Cell("Mean") and made.mean[2] == Cell("60.0")
+    assert made.below[0][0] == Cell("Mean") and made.below[0][2] == Cell("60.0")
     assert made.heads[2].about == "Share of processor time."
     assert made.heads[0].is_text and not made.heads[2].is_text
 

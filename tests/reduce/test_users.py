@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from cpmon.reduce import report
+from cpmon.reduce.reports.report_text import render_reports
 from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import TOD_SECOND, close, insert, minute
 from tests.reduce.rows import rows
@@ -36,6 +37,8 @@ def test_a_user_over_both_virtual_processors(con: duckdb.DuckDBPyConnection) -> 
         "interval_end": minute(1),
         "userid": "ANNA",
         "seconds": 60,
+        "system_seconds": 60 * 2,
+        "system_util": 42 / 120,
         "cpu_util": (30 + 12) / 60,
         "cpu_s": 42,
         "virtual_s": 24 + 11,
@@ -175,6 +178,8 @@ def test_a_class_is_the_sum_of_its_members(con: duckdb.DuckDBPyConnection) -> No
         "members": 2,
         "cpu_util": 48 / 60,
         "cpu_util_per_member": 48 / 120,
+        "system_util": 48 / 120,
+        "system_seconds": 120,
         "cpu_s": 48,
         "virtual_s": 38,
         "tv_ratio": 48 / 38,
@@ -213,6 +218,44 @@ def test_who_has_just_logged_off_is_no_member_but_counts(con: duckdb.DuckDBPyCon
     assert lines["OTHER"]["resident_per_member"] is None
     assert lines["STAFF"]["cpu_util"] == pytest.approx(51 / 90)
     assert lines["STAFF"]["cpu_util_per_member"] == pytest.approx(51 / 180)
+
+
+def test_the_total_of_all_objects_is_over_the_time_that_they_share(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    """51 s of STAFF and 4.5 s of others in 60 and 30 s, on two processors."""
+    want = {"cpu_s": 55.5, "cpu_util": 55.5 / 90, "system_util": 55.5 / 180}
+    users = report(con, "USER_RESOURCE_UTIL", top=1)
+    close({name: users.total[name] for name in want}, want)
+    classes = report(con, "UCLASS_RESOURCE_UTIL")
+    close({name: classes.total[name] for name in want}, want)
+    assert classes.total["members"] == 2
+    (staff,) = [line for line in classes.table.to_pylist() if line["class"] == "STAFF"]
+    assert staff["system_util"] == pytest.approx(51 / 180)
+    text = render_reports([classes]).decode()
+    assert [line.split()[:4] for line in text.splitlines() if line.startswith("Total")] == [
+        ["Total", "2.0", "61.67", "30.83"]
+    ]
+
+
+def test_a_total_leaves_out_the_time_of_which_a_part_is_not_known(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    """Without processors at minute 2 the share of all is that of minute 1 alone."""
+    con.execute("DELETE FROM interval.sytprp WHERE interval_end = ?", [minute(2)])
+    users = report(con, "USER_RESOURCE_UTIL")
+    used = [line for line in rows(con, "users_by_time", "interval_end = ?", [minute(1)])]
+    amount = sum(line["cpu_tod"] for line in used if line["cpu_tod"] is not None) / TOD_SECOND
+    assert users.total["cpu_s"] == 55.5
+    assert users.total["system_util"] == pytest.approx(amount / 120)
+
+
+def test_sums_of_a_user_over_time_are_no_mean(con: duckdb.DuckDBPyConnection) -> None:
+    result = report(con, "USER_RESOURCE_UTIL", objects={"user": "ANNA"})
+    assert result.total.keys() == {"cpu_s", "virtual_s"}
+    assert "cpu_util" in result.mean and not result.mean.keys() & result.total.keys()
+    names = [line.split()[0] for line in render_reports([result]).decode().splitlines() if line]
+    assert names.index("Total") == names.index("Mean") + 1
 
 
 def test_pages_above_2_gb_are_those_of_a_page_that_places_them(
@@ -310,8 +353,9 @@ def test_transactions_by_kind(con: duckdb.DuckDBPyConnection) -> None:
         "quick_tod": 0,
     }
     close(found, want)
-    mean = report(con, "TRANSACTIONS").mean
-    assert mean["transactions"] == 108 + 30
+    result = report(con, "TRANSACTIONS")
+    mean = result.mean
+    assert result.total == {"transactions": 108 + 30}
     assert mean["trivial_uni_response_s"] == pytest.approx(9 / 66)
 
 

@@ -14,6 +14,7 @@ WITH grouped AS (
          CASE WHEN COUNT(COALESCE(u.seconds, u.resident_pages)) = COUNT(*)
               THEN COUNT(u.resident_pages) END AS members,
          SUM(u.seconds) AS member_seconds,
+         MAX(u.system_seconds) AS system_seconds,
          complete_sum(u.cpu_tod) AS cpu_tod,
          complete_sum(u.virtual_tod) AS virtual_tod,
          complete_sum(u.ios) AS ios,
@@ -50,6 +51,8 @@ SELECT system,
        members,
        -- Elapsed seconds summed over the members. NULL without USEACT deltas.
        member_seconds,
+       -- Seconds of all processors in T. NULL without SYTPRP deltas.
+       system_seconds,
        -- Processor time of all members, TOD units of 1/4096 microsecond. NULL
        -- without USEACT deltas.
        cpu_tod,

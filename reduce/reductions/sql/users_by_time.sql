@@ -134,6 +134,17 @@ used AS (
          all_doubts(doubts) AS doubts
   FROM activity
   GROUP BY system, interval_end, vmduser
+),
+-- Of processors of which some have no delta the number is not known.
+online AS (
+  SELECT system,
+         interval_end,
+         CASE WHEN COUNT(DISTINCT pfxcpuad) = COUNT(
+                DISTINCT CASE WHEN seconds IS NOT NULL THEN pfxcpuad END
+              ) THEN COUNT(DISTINCT pfxcpuad) END AS processors
+  FROM interval.sytprp
+  WHERE interval_end IS NOT NULL
+  GROUP BY system, interval_end
 )
 SELECT u.system,
        u.interval_end,
@@ -141,6 +152,9 @@ SELECT u.system,
        u.userid,
        -- Elapsed seconds T of the user. NULL at a first sample.
        u.seconds,
+       -- Seconds of all processors in that time: T times their number. NULL
+       -- without SYTPRP deltas.
+       u.seconds * p.processors AS system_seconds,
        -- Virtual and CP time (VMDTTIME), TOD units of 1/4096 microsecond. NULL
        -- without USEACT deltas.
        u.cpu_tod,
@@ -218,6 +232,9 @@ SELECT u.system,
        c.storage_mib,
        u.doubts
 FROM used AS u
+LEFT JOIN online AS p
+  ON p.system = u.system
+  AND p.interval_end = u.interval_end
 LEFT JOIN _user_configuration AS c
   ON c.system = u.system
   AND c.userid = u.userid

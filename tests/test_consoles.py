@@ -1,0 +1,65 @@
+"""Commands on pages of documentation print what the pages show; `make goldens` writes it anew.
+
+Only times and speeds may differ: `in 0.7 s (1 MB/s)` stands for any of its kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cpmon.cli.dump.doctor_facts import facts
+from cpmon.cli.main import Status, run
+from cpmon.ingest.container.source import open_source
+from cpmon.ingest.inspect.diagnosis import diagnose
+from cpmon.schemas.site import shipped
+from tests.consoles import FENCE, ROOT, Page, measured, pages
+from tests.pages import draft
+
+
+def save_pages(folder: Path) -> None:
+    """The pages that the doctor asks for, written from the layouts in words of our own."""
+    saved, dumps = folder / "mon730", folder / "dumps"
+    saved.mkdir()
+    assert run(["generate", "zvm73-smt", "--intervals", "10", "-o", str(dumps)]) == Status.DONE
+    with open_source(dumps / "ZVM73.mon") as source:
+        document = facts(diagnose(source), names=False)
+    records = {row["record"]: row for row in document["records"]}
+    for wanted in document["pages"]:
+        record = records[wanted["record"]]
+        length = record["longest"] if record["state"] == "longer" else 0
+        page = draft(shipped(), record["name"].lower(), document["dump"]["release"], length)
+        (saved / f"{wanted['page']}.HTML").write_text(page.html(), encoding="utf-8")
+
+
+PREPARED: dict[str, Callable[[Path], None]] = {"bring-your-pages": save_pages}
+"""What a page needs before its first command."""
+SLOW = {"bring-your-pages", "generate", "ingest", "questions"}
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(p, id=p.file.stem, marks=pytest.mark.slow if p.file.stem in SLOW else ())
+        for p in pages()
+    ],
+)
+def test_every_command_prints_what_its_page_shows(
+    page: Page, tmp_path: Path, request: pytest.FixtureRequest
+):
+    PREPARED.get(page.file.stem, lambda _: None)(tmp_path)
+    printed = page.run(tmp_path)
+    if request.config.getoption("--goldens"):
+        page.renew(printed)
+    for command, answer in zip(page.commands(), printed, strict=True):
+        assert measured(command.output) == measured(answer), command.line
+
+
+def test_no_page_shows_a_command_that_is_not_run():
+    for file in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for kind, text in FENCE.findall(file.read_text(encoding="utf-8")):
+            assert kind == "console" or not re.search(r"^\$ cpmon", text, re.M), (file.name, text)
