@@ -25,12 +25,12 @@ from ..reduce.reductions.reductions import reductions
 from ..reduce.rules.exceptions import exceptions
 from ..reduce.rules.rule import Severity, load_rules
 from ..schemas.errors import BusyError, CpmonError, StoreError
-from ..store import Store
-from ..store.catalogue.in_memory import in_memory
-from ..store.catalogue.span_records import SpanRecords
+from ..store import Store, connect
+from ..store.catalogue.connection import Connection
 from ..store.results.lineage import lineages
 from ..store.results.retention import plan as prune_plan
 from ..store.results.retention import prune, retention
+from ..store.scope import ALL
 from .days import day_bounds
 from .hooks import run_hook
 from .intake import Intake
@@ -121,7 +121,7 @@ class BatchRunner:
         if self.plan.batch.validate:
             with self._step("validate", result):
                 self._validate(changed, result)
-        with self._step("connect", result), in_memory(self.store, reductions()) as con:
+        with self._step("connect", result), connect(self.store, reductions()) as con:
             if self.plan.batch.exceptions:
                 with self._step("exceptions", result):
                     self._find_exceptions(con, changed, result)
@@ -191,20 +191,20 @@ class BatchRunner:
 
     def _find_exceptions(
         self,
-        con: duckdb.DuckDBPyConnection,
+        con: Connection,
         changed: Mapping[str, set[date]],
         result: BatchResult,
     ) -> None:
         """Find exceptions in the changed days of each system."""
         events: list[tuple[int, Event]] = []
         find = partial(exceptions, con, load_rules(self.settings), settings=self.settings)
-        with SpanRecords(con, self.store) as records:
-            for system, days in sorted(changed.items()):
-                since, until = self._bounds(system, days)
-                table = find(system=system, since=since, until=until, records=records).table
-                for counts in pc.value_counts(table.column("severity")).to_pylist():
-                    result.exceptions[counts["values"]] += counts["counts"]
-                events += [_event(row, system) for row in table.slice(0, MAX_WORST).to_pylist()]
+        for system, days in sorted(changed.items()):
+            since, until = self._bounds(system, days)
+            table = find(system=system, since=since, until=until).table
+            for counts in pc.value_counts(table.column("severity")).to_pylist():
+                result.exceptions[counts["values"]] += counts["counts"]
+            events += [_event(row, system) for row in table.slice(0, MAX_WORST).to_pylist()]
+        con.point(ALL)
         events.sort(key=lambda entry: -entry[0])
         result.worst = [event for _, event in events[:MAX_WORST]]
 

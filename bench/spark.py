@@ -18,7 +18,7 @@ from cpmon.reduce import reductions
 from cpmon.spark import Fleet
 from cpmon.spark.session import session
 from cpmon.store import Store
-from cpmon.store.catalogue.catalogue import live_catalogue
+from cpmon.store.catalogue.connection import Connection
 
 from .copies import copy_dump
 from .machine import MEGA
@@ -87,7 +87,7 @@ def compare(root: Path) -> dict[str, dict[str, float]]:
     """Seconds of the steps by engine."""
     store = Store(root)
     views = [view.name for view in reductions() if not view.is_private]
-    with live_catalogue(store, reductions()) as connection:
+    with Connection(store, reductions(), live=True) as connection:
         duckdb = {
             "start": 0.0,
             "first question": _seconds(lambda: connection.sql(QUESTION).fetchall()),

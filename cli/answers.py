@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ..schemas.errors import CpmonError
-    from ..store import Store
+    from ..store.catalogue.connection import Connection
 
 FIRST_ROWS = 1000
 """Rows of the first part: those that the widths of a text table are taken from."""
@@ -34,16 +34,14 @@ _ARROW_HAS = {
 
 
 def ask(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     sql: str,
     values: Mapping[str, Any] | None = None,
-    store: Store | None = None,
 ) -> Iterator[pa.Table]:
     """The answer of one query, in parts, as DuckDB computes them; one part at least.
 
     Args:
         values: of its parameters, by name; a run among them must exist.
-        store: of the connection; what lies beyond the span of a query is then not read.
 
     Raises:
         CpmonError: it is no query that only reads, names what does not exist, or fails.
@@ -52,7 +50,7 @@ def ask(
     import duckdb
 
     from ..schemas.errors import CpmonError
-    from ..store.catalogue.narrowing import narrowed
+    from ..store.catalogue.query_scope import query_scope
     from ..store.sandbox.guard import guarded
     from ..store.sandbox.memory import memory_error, need_memory
     from ..store.sandbox.sandbox import run
@@ -64,9 +62,8 @@ def ask(
     parameters = dict(values) if values else None
     restore_interrupts()
     try:
-        if store is not None:
-            statement = narrowed(connection, store, statement)
-        reader = run(connection, lambda: _reader(connection.sql(statement, params=parameters)))
+        connection.point(query_scope(connection, statement))
+        reader = run(connection, lambda: _reader(_asked(connection, sql, statement, parameters)))
         for part in _parts(reader, lambda: run(connection, lambda: _next(reader))):
             need_memory(COPIES * part.nbytes)
             yield part
@@ -77,6 +74,14 @@ def ask(
             or _missing_table(connection, error)
             or CpmonError(f"the query failed: {error}")
         ) from None
+
+
+def _asked(
+    connection: Connection, sql: str, statement: str, parameters: dict[str, Any] | None
+) -> duckdb.DuckDBPyRelation:
+    """The answer of a checked statement; what was written names relations, it may not."""
+    connection.make_named(sql)
+    return connection.sql(statement, params=parameters)
 
 
 def _reader(relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
@@ -160,13 +165,13 @@ def _pieces(table: pa.Table) -> Iterator[pa.Table]:
     yield from (table.slice(begin, rows) for begin in range(0, max(len(table), 1), rows))
 
 
-def _missing_table(connection: duckdb.DuckDBPyConnection, error: Exception) -> CpmonError | None:
+def _missing_table(connection: Connection, error: Exception) -> CpmonError | None:
     """The error for a table that there is not: DuckDB proposes internal ones too."""
     match = re.search(r"Table with name (.+?) does not exist!", str(error))
     return no_table(connection, match[1]) if match else None
 
 
-def no_table(connection: duckdb.DuckDBPyConnection, name: str) -> CpmonError:
+def no_table(connection: Connection, name: str) -> CpmonError:
     """The error for a table that there is not, with the nearest one that people may ask."""
     from ..schemas.lookup import nearest, unknown_of_many
 
@@ -178,17 +183,12 @@ def no_table(connection: duckdb.DuckDBPyConnection, name: str) -> CpmonError:
     return unknown_of_many("table", name, like, look)
 
 
-def relations(connection: duckdb.DuckDBPyConnection) -> list[str]:
+def relations(connection: Connection) -> list[str]:
     """The tables that people may ask, as they are written in SQL; without internal ones."""
-    rows = connection.execute(
-        "SELECT if(table_schema = 'main', table_name, table_schema || '.' || table_name)"
-        " FROM information_schema.tables"
-        " WHERE NOT starts_with(table_schema, '_') AND NOT starts_with(table_name, '_') ORDER BY 1"
-    ).fetchall()
-    return [name for (name,) in rows]
+    return sorted(each.name for each in connection.documented() if not each.name.startswith("_"))
 
 
-def _check_run(connection: duckdb.DuckDBPyConnection, run: Any) -> None:
+def _check_run(connection: Connection, run: Any) -> None:
     """Refuse a parameter `run` that names none: it would be answered by an empty table."""
     from ..schemas.lookup import unknown
 

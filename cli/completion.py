@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    import duckdb
     from click.shell_completion import CompletionItem
+
+    from ..store.catalogue.connection import Connection
 
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
@@ -43,7 +44,7 @@ def _of_store(sql: str) -> Complete:
     return _completing(names)
 
 
-def _connection(context: click.Context) -> duckdb.DuckDBPyConnection:
+def _connection(context: click.Context) -> Connection:
     from ..reduce import reductions
     from ..store import Store, connect
     from .site_settings import settings

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    import duckdb
-
     from ..config import Settings
     from ..store import Store
-    from ..store.catalogue.span_records import SpanRecords
+    from ..store.catalogue.connection import Connection
     from ..store.sandbox.sandbox import Limits
 
 CONFIG = "cpmon.config"
@@ -60,37 +56,11 @@ def store_at(folder: Path) -> Store:
     return stores[folder]
 
 
-@contextmanager
-def opened_for_spans(
-    store: Path,
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, SpanRecords | None]]:
-    """The same, for questions about a span; of an old store they can open that span alone.
-
-    Of `MANY` dumps, to open one is dearer than to copy the catalogue into memory, 0.3 s.
-
-    Raises:
-        CpmonError: as `opened`.
-    """
-    from ..reduce.reductions.reductions import reductions
-    from ..store.catalogue.in_memory import in_memory
-    from ..store.catalogue.span_records import SpanRecords
-    from ..store.views.snapshot import MANY
-
-    place = store_at(store)
-    if len(place.dumps()) < MANY:
-        with opened(store) as connection:
-            yield connection, None
-        return
-    warn_of_exposure(store)
-    with _held(in_memory(place, reductions(), limits(store))) as connection:
-        yield connection, SpanRecords(connection, place)
-
-
-def opened(store: Path) -> duckdb.DuckDBPyConnection:
+def opened(store: Path) -> Connection:
     """A connection to a store with all reductions, that uses no more than the settings allow.
 
     Raises:
-        CpmonError: there is no store, its catalogue cannot be built, or the settings are wrong.
+        CpmonError: there is no store, or the settings are wrong.
     """
     from ..reduce.reductions.reductions import reductions
     from ..store import connect
@@ -99,7 +69,7 @@ def opened(store: Path) -> duckdb.DuckDBPyConnection:
     return _held(connect(store_at(store), reductions(), limits(store)))
 
 
-def _held(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+def _held(connection: Connection) -> Connection:
     """A connection whose limits hold for all memory of the process, until the command ends."""
     from ..store.sandbox.memory import hold_memory
 

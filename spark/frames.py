@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlglot import exp
 
+from ..reduce.reductions.reductions import reductions
 from ..schemas.arrow import FINDING, INTERVAL, schemas
-from ..store.catalogue.kept_views import COVERAGE, coverage
+from ..store.catalogue.connection import COVERAGE, DICTIONARY, Connection
 from ..store.dumps.store import Store
 from ..store.dumps.table_files import alike
 from ..store.results.kept_files import is_one_of
@@ -22,8 +23,6 @@ from ..store.results.months import FOLDER
 from ..store.results.reduced import LEVELS, Kept
 from ..store.runs.classes import FILE, class_rules
 from ..store.runs.companions import TABLES
-from ..store.views.dictionary import create_sql
-from ..store.views.landed_views import LandedViews
 from ..store.views.views import PLACE, sql_type
 from .dialect import spark_sql
 from .landed import LandedFiles
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 RUN = "meta.run"
-DICTIONARY = "meta.dictionary"
 ON_DRIVER = ("meta.dump", RUN, DICTIONARY, COVERAGE, *(f"meta.{kind}" for kind in TABLES))
 """Relations that DuckDB reads."""
 _RULE = "position BIGINT, class STRING, pattern STRING, like_pattern STRING"
@@ -46,7 +44,7 @@ class Frames:
     ) -> None:
         """Nothing is read yet."""
         self._spark, self._store, self._files, self._results = spark, store, files, results
-        self._driver: LandedViews | None = None
+        self._driver: Connection | None = None
 
     def landed(self, table: str) -> DataFrame:
         """The rows of a landed table, or of the rules of user classes."""
@@ -86,15 +84,8 @@ class Frames:
     def local(self, relation: str) -> DataFrame:
         """The rows of a relation that DuckDB reads."""
         if self._driver is None:
-            self._driver = LandedViews(self._store)
-        if relation == DICTIONARY:
-            self._driver.connection.execute(create_sql())
-        elif relation == COVERAGE:
-            for entry in coverage(self._results):
-                self._driver.connection.execute(entry.create)
-        else:
-            self._driver.create([relation])
-        rows = self._driver.connection.sql(f"FROM {relation}").to_arrow_table()
+            self._driver = Connection(self._store, reductions())
+        rows = self._driver.sql(f"FROM {relation}").to_arrow_table()
         return self._spark.createDataFrame(rows, declared(rows.schema))
 
     def _parquet(self, files: Sequence[str], columns: str, below: str | None) -> DataFrame:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 
 from ..schemas.layout import Kind
 from ..schemas.registry import record_of, tables
-from ..store.dumps.grace_period import INSIDE
-from ..store.dumps.landed_dump import LandedDump, days_of
+from ..store.dumps.landed_dump import LandedDump
 from ..store.dumps.store import Store
 from ..store.dumps.table_files import TableFile, table_files
-from ..store.results.lineage import dependencies
+from ..store.scope import Scope, basis_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +54,7 @@ def kind_of(table: str) -> Kind | None:
 
 
 class LandedFiles:
-    """The files that a span needs, of each landed table.
-
-    Of samples those of the days of the span, and of the last day before them that has any: deltas
-    need the sample before. Of other records also those of dumps that these days depend on.
+    """The files that a span needs, of each landed table, as `scope.basis_of` has it.
 
     Attributes:
         systems: names of the systems asked about that have dumps.
@@ -73,30 +68,12 @@ class LandedFiles:
         for system, dumps in itertools.groupby(store.dumps(), key=lambda dump: dump.system):
             if span.has(system):
                 self.systems.append(system)
-                needed, depended_on = _needed(list(dumps), span)
-                samples += needed
-                others += {dump.dump: dump for dump in (*depended_on, *needed)}.values()
+                needed = basis_of(list(dumps), Scope(system, span.since, span.until))
+                samples += needed.samples
+                others += needed.others
         self._samples, self._others, self._manifest = samples, others, store.manifest
 
     def of(self, table: str) -> list[TableFile]:
         """The files of a table."""
         dumps = self._samples if kind_of(table) is Kind.SAMPLE else self._others
         return table_files(self._manifest, f"{table}.parquet", dumps)
-
-
-def _needed(
-    dumps: Sequence[LandedDump], span: Span
-) -> tuple[Sequence[LandedDump], Sequence[LandedDump]]:
-    """The dumps of a system whose samples are read, and those whose other records are as well."""
-    if span.is_open:
-        return dumps, dumps
-    days = days_of(dumps)
-    first = (span.since - INSIDE).date() if span.since else None
-    last = span.until.date() if span.until else None
-    inside = [d for d in days if (not first or d >= first) and (not last or d <= last)]
-    before = [d for d in days if first and d < first][-1:]
-    if not inside:
-        return (), ()
-    chosen = {*before, *inside}
-    needed = [dump for dump in dumps if not chosen.isdisjoint(dump.days)]
-    return needed, dependencies(dumps, min(chosen), max(chosen))

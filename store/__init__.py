@@ -11,7 +11,7 @@ from .runs.runs import Run, read_run, run_file, save_run
 from .views.view import View
 
 if TYPE_CHECKING:
-    from .catalogue.catalogue import connect
+    from .catalogue.connection import connect
 
 __all__ = [
     "Run",
@@ -32,6 +32,6 @@ def __getattr__(name: str) -> Any:
     """`connect` imports DuckDB (36 MB), which landing a dump does without."""
     if name != "connect":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .catalogue.catalogue import connect
+    from .catalogue.connection import connect
 
     return connect

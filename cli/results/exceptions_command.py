@@ -15,7 +15,7 @@ from ..options import (
     store_option,
 )
 from ..output import Output, say_notes
-from ..site_settings import opened_for_spans
+from ..site_settings import opened
 from ..site_settings import settings as site_settings
 from ..spans import measured_system, selection_options, zone_option
 
@@ -70,14 +70,13 @@ def command(
         rules_listed = [rule for rule in rules_in_force if rule.severity.rank >= least]
         out.write(render_rules(rules_listed, out.format))
         return Status.DONE
-    with opened_for_spans(store) as (connection, records):
+    with opened(store) as connection:
         matches = exceptions(
             connection,
             rules_in_force,
             **selection,
             severity=Severity(severity),
             settings=settings,
-            records=records,
         )
     printed = find_zone(zone or settings.zone(measured_system(store, selection))).key
     out.write(render_exceptions(matches, out.format, printed))

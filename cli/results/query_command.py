@@ -95,7 +95,7 @@ def command(
         out.write(render_parts(_ask_spark(sql, values, store, master), out.format))
         return
     with opened(store) as connection:
-        out.write(render_parts(ask(connection, sql, values, store_at(store)), out.format))
+        out.write(render_parts(ask(connection, sql, values), out.format))
 
 
 def _ask_spark(

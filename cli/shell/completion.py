@@ -64,7 +64,12 @@ class Completer:
     @functools.cached_property
     def _tables(self) -> dict[str, list[str]]:
         """Columns by name of the table: with its schema, and without where none is needed."""
-        return dict(self._session.listed("columns_of_tables").fetchall())
+        columns: dict[str, list[str]] = {}
+        for each in self._session.connection.documented():
+            name = each.name.lower()
+            if not name.startswith("_"):
+                columns[name] = columns[name if "." in name else f"main.{name}"] = [*each.columns]
+        return columns
 
     @functools.cached_property
     def _words(self) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,13 +16,13 @@ from ...schemas.errors import CpmonError
 from ...schemas.lookup import nearest, unknown, unknown_of_many
 from ..answers import no_table
 from ..options import pairs
+from ..output import rows_as
 from .session import Session
 
-Words = Sequence[str]
+if TYPE_CHECKING:
+    from ...store.views.views import Documented
 
-LIKE = {
-    ord(mark): text for mark, text in {"*": "%", "?": "_", "%": "^%", "_": "^_", "^": "^^"}.items()
-}
+Words = Sequence[str]
 
 
 def run_dot(session: Session, line: str) -> None:
@@ -42,35 +43,67 @@ def run_dot(session: Session, line: str) -> None:
     act(session, words)
 
 
-def _list(session: Session, listing: str, **values: Any) -> int:
-    """Answer the query `listing`.sql in the session's format; returns its number of rows."""
-    from ...reduce.render.render import render
+def _show(session: Session, rows: list[dict[str, Any]]) -> bool:
+    """Answer with rows in the session's format; whether there are any."""
+    if rows:
+        session.show(rows_as(rows, session.out.format))
+    return bool(rows)
 
-    table = session.listed(listing, **values).to_arrow_table()
-    if table.num_rows:
-        session.show(render(table, session.out.format))
-    return int(table.num_rows)
+
+def _listed(session: Session) -> list[tuple[str, Documented]]:
+    """What people may ask for, by name with schema."""
+    every = session.connection.documented()
+    named = ((each.name if "." in each.name else f"main.{each.name}", each) for each in every)
+    return sorted((n, each) for n, each in named if not each.name.startswith("_"))
 
 
 def _tables(session: Session, words: Words) -> None:
-    pattern = words[0] if words else ""
-    wild = pattern if set(pattern) & set("*?") or not pattern else f"*{pattern}*"
-    like = wild.translate(LIKE)
-    if not _list(session, "tables", like=like):
+    pattern = words[0] if words else "*"
+    wild = pattern if set(pattern) & set("*?") else f"*{pattern}*"
+    is_like = re.compile(
+        re.escape(wild).replace(r"\*", ".*").replace(r"\?", "."), re.IGNORECASE
+    ).fullmatch
+    rows = [
+        {"table": table, "comment": each.title}
+        for table, each in _listed(session)
+        if is_like(table) or is_like(table.partition(".")[2])
+    ]
+    if not _show(session, rows):
         raise no_table(session.connection, pattern)
 
 
 def _schema(session: Session, words: Words) -> None:
-    if not _list(session, "columns", name=words[0].lower()):
+    name = words[0].lower()
+    found = [each for table, each in _listed(session) if name in (table, table.partition(".")[2])]
+    if not found:
         raise no_table(session.connection, words[0])
+    _show(session, [row | {"comment": doc} for row, doc in _columns(session, found[0])])
+
+
+def _columns(session: Session, documented: Documented) -> Iterator[tuple[dict[str, str], str]]:
+    """The columns of a table, with their types, and what each says."""
+    table = session.connection.table(documented.name)
+    place = documented.name if "." in documented.name else f"main.{documented.name}"
+    for column, kind in zip(table.columns, table.types, strict=True):
+        row = {"table": place, "column": column, "type": str(kind)}
+        yield row, documented.columns.get(column, "")
 
 
 def _explain(session: Session, words: Words) -> None:
     table, _, column = words[0].lower().rpartition(".")
     table = table.rpartition(".")[2]
     values = {"column": column, "table": table}
-    rows = _list(session, "fields", **values) + _list(session, "others", **values)
-    if not rows:
+    rows = session.listed("fields", **values).to_arrow_table().to_pylist()
+    others = [
+        row | {"meaning": doc}
+        for name, each in _listed(session)
+        if name.startswith(("main.", "meta."))
+        and table in ("", name.partition(".")[2])
+        and column in each.columns
+        for row, doc in _columns(session, each)
+        if row["column"] == column
+    ]
+    if not (_show(session, rows) | _show(session, others)):
         sql = "SELECT DISTINCT name FROM meta.dictionary WHERE name IS NOT NULL"
         fields = [str(name) for (name,) in session.connection.sql(sql).fetchall()]
         look = ".schema TABLE lists its columns"
@@ -79,7 +112,6 @@ def _explain(session: Session, words: Words) -> None:
 
 def _queries(session: Session, _words: Words) -> None:
     from ...queries.queries import queries
-    from ..output import rows_as
 
     rows = [
         {

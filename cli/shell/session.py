@@ -13,7 +13,8 @@ import click
 
 from ...config.formats import BINARY
 from ...schemas.amounts import counted
-from ...store.catalogue.catalogue import state_of
+from ...store.runs.classes import classes_text
+from ...store.runs.runs import run_names
 from ..answers import ask
 from ..output import Output, write_file
 from ..targets import check_target
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ...store import Store
+    from ...store.catalogue.connection import Connection
 
 
 @dataclass(slots=True)
@@ -35,23 +37,23 @@ class Session:
         timer: whether to say how long each answer took. over: whether to leave.
     """
 
-    open: Callable[[], duckdb.DuckDBPyConnection]
+    open: Callable[[], Connection]
     store: Store
     out: Output
     timer: bool = False
     over: bool = False
-    _connection: duckdb.DuckDBPyConnection | None = None
+    _connection: Connection | None = None
     _state: object = None
     _written: bytes = b""
 
     @property
-    def connection(self) -> duckdb.DuckDBPyConnection:
+    def connection(self) -> Connection:
         """A connection that shows the store as it is: opened again where that has changed.
 
         Raises:
             CpmonError: the store cannot be opened.
         """
-        state = state_of(self.store)
+        state = self.store.state, run_names(self.store), classes_text(self.store)
         if self._connection is None or state != self._state:
             self.close()
             self._connection, self._state = self.open(), state
@@ -80,7 +82,7 @@ class Session:
 
         def parts() -> Iterator[pa.Table]:
             nonlocal rows
-            for part in ask(self.connection, sql, values, self.store):
+            for part in ask(self.connection, sql, values):
                 rows += len(part)
                 yield part
 

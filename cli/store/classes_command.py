@@ -42,10 +42,24 @@ def show(store: Path, out: Output) -> None:
     Example:
       cpmon classes show --store perf/
     """
+    from ...store import class_rules
+
     with opened(store) as connection:
         listing = (files(__package__) / "classes.sql").read_text(encoding="utf-8")
-        table = connection.sql(listing).to_arrow_table()
-    out.write_table(table)
+        counted = dict(connection.sql(listing).fetchall())
+    patterns: dict[str, list[str]] = {}
+    for rule in class_rules(store_at(store)):
+        patterns.setdefault(rule.name, []).append(rule.pattern)
+    out.write_rows(
+        [
+            {
+                "class": name,
+                "users": counted.get(name, 0),
+                "patterns": " ".join(patterns.get(name, [])),
+            }
+            for name in (*patterns, *sorted(counted.keys() - patterns))
+        ]
+    )
 
 
 @command.command("set", short_help="Take the classes from a file.")

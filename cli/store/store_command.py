@@ -17,7 +17,7 @@ from ..targets import TARGET_FOLDER, check_target
 
 @click.group("store")
 def command() -> None:
-    """See what a store holds, make its catalogue again, remove what is older than need be.
+    """See what a store holds, write a catalogue for others, remove what is older than need be.
 
     \b
     Examples:
@@ -45,21 +45,52 @@ def info(store: Path, out: Output) -> None:
     out.write_rows(rows)
 
 
-@command.command("rebuild", short_help="Make the catalogue again.")
+@command.command("rebuild", short_help="Make the manifest again.")
 @store_option
 def rebuild(store: Path) -> None:
-    """Make the catalogue and the manifest of a store again, from its files. No data is touched.
+    """Make the manifest of a store again, from the files of its dumps. No data is touched.
 
     \b
     Example:
       cpmon store rebuild --store perf/
     """
-    from ...reduce import reductions
-    from ...store.catalogue.catalogue import rebuild as build
+    from ...store.results.months import rebuild_indexes
 
     place = store_at(store)
-    views = build(place, reductions())
-    say(f"{place.files.location}: catalogue of {views:,} views made again")
+    place.clean()
+    if place.files.is_local:  # elsewhere it is the manifest that says what has landed
+        place.manifest.rebuild()
+    rebuild_indexes(place)
+    say(f"{place.files.location}: manifest of {counted(len(place.dumps()), 'dump')} made again")
+
+
+@command.command("catalogue", short_help="Write a DuckDB file for other programs.")
+@folder_option("a catalogue for other programs")
+@click.option(
+    "-o",
+    "--output",
+    "file",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The file, such as perf.duckdb.",
+)
+def catalogue(store: Path, file: Path) -> None:
+    """Write a DuckDB file with every view of a store, for other programs that read DuckDB.
+
+    It holds views over the files of the store as they are now, with their comments, and the macros
+    that these need; no data. Write it again after dumps have landed or cpmon reduce has run.
+
+    \b
+    Example:
+      cpmon store catalogue --store perf/ -o perf.duckdb
+    """
+    from ...reduce import reductions
+    from ...store.catalogue.catalogue_file import write_catalogue
+
+    check_target(file)
+    views = write_catalogue(store_at(store), reductions(), file)
+    say(f"{file}: {counted(views, 'view')}")
 
 
 @command.command("upgrade", short_help="Make a store of an earlier version one of this.")
@@ -123,7 +154,6 @@ def compact(store: Path) -> Status:
       cpmon store compact --store perf/
     """
     from ...reduce import reductions
-    from ...store.catalogue.catalogue import make_ready
     from ...store.dumps.compaction import compact as merge_dumps
     from ...store.dumps.compaction import months, size
     from ...store.results.lineage import lineages
@@ -136,8 +166,6 @@ def compact(store: Path) -> Status:
     merged, due = merge(place, lineages(views), limits(store)), months(place)
     with bar(f"merging dumps of {store}", sum(size(place, month) for month in due)) as advance:
         done = merge_dumps(place, due, advance)
-    if not done.failures:  # the file that failed a month may fail the catalogue as well
-        make_ready(place, views)
     dumps = f"{counted(done.dumps, 'dump')} of {counted(done.months, 'month')}"
     say(f"{store}: {counted(merged, 'file')} of results merged, {dumps}")
     failed = (report_failure(month, error) for month, error in done.failures.items())

@@ -22,6 +22,7 @@ from ...schemas.layout import Kind, Layout
 from ...schemas.owners import owner_of
 from ...schemas.registry import fingerprint, record_of, tables
 from ...store.dumps.parquet import TableWriter
+from ...store.views.database import QUIET
 from ...store.views.interval import (
     WRAPPED,
     counter_names,
@@ -29,7 +30,6 @@ from ...store.views.interval import (
     relations_of,
 )
 from ...store.views.relations import INTERVALS, landed_view, macros
-from ...store.views.template import QUIET
 from ...store.views.views import LANDED, landed_rows, name, sql_type, text
 from ..findings import Code, Findings
 

@@ -225,7 +225,7 @@ class Plan:
 
     def _is_all(self, unit: Unit) -> bool:
         """Whether a unit holds all that there is."""
-        return len(unit.dependencies) == len(self._dumps) and [*unit.days] == days_of(self._dumps)
+        return len(unit.basis.others) == len(self._dumps) and [*unit.days] == days_of(self._dumps)
 
 
 def _in_tens(days: Sequence[date]) -> Iterator[Sequence[date]]:

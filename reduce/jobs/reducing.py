@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...config import Settings
 from ...schemas.errors import BusyError, StoreError
 from ...store import Store
-from ...store.catalogue.catalogue import make_ready
 from ...store.dumps.cleanup import remove
 from ...store.files.disk import writing
 from ...store.jobs import Engine, InOrder
@@ -22,7 +21,6 @@ from ...store.results.reduced import whole_file
 from ...store.results.reduction_database import ReductionDatabase, Result
 from ...store.runs.classes import import_classes
 from ...store.sandbox.sandbox import Limits
-from ...store.views.snapshot import snapshot
 from ..reductions.reductions import reduction, reductions
 from .computing import compute, readable, remember
 from .planning import Plan, Whole
@@ -108,16 +106,12 @@ def reduce_selected(
     with writing(store.root):
         plan = Plan(store, chosen, settings.shifts.values(), limits.share(engine.jobs), selection)
         plan.describe()
-        snapshot(store)  # once, and not by every process
         coordinator = _Coordinator(store, plan, engine, advance or (lambda _done, _of: None))
         coordinator.run_units()
         whole = coordinator.keep_whole(limits)
         remove(store.files, plan.outdated)
         with suppress(BusyError):  # another process merges; the next reduce will do the rest
             merge(store, chosen, limits)
-        # A file that fails a unit may fail the catalogue as well: then that unit is told.
-        with suppress(StoreError) if coordinator.reduced.failures else nullcontext():
-            make_ready(store, views)
     done = {work.lineage.name: work.done for work in plan.works} | whole
     reduced = coordinator.reduced
     reduced.done = [done[lineage.name] for lineage in chosen if lineage.name in done]

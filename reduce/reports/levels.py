@@ -75,12 +75,6 @@ def source_of(
     return source, tuple(notes)
 
 
-def is_kept(con: duckdb.DuckDBPyConnection, system: str) -> bool:
-    """Whether something is kept of a system; it tells that it is there without a look at dumps."""
-    rows = "SELECT 1 FROM meta.reduced WHERE system = ? LIMIT 1"
-    return bool(con.execute(rows, [system]).fetchall())
-
-
 def _lacks_intervals(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> bool:
     """Whether days may be kept in roll-ups only; told by what is kept, however long the span is."""
     first = (span.since - GRACE).date() if span.since else date.min

@@ -23,15 +23,18 @@ from ...schemas import CpmonError
 from ...schemas.amounts import counted, length_of_time
 from ...schemas.errors import NothingToReportError
 from ...schemas.lookup import fold, nearest, unknown, unknown_of_many
+from ...store.catalogue.connection import point
+from ...store.results.lineage import lineages
+from ...store.scope import Scope
 from ...store.views.views import name as quoted
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Kind, Lines, Report
 from ..metrics.views import DOUBTS
 from ..reductions.provenance import inferred_notes, tables_of
-from ..reductions.reductions import reduction
+from ..reductions.reductions import reduction, reductions
 from .cells import cell_text, utc
 from .layout_notes import layout_notes
-from .levels import is_kept, source_of
+from .levels import source_of
 from .levels_of_cp import dumps_of, levels_of, missing, notes_of
 from .report_sql import COVERAGE, MEAN, TOTAL, Span, report_sql, run_window
 from .report_sql import DOUBTS as ALL_DOUBTS
@@ -148,10 +151,18 @@ def report(  # noqa: PLR0913 - each is an option of the command
         objects=_followed(definition, objects or {}),
     )
     _check_lines(definition, narrowed, by, top)
+    point(con, _scope(definition, narrowed))
     result = _read(con, definition, narrowed, by, top, find_zone(zone or site.zone(span.system)))
     if zone is None and not site.has_zone(span.system):
         return replace(result, notes=(*result.notes, *_zone_hint(con, result)))
     return result
+
+
+def _scope(definition: Report, span: Span) -> Scope:
+    """What the rows of a report rest on; those that tell since when, on all that was before."""
+    since_when = {each.name for each in lineages(reductions()) if each.tells_since_when}
+    since = None if definition.reduction in since_when else span.since
+    return Scope(span.system, since, span.until)
 
 
 def _followed(definition: Report, objects: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -202,9 +213,9 @@ def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -
     if run is not None:
         measured, since, until = run_window(con, run, system)
         return Span(measured, run, since, until)
-    if system is not None and is_kept(con, system):
-        return Span(system)
-    names = con.execute("SELECT DISTINCT system FROM meta.interval ORDER BY system").fetchall()
+    names = con.execute(
+        "SELECT DISTINCT system FROM meta.dump WHERE coalesce(intervals, 1) > 0 ORDER BY system"
+    ).fetchall()
     systems = [str(name) for (name,) in names]
     if system is None:
         if len(systems) != 1:

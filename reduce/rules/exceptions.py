@@ -21,15 +21,16 @@ from ...config import Settings
 from ...config.shifts import Shift
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
-from ...store.catalogue.span_records import SpanRecords
+from ...store.catalogue.connection import point
 from ...store.sandbox.guard import guarded
 from ...store.sandbox.sandbox import run
+from ...store.scope import Scope
 from ..metrics.report_shape import TIME
 from ..reports.report_sql import shift_condition
 from .rule import Rule, Severity, load_rules
 from .rule_records import LookBack, first_look, in_turn
 from .rule_sql import SQL_NEEDS, episodes_sql, values_of_sql, values_sql
-from .scope import Coverage, Scope, coverage, scope_of
+from .scope import Coverage, coverage, scope_of
 
 SCHEMA = pa.schema(
     {
@@ -119,7 +120,7 @@ class Exceptions:
         return max(map(Severity, severities), key=lambda severity: severity.rank, default=None)
 
 
-def exceptions(  # noqa: PLR0913 - most are options of the command
+def exceptions(
     con: duckdb.DuckDBPyConnection,
     rules: Sequence[Rule] | None = None,
     *,
@@ -129,12 +130,12 @@ def exceptions(  # noqa: PLR0913 - most are options of the command
     until: datetime | None = None,
     severity: Severity = Severity.INFO,
     settings: Settings | None = None,
-    records: SpanRecords | None = None,
 ) -> Exceptions:
     """The exceptions of a store.
 
     Args:
-        con: a connection on which the reductions are views.
+        con: a connection on which the reductions are views; one to a store is left pointed at the
+            scope.
         rules: what to look for; by default the shipped ones and those of the settings.
         run: limits to the system and window of a run.
         system: limits to one; all systems otherwise.
@@ -142,8 +143,6 @@ def exceptions(  # noqa: PLR0913 - most are options of the command
             times without zone are UTC.
         severity: rules below it are not looked at.
         settings: has the shifts that rules name.
-        records: of `con`, where they may be narrowed for rules that look at no others; they are
-            left so.
 
     Raises:
         CpmonError: an unknown name, SQL of a rule that fails, or no interval in the scope.
@@ -152,10 +151,11 @@ def exceptions(  # noqa: PLR0913 - most are options of the command
     loaded = load_rules(site) if rules is None else rules
     selected = tuple(rule for rule in loaded if rule.severity.rank >= severity.rank)
     scope = scope_of(con, run, system, since, until)
+    point(con, scope)
     covered = coverage(con, scope, run)
     shifts = {rule.id: _shift(rule, site) for rule in selected}
     by_rule: dict[str, _Search] = {}
-    for rule, look_back in in_turn(selected, scope, records):
+    for rule, look_back in in_turn(con, selected, scope):
         by_rule[rule.id] = _episodes(con, rule, scope, shifts[rule.id], look_back)
     searches = [by_rule[rule.id] for rule in selected]
     systems = _systems(con, scope.condition())

@@ -10,10 +10,10 @@ from datetime import datetime
 from importlib.resources import files
 from string import Template
 
+from ...store.scope import Scope
 from ...store.views.views import name, text
 from ..metrics.report_shape import TIME
 from .rule import KEY, Comparison, Rule
-from .scope import Scope
 
 EPISODES = Template((files(__package__) / "episodes.sql").read_text(encoding="utf-8"))
 ENOUGH = 0.99

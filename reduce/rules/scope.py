@@ -1,4 +1,4 @@
-"""What exceptions and validation look at: a system, or all of the store, and a span of time."""
+"""The scope that a user names, and the intervals in it."""
 
 from __future__ import annotations
 
@@ -11,34 +11,9 @@ import duckdb
 from ...schemas import CpmonError
 from ...schemas.amounts import counted
 from ...schemas.lookup import unknown
-from ...store.views.views import text
+from ...store.scope import Scope
 from ..reports.cells import UTC_ZONE, clock, utc
 from ..reports.report_sql import run_window
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What is looked at; `until` is inside, `since` is not.
-
-    Attributes:
-        system: the only one, or all of the store.
-        since, until: UTC without zone.
-    """
-
-    system: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-    def condition(self, time: str = "interval_end") -> str:
-        """The condition on rows as SQL; `time` is the column with their time, UTC."""
-        parts = []
-        if self.system is not None:
-            parts.append(f"system = {text(self.system)}")
-        if self.since is not None:
-            parts.append(f"{time} > TIMESTAMP '{self.since}'")
-        if self.until is not None:
-            parts.append(f"{time} <= TIMESTAMP '{self.until}'")
-        return " AND ".join(parts) or "true"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +79,7 @@ def scope_of(
     """
     since, until = utc(since), utc(until)
     if run is None:
-        # The intervals come first: the dumps of an old store take long to look through.
-        has_intervals = "SELECT 1 FROM meta.interval WHERE system = ? LIMIT 1"
-        if system is not None and not con.execute(has_intervals, [system]).fetchall():
+        if system is not None:
             of_dumps = con.execute("SELECT DISTINCT system FROM meta.dump").fetchall()
             systems = [str(name) for (name,) in of_dumps]
             if system not in systems:

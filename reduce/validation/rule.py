@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from ...store.scope import Scope
 from ..rules.rule import Severity
-from ..rules.scope import Scope
 
 __all__ = ["Check", "Rule", "Scope", "Severity"]
 

@@ -11,12 +11,12 @@ import pyarrow as pa
 from ...config import Settings
 from ...schemas import CpmonError
 from ...schemas.lookup import fold, nearest
-from ...store import Store
+from ...store import Store, connect
 from ...store.sandbox.sandbox import Limits
+from ..reductions.reductions import reductions
 from ..rules.scope import coverage
 from .counting import count, query
 from .layout_rules import figure_rules, layout_rules
-from .narrow import Narrow, define
 from .outcome import Validation, outcomes
 from .rule import Rule, Scope
 from .site_rules import with_site_rules
@@ -79,7 +79,6 @@ def validate(
         CpmonError: no interval in the scope, or SQL of a rule that fails.
     """
     covered = coverage(con, scope, run)
-    define(con, _written(rules))
     with loading():
         counts = count(con, rules, scope, landed)
     success, document = judge(counts)
@@ -111,15 +110,15 @@ def validate_spans(
     settings: Settings | None = None,
     limits: Limits | None = None,
 ) -> Iterator[Validation]:
-    """The same of several spans, one behind the other, by one catalogue.
+    """The same of several spans, one behind the other, by one connection.
 
     Raises:
         CpmonError: as `validate_span`, when it gets there.
     """
-    with Narrow(store, limits) as narrow:
+    with connect(store, reductions(), limits) as con:
         for scope in scopes:
-            with narrow.to(scope) as (con, landed):
-                yield validate(con, load_rules(landed, settings), landed, scope)
+            con.point(scope)
+            yield validate(con, load_rules(con.tables, settings), con.tables, scope)
 
 
 def offending(
@@ -137,11 +136,5 @@ def offending(
             expected=f"records {', '.join(name.upper() for name in rule.needs)}",
             found=f"none of {', '.join(name.upper() for name in missing)}",
         )
-    define(con, _written([rule]))
     check = rule.check.guarded(con) if isinstance(rule.check, WrittenCheck) else rule.check
     return query(con, rule, check.rows(scope))
-
-
-def _written(rules: Iterable[Rule]) -> list[str]:
-    """The SQL of those that somebody wrote."""
-    return [rule.check.select for rule in rules if isinstance(rule.check, WrittenCheck)]

@@ -1,90 +1,74 @@
-"""What the catalogue shows of kept results: reductions read instead of computed, and roll-ups."""
+"""The SQL of what is shown of kept results: reductions read instead of computed, and roll-ups."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ..columns import COLUMNS, docs
+from ..columns import COLUMNS
 from ..dumps.store import Store
-from ..results.kept_files import KeptFile, is_one_of, relation
+from ..results.kept_files import is_one_of, relation
 from ..results.reduced import LEVELS, ByDay, Kept, docs_file
-from ..views.entries import Entry, macro
-from ..views.sources import empty, values
-from ..views.views import landed_rows, name, sql_type, text
+from ..views.sources import values
+from ..views.views import Documented, name, text
 
 if TYPE_CHECKING:
     from ..views.view import View
 
-SCHEMA = "rollup"
-COVERAGE = "meta.reduced"
+ROLLUPS = "rollup"
+"""The schema of roll-ups."""
 
 
-def reduction_entries(
-    store: Store, reduction: View, rows: View, result: Kept | None
-) -> Iterator[Entry]:
-    """The view of a reduction: over what is kept of it where that is up to date, else live.
-
-    A macro says which, so that the view and its comments stay when more is kept.
+def kept_select(store: Store, reduction: View, rows: View, result: Kept, live: str) -> str:
+    """The SELECT of a reduction over what is kept of it, and over what is not.
 
     Args:
         rows: what is kept: the reduction itself, or one that it shows line by line.
+        live: the relation that computes `rows`.
     """
-    column_docs = {column.name: column.doc for column in reduction.columns}
-    create = reduction.sql
-    if not reduction.name.startswith("_"):
-        live = name(rows.name)
-        if rows is reduction:
-            live = name(f"_live_{reduction.name}")
-            computed = f"CREATE VIEW {live} AS {reduction.select}"
-            yield Entry("VIEW", live, computed, f"{reduction.name}, computed.", column_docs)
-        kept = landed_rows(f"kept_{reduction.name}")
-        columns = ", ".join(name(column.name) for column in rows.columns)
-        source = live if result is None else _rows(store, result, live)
-        yield macro(kept, f"SELECT {columns} FROM {source}", source=(live, _unknown(rows)))
-        shown = "SELECT *" if rows is reduction else reduction.select.rpartition("\nFROM ")[0]
-        create = f"CREATE VIEW {name(reduction.name)} AS {shown} FROM {kept}"
-    yield Entry("VIEW", name(reduction.name), create, reduction.doc, column_docs)
+    columns = ", ".join(name(column.name) for column in rows.columns)
+    kept = f"(SELECT {columns} FROM {_rows(store, result, live)})"
+    shown = "SELECT *" if rows is reduction else reduction.select.rpartition("\nFROM ")[0]
+    return f"{shown} FROM {kept} AS {name(rows.name)}"
 
 
-def _unknown(rows: View) -> str:
-    """A row of a reduction in which nothing is known; that of its day asks for a time."""
-    typed = {"interval_end": "CAST(NULL AS TIMESTAMP)"}
-    return ", ".join(f"{typed.get(c.name, 'NULL')} AS {name(c.name)}" for c in rows.columns)
+def is_computed(result: Kept | None) -> bool:
+    """Whether a reduction is computed whole, or its columns are told by what computes it."""
+    return result is None or not result.tells_columns
 
 
-def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]:
-    """`rollup.X` for every reduction that has roll-ups, of all levels."""
+def _rows(store: Store, result: Kept, live: str) -> str:
+    """The rows of a reduction, of which some or all are kept."""
+    if result.is_open and not result.closed:
+        return live
+    if result.tells_columns:
+        return relation(store, result.files, union=not result.is_uniform)
+    # The live view also tells the columns: results of another version may lack some.
+    condition = f"NOT {is_one_of(result.closed)}" if result.is_open else "false"
+    rows = f"SELECT * FROM {live} WHERE {condition}"
+    if result.files:
+        rows += f" UNION ALL BY NAME SELECT * FROM {relation(store, result.files, union=True)}"
+    return f"({rows})"
+
+
+def rollup_view(store: Store, reduction: str, result: Kept) -> Documented:
+    """`rollup.X`: the roll-ups of a reduction that has any, of all levels."""
     import pyarrow.parquet as pq
 
-    for reduction, result in sorted(reduced.items()):
-        files = result.rollups
-        if not files:
-            continue
-        schema = pq.read_schema(pa.BufferReader(store.files.read(result.newest(LEVELS[1:]))))
-        meanings = _docs(store, docs_file(reduction))
-        column_docs = {c: meanings.get(c, "Meaning not known.") for c in schema.names}
-        columns = ", ".join(map(name, column_docs))
-        column_docs = {"level": "Length of what a row covers: 15m or hour.", **column_docs}
-        rows = landed_rows(f"{SCHEMA}_{reduction}")
-        yield _rolled(store, rows, files, schema, union=not result.is_uniform)
-        create = f"CREATE VIEW {SCHEMA}.{name(reduction)} AS SELECT level, {columns} FROM {rows}"
-        title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
-        yield Entry("VIEW", f"{SCHEMA}.{name(reduction)}", create, title, column_docs)
-
-
-def _rolled(
-    store: Store, rows: str, files: Sequence[KeptFile], schema: pa.Schema, *, union: bool
-) -> Entry:
-    """The macro of the files of roll-ups: to make a view over them all would have to be opened."""
-    columns = {column.name: (sql_type(column.type), "") for column in schema}
-    columns |= dict.fromkeys(("level", "system"), ("VARCHAR", ""))
-    source = relation(store, files, hive=True, union=union)
-    return macro(rows, f"SELECT * FROM {source}", empty(columns))
+    schema = pq.read_schema(pa.BufferReader(store.files.read(result.newest(LEVELS[1:]))))
+    meanings = _docs(store, docs_file(reduction))
+    column_docs = {c: meanings.get(c, "Meaning not known.") for c in schema.names}
+    columns = ", ".join(map(name, column_docs))
+    column_docs = {"level": "Length of what a row covers: 15m or hour.", **column_docs}
+    rows = relation(store, result.rollups, hive=True, union=not result.is_uniform)
+    title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
+    return Documented(
+        f"{ROLLUPS}.{reduction}", f"SELECT level, {columns} FROM {rows}", title, column_docs
+    )
 
 
 def _docs(store: Store, file: str) -> dict[str, str]:
@@ -95,19 +79,15 @@ def _docs(store: Store, file: str) -> dict[str, str]:
         return {}
 
 
-def coverage(reduced: Mapping[str, Kept]) -> Iterator[Entry]:
-    """`meta.reduced`: which days are kept at which level. Its rows are those of a macro as well."""
+def coverage(results: Mapping[str, Kept]) -> str:
+    """A relation of which days are kept at which level, as SQL."""
     spans = [
         f"({text(reduction)}, {text(system)}, {text(level)}, '{first}', '{last}', {days})"
-        for reduction, of_days in sorted(reduced.items())
+        for reduction, of_days in sorted(results.items())
         for level in LEVELS
         for system, first, last, days in ranges(of_days.days, level)
     ]
-    rows = landed_rows("reduced")
-    yield macro(rows, f"SELECT * FROM {values(COLUMNS['reduced'], spans)}")
-    shown = f"CREATE VIEW {COVERAGE} AS SELECT * FROM {rows}"
-    title = "Days of which results of reductions are kept."
-    yield Entry("VIEW", COVERAGE, shown, title, docs("reduced"))
+    return values(COLUMNS["reduced"], spans)
 
 
 def ranges(state: ByDay, level: str) -> list[tuple[str, date, date, int]]:
@@ -124,17 +104,3 @@ def ranges(state: ByDay, level: str) -> list[tuple[str, date, date, int]]:
             spans.append((system, day, day, 1))
             is_open = True
     return spans
-
-
-def _rows(store: Store, result: Kept, live: str) -> str:
-    """The rows of a reduction, of which some or all are kept. `live`: the view that computes it."""
-    if result.is_open and not result.closed:
-        return live
-    if result.tells_columns:
-        return relation(store, result.files, union=not result.is_uniform)
-    # The live view also tells the columns: results of another version may lack some.
-    condition = f"NOT {is_one_of(result.closed)}" if result.is_open else "false"
-    rows = f"SELECT * FROM {live} WHERE {condition}"
-    if result.files:
-        rows += f" UNION ALL BY NAME SELECT * FROM {relation(store, result.files, union=True)}"
-    return f"({rows})"

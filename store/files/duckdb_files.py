@@ -21,7 +21,6 @@ from .objects import ObjectFiles, ObjectReader
 
 SENDERS = 16
 """Requests of DuckDB that are under way at once."""
-Matching = Callable[[str], list[str]]
 
 
 class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
@@ -29,15 +28,11 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     cachable = False
 
-    def __init__(self, files: ObjectFiles, matching: Matching) -> None:
-        """Start the threads that send.
-
-        Args:
-            matching: the names of files that a pattern means.
-        """
+    def __init__(self, files: ObjectFiles) -> None:
+        """Start the threads that send."""
         super().__init__()
         self.protocol = files.location.partition("://")[0]
-        self._files, self._matching = files, matching
+        self._files = files
         self._sizes: dict[str, int] = {}
         self._senders = _started_threads(os.getpid())
 
@@ -67,11 +62,8 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return datetime(2000, 1, 1, tzinfo=UTC)
 
     def glob(self, path: str, **_options: Any) -> list[str]:
-        """The files of a pattern, by what the store says it has; a name is not looked for."""
-        name = self._name(path)
-        if not set("*?[") & set(name):
-            return [path]
-        return [self._files.engine_path(each) for each in self._sent(lambda: self._matching(name))]
+        """The file of a name, which is not looked for; nothing is listed for a pattern."""
+        return [] if set("*?[") & set(self._name(path)) else [path]
 
     def open(self, path: str, mode: str = "rb", **_options: Any) -> io.RawIOBase:
         """A file to read.

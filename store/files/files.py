@@ -68,6 +68,9 @@ class Files(Protocol):
     def changed(self, name: str) -> float:
         """When a file was written, in seconds since 1970; 0 where there is none."""
 
+    def size(self, name: str) -> int:
+        """The bytes of a file."""
+
     def create(self, name: str, data: bytes) -> bool:
         """Make a file unless there is one. Of several that try at once exactly one gets True.
 

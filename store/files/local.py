@@ -75,6 +75,10 @@ class LocalFiles:
         except FileNotFoundError:
             return 0
 
+    def size(self, name: str) -> int:
+        """The bytes of a file."""
+        return self._path(name).stat().st_size
+
     def create(self, name: str, data: bytes) -> bool:
         """Make a file unless there is one."""
         path = self._path(name)

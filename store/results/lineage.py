@@ -19,6 +19,7 @@ from ..dumps.store import Store
 from ..runs.classes import classes_text
 from ..runs.companions import TABLES
 from ..runs.runs import run_names
+from ..scope import is_anchored
 from ..views.relations import definitions
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 BY_TIME = {"system", "interval_end", "seconds"}
 """A reduction with these columns has rows of intervals: it is kept day by day."""
+SINCE_WHEN = "_kept_setting"
+"""The reduction of settings that still hold."""
 _OF_RUNS = {"meta.run", *(f"meta.{kind}" for kind in TABLES)}
 _LINE_BY_LINE = re.compile(r"select (?:(?!\b(?:from|over|distinct)\b).)+\nfrom (_\w+)", re.DOTALL)
 
@@ -56,6 +59,11 @@ class Lineage:
     reads: frozenset[str]
     version: str
 
+    @property
+    def tells_since_when(self) -> bool:
+        """Whether it tells since when something holds, so that all before it counts."""
+        return SINCE_WHEN in self.names
+
 
 def lineages(views: Sequence[View]) -> list[Lineage]:
     """The lineage of each reduction."""
@@ -77,48 +85,12 @@ def whole_version(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -
     return digest(parts)
 
 
-def dependencies(dumps: Sequence[LandedDump], first: date, last: date) -> list[LandedDump]:
-    """The dumps of a system that its intervals of some days depend on.
-
-    Those from the last day before them on which configuration was written: what was so before it
-    holds no longer. Where nothing says how long an interval should be, the usual length is that
-    of all.
-
-    Args:
-        dumps: of the system, by begin.
-    """
-    if not is_anchored(dumps):
-        return list(dumps)
-    begun = [dump for dump in dumps if dump.begins <= last]
-    before = (
-        dump.begins for dump in reversed(begun) if dump.begins < first and _is_configured(dump)
-    )
-    since = next(before, date.min)
-    return [dump for dump in begun if max((dump.begins, *dump.days)) >= since]
-
-
-def is_anchored(dumps: Sequence[LandedDump]) -> bool:
-    """Whether the first interval of all says how long it should be, so that one before each does.
-
-    Args:
-        dumps: of one system.
-    """
-    if all(dump.nominal for dump in dumps):
-        return True
-    first = min(dump.first_end for dump in dumps if dump.first_end is not None)
-    return any(dump.first_nominal for dump in dumps if dump.first_end == first)
-
-
 def _landing(dump: LandedDump) -> str:
     """Changes when a dump lands as of another system, or is decoded in another way.
 
     Its name, a digest of its bytes, does not.
     """
     return f"{dump.system}\0{dump.dump}\0{dump.decoding}"
-
-
-def _is_configured(dump: LandedDump) -> bool:
-    return dump.nominal and "mtrsys" in dump.tables
 
 
 def day_versions(dumps: Sequence[LandedDump]) -> dict[date, str]:

@@ -14,6 +14,7 @@ them is all there is.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -119,12 +120,6 @@ class Kept:
         return all(map(self.days.is_current, self.days.of_levels(LEVELS)))
 
     @property
-    def fingerprint(self) -> str:
-        """Changes with anything that a reader would notice."""
-        files = (f"{file.name} {file.days}" for file in (*self.files, *self.rollups))
-        return "\0".join([*files, str(self.is_open), *map(str, self.closed)])
-
-    @property
     def rollups(self) -> tuple[KeptFile, ...]:
         """The files of all levels but the finest."""
         return files_of(self.days.of_levels(LEVELS[1:]))
@@ -135,25 +130,56 @@ class Kept:
         return max(pieces, key=lambda p: (self.days.is_current(p), p.day, p.file)).file
 
 
+class KeptResults:
+    """What is kept of the reductions of a store, looked up once it is asked for."""
+
+    def __init__(self, store: Store, views: Sequence[View]) -> None:
+        """Nothing is read yet."""
+        self._store, self._results = store, dict[str, Kept | None]()
+        self._lineages = {each.name: each for each in lineages(views) if each.public}
+
+    def of(self, name: str) -> Kept | None:
+        """What can be read of a reduction; None where nothing is kept of it."""
+        if name not in self._results:
+            lineage = self._lineages.get(name)
+            self._results[name] = self._found(lineage) if lineage else None
+        return self._results[name]
+
+    def all(self) -> dict[str, Kept]:
+        """What can be read of each reduction that has kept results."""
+        return {name: result for name in self._lineages if (result := self.of(name))}
+
+    def _found(self, lineage: Lineage) -> Kept | None:
+        if not self._is_there(lineage.name):
+            return None
+        if lineage.by_time:
+            state = by_day(self._store, lineage, self._versions)
+            return _kept(state) if state.pieces or state.pruned else None
+        file = whole_file(self._store, lineage, self._store.dumps())
+        return Kept((KeptFile(file),)) if file in self._top[1] else None
+
+    def _is_there(self, name: str) -> bool:
+        folders, files = self._top
+        if f"{FOLDER}/{name}" in folders or f"{FOLDER}/{name}" in files:
+            return True
+        return any(file.startswith(f"{FOLDER}/{name}-") for file in files) or (
+            bool(folders or files) and bool(self._versions.pruned)
+        )
+
+    @functools.cached_property
+    def _top(self) -> tuple[set[str], set[str]]:
+        """The folders and files of results."""
+        top = self._store.files.inside(FOLDER)
+        return {*top.folders}, {file.name for file in top.files}
+
+    @functools.cached_property
+    def _versions(self) -> Versions:
+        return versions_of(self._store, self._store.dumps())
+
+
 def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
     """What can be read of each reduction that has kept results."""
-    top = store.files.inside(FOLDER)
-    if not (top.folders or top.files):
-        return {}
-    whole = {file.name for file in top.files}
-    names = {*top.folders, *(name.rpartition("-")[0] for name in whole)}
-    dumps, results = store.dumps(), {}
-    versions = versions_of(store, dumps)
-    for lineage in (each for each in lineages(views) if each.public):
-        if f"{FOLDER}/{lineage.name}" not in names and not versions.pruned:
-            continue
-        if lineage.by_time:
-            state = by_day(store, lineage, versions)
-            if state.pieces or state.pruned:
-                results[lineage.name] = _kept(state)
-        elif (file := whole_file(store, lineage, dumps)) in whole:
-            results[lineage.name] = Kept((KeptFile(file),))
-    return results
+    return KeptResults(store, views).all()
 
 
 def versions_of(store: Store, dumps: Sequence[LandedDump]) -> Versions:

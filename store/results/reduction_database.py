@@ -17,13 +17,15 @@ from pathlib import Path
 import duckdb
 
 from ...schemas.errors import CpmonError
+from ..catalogue.relations import Relations
 from ..dumps.store import Store
 from ..files.disk import disk_error
 from ..sandbox.sandbox import Limits, limit
-from ..views.landed_views import LandedViews
-from ..views.relations import landed_view, views_below
+from ..scope import ALL
+from ..views.database import database
+from ..views.relations import INTERVALS, landed_view, views_below
 from ..views.view import View
-from ..views.views import landed_rows, name, path_text, text
+from ..views.views import name, path_text, text
 from .lineage import code_of
 from .units import Unit
 
@@ -108,8 +110,8 @@ class ReductionDatabase(QueryWriter):
         Raises:
             CpmonError: a limit means nothing to DuckDB.
         """
-        self._store, self._landed = store, LandedViews(store)
-        super().__init__(self._landed.connection)
+        super().__init__(database(store))
+        self._store, self._landed = store, Relations(self.connection, store)
         self.connection.execute(
             f"SET temp_directory = {path_text(scratch)}; SET preserve_insertion_order = false;"
             f" SET disabled_optimizers = {text(DISABLED)}"
@@ -125,14 +127,9 @@ class ReductionDatabase(QueryWriter):
         return QueryWriter(self.connection.cursor())
 
     def restrict_to_unit(self, unit: Unit, results: Iterable[Result]) -> None:
-        """Restrict reductions to a unit and the last interval before it, for some results."""
-        self._landed.materialize_intervals(unit.dependencies)
-        ((previous,),) = self.connection.execute(
-            f"SELECT max(interval_end) FROM {landed_rows('interval')} WHERE interval_end <= ?",
-            [unit.first],
-        ).fetchall()
-        samples = _between(previous or unit.first, unit.last)
-        self._landed.restrict(samples, unit.dumps, unit.dependencies)
+        """Restrict reductions to what a unit rests on, for some results."""
+        self._drop_all()
+        self._landed.point(unit.scope, unit.basis)
         self._plan(results)
 
     def substitute(self, relation: str, query: str) -> None:
@@ -146,28 +143,30 @@ class ReductionDatabase(QueryWriter):
 
         Dumps with such samples are named, so that none of the others is looked for.
         """
-        self._landed.materialize_intervals(None)
-        self._landed.create(["meta.run"])
+        self._drop_all()
+        self._landed.point(ALL)
+        for relation in (INTERVALS, "meta.run"):
+            self._landed.make(relation)
         spans = self.connection.execute(
             "SELECT r.system, coalesce(max(i.interval_end), r.since), r.until FROM meta.run AS r"
-            f" LEFT JOIN {landed_rows('interval')} AS i"
+            f" LEFT JOIN {INTERVALS} AS i"
             " ON i.system = r.system AND i.interval_end <= r.since"
             " GROUP BY r.system, r.since, r.until"
         ).fetchall()
         each = [f"(system = {text(s)} AND {_between(*span)})" for s, *span in sorted(set(spans))]
         samples = f"({' OR '.join(each) or 'false'})"
         rows = self.connection.execute(
-            f"SELECT DISTINCT dump FROM {landed_rows('interval')} WHERE {samples}"
+            f"SELECT DISTINCT dump FROM {INTERVALS} WHERE {samples}"
         ).fetchall()
         dumps = {dump for (dump,) in rows}
         of_runs = [dump for dump in self._store.dumps() if dump.dump in dumps]
-        self._landed.restrict(samples, of_runs, None)
+        self._landed.restrict(of_runs, samples)
         self._plan(results)
 
     def unrestrict(self, results: Iterable[Result]) -> None:
         """Lift the restriction: reductions read all dumps."""
-        self._landed.materialize_intervals(None)
-        self._landed.restrict("true", None, None)
+        self._drop_all()
+        self._landed.point(ALL)
         self._plan(results)
 
     def shared_inputs(self, result: Result) -> int:
@@ -190,9 +189,11 @@ class ReductionDatabase(QueryWriter):
         self._release(result)
         return count
 
-    def _plan(self, results: Iterable[Result]) -> None:
+    def _drop_all(self) -> None:
         for relation in sorted(self._materialized):
             self._drop(relation)
+
+    def _plan(self, results: Iterable[Result]) -> None:
         self._readers = shared(self._views, results)
 
     def _prepare(self, relation: str) -> None:
@@ -205,7 +206,7 @@ class ReductionDatabase(QueryWriter):
         if relation in self._readers:
             self._materialize(relation)
         elif view is None:
-            self._landed.create([relation])
+            self._landed.make(relation)
 
     def _materialize(self, relation: str) -> None:
         if relation in self._views:
@@ -213,7 +214,8 @@ class ReductionDatabase(QueryWriter):
             self.execute(f"CREATE TEMP TABLE {name(relation)} AS {query}")
         else:
             self._landed.drop(relation)
-            self._landed.create(views_below(relation))
+            for below in views_below(relation):
+                self._landed.make(below)
             columns = ", ".join(map(name, self._columns(relation)))
             select = landed_view(relation).select
             self.execute(f"CREATE TABLE {relation} AS SELECT {columns} FROM ({select})")

@@ -8,8 +8,8 @@ from datetime import date, datetime, time, timedelta
 
 from ..dumps.grace_period import GRACE, day_condition
 from ..dumps.landed_dump import LandedDump
+from ..scope import Basis, Scope, basis_of
 from ..views.views import text
-from .lineage import dependencies
 
 MOST_DAYS = 2
 """Days of a unit: a dump of one day begins with the interval that ends the day before it."""
@@ -21,29 +21,18 @@ class Unit:
 
     Attributes:
         previous: the last day before them that has intervals, if there is one.
-        dependencies: the dumps that their results depend on.
+        basis: the dumps that their results depend on.
     """
 
     system: str
     days: tuple[date, ...]
     previous: date | None
-    dependencies: tuple[LandedDump, ...]
+    basis: Basis
 
     @property
-    def first(self) -> datetime:
-        """Its intervals end later than this."""
-        return datetime.combine(self.days[0], time.min) + GRACE
-
-    @property
-    def last(self) -> datetime:
-        """Its intervals end up to this."""
-        return datetime.combine(self.days[-1], time.min) + timedelta(days=1) + GRACE
-
-    @property
-    def dumps(self) -> list[LandedDump]:
-        """Those with samples of the days, or of the last interval before them."""
-        days = {*self.days, self.previous}
-        return [dump for dump in self.dependencies if days & set(dump.days)]
+    def scope(self) -> Scope:
+        """The intervals that count to its days."""
+        return _scope(self.system, self.days)
 
     def condition(self, day: date) -> str:
         """The condition on the rows of one of its days, as SQL."""
@@ -66,10 +55,11 @@ def units(
             groups.append([place])
     for group in groups:
         first = group[0]
-        sources = dependencies(dumps, days[max(0, first - 1)], days[group[-1]])
-        yield Unit(
-            dumps[0].system,
-            tuple(days[place] for place in group),
-            days[first - 1] if first else None,
-            tuple(sources),
-        )
+        system, chosen = dumps[0].system, tuple(days[place] for place in group)
+        previous = days[first - 1] if first else None
+        yield Unit(system, chosen, previous, basis_of(dumps, _scope(system, chosen)))
+
+
+def _scope(system: str, days: Sequence[date]) -> Scope:
+    midnight = datetime.combine(days[0], time.min), datetime.combine(days[-1], time.min)
+    return Scope(system, midnight[0] + GRACE, midnight[1] + timedelta(days=1) + GRACE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import date
 from typing import Any
 
@@ -14,7 +13,6 @@ from ..dumps.landed_dump import MONTHS as DUMPS
 from ..dumps.landed_dump import days_of
 from ..dumps.store import Store
 from ..runs.runs import FOLDER as RUNS
-from ..views.template import FILE, catalogue_file
 from ..views.view import View
 from .months import FOLDER
 from .reduced import LEVELS, states_by_day
@@ -55,17 +53,13 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
     rows.append(row("not by day", "", (), other, "one file a reduction"))
     rows.append(row("outdated", "", (), outdated, "cpmon reduce replaces them" * bool(outdated)))
     rows.append(row("runs", "", (), [file for file in sizes if file.startswith(f"{RUNS}/")]))
-    rows.append(row("catalogue", "", (), [FILE] if FILE in sizes else []))
     return rows
 
 
 def _sizes(store: Store) -> dict[str, int]:
-    """The files of dumps, results and runs, and the catalogue, with their bytes."""
+    """The files of dumps, results and runs, with their bytes."""
     folders = ("records", DUMPS, FOLDER, RUNS)
-    sizes = {file.name: file.size for top in folders for file in store.files.below(top)}
-    with suppress(FileNotFoundError):
-        sizes[FILE] = catalogue_file(store).stat().st_size
-    return sizes
+    return {file.name: file.size for top in folders for file in store.files.below(top)}
 
 
 def _row(

@@ -20,17 +20,16 @@ from typing import TypeVar
 
 import duckdb
 
+from ...schemas.derived import cache_folder
 from ...schemas.errors import CpmonError
 from ..dumps.store import Store
 from ..files.plain_paths import plain_path
-from ..views.template import template
 from ..views.views import path_text, text
 from .landlock import restrict
 
 SPILL = "spill-"
-_READ = ("records", "months", "runs", "reduced", "snapshot")
+_READ = ("records", "months", "runs", "reduced")
 """Folders of a store with what views show."""
-_SETTING = "system.main.current_setting"
 
 Result = TypeVar("Result")
 
@@ -63,24 +62,18 @@ class Limits:
 def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) -> None:
     """Keep a connection from everything but reading the dumps and results of a store, for good.
 
-    DuckDB has one instance for all connections of a process to a file, so it may be done already.
     Its threads are started anew by the thread that Landlock restricts, so that it holds for them.
-    Until all is locked only functions of `system.main` are called: a catalogue from elsewhere may
-    have macros with the names of DuckDB's own.
 
     Raises:
         CpmonError: a limit means nothing to DuckDB.
     """
-    locked = connection.execute(f"SELECT {_SETTING}('lock_configuration')").fetchall()
-    if locked == [(True,)]:
-        return
     spill = spill_folder()
     if spill is not None:
         connection.execute(f"SET temp_directory = {path_text(spill)}")
     local = [plain_path(store.root / name) for name in _READ]
     places = local if store.files.is_local else [*local, *map(store.files.engine_path, _READ)]
     folders = ", ".join(text(f"{place}/") for place in places)
-    connection.execute(f"SET allowed_directories = system.main.list_value({folders})")
+    connection.execute(f"SET allowed_directories = list_value({folders})")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET enable_progress_bar = false")  # it would stand among the data
     connection.execute("SET python_enable_replacements = false")
@@ -93,7 +86,7 @@ def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) ->
 def restart_threads(connection: duckdb.DuckDBPyConnection) -> None:
     """Start the threads of a database anew: a thread has the restrictions of who started it."""
     for setting in ("threads", "async_threads"):
-        number = f"SELECT {_SETTING}('{setting}')"
+        number = f"SELECT current_setting('{setting}')"
         ((count,),) = connection.execute(number).fetchall()
         if count > 1:
             connection.execute(f"SET {setting} = 1; SET {setting} = {count:d}")
@@ -140,14 +133,14 @@ def spill_folder() -> Path | None:
 
     Those of killed processes are removed here.
     """
-    cache = template()
+    cache = cache_folder()
     if cache is None:
         return None
-    for folder in cache.parent.glob(f"{SPILL}*"):
+    for folder in cache.glob(f"{SPILL}*"):
         number = folder.name.removeprefix(SPILL)
         if number.isdigit() and not Path(f"/proc/{number}").exists() and Path("/proc").exists():
             shutil.rmtree(folder, ignore_errors=True)
-    return cache.parent / f"{SPILL}{os.getpid()}"
+    return cache / f"{SPILL}{os.getpid()}"
 
 
 def limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:

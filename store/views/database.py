@@ -5,45 +5,30 @@ from __future__ import annotations
 import itertools
 import os
 import resource
-import time
-from collections.abc import Sequence
-from fnmatch import fnmatchcase
-from pathlib import Path
 
 import duckdb
 
 from ...schemas.errors import StoreError
-from ..dumps.landed_dump import ABOUT, MONTHS, LandedDump
 from ..dumps.store import Store
 from ..files.disk import read_error
 from ..files.objects import ObjectFiles
-from ..files.plain_paths import plain_path
-from .template import QUIET
 
-FRESH_S = 2.0
-"""For so long the manifest is not looked at again."""
+QUIET = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+"""Settings of every connection: DuckDB installs and loads nothing by itself."""
 FILES_OF_THREAD = 16
 """Files that may be open for each thread: a third of it are, where a question reads four tables."""
-_FOLDERS = ("records/*/*/*", f"{MONTHS}/*/*")
-"""Patterns of the folders of dumps, and of months."""
 
 
-def database(store: Store, file: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """A database in memory, or that of a file, which is only read.
-
-    Raises:
-        duckdb.Error: the file cannot be opened.
-    """
+def database(store: Store) -> duckdb.DuckDBPyConnection:
+    """A database in memory."""
     files = store.files
     connection = duckdb.connect(
-        plain_path(file) if file else ":memory:",
-        read_only=file is not None,
-        config={**QUIET, **(_few_files() if files.is_local else {})},
+        ":memory:", config={**QUIET, **(_few_files() if files.is_local else {})}
     )
     if isinstance(files, ObjectFiles):
         from ..files.duckdb_files import ObjectFileSystem
 
-        filesystem = ObjectFileSystem(files, _Patterns(store).matching)
+        filesystem = ObjectFileSystem(files)
         if not connection.filesystem_is_registered(filesystem.protocol):
             connection.register_filesystem(filesystem)
     return connection
@@ -80,35 +65,3 @@ def storage_error(error: Exception) -> StoreError | None:
         remedy="ask again; if a file is missing, put it back from a backup, or move the folder of "
         "its dump out of the store and land it again",
     )
-
-
-class _Patterns:
-    """Finds the files of patterns. Those of dumps are found in the manifest, and never listed."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._dumps: Sequence[LandedDump] = ()
-        self._looked_at = -FRESH_S
-
-    def matching(self, pattern: str) -> list[str]:
-        """The names of files that a pattern means."""
-        folder, _, file = pattern.rpartition("/")
-        if folder in _FOLDERS:
-            of_months = folder == _FOLDERS[1]
-            # A question names dumps first: it is to find the same state of months.
-            table = file.removesuffix(".parquet")
-            folders = {
-                dump.folder
-                for dump in self._landed(may_be_old=of_months)
-                if dump.is_merged is of_months and (file == ABOUT or table in dump.tables)
-            }
-            return sorted(f"{folder}/{file}" for folder in folders)
-        names = (each.name for each in self._store.files.inside(folder).files)
-        return [name for name in names if fnmatchcase(name, pattern)]
-
-    def _landed(self, *, may_be_old: bool) -> Sequence[LandedDump]:
-        """The dumps. A catalogue asks for all tables, one after the other."""
-        if not self._dumps or (not may_be_old and time.monotonic() - self._looked_at > FRESH_S):
-            self._dumps = self._store.dumps()
-            self._looked_at = time.monotonic()
-        return self._dumps

@@ -35,8 +35,8 @@ def rows() -> Iterator[dict[str, object]]:
                     yield _row(record, group.entry.name, label) | {"column_name": CODE.name}
 
 
-def create_sql() -> str:
-    """The statement that creates the table, its rows as JSON.
+def dictionary() -> str:
+    """The SELECT of the table, its rows as JSON.
 
     As VALUES they take twenty times as long to read, and handing over a table instead would
     import pandas, for half a second. The function is DuckDB's own, not a macro of that name.
@@ -45,7 +45,7 @@ def create_sql() -> str:
     columns = ", ".join(f"row.{name(column)}" for column in COLUMNS["dictionary"])
     values = f"{text(json.dumps(list(rows())))}, {text(kinds)}"
     dictionary_rows = f"SELECT unnest(system.main.from_json({values})) AS row"
-    return f"CREATE TABLE meta.dictionary AS SELECT {columns} FROM ({dictionary_rows})"
+    return f"SELECT {columns} FROM ({dictionary_rows})"
 
 
 def _record(record: dict[str, str]) -> dict[str, object]:

@@ -30,9 +30,12 @@ def landed_views() -> Iterator[Documented]:
     yield from meta_views()
     for table in schemas():
         yield landed_view(f"monitor.{table}")
-    for table, layout in tables().items():
-        if record_of(layout).kind is Kind.SAMPLE and layout.columns:
-            yield landed_view(f"interval.{table}")
+    yield from (landed_view(f"interval.{table}") for table in _sampled())
+
+
+def is_landed(relation: str) -> bool:
+    """Whether there is a view of that name."""
+    return relation in _names(fingerprint())
 
 
 def views_below(relation: str) -> tuple[str, ...]:
@@ -64,3 +67,17 @@ def _landed_view(relation: str, _fingerprint: str) -> Documented:
             return monitor_view(table, schemas()[table], landed_rows(table))
     views = {view.name: view for view in meta_views()}
     return views[relation]
+
+
+@functools.lru_cache(maxsize=2)
+def _names(_fingerprint: str) -> frozenset[str]:
+    meta = {view.name for view in meta_views()}
+    monitor = {f"monitor.{table}" for table in schemas()}
+    return frozenset(meta | monitor | {f"interval.{table}" for table in _sampled()})
+
+
+def _sampled() -> Iterator[str]:
+    """The tables that have deltas."""
+    for table, layout in tables().items():
+        if record_of(layout).kind is Kind.SAMPLE and layout.columns:
+            yield table

@@ -1,145 +1,23 @@
-"""Where the views of a catalogue get their rows: table macros, which alone know the store's files.
-
-The views over them have the same text in every store, so that a catalogue can be made from that of
-another one.
-"""
+"""The rows of files as SQL: relations over Parquet and JSON, whichever files there are."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from ...schemas.arrow import FINDING, INTERVAL, schemas
 from ...schemas.registry import fingerprint, tables
 from ...schemas.unplaced import unplaced
-from ..columns import COLUMNS, Columns
-from ..dumps.landed_dump import ABOUT, LandedDump
+from ..columns import Columns
+from ..dumps.landed_dump import LandedDump
 from ..dumps.store import Store
-from ..dumps.table_files import TableFile, alike, anywhere, table_files
-from ..runs.classes import FILE, class_rules
-from ..runs.runs import run_names
-from .entries import Entry, macro, replacing
-from .meta import run_columns
-from .views import PLACE, landed_rows, name, path_text, sql_type, text, union_all
-
-MOST_NAMED = 1_000
-"""Files that are named one by one; more are found by a pattern, which takes a look at all dumps."""
-
-
-Landed = Mapping[str, Sequence[TableFile]]
-"""Tables, and `ABOUT` -> their files."""
-
-
-def landed_files(store: Store) -> dict[str, Sequence[TableFile]]:
-    """All tables that have landed, and `ABOUT` -> patterns of their files.
-
-    They find what lands later as well. While dumps are merged they would find some twice: then the
-    files are named as the manifest has them.
-    """
-    kinds = {ABOUT: store.manifest.are_merged(), **store.manifest.tables()}
-    return {table: _all_files(store, table, some) for table, some in kinds.items() if some}
-
-
-def sources(
-    store: Store,
-    present: Landed,
-    *,
-    shut: bool = False,
-    snapshot: Mapping[str, Path] | None = None,
-) -> Iterator[Entry]:
-    """A macro for each kind of file; without rows where there is none yet.
-
-    Args:
-        present: as `landed_files` has them.
-        shut: what dumps brought shows no rows until `source_of` or `shown` lets it.
-        snapshot: table -> file that has what all dumps say.
-    """
-    drifted = is_drifted(store.dumps())
-    landed, snapshots = {} if shut else present, {} if shut else snapshot or {}
-    for table, none in _empty_tables(fingerprint()).items():
-        rows = parquet(store, table, landed.get(table, ()), drifted)
-        yield _macro(table, _file(snapshots[table]) if table in snapshots else rows, none)
-    rows = _dump_rows(store, landed.get(ABOUT, ()))
-    rows = _file(snapshots[ABOUT]) if ABOUT in snapshots else rows
-    yield _macro(ABOUT, rows, empty(COLUMNS["dump"]))
-    runs = [store.files.engine_path("runs/*.json")] if run_names(store) else []
-    yield _macro("run.json", json_rows(runs, run_columns()))
-    rules = [
-        f"({rule.position}, {text(rule.name)}, {text(rule.pattern)}, {text(rule.like)})"
-        for rule in class_rules(store)
-    ]
-    yield _macro(FILE, values(COLUMNS["class_rule"], rules))
-
-
-def source_of(store: Store, table: str, dumps: Iterable[LandedDump], where: str) -> str:
-    """The statement that makes the macro of a landed table show some rows of some dumps only.
-
-    Nothing else is looked at, however much there is in the store.
-
-    Args:
-        where: a condition.
-    """
-    return f"{replacing(_macro(table, parquet_rows(store, table, dumps)).create)} WHERE {where}"
-
-
-def shown(store: Store, files: Landed) -> Iterator[str]:
-    """The statements that make the macros of landed tables show the rows of some files, only.
-
-    Args:
-        files: maybe none of a table.
-    """
-    drifted = is_drifted(store.dumps())
-    for table, some in files.items():
-        rows = _dump_rows(store, some) if table == ABOUT else parquet(store, table, some, drifted)
-        yield replacing(_macro(table, rows).create)
-
-
-def shown_by_all(store: Store, tables: Iterable[str]) -> Iterator[str]:
-    """The statements that make the macros of some tables show all rows of the store."""
-    kinds = store.manifest.tables()
-    files = {}
-    for table in tables:
-        dumps = store.manifest.dumps_with(table)
-        is_few = len(dumps) <= MOST_NAMED
-        files[table] = (
-            files_of(store, table, dumps) if is_few else _all_files(store, table, kinds[table])
-        )
-    yield from shown(store, files)
+from ..dumps.table_files import TableFile, alike, table_files
+from .views import PLACE, name, sql_type, text, union_all
 
 
 def files_of(store: Store, table: str, dumps: Iterable[LandedDump]) -> list[TableFile]:
-    """The files of a table, or of `ABOUT`, that some dumps have, in order."""
-    return table_files(store.manifest, _name(table), dumps)
-
-
-def _all_files(store: Store, table: str, kinds: Iterable[bool]) -> list[TableFile]:
-    """The files of all dumps that have a table, by patterns if these find none twice."""
-    if store.is_merging:
-        return files_of(store, table, store.dumps())
-    return anywhere(_name(table), kinds)
-
-
-def _name(table: str) -> str:
-    return table if table == ABOUT else f"{table}.parquet"
-
-
-def _file(file: Path) -> str:
-    """A relation over a file of a snapshot."""
-    return f"read_parquet({path_text(file)})"
-
-
-def parquet_rows(store: Store, table: str, dumps: Iterable[LandedDump]) -> str:
-    """A relation over what some dumps hold of a landed table."""
-    dumps = tuple(dumps)
-    merged = {dump.folder for dump in dumps if dump.is_merged}
-    beside = (dump for dump in store.dumps() if dump.folder in merged) if merged else ()
-    return parquet(store, table, files_of(store, table, dumps), is_drifted((*dumps, *beside)))
-
-
-def _macro(table: str, rows: str, none: str = "") -> Entry:
-    """The macro of a table. `none`: a relation with its columns and no rows, to stand in for it."""
-    return macro(landed_rows(table), f"SELECT * FROM {rows}", none)
+    """The files of a table that some dumps have, in order."""
+    return table_files(store.manifest, f"{table}.parquet", dumps)
 
 
 def is_drifted(dumps: Iterable[LandedDump]) -> bool:
@@ -181,17 +59,6 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
     return union_all(parts)
 
 
-def _dump_rows(store: Store, files: Sequence[TableFile]) -> str:
-    """A relation over what is said about dumps."""
-    parts = [
-        _of_dumps(
-            json_rows([store.files.engine_path(file.name) for file in some], COLUMNS["dump"]), some
-        )
-        for _, some in alike(files)
-    ]
-    return union_all(parts or [empty(COLUMNS["dump"])])
-
-
 def _of_dumps(rows: str, files: Sequence[TableFile]) -> str:
     """A relation with the rows of only those dumps that are named, if any are."""
     names = ", ".join(text(dump) for file in files for dump in file.dumps)
@@ -202,7 +69,7 @@ def json_rows(files: Sequence[str], columns: Columns) -> str:
     """A relation with some columns, read from JSON objects; empty if there is no file.
 
     Args:
-        files: absolute paths, or patterns that something matches.
+        files: paths as DuckDB takes them.
     """
     if not files:
         return empty(columns)

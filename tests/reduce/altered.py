@@ -24,7 +24,8 @@ from cpmon.reduce.metrics.registry import metrics_of
 from cpmon.reduce.metrics.report_shape import TIME, Lines
 from cpmon.schemas.errors import NothingToReportError
 from cpmon.store import Store
-from cpmon.store.catalogue.catalogue import live_catalogue
+from cpmon.store.catalogue.connection import Connection
+from cpmon.store.views.relations import macros
 from tests.dumps import FRAME, control, frame, frame_end
 from tests.generate.plain_reader import Record, records, sets
 from tests.values import Place, is_structure, places
@@ -155,21 +156,16 @@ class Fleet:
 
     def computed(self) -> duckdb.DuckDBPyConnection:
         """A catalogue whose reductions are computed; nobody computes them again."""
-        con = live_catalogue(self.store, reductions())
-        rows = con.execute("SELECT view_name FROM duckdb_views() WHERE schema_name = 'meta'")
-        for name in [f"meta.{name}" for (name,) in rows.fetchall()]:
-            _compute(con, name)
-        for made in reductions():
-            _compute(con, made.name)
-        return con
-
-
-def _compute(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Put a table in place of a view."""
-    schema, _, short = name.rpartition(".")
-    table = f"{schema}._computed" if schema else "_computed"
-    con.execute(f"CREATE TABLE {table} AS FROM {name}; DROP VIEW {name}")
-    con.execute(f'ALTER TABLE {table} RENAME TO "{short}"')
+        computed = duckdb.connect()
+        computed.execute(f"CREATE SCHEMA meta; {macros()}")
+        with Connection(self.store, reductions(), live=True) as con:
+            meta = [n for each in con.documented() if (n := each.name).startswith("meta.")]
+            for name in (*meta, *(made.name for made in reductions())):
+                rows = con.sql(f"FROM {name}").to_arrow_table()
+                computed.register("_rows", rows)
+                computed.execute(f"CREATE TABLE {name} AS FROM _rows")
+                computed.unregister("_rows")
+        return computed
 
 
 Cells = dict[tuple[Any, ...], Any]

@@ -29,7 +29,6 @@ from cpmon.schemas.unplaced import unplaced
 from cpmon.store import Store, connect
 from cpmon.store.runs.companions import TABLES
 from cpmon.store.views.relations import macros
-from cpmon.store.views.template import load, save
 
 START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001  (the catalogue has UTC without zone)
 TOD_SECOND = 4_096_000_000
@@ -60,7 +59,8 @@ def empty_catalogue() -> duckdb.DuckDBPyConnection:
 def _copy(make: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb.DuckDBPyConnection:
     """What `make` makes, as a database of one's own: copied, that takes a tenth of the time."""
     con = duckdb.connect()
-    load(con, _saved(make))
+    con.execute(f"ATTACH '{_saved(make)}' AS _file (READ_ONLY)")
+    con.execute("COPY FROM DATABASE _file TO memory; DETACH _file")
     return con
 
 
@@ -69,7 +69,8 @@ def _saved(make: Callable[[], duckdb.DuckDBPyConnection]) -> Path:
     folder = Path(mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with make() as con:
-        save(con, folder / "made.duckdb", folder)
+        con.execute(f"ATTACH '{folder}/made.duckdb' AS _file")
+        con.execute("COPY FROM DATABASE memory TO _file; DETACH _file")
     return folder / "made.duckdb"
 
 

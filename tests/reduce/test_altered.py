@@ -16,7 +16,7 @@ from cpmon.reduce.compare.run_comparison import compare_runs
 from cpmon.reduce.jobs.reducing import reduce
 from cpmon.reduce.metrics.registry import metrics_of
 from cpmon.store import connect
-from cpmon.store.catalogue.catalogue import live_catalogue
+from cpmon.store.catalogue.connection import Connection
 from tests.reduce.altered import (
     Fleet,
     cells,
@@ -128,7 +128,7 @@ def test_what_is_kept_of_odd_counters_is_what_would_be_computed(
         altered, _ = changed(dump, known, chance, 25)
         fleet.add(name, altered)
     reduce(fleet.store, [], Settings())
-    live = live_catalogue(fleet.store, reductions())
+    live = Connection(fleet.store, reductions(), live=True)
     with connect(fleet.store, reductions()) as kept:
         for name, by in itertools.product(names, (None, timedelta(minutes=15))):
             computed = {title: cells(result) for title, result in reported(live, name, by=by)}

@@ -12,8 +12,7 @@ from cpmon.reduce.reductions.provenance import inferred_records
 from cpmon.reduce.reports.layout_notes import records_of, unread_notes
 from cpmon.schemas.registry import reload, tables, use
 from cpmon.schemas.site import shipped
-from cpmon.store import Store
-from cpmon.store.catalogue.catalogue import readers_catalogue
+from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval
 from tests.pages import draft, import_pages
 
@@ -32,7 +31,7 @@ def notes(folder: Path, release: str, length: int) -> str:
     landed = ingest(file, store, release=release)
     longer = landed.findings.counts[Code.RECORD_LONGER]
     assert longer == (3 if length > KNOWN else 0)
-    return "\n".join(report(readers_catalogue(store, reductions()), "user_resource_util").notes)
+    return "\n".join(report(connect(store, reductions()), "user_resource_util").notes)
 
 
 def test_a_report_over_records_as_they_are_known_says_nothing_of_it(tmp_path: Path):

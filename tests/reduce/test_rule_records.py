@@ -14,10 +14,9 @@ from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.reduce.rules.rule import load_rules
-from cpmon.schemas import CpmonError
 from cpmon.store import Store
-from cpmon.store.catalogue.in_memory import in_memory
-from cpmon.store.catalogue.span_records import SpanRecords
+from cpmon.store.catalogue.connection import Connection
+from cpmon.store.scope import ALL
 from tests.batch.fleet import BEGIN, DAMAGES, hourly
 
 FIRST = BEGIN.date()
@@ -50,8 +49,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="module")
-def con(store: Store) -> Iterator[duckdb.DuckDBPyConnection]:
-    with in_memory(store, reductions()) as connection:
+def con(store: Store) -> Iterator[Connection]:
+    with Connection(store, reductions()) as connection:
         yield connection
 
 
@@ -73,13 +72,12 @@ def scope(system: str | None, first: date) -> dict[str, Any]:
         (None, DAYS[1], "user-looping"),
     ],
 )
-def test_they_are_the_same(
-    store: Store, con: duckdb.DuckDBPyConnection, system: str | None, day: date, met: str
-):
+def test_they_are_the_same(store: Store, con: Connection, system: str | None, day: date, met: str):
     rules, asked = load_rules(RULES), scope(system, day)
-    whole = exceptions(con, rules, **asked)
-    with SpanRecords(con, store) as records:
-        near = exceptions(con, rules, **asked, records=records)
+    near = exceptions(con, rules, **asked)
+    with Connection(store, reductions()) as all_records:
+        all_records.point = lambda _: None
+        whole = exceptions(all_records, rules, **asked)
     assert near == whole
     assert {met, "all-rows"} <= set(near.table.column("rule").to_pylist())
 
@@ -90,30 +88,12 @@ def rows(con: duckdb.DuckDBPyConnection) -> int:
 
 
 def test_only_rules_that_need_no_more_are_asked_by_the_samples_of_the_span(
-    store: Store, con: duckdb.DuckDBPyConnection
+    con: Connection,
 ):
+    con.point(ALL)
     whole = rows(con)
-    with SpanRecords(con, store) as records:
-        for system in SYSTEMS:  # the second is asked when the first has narrowed them
-            found = exceptions(con, load_rules(RULES), **scope(system, DAYS[2]), records=records)
-            assert rows(con) < whole / 2
-            by_rule = {row["rule"]: row["value"] for row in found.table.to_pylist()}
-            assert by_rule["all-rows"] == whole
-    assert rows(con) == whole
-
-
-def test_a_rule_that_fails_leaves_no_narrow_samples_behind(
-    store: Store, con: duckdb.DuckDBPyConnection
-):
-    whole = rows(con)
-    broken = load_rules(Settings(exceptions={"user-looping": {"sql": "SELECT 1 AS one"}}))
-    with pytest.raises(CpmonError, match="user-looping"), SpanRecords(con, store) as records:  # noqa: PT012
-        records.near("ALPHA", *span(DAYS[1]), {"sytprp", "mtrsys"})
-        assert rows(con) < whole
-        exceptions(con, broken, **scope("ALPHA", DAYS[1]), records=records)
-    assert rows(con) == whole
-
-
-def span(day: date) -> tuple[datetime, datetime]:
-    asked = scope("ALPHA", day)
-    return asked["since"], asked["until"]
+    for system in SYSTEMS:  # the second is asked when the first has narrowed them
+        found = exceptions(con, load_rules(RULES), **scope(system, DAYS[2]))
+        assert rows(con) < whole / 2
+        by_rule = {row["rule"]: row["value"] for row in found.table.to_pylist()}
+        assert by_rule["all-rows"] == whole

@@ -17,7 +17,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.reduce.jobs.reducing import reduce
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.catalogue import live_catalogue
+from cpmon.store.catalogue.connection import Connection
 from tests.dumps import END, FRAME, control, dump, fields, interval
 
 DAY = 86_400
@@ -31,7 +31,7 @@ Results = dict[str, list[str]]
 def results(store: Store, *, live: bool) -> Results:
     """The rows of every reduction by time, to nine digits: sums of floats depend on their order."""
     found = {}
-    with (live_catalogue if live else connect)(store, reductions()) as connection:
+    with Connection(store, reductions(), live=live) as connection:
         for view in reductions():
             if view.is_private or "run" in view.name:
                 continue

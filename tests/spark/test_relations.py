@@ -27,7 +27,7 @@ from cpmon.spark.dialect import spark_sql
 from cpmon.spark.frames import declared
 from cpmon.spark.landed import Span
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.catalogue import live_catalogue
+from cpmon.store.catalogue.connection import Connection
 from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.views.views import name
 from tests.fleet import fleet
@@ -73,7 +73,7 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(scope="module")
 def duck(damaged: Store) -> Iterator[duckdb.DuckDBPyConnection]:
     """The catalogue, with all intervals as a table: every delta joins them."""
-    with live_catalogue(damaged, reductions()) as connection:
+    with Connection(damaged, reductions(), live=True) as connection:
         select = "SELECT * FROM meta.interval"
         connection.execute(f"CREATE TEMP TABLE intervals AS {select}")
         connection.execute("DROP VIEW meta.interval")

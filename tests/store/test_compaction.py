@@ -23,12 +23,9 @@ from cpmon.reduce import reductions
 from cpmon.reduce.jobs.reducing import reduce, reduce_selected
 from cpmon.reduce.jobs.selection import Selection
 from cpmon.reduce.reductions.reductions import Reduction
-from cpmon.reduce.validation.narrow import narrowed
 from cpmon.reduce.validation.rule import Scope
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.in_memory import in_memory
-from cpmon.store.catalogue.narrowing import narrowed as of_span
-from cpmon.store.catalogue.span_records import SpanRecords
+from cpmon.store.catalogue.connection import Connection
 from cpmon.store.dumps import compaction, month_table
 from cpmon.store.dumps.compaction import Compacted, compact, months
 from cpmon.store.dumps.landed_dump import ABOUT, line
@@ -209,16 +206,13 @@ def test_questions_about_some_dumps_of_a_month_see_these_only(store: Store):
         sql = "SELECT * FROM interval.sytprp WHERE interval_end BETWEEN '{}' AND '{}' ORDER BY ALL"
         count = "SELECT dump, count(*) FROM {} GROUP BY ALL ORDER BY ALL"
         found = []
-        with narrowed(store, Scope("PRODA", since, until)) as (connection, tables):
-            found.append(sorted(tables))
+        with Connection(store) as connection:
+            connection.point(Scope("PRODA", since, until))
+            found.append(sorted(connection.tables))
             for name in ("meta.dump", "monitor.sytprp", "monitor.mtrsys", "meta.interval"):
                 found.append(connection.sql(count.format(name)).fetchall())
-        with connect(store) as connection:
-            query = of_span(connection, store, sql.format(since, until))
-            assert "IN (" in query or not any(dump.is_merged for dump in store.dumps())
-            found.append(connection.sql(query).fetchall())
-        with in_memory(store) as connection, SpanRecords(connection, store) as records:
-            records.near("PRODB", since, until, ["sytprp"])
+            found.append(connection.sql(sql.format(since, until)).fetchall())
+            connection.point(Scope("PRODB", since, until))
             found.append(connection.sql(count.format("monitor.sytprp")).fetchall())
         return found
 

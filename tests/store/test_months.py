@@ -16,11 +16,11 @@ from cpmon.reduce.jobs.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas.errors import StoreError
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.catalogue import rebuild
 from cpmon.store.dumps import cleanup
 from cpmon.store.files.local import LocalFiles
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.merging import merge
+from cpmon.store.results.months import rebuild_indexes
 from cpmon.store.results.reduced import ByDay, by_day, versions_of
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.batch.fleet import hourly
@@ -199,6 +199,6 @@ def test_an_index_that_is_lost_is_made_from_its_files(store: Store, text: str | 
             index.unlink()
         else:
             index.write_text(text, encoding="utf-8")
-    rebuild(store, reductions())
+    rebuild_indexes(store)
     reduce(store, NAMES, SETTINGS)
     assert shown(store) == before

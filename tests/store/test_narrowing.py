@@ -1,4 +1,4 @@
-"""Queries of `interval.X` over a span: the same answers, from that span and the interval before."""
+"""Queries that bound the time of all records they read: the same answers, from their scope."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.narrowing import narrowed
+from cpmon.store.catalogue.connection import Connection
+from cpmon.store.catalogue.query_scope import query_scope
+from cpmon.store.scope import ALL
 from tests.batch.fleet import DAMAGES, hourly
 
 SPAN = "interval_end BETWEEN '2001-12-18 03:00:01' AND '2001-12-18 04:00:01'"
@@ -20,9 +22,9 @@ NARROW = (
     "SELECT * FROM interval.useact WHERE interval_end >= '2001-12-18'"
     " AND interval_end <= '2001-12-18 00:30:00'::TIMESTAMP",
     f"WITH u AS (SELECT * FROM interval.useact WHERE {SPAN}) SELECT count(*), sum(u.seconds)"
-    " FROM u JOIN interval.sytprp AS s USING (system, interval_end)",
-    f"SELECT system FROM interval.useact WHERE {SPAN} AND vmdttime > (SELECT avg(vmdttime)"
-    " FROM interval.useact)",
+    f" FROM u JOIN (SELECT * FROM interval.sytprp WHERE {SPAN}) AS s USING (system, interval_end)",
+    f"SELECT * FROM monitor.useact WHERE {SPAN}",
+    f"SELECT interval.useact.vmduser FROM interval.useact WHERE interval.useact.{SPAN}",
 )
 WHOLE = (
     "SELECT * FROM interval.useact",
@@ -33,8 +35,10 @@ WHOLE = (
     "SELECT * FROM interval.useact WHERE interval_end > CAST('2001-12-18 03:10' AS DATE)",
     f"SELECT u.* FROM interval.useact AS u LEFT JOIN interval.sytprp AS s USING (dump)"
     f" WHERE s.{SPAN}",
-    f"SELECT interval.useact.vmduser FROM interval.useact WHERE {SPAN}",
-    f"SELECT * FROM monitor.useact WHERE {SPAN}",
+    f"SELECT system FROM interval.useact WHERE {SPAN} AND vmdttime > (SELECT avg(vmdttime)"
+    " FROM interval.useact)",
+    f"SELECT * FROM interval.useact WHERE {SPAN} UNION ALL FROM interval.useact",
+    f"SELECT * FROM interval.useact AS u(interval_end) WHERE {SPAN}",
 )
 
 
@@ -53,33 +57,37 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return made
 
 
+def answer(connection: Connection, sql: str) -> list[str]:
+    return sorted(map(repr, connection.sql(sql).fetchall()))
+
+
 @pytest.mark.parametrize("sql", NARROW)
 def test_a_span_is_answered_from_its_dumps(store: Store, sql: str):
     with connect(store) as connection:
-        short = narrowed(connection, store, sql)
-        assert short != sql
-        rows = connection.sql(short).fetchall()
-        assert rows
-        assert sorted(map(repr, rows)) == sorted(map(repr, connection.sql(sql).fetchall()))
-        assert connection.sql(short).columns == connection.sql(sql).columns
+        whole = answer(connection, sql)
+        connection.point(scope := query_scope(connection, sql))
+        assert scope != ALL
+        assert whole
+        assert answer(connection, sql) == whole
 
 
 @pytest.mark.parametrize("sql", WHOLE)
-def test_what_bounds_no_table_stays_as_it_is(store: Store, sql: str):
+def test_what_bounds_not_all_tables_is_about_all(store: Store, sql: str):
     with connect(store) as connection:
-        assert narrowed(connection, store, sql) == sql
+        assert query_scope(connection, sql) == ALL
 
 
 def test_files_beyond_the_span_are_not_opened(store: Store):
     with connect(store) as connection:
-        sql = narrowed(connection, store, NARROW[0])
-        expected = sorted(map(repr, connection.sql(NARROW[0]).fetchall()))
+        expected = answer(connection, NARROW[0])
+    with connect(store) as connection:
+        connection.point(query_scope(connection, NARROW[0]))
+        needed = connection._landed._sampled[0]
+        away = []
         for file in store.records.glob("*/*/*/useact.parquet"):
-            dump = file.parent.name.removeprefix("dump=")
-            if dump not in sql:
-                file.rename(file.with_suffix(".away"))
-        away = [*store.records.glob("*/*/*/useact.away")]
+            if file.parent.name.removeprefix("dump=") not in {dump.dump for dump in needed}:
+                away.append(file.rename(file.with_suffix(".away")))
         assert len(away) == 8
-        assert sorted(map(repr, connection.sql(sql).fetchall())) == expected
+        assert answer(connection, NARROW[0]) == expected
         for file in away:
             file.rename(file.with_suffix(".parquet"))

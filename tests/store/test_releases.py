@@ -18,7 +18,6 @@ from cpmon.schemas import layout
 from cpmon.schemas.registry import reload
 from cpmon.schemas.site import shipped, site_archive
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.catalogue import rebuild
 from tests.dumps import dump, fields, interval, record
 from tests.fleet import pieces
 from tests.pages import Line, draft, grown, import_pages
@@ -169,7 +168,7 @@ def test_a_dump_that_lands_again_as_of_another_release_is_reduced_again(
     )
     before = reduced("6.4.0", store)
     shutil.rmtree(store.root / store.dumps()[0].folder)
-    rebuild(store, reductions())
+    store.manifest.rebuild()
     after = reduced("", store)
     assert sorted(after.values()) != sorted(before.values())
     assert after == reduced("", Store(tmp_path / "other", create=True))

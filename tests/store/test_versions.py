@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,13 +18,11 @@ from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import Kind
 from cpmon.store import Store, connect
-from cpmon.store.catalogue import catalogue
 from cpmon.store.dumps import grace_period
 from cpmon.store.results import lineage
 from cpmon.store.results.reduced import kept
 from cpmon.store.views import interval as deltas
 from cpmon.store.views import relations
-from cpmon.store.views.template import template
 from tests.dumps import dump, fields, interval
 
 NAME = "processors_by_time"
@@ -37,17 +33,8 @@ Change = Callable[[pytest.MonkeyPatch], None]
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What follows from code that a test changes in memory is no business of other tests.
-
-    A catalogue begins with the last one of theirs, which holds by the text of each view.
-    """
-    last = template()
+    """What follows from code that a test changes in memory is no business of other tests."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    own = template()
-    assert last and own
-    own.parent.mkdir(parents=True)
-    with suppress(FileNotFoundError):
-        shutil.copy(last, own)
 
 
 @pytest.fixture
@@ -71,9 +58,7 @@ def shown(store: Store) -> tuple[list[float], list[float]]:
         fine = con.sql(
             f"SELECT total_util FROM {NAME} WHERE total_util IS NOT NULL ORDER BY interval_end"
         ).fetchall()
-        has_rollups = con.sql(
-            f"SELECT 1 FROM duckdb_views() WHERE schema_name = 'rollup' AND view_name = '{NAME}'"
-        ).fetchall()
+        has_rollups = kept(store, reductions()).get(NAME)
         hour = f"SELECT total_util FROM rollup.{NAME} WHERE level = 'hour'"
         coarse = con.sql(hour).fetchall() if has_rollups else []
     return [v for (v,) in fine], [v for (v,) in coarse]
@@ -85,7 +70,6 @@ def forget() -> None:
         file.unlink()
     lineage._lineages.cache_clear()
     relations._landed_view.cache_clear()
-    catalogue._of_layouts.cache_clear()
     reductions.cache_clear()
     rollups.rollup_of.cache_clear()
 

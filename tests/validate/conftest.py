@@ -14,9 +14,7 @@ from cpmon.reduce.validation import Rule, Scope, find_rule, load_rules
 from cpmon.reduce.validation.counting import count
 from cpmon.reduce.validation.outcome import Outcome
 from cpmon.store import Store
-from cpmon.store.catalogue.catalogue import live_catalogue
-from cpmon.store.views.sources import landed_files, sources
-from cpmon.store.views.views import landed_rows
+from cpmon.store.catalogue.connection import Connection
 from tests.cli.conftest import cpmon  # noqa: F401 - the fixture that runs a command line
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample-data"
@@ -39,29 +37,31 @@ def rules(lab: Store) -> tuple[Rule, ...]:
     return load_rules(lab.tables())
 
 
-@pytest.fixture(scope="session")
-def bench(lab: Store) -> duckdb.DuckDBPyConnection:
-    """Its catalogue in memory."""
-    return live_catalogue(lab, reductions())
+@pytest.fixture
+def con(lab: Store) -> Iterator[Connection]:
+    """A connection to it in which nothing kept is read."""
+    with Connection(lab, reductions(), live=True) as connection:
+        yield connection
 
 
 @pytest.fixture
-def con(bench: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The same in a transaction that is taken back when the test is over."""
-    bench.begin()
-    yield bench
-    bench.rollback()
-
-
-@pytest.fixture
-def falsify(con: duckdb.DuckDBPyConnection, lab: Store) -> Falsify:
+def falsify(con: Connection, monkeypatch: pytest.MonkeyPatch) -> Falsify:
     """Makes a landed table say something else: SQL in which {rows} stands for what it says."""
-    known = {entry.name: entry.create for entry in sources(lab, landed_files(lab))}
+    landed, changed = con._landed, dict[str, str]()
+    true = landed._rows
+
+    def rows(table: str) -> str:
+        return (
+            f"({changed[table].format(rows=f'({true(table)})')})"
+            if table in changed
+            else true(table)
+        )
+
+    monkeypatch.setattr(landed, "_rows", rows)
 
     def change(table: str, sql: str) -> None:
-        macro = landed_rows(table)
-        rows = known[macro.removesuffix("()")].partition(" AS TABLE ")[2]
-        con.execute(f"CREATE OR REPLACE MACRO {macro} AS TABLE {sql.format(rows=f'({rows})')}")
+        changed[table] = sql
+        con.forget()
 
     return change
 

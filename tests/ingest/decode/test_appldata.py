@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from cpmon.ingest import Code, ingest
-from cpmon.store import Store
-from cpmon.store.catalogue.catalogue import connect
+from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval, tod
 
 CONFIG = fields("mtrsys", systmid="VMTEST", hcpcpeid="05030000")

@@ -1,0 +1,250 @@
+"""A connection to a store, in which a relation is made once a statement names it.
+
+Nothing is prepared, and nothing has to be kept current: a connection shows the store as it is when
+it is opened. It is a database in memory that can reach nothing outside of the store.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import duckdb
+
+from ..columns import docs
+from ..dumps.store import Store
+from ..results.lineage import lineages
+from ..results.reduced import KeptResults
+from ..sandbox.sandbox import Limits, seal
+from ..scope import ALL, Scope
+from ..views.database import database
+from ..views.dictionary import dictionary
+from ..views.relations import is_landed, landed_views
+from ..views.view import View
+from ..views.views import Documented, name, text
+from .kept_views import ROLLUPS, coverage, is_computed, kept_select, rollup_view
+from .relations import SCHEMAS, Relations
+
+COVERAGE = "meta.reduced"
+DICTIONARY = "meta.dictionary"
+LIVE = "_live_"
+"""What the name of a reduction begins with where nothing is read that is kept of it."""
+_NAMED = re.compile(r'(?=(\w+|"[^"]+")\s*\.\s*(\w+|"[^"]+"))|(\w+)')
+"""Names in a statement, with a schema or without: more than are meant do no harm."""
+_LISTING = re.compile(
+    r"\b(duckdb_(columns|views|tables|constraints)|information_schema|pg_catalog|show)\b"
+)
+"""What lists relations: all are made for it, which takes some ten seconds."""
+
+
+if TYPE_CHECKING:
+    _Base = duckdb.DuckDBPyConnection
+else:  # DuckDB's class cannot be derived from: what is not here, a connection of its own answers
+    _Base = object
+
+
+class Connection(_Base):
+    """A connection of DuckDB to a store, with all that a `duckdb.DuckDBPyConnection` has.
+
+    Attributes:
+        store: that it is to.
+        lineages: of its reductions, by name.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        views: Sequence[View] = (),
+        limits: Limits | None = None,
+        *,
+        live: bool = False,
+        views_only: bool = False,
+    ) -> None:
+        """Open it. It is read-only as far as the store goes; temporary tables may be made.
+
+        Args:
+            views: reductions, in the order in which they build on each other.
+            limits: what queries may use; those of DuckDB by default.
+            live: nothing is read that is kept of reductions.
+            views_only: nothing is computed once, and nothing keeps the connection to the store: it
+                is for a file that others will read.
+
+        Raises:
+            CpmonError: a limit means nothing.
+        """
+        self.store = store
+        self._duckdb = database(store)
+        self._landed = Relations(self._duckdb, store, views_only=views_only)
+        self._duckdb.execute(f"CREATE SCHEMA {ROLLUPS}")
+        if not views_only:
+            seal(self._duckdb, store, limits or Limits())
+        self._views = {view.name: view for view in views}
+        self.lineages = {lineage.name: lineage for lineage in lineages(views)}
+        self._results = KeptResults(store, () if live else views)
+        self._made: dict[str, str] = {}
+        self._scope = ALL
+
+    def point(self, scope: Scope) -> None:
+        """Show what a scope rests on from now on; all of the store where no dump is in it."""
+        if scope == self._scope:
+            return
+        self._scope = scope
+        self.forget()
+        self._landed.point(scope)
+        if not self._landed.basis.samples:
+            self._landed.point(ALL)
+
+    def forget(self) -> None:
+        """Drop what was made; it is made again from what the store has then."""
+        for relation, kind in self._made.items():
+            self._duckdb.execute(f"DROP {kind} {_quoted(relation)}")
+        self._made.clear()
+        self._landed.forget()
+
+    @property
+    def tables(self) -> set[str]:
+        """The tables that dumps of the scope have landed in."""
+        basis = self._landed.basis
+        return set().union(*(dump.tables for dump in (*basis.samples, *basis.others)))
+
+    def execute(self, query: Any, parameters: Any = None) -> duckdb.DuckDBPyConnection:
+        """Run a statement."""
+        self.make_named(query)
+        return self._duckdb.execute(query, parameters)
+
+    def sql(self, query: Any, **options: Any) -> duckdb.DuckDBPyRelation:
+        """The answer of a query."""
+        self.make_named(query)
+        return self._duckdb.sql(query, **options)
+
+    query = sql
+
+    def table(self, relation: str) -> duckdb.DuckDBPyRelation:
+        """A relation by its name."""
+        self.make_named(relation)
+        return self._duckdb.table(relation)
+
+    def view(self, view_name: str) -> duckdb.DuckDBPyRelation:
+        """A view by its name."""
+        return self.table(view_name)
+
+    def make_named(self, statement: Any) -> None:
+        """Make the relations that a statement names, and what these read."""
+        if not isinstance(statement, str):
+            return
+        folded = statement.lower()
+        if _LISTING.search(folded):
+            self.make_all()
+        for schema, own, word in _NAMED.findall(folded):
+            self._make(f"{schema}.{own}".replace('"', "") if schema else word)
+
+    def make_all(self) -> None:
+        """Make every relation, with the comments on it and on its columns."""
+        for documented in self.documented():
+            self._make(documented.name)
+            self._duckdb.execute(_comments(documented, self._kind_of(documented.name)))
+
+    def documented(self) -> Iterator[Documented]:
+        """What people may ask for, and what it says of itself, without its SELECT."""
+        yield from landed_views()
+        yield Documented(DICTIONARY, "", "Every field of every layout.", docs("dictionary"))
+        title = "Days of which results of reductions are kept."
+        yield Documented(COVERAGE, "", title, docs("reduced"))
+        for view in self._views.values():
+            columns = {column.name: column.doc for column in view.columns}
+            yield Documented(view.name, "", view.doc, columns)
+        for reduction, result in self._results.all().items():
+            if result.rollups:
+                yield rollup_view(self.store, reduction, result)
+
+    def _make(self, relation: str) -> None:
+        """Make a relation and those that it reads, as far as they are not there; if it is one."""
+        schema, _, own = relation.rpartition(".")
+        if relation in self._made:
+            return
+        if relation == DICTIONARY:
+            self._create(relation, "TABLE", dictionary())
+        elif relation == COVERAGE:
+            self._create(relation, "VIEW", f"SELECT * FROM {coverage(self._results.all())}")
+        elif schema in SCHEMAS:
+            if is_landed(relation):
+                self._landed.make(relation)
+        elif schema == ROLLUPS:
+            result = self._results.of(own)
+            if result and result.rollups:
+                self._create(relation, "VIEW", rollup_view(self.store, own, result).select)
+        elif own.removeprefix(LIVE) in self._views:
+            self._create(relation, "VIEW", self._reduction(own))
+
+    def _kind_of(self, relation: str) -> str:
+        return self._made.get(relation) or self._landed.kind_of(relation)
+
+    def _create(self, relation: str, kind: str, select: str) -> None:
+        self._duckdb.execute(f"CREATE {kind} {_quoted(relation)} AS {select}")
+        self._made[relation] = kind
+
+    def _reduction(self, own: str) -> str:
+        """The SELECT of a reduction, once what it reads is made."""
+        view = self._views[own.removeprefix(LIVE)]
+        result = self._results.of(own)
+        rows = self._views[self.lineages[view.name].kept]
+        live = f"{LIVE}{rows.name}" if rows is view else rows.name
+        if result is not None and not is_computed(result):
+            return kept_select(self.store, view, rows, result, name(live))
+        if result is None or (result.is_open and not result.closed):
+            for below in view.reads:
+                self._make(below)
+            return view.select
+        self._make(live)
+        return kept_select(self.store, view, rows, result, name(live))
+
+    def close(self) -> None:
+        """Close it."""
+        self._duckdb.close()
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def __getattr__(self, attribute: str) -> Any:
+        """What DuckDB's own connection has besides."""
+        return getattr(self._duckdb, attribute)
+
+
+def point(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
+    """Let a connection to a store show what a scope rests on; others show what they show."""
+    if isinstance(connection, Connection):
+        connection.point(scope)
+
+
+def connect(store: Store, views: Sequence[View] = (), limits: Limits | None = None) -> Connection:
+    """A read-only connection to a store that can reach nothing outside of it.
+
+    Args:
+        views: reductions, in the order in which they build on each other.
+        limits: what queries may use; those of DuckDB by default.
+
+    Raises:
+        CpmonError: a limit means nothing.
+    """
+    return Connection(store, views, limits)
+
+
+def _quoted(relation: str) -> str:
+    return ".".join(map(name, relation.split(".")))
+
+
+def _comments(documented: Documented, kind: str) -> str:
+    """The statements that comment on a relation and its columns."""
+    relation = _quoted(documented.name)
+    statements = [f"COMMENT ON {kind} {relation} IS {text(documented.title)}"]
+    statements += [
+        f"COMMENT ON COLUMN {relation}.{name(column)} IS {text(doc)}"
+        for column, doc in documented.columns.items()
+    ]
+    return ";".join(statements)

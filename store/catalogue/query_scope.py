@@ -1,0 +1,129 @@
+"""The scope of a query of a user: its bounds on interval ends, found in its parse tree.
+
+In an old store a question about four hours is as quick as in a young one then. A SELECT from one
+table, with a first end or more among the conditions of its WHERE, shows nothing from elsewhere; if
+that holds for all records that a query reads, it is about the time that these bounds span.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+from ..scope import ALL, Scope
+from .connection import LIVE, Connection
+
+Node = dict[str, Any]
+Bounds = tuple[datetime, datetime | None]
+
+TIME = "interval_end"
+_OF_RECORDS = ("meta.interval", "meta.dump", "meta.finding", "meta.user_class")
+"""What the schema `meta` has of records; the rest is the same in every scope."""
+_LOWER, _UPPER = {"GREATERTHAN", "GREATERTHANOREQUALTO"}, {"LESSTHAN", "LESSTHANOREQUALTO"}
+_MOMENT = timedelta(microseconds=1)
+
+
+def query_scope(connection: Connection, sql: str) -> Scope:
+    """What a query is about; all where it may look at any time.
+
+    Args:
+        sql: one query that only reads.
+    """
+    if TIME not in sql.lower() or not sql.lower().startswith(("select", "with", "from")):
+        return ALL
+    ((tree,),) = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
+    nodes = [*_nodes(json.loads(tree))]
+    named = {id(node) for node in nodes if _is_of_records(node, connection)}
+    selects = [node for node in nodes if node.get("type") == "SELECT_NODE"]
+    bounded = [
+        bounds
+        for node in selects
+        if id(node["from_table"]) in named and (bounds := _bounds(node, connection))
+    ]
+    if not bounded or len(bounded) < len(named):
+        return ALL
+    since, ends = min(b[0] for b in bounded), [b[1] for b in bounded]
+    until = None if None in ends else max(filter(None, ends))
+    return Scope(None, since - _MOMENT, until)
+
+
+def _nodes(part: Any) -> Iterator[Node]:
+    """All nodes of a tree, each before those inside of it."""
+    if isinstance(part, dict):
+        yield part
+        part = list(part.values())
+    for child in part if isinstance(part, list) else ():
+        yield from _nodes(child)
+
+
+def _is_of_records(node: Node, connection: Connection) -> bool:
+    """Whether it names a relation whose rows depend on the scope, maybe one it cannot have."""
+    if node.get("type") == "TABLE_FUNCTION":
+        return True
+    if node.get("type") != "BASE_TABLE":
+        return False
+    *schema, table = (part.lower() for part in node["qualified_name"]["path"])
+    if schema[-1:] == ["meta"]:
+        return f"meta.{table}" in _OF_RECORDS
+    return bool(schema) or table.removeprefix(LIVE) in connection.lineages
+
+
+def _bounds(select: Node, connection: Connection) -> Bounds | None:
+    """The first and last interval end that a SELECT from one table can show; None for any."""
+    table = select["from_table"]
+    if table["sample"] or table["column_name_alias"] or not _is_timed(table, connection):
+        return None
+    alias = table["alias"] or table["table_name"]
+    lower, upper = [], []
+    for condition in _conjuncts(select["where_clause"]):
+        if condition["type"] == "COMPARE_BETWEEN":
+            if _is_time(condition["input"], alias):
+                lower.append(_moment(condition["lower"]))
+                upper.append(_moment(condition["upper"]))
+        elif condition["class"] == "COMPARISON":
+            kind = condition["type"].removeprefix("COMPARE_")
+            left, right = condition["left"], condition["right"]
+            if _is_time(left, alias) and kind in _LOWER | _UPPER:
+                (lower if kind in _LOWER else upper).append(_moment(right))
+            elif _is_time(right, alias) and kind in _LOWER | _UPPER:
+                (upper if kind in _LOWER else lower).append(_moment(left))
+    since = max(filter(None, lower), default=None)
+    return (since, min(filter(None, upper), default=None)) if since is not None else None
+
+
+def _is_timed(table: Node, connection: Connection) -> bool:
+    """Whether its rows are those of intervals, each as it is whatever the others are."""
+    lineage = connection.lineages.get(table["table_name"].lower().removeprefix(LIVE))
+    if table["schema_name"] or lineage is None:
+        return True
+    return lineage.by_time and not lineage.tells_since_when
+
+
+def _conjuncts(condition: Node | None) -> Iterator[Node]:
+    if condition is not None and condition["type"] == "CONJUNCTION_AND":
+        for child in condition["children"]:
+            yield from _conjuncts(child)
+    elif condition is not None:
+        yield condition
+
+
+def _is_time(part: Node, alias: str) -> bool:
+    if part["class"] != "COLUMN_REF":
+        return False
+    *table, column = part["column_names"]
+    return column.lower() == TIME and table in ([], [alias])
+
+
+def _moment(part: Node) -> datetime | None:
+    """The time that a constant is; None for anything else."""
+    if part["class"] == "CAST" and part["type_expr"].get("type_name") == "TIMESTAMP":
+        part = part["child"]
+    literal = part.get("literal") if part["class"] == "CONSTANT" else None
+    if isinstance(literal, dict) and literal.get("kind") == "STRING":
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(str(literal["text"]).strip())
+            return moment if moment.tzinfo is None else None
+    return None

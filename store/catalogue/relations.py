@@ -1,0 +1,192 @@
+"""The relations over landed records: made in a database when they are needed, over a scope.
+
+What is small is computed once, as a table: to plan a query over deltas takes longer than to compute
+them for some thousand rows, and most questions read them several times. Anything larger is a view.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+
+import duckdb
+
+from ...schemas.layout import Kind
+from ...schemas.registry import record_of, tables
+from ..columns import COLUMNS
+from ..dumps.landed_dump import ABOUT, LandedDump
+from ..dumps.store import Store
+from ..runs.classes import FILE, class_rules
+from ..runs.runs import run_names
+from ..scope import ALL, BEFORE, Basis, Scope, basis_of
+from ..views.meta import run_columns
+from ..views.relations import INTERVALS, landed_view, macros, views_below
+from ..views.sources import empty, files_of, is_drifted, json_rows, parquet, values
+from ..views.views import LANDED, name, text
+
+SCHEMAS = ("monitor", "interval", "meta")
+SMALL = 1_000_000
+"""Bytes of the files of a table, up to which its deltas are computed once. As DuckDB holds them
+they take some ten times as much, and a question reads a few tables."""
+_ROWS = re.compile(rf'\b{LANDED}\."([^"]+)"\(\)')
+_BEFORE = f"""
+SELECT min(before) FROM (
+  SELECT max(interval_end, {BEFORE})[-1] AS before FROM {INTERVALS}
+  WHERE interval_end <= $since GROUP BY system)"""
+
+
+class Relations:
+    """`monitor`, `interval` and `meta` of a store in a database, as far as they were asked for."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, store: Store, *, views_only: bool = False
+    ) -> None:
+        """Create the schemas; they are empty, and show all of the store once they are not.
+
+        Args:
+            connection: to a database in memory that can read the store, as `database` makes it.
+            views_only: nothing is computed once.
+        """
+        self._connection, self._store, self._views_only = connection, store, views_only
+        for schema in SCHEMAS:
+            connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(macros())
+        self._made: dict[str, str] = {}
+        self._scope = ALL
+        self._basis: Basis | None = None
+        self._samples: tuple[Sequence[LandedDump], str] | None = None
+
+    def point(self, scope: Scope, basis: Basis | None = None) -> None:
+        """Show what a scope rests on from now on. What shows other rows is dropped.
+
+        Args:
+            basis: the dumps that it rests on, where they are known.
+        """
+        self._scope, self._basis, self._samples = scope, basis, None
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was made."""
+        for relation in tuple(self._made):
+            self.drop(relation)
+
+    def restrict(self, dumps: Sequence[LandedDump], where: str) -> None:
+        """Show of samples those of some dumps alone that meet a condition, as SQL."""
+        self._samples = dumps, where
+
+    @property
+    def basis(self) -> Basis:
+        """The dumps that the scope rests on."""
+        if self._basis is None:
+            self._basis = basis_of(self._store.dumps(), self._scope)
+        return self._basis
+
+    def make(self, relation: str) -> None:
+        """Make a relation and those that it reads, as far as they are not there.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        if relation in self._made:
+            return
+        view = landed_view(relation)
+        for below in views_below(relation):
+            self.make(below)
+        select = _ROWS.sub(lambda rows: self._rows(rows[1]), view.select)
+        kind = "TABLE" if self._is_computed_once(relation) else "VIEW"
+        self._connection.execute(f"CREATE {kind} {_quoted(relation)} AS {select}")
+        self._made[relation] = kind
+
+    def kind_of(self, relation: str) -> str:
+        """Whether a relation that was made is a TABLE or a VIEW."""
+        return self._made[relation]
+
+    def drop(self, relation: str) -> None:
+        """Drop a relation, where it is."""
+        if kind := self._made.pop(relation, None):
+            self._connection.execute(f"DROP {kind} {_quoted(relation)}")
+
+    def _is_computed_once(self, relation: str) -> bool:
+        schema, _, table = relation.partition(".")
+        if self._views_only or schema != "interval" or not self._store.files.is_local:
+            return relation in (INTERVALS, "meta.dump") and not self._views_only
+        size = 0
+        with suppress(FileNotFoundError):  # the question will tell
+            for file in files_of(self._store, table, self._sampled[0]):
+                size += self._store.files.size(file.name)
+                if size > SMALL:
+                    return False
+        return True
+
+    def _rows(self, table: str) -> str:
+        """The relation that stands for the rows of files."""
+        match table:
+            case _ if table == ABOUT:
+                return _dumps(self._store, self.basis.others)
+            case "run.json":
+                runs = [self._store.files.engine_path(each) for each in run_names(self._store)]
+                return json_rows(runs, run_columns())
+            case _ if table == FILE:
+                rules = [
+                    f"({rule.position}, {text(rule.name)}, {text(rule.pattern)}, {text(rule.like)})"
+                    for rule in class_rules(self._store)
+                ]
+                return values(COLUMNS["class_rule"], rules)
+        dumps, where = self._sampled if _is_sample(table) else (self.basis.others, "")
+        files = files_of(self._store, table, dumps)
+        rows = parquet(self._store, table, files, self._is_drifted)
+        return f"(SELECT * FROM {rows} WHERE {where})" if where else rows
+
+    @property
+    def _sampled(self) -> tuple[Sequence[LandedDump], str]:
+        """The dumps with samples of the scope, and the condition on them."""
+        if self._samples is None:
+            self._samples = self._find_samples()
+        return self._samples
+
+    def _find_samples(self) -> tuple[Sequence[LandedDump], str]:
+        scope, dumps = self._scope, self.basis.samples
+        if scope.since is None and scope.until is None:
+            return dumps, ""
+        self.make(INTERVALS)
+        run = self._connection.execute
+        since = None
+        if scope.since is not None:
+            ((since,),) = run(_BEFORE, {"since": scope.since}).fetchall()
+        where = Scope(None, None, scope.until).condition()
+        if since is not None:
+            where = f"interval_end >= TIMESTAMP '{since}' AND {where}"
+        found = run(f"SELECT DISTINCT dump FROM {INTERVALS} WHERE {where}").fetchall()
+        names = {dump for (dump,) in found}
+        return [dump for dump in dumps if dump.dump in names], where
+
+    @functools.cached_property
+    def _is_drifted(self) -> bool:
+        """Whether files may lack columns. In the folder of a month lie those of other dumps too."""
+        return is_drifted(self._store.dumps())
+
+
+def _is_sample(table: str) -> bool:
+    return table in tables() and record_of(tables()[table]).kind is Kind.SAMPLE
+
+
+def _quoted(relation: str) -> str:
+    return ".".join(map(name, relation.split(".")))
+
+
+def _dumps(store: Store, dumps: Sequence[LandedDump]) -> str:
+    """A relation with what the manifest says about dumps: what stands in `ABOUT` of each, too."""
+    columns = COLUMNS["dump"]
+    if not dumps:
+        return empty(columns)
+    lines = [
+        json.dumps({c: about.get(c) for c in columns}, default=str) for about in store.abouts(dumps)
+    ]
+    structure = json.dumps({column: kind for column, (kind, _) in columns.items()})
+    listed = ", ".join(map(text, lines))
+    row = f"json_transform(line, {text(structure)}) AS row"
+    shown = ", ".join(f"row.{name(column)}" for column in columns)
+    return f"(SELECT {shown} FROM (SELECT {row} FROM (SELECT unnest([{listed}]) AS line)))"
