@@ -23,7 +23,7 @@ from ...schemas import CpmonError
 from ...schemas.amounts import counted, length_of_time
 from ...schemas.errors import NothingToReportError
 from ...schemas.lookup import fold, nearest, unknown, unknown_of_many
-from ...store.catalogue.connection import point
+from ...store.catalogue.connection import point, systems_of
 from ...store.results.lineage import lineages
 from ...store.scope import Scope
 from ...store.views.views import name as quoted
@@ -213,10 +213,7 @@ def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -
     if run is not None:
         measured, since, until = run_window(con, run, system)
         return Span(measured, run, since, until)
-    names = con.execute(
-        "SELECT DISTINCT system FROM meta.dump WHERE coalesce(intervals, 1) > 0 ORDER BY system"
-    ).fetchall()
-    systems = [str(name) for (name,) in names]
+    systems = systems_of(con, with_intervals=True)
     if system is None:
         if len(systems) != 1:
             raise CpmonError(

@@ -11,6 +11,7 @@ import duckdb
 from ...schemas import CpmonError
 from ...schemas.amounts import counted
 from ...schemas.lookup import unknown
+from ...store.catalogue.connection import systems_of
 from ...store.scope import Scope
 from ..reports.cells import UTC_ZONE, clock, utc
 from ..reports.report_sql import run_window
@@ -80,8 +81,7 @@ def scope_of(
     since, until = utc(since), utc(until)
     if run is None:
         if system is not None:
-            of_dumps = con.execute("SELECT DISTINCT system FROM meta.dump").fetchall()
-            systems = [str(name) for (name,) in of_dumps]
+            systems = systems_of(con)
             if system not in systems:
                 raise unknown("system", system, systems)
         return Scope(system, since, until)

@@ -13,7 +13,7 @@ from ...schemas.layout import Kind, Layout
 from ...schemas.owners import owner_of
 from ...schemas.registry import record_of
 from ...store.views.interval import WRAPPED, counter_names, doubts_of, undoubted_of
-from ...store.views.views import landed_rows, name, text
+from ...store.views.views import raw_table, name, text
 from .rule import Scope
 from .table_checks import object_of
 
@@ -57,7 +57,7 @@ def movement_of(layout: Layout) -> str:
     """SELECT of the number of rows of a table, and whether each counter has several values."""
     counters = map(name, counter_names(layout))
     moves = [f"coalesce(min({counter}) < max({counter}), false)" for counter in counters]
-    return f"SELECT {', '.join(['count(*)', *moves])} FROM {landed_rows(layout.name)}"
+    return f"SELECT {', '.join(['count(*)', *moves])} FROM {raw_table(layout.name)}"
 
 
 def screen_of(layout: Layout, still: Collection[str], rows: int, scope: Scope) -> str | None:

@@ -75,7 +75,7 @@ class Connection(_Base):
         """
         self.store = store
         self._duckdb = database(store)
-        self._landed = Relations(self._duckdb, store, views_only=views_only)
+        self._landed = Relations(self._duckdb.execute, store, views_only=views_only)
         self._duckdb.execute(f"CREATE SCHEMA {ROLLUPS}")
         if not views_only:
             seal(self._duckdb, store, limits or Limits())
@@ -214,6 +214,19 @@ class Connection(_Base):
     def __getattr__(self, attribute: str) -> Any:
         """What DuckDB's own connection has besides."""
         return getattr(self._duckdb, attribute)
+
+
+def systems_of(
+    connection: duckdb.DuckDBPyConnection, *, with_intervals: bool = False
+) -> list[str]:
+    """The systems that have dumps, whatever a connection to a store is pointed at."""
+    if isinstance(connection, Connection):
+        dumps = connection.store.dumps()
+        chosen = (dump.system for dump in dumps if dump.days or not with_intervals)
+        return list(dict.fromkeys(chosen))
+    relation = "meta.interval" if with_intervals else "meta.dump"
+    rows = f"SELECT DISTINCT system FROM {relation} ORDER BY system"
+    return [str(system) for (system,) in connection.execute(rows).fetchall()]
 
 
 def point(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:

@@ -114,7 +114,7 @@ def _is_time(part: Node, alias: str) -> bool:
     if part["class"] != "COLUMN_REF":
         return False
     *table, column = part["column_names"]
-    return column.lower() == TIME and table in ([], [alias])
+    return column.lower() == TIME and table[-1:] in ([], [alias])
 
 
 def _moment(part: Node) -> datetime | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import duckdb
@@ -27,7 +27,8 @@ from ..views.relations import INTERVALS, landed_view, macros, views_below
 from ..views.sources import empty, files_of, is_drifted, json_rows, parquet, values
 from ..views.views import LANDED, name, text
 
-SCHEMAS = ("monitor", "interval", "meta")
+Execute = Callable[..., duckdb.DuckDBPyConnection]
+SCHEMAS = ("monitor", "interval", "meta", LANDED)
 SMALL = 1_000_000
 """Bytes of the files of a table, up to which its deltas are computed once. As DuckDB holds them
 they take some ten times as much, and a question reads a few tables."""
@@ -41,19 +42,17 @@ SELECT min(before) FROM (
 class Relations:
     """`monitor`, `interval` and `meta` of a store in a database, as far as they were asked for."""
 
-    def __init__(
-        self, connection: duckdb.DuckDBPyConnection, store: Store, *, views_only: bool = False
-    ) -> None:
+    def __init__(self, execute: Execute, store: Store, *, views_only: bool = False) -> None:
         """Create the schemas; they are empty, and show all of the store once they are not.
 
         Args:
-            connection: to a database in memory that can read the store, as `database` makes it.
+            execute: runs a statement in a database that can read the store, as `database` has it.
             views_only: nothing is computed once.
         """
-        self._connection, self._store, self._views_only = connection, store, views_only
+        self._execute, self._store, self._views_only = execute, store, views_only
         for schema in SCHEMAS:
-            connection.execute(f"CREATE SCHEMA {schema}")
-        connection.execute(macros())
+            execute(f"CREATE SCHEMA {schema}")
+        execute(macros())
         self._made: dict[str, str] = {}
         self._scope = ALL
         self._basis: Basis | None = None
@@ -92,12 +91,16 @@ class Relations:
         """
         if relation in self._made:
             return
-        view = landed_view(relation)
-        for below in views_below(relation):
-            self.make(below)
-        select = _ROWS.sub(lambda rows: self._rows(rows[1]), view.select)
+        schema, _, table = relation.partition(".")
+        if schema == LANDED:
+            select = f"SELECT * FROM {self._rows(table)}"
+        else:
+            for below in views_below(relation):
+                self.make(below)
+            view = landed_view(relation)
+            select = _ROWS.sub(lambda rows: self._rows(rows[1]), view.select)
         kind = "TABLE" if self._is_computed_once(relation) else "VIEW"
-        self._connection.execute(f"CREATE {kind} {_quoted(relation)} AS {select}")
+        self._execute(f"CREATE {kind} {_quoted(relation)} AS {select}")
         self._made[relation] = kind
 
     def kind_of(self, relation: str) -> str:
@@ -107,7 +110,7 @@ class Relations:
     def drop(self, relation: str) -> None:
         """Drop a relation, where it is."""
         if kind := self._made.pop(relation, None):
-            self._connection.execute(f"DROP {kind} {_quoted(relation)}")
+            self._execute(f"DROP {kind} {_quoted(relation)}")
 
     def _is_computed_once(self, relation: str) -> bool:
         schema, _, table = relation.partition(".")
@@ -152,7 +155,7 @@ class Relations:
         if scope.since is None and scope.until is None:
             return dumps, ""
         self.make(INTERVALS)
-        run = self._connection.execute
+        run = self._execute
         since = None
         if scope.since is not None:
             ((since,),) = run(_BEFORE, {"since": scope.since}).fetchall()

@@ -74,15 +74,15 @@ class QueryWriter:
             os.fsync(written.fileno())
         return int(count)
 
-    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
-        """Run a statement.
+    def execute(self, sql: str, values: object = None) -> duckdb.DuckDBPyConnection:
+        """Run a statement. `values`: of its marks.
 
         Raises:
             OSError: the disk refuses what does not fit into memory.
             CpmonError: the memory limit is too small.
         """
         try:
-            return self.connection.execute(sql)
+            return self.connection.execute(sql, values)
         except duckdb.IOException as error:
             raise disk_error(error) from error
         except duckdb.OutOfMemoryException as error:
@@ -111,7 +111,7 @@ class ReductionDatabase(QueryWriter):
             CpmonError: a limit means nothing to DuckDB.
         """
         super().__init__(database(store))
-        self._store, self._landed = store, Relations(self.connection, store)
+        self._store, self._landed = store, Relations(self.execute, store)
         self.connection.execute(
             f"SET temp_directory = {path_text(scratch)}; SET preserve_insertion_order = false;"
             f" SET disabled_optimizers = {text(DISABLED)}"

@@ -11,7 +11,7 @@ from ...schemas.layout import Kind
 from ...schemas.registry import fingerprint, record_of, tables
 from .interval import interval_view, relations_of
 from .meta import meta_views
-from .views import Documented, landed_rows, monitor_view
+from .views import LANDED, Documented, landed_rows, monitor_view
 
 INTERVALS = "meta.interval"
 
@@ -72,8 +72,8 @@ def _landed_view(relation: str, _fingerprint: str) -> Documented:
 @functools.lru_cache(maxsize=2)
 def _names(_fingerprint: str) -> frozenset[str]:
     meta = {view.name for view in meta_views()}
-    monitor = {f"monitor.{table}" for table in schemas()}
-    return frozenset(meta | monitor | {f"interval.{table}" for table in _sampled()})
+    landed = {f"{schema}.{table}" for table in schemas() for schema in ("monitor", LANDED)}
+    return frozenset(meta | landed | {f"interval.{table}" for table in _sampled()})
 
 
 def _sampled() -> Iterator[str]:

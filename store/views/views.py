@@ -19,7 +19,7 @@ PLACE = {
     "dump": "Identity of the dump that the row landed with; joins meta.dump.",
 }
 LANDED = "_landed"
-"""The schema of what the views read: one macro a table, which knows the files."""
+"""The schema of what the views read: the rows of files."""
 
 PARTS, FINE_PARTS = "67108864e0", "4294967296e0"
 """2**26 and 2**32: sums of whole parts of one are exact below 2**27 and 2**21, in any order."""
@@ -67,8 +67,13 @@ def exact(number: str, parts: str = PARTS) -> str:
 
 
 def landed_rows(table: str) -> str:
-    """The macro that stands for the rows of a landed table, whatever store they are in."""
-    return f"{LANDED}.{name(table)}()"
+    """What stands for the rows of a landed table in the SQL of views, whatever store it is of."""
+    return f"{raw_table(table)}()"
+
+
+def raw_table(table: str) -> str:
+    """The relation with the rows of a landed table as they are in its files."""
+    return f"{LANDED}.{name(table)}"
 
 
 def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:

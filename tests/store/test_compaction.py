@@ -35,7 +35,7 @@ from cpmon.store.results.reduction_database import ReductionDatabase
 from cpmon.store.results.retention import Retention, plan, prune
 from cpmon.store.results.usage import usage
 from cpmon.store.views.database import database
-from cpmon.store.views.sources import parquet_rows
+from cpmon.store.views.sources import files_of, is_drifted, parquet
 from tests.fleet import fleet, pieces
 from tests.store.test_other_readers import catalog, changes, ordered, select, written
 from tests.store.test_other_readers import run as export
@@ -195,7 +195,7 @@ def test_dumps_of_a_month_that_is_merged_again_are_read_alone(
         merged(store)
     assert planned[0].folder not in {dump.folder for dump in store.dumps()}
     with database(store) as connection:
-        rows = parquet_rows(store, "mtrsys", planned)
+        rows = parquet(store, "mtrsys", files_of(store, "mtrsys", planned), is_drifted(store.dumps()))
         found = connection.sql(f"SELECT DISTINCT dump FROM {rows}").fetchall()
     assert {dump for (dump,) in found} == {dump.dump for dump in planned}
 
