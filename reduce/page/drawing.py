@@ -127,9 +127,7 @@ def over_time(
             title=_axis_title(points.table[TIME], zone),
             # Times are local already: the drawing must not move them again.
             scale=alt.Scale(type="utc", nice=False),
-            axis=alt.Axis(
-                tickCount=width // TICK, labelOverlap=True, grid=False, format=TICKS
-            ),
+            axis=alt.Axis(tickCount=width // TICK, labelOverlap=True, grid=False, format=TICKS),
         ),
         y=alt.Y(
             "value:Q",
