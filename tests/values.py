@@ -218,7 +218,7 @@ def changed(dump: bytes, choose: Choice) -> bytes:
 
 
 NOTHING = "there is nothing to report"
-"""The answer of a report whose guests have clocks that cannot be."""
+"""The answer of a report of guests whose clocks cannot be; other reports have lines whatever."""
 ENDS = {Status.DONE, Status.WARNINGS, Status.INVALID, Status.DAMAGED}
 """How commands may end because of values in a dump."""
 
@@ -320,7 +320,7 @@ def faults(
         said = io.StringIO()
         with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")), redirect_stderr(said):
             status = run([*arguments, *([] if reads_dump else ["--store", store])])
-        is_blank = status == Status.USAGE and NOTHING in said.getvalue()
+        is_blank = "LINUX_GUESTS" in arguments and NOTHING in said.getvalue()
         if not (status in ends or is_blank) or "failure of cpmon" in said.getvalue():
             found.append(f"cpmon {' '.join(arguments)}: status {status}: {said.getvalue()}")
     return found

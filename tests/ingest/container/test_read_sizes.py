@@ -32,7 +32,7 @@ from tools.fuzz_seeds import Seed, seeds
 
 SIZES = (4096, 5000, 8192, 30_000, 65_536)
 """Bytes read at a time."""
-TWO_SIZES = 4096, 30_000
+FEW_SIZES = 4096, 30_000
 MANY = int(os.environ.get("READ_SIZES_DUMPS", "50"))
 """Damaged dumps that the slow test reads in all sizes; READ_SIZES_DUMPS=1000 reads more."""
 
@@ -53,14 +53,22 @@ def same_in_all_sizes(
             assert reader(data, container, size) == whole, size
 
 
+few_or_all = pytest.mark.parametrize(
+    "sizes",
+    [pytest.param(FEW_SIZES, id="few"), pytest.param(SIZES, id="all", marks=pytest.mark.slow)],
+)
+
+
+@few_or_all
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_every_scenario_is_read_alike(scenario: Scenario):
-    same_in_all_sizes(scenario.data, sizes=TWO_SIZES)
+def test_every_scenario_is_read_alike(scenario: Scenario, sizes: Sequence[int]):
+    same_in_all_sizes(scenario.data, sizes=sizes)
 
 
+@few_or_all
 @pytest.mark.parametrize("seed", seeds(), ids=lambda s: s.name)
-def test_good_dumps_are_read_alike(seed: Seed):
-    same_in_all_sizes(seed.data, sizes=TWO_SIZES)
+def test_good_dumps_are_read_alike(seed: Seed, sizes: Sequence[int]):
+    same_in_all_sizes(seed.data, sizes=sizes)
 
 
 def damaged(number: int) -> None:
