@@ -114,9 +114,9 @@ SELECT s.run_id,
        m.resident_pages,
        m.xstor_pages AS user_xstor_pages,
        m.dasd_pages AS user_dasd_pages,
-       -- All kinds of pages that the level has. NULL without USEACT records, and
+       -- All kinds of pages that the level has. NULL without USEACT records and
        -- without pages of expanded storage unless the level is known to have
-       -- none: 6.3.0 and later. A level begins with digits or says nothing.
+       -- none: 6.3.0 and later.
        m.resident_pages + m.dasd_pages
          + CASE WHEN c.cp_level >= '0603' AND c.cp_level < ':' THEN 0
                 ELSE m.xstor_pages END AS user_pages,
