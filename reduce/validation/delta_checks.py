@@ -13,7 +13,7 @@ from ...schemas.layout import Kind, Layout
 from ...schemas.owners import owner_of
 from ...schemas.registry import record_of
 from ...store.views.interval import WRAPPED, counter_names, doubts_of, undoubted_of
-from ...store.views.views import raw_table, name, text
+from ...store.views.views import name, raw_table, text
 from .rule import Scope
 from .table_checks import object_of
 
