@@ -28,6 +28,7 @@ from ..schemas.errors import BusyError, CpmonError, StoreError
 from ..store import Store
 from ..store.catalogue.in_memory import in_memory
 from ..store.catalogue.span_records import SpanRecords
+from ..store.dumps.incomplete import readable_part
 from ..store.results.lineage import lineages
 from ..store.results.retention import plan as prune_plan
 from ..store.results.retention import prune, retention
@@ -118,13 +119,14 @@ class BatchRunner:
             reduce(self.store, daily, self.settings)
         if self._is_interrupted(result):
             return
+        reader = self._readable(result)
         if self.plan.batch.validate:
             with self._step("validate", result):
-                self._validate(changed, result)
-        with self._step("connect", result), in_memory(self.store, reductions()) as con:
+                self._validate(reader, changed, result)
+        with self._step("connect", result), in_memory(reader, reductions()) as con:
             if self.plan.batch.exceptions:
                 with self._step("exceptions", result):
-                    self._find_exceptions(con, changed, result)
+                    self._find_exceptions(reader, con, changed, result)
             with self._step("outputs", result):
                 writer = OutputWriter(con, self.settings, self.write, self.log)
                 writer.run(self.plan.outputs, changed, result)
@@ -134,6 +136,18 @@ class BatchRunner:
             for system, day in unwritten:
                 for name in [system] if system else changed:
                     state.open.setdefault(name, set()).add(day)
+
+    def _readable(self, result: BatchResult) -> Store:
+        """The store without the dumps that lack files; each is noted.
+
+        In object storage they are looked for where the days of new dumps could not be reduced.
+        """
+        reader, notes = readable_part(self.store, thorough=bool(result.counts["failures"]))
+        if notes:
+            reason = "; ".join(map(str.strip, notes))
+            result.note("trouble", self.store.location, ascii_line(reason))
+            self.log.warning("dumps left out", reason=reason)
+        return reader
 
     def _is_interrupted(self, result: BatchResult) -> bool:
         result.interrupted = result.interrupted or self.should_stop()
@@ -172,7 +186,9 @@ class BatchRunner:
         """UTC bounds of the days of a system, from the first to the last."""
         return day_bounds(min(days), max(days), find_zone(self.settings.zone(system)))
 
-    def _validate(self, changed: Mapping[str, set[date]], result: BatchResult) -> None:
+    def _validate(
+        self, store: Store, changed: Mapping[str, set[date]], result: BatchResult
+    ) -> None:
         """Validate the changed days of each system."""
         from ..reduce.validation import Scope, Status, validate_spans
 
@@ -180,7 +196,7 @@ class BatchRunner:
         for system, days in sorted(changed.items()):
             since, until = self._bounds(system, days)
             scopes.append(Scope(system, since.replace(tzinfo=None), until.replace(tzinfo=None)))
-        for validation in validate_spans(self.store, scopes, self.settings):
+        for validation in validate_spans(store, scopes, self.settings):
             system = str(validation.coverage.scope.system)
             for outcome in validation.of(Status.FAILED):
                 severity, rule = str(outcome.rule.severity), outcome.rule.id
@@ -191,6 +207,7 @@ class BatchRunner:
 
     def _find_exceptions(
         self,
+        store: Store,
         con: duckdb.DuckDBPyConnection,
         changed: Mapping[str, set[date]],
         result: BatchResult,
@@ -198,7 +215,7 @@ class BatchRunner:
         """Find exceptions in the changed days of each system."""
         events: list[tuple[int, Event]] = []
         find = partial(exceptions, con, load_rules(self.settings), settings=self.settings)
-        with SpanRecords(con, self.store) as records:
+        with SpanRecords(con, store) as records:
             for system, days in sorted(changed.items()):
                 since, until = self._bounds(system, days)
                 table = find(system=system, since=since, until=until, records=records).table

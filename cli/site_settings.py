@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from .asked import asked
 
 if TYPE_CHECKING:
     import duckdb
@@ -60,6 +62,35 @@ def store_at(folder: Path) -> Store:
     return stores[folder]
 
 
+def reader_at(folder: Path) -> Store:
+    """The store in a folder for a question: without dumps that lack files, each with a note.
+
+    Raises:
+        CpmonError: there is no store.
+    """
+    from ..store.dumps.incomplete import readable_part
+
+    readers = asked().readers
+    if folder not in readers:
+        readers[folder], notes = readable_part(store_at(folder))
+        _print_notes(notes)
+    return readers[folder]
+
+
+def say_what_is_missing(store: Store) -> None:
+    """Print a note for each dump that lacks files: something could not be read."""
+    from ..store.dumps.incomplete import readable_part
+
+    _print_notes(readable_part(store, thorough=True)[1])
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    from ..schemas.printable import printable
+
+    for note in notes:
+        click.echo(printable(note), err=True)
+
+
 @contextmanager
 def opened_for_spans(
     store: Path,
@@ -76,7 +107,7 @@ def opened_for_spans(
     from ..store.catalogue.span_records import SpanRecords
     from ..store.views.snapshot import MANY
 
-    place = store_at(store)
+    place = reader_at(store)
     if len(place.dumps()) < MANY:
         with opened(store) as connection:
             yield connection, None
@@ -96,7 +127,7 @@ def opened(store: Path) -> duckdb.DuckDBPyConnection:
     from ..store import connect
 
     warn_of_exposure(store)
-    return _held(connect(store_at(store), reductions(), limits(store)))
+    return _held(connect(reader_at(store), reductions(), limits(store)))
 
 
 def _held(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:

@@ -10,7 +10,7 @@ import click
 from ..main import Status, status_of
 from ..options import output_options, rules_option, store_option
 from ..output import Output, say_notes, write_file
-from ..site_settings import limits, opened, settings, store_at
+from ..site_settings import limits, opened, reader_at, settings
 from ..spans import selection_options
 from ..targets import check_target
 
@@ -68,7 +68,7 @@ def command(
     say_notes(doubts)
     with opened(store) as connection:
         scope = scope_of(connection, **selection)
-    with narrowed(store_at(store), scope, limits(store)) as (connection, landed):
+    with narrowed(reader_at(store), scope, limits(store)) as (connection, landed):
         rules_in_force: Sequence[Rule] = load_rules(landed, settings(), rules)
         rules_in_force = [find_rule(rules_in_force, name) for name in only] or rules_in_force
         if listing:

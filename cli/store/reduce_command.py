@@ -15,7 +15,7 @@ from ..main import Status, report_failure
 from ..options import DAY, Text, store_option
 from ..output import say
 from ..progress import bar
-from ..site_settings import settings, store_at
+from ..site_settings import say_what_is_missing, settings, store_at
 from ..spans import read_span, span_options, whole_day
 
 if TYPE_CHECKING:
@@ -73,7 +73,10 @@ def command(
         say(str(done))
     if engine or selection or reduced.failures:
         _summarise(reduced, engine)
-    return max((report_failure(f.name, f.error) for f in reduced.failures), default=Status.DONE)
+    failed = [report_failure(f.name, f.error) for f in reduced.failures]
+    if failed:
+        say_what_is_missing(store_at(store))
+    return max(failed, default=Status.DONE)
 
 
 def _summarise(reduced: Reduced, engine: Engine | None) -> None:

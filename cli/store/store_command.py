@@ -11,7 +11,7 @@ from ...schemas.amounts import counted
 from ..main import Status, report_failure
 from ..options import DAY, folder_option, output_options, pairs, store_option
 from ..output import Output, say
-from ..site_settings import settings, store_at, warn_of_exposure
+from ..site_settings import reader_at, say_what_is_missing, settings, store_at, warn_of_exposure
 from ..targets import TARGET_FOLDER, check_target
 
 
@@ -39,6 +39,7 @@ def info(store: Path, out: Output) -> None:
     from ...reduce import reductions
     from ...store.results.usage import usage
 
+    reader_at(store)  # prints notes
     rows = usage(store_at(store), reductions())
     if exposed := warn_of_exposure(store):
         rows.append({**dict.fromkeys(rows[0]), "what": "access", "system": "", "note": exposed})
@@ -59,7 +60,36 @@ def rebuild(store: Path) -> None:
 
     place = store_at(store)
     views = build(place, reductions())
+    reader_at(store)  # prints notes
     say(f"{place.files.location}: catalogue of {views:,} views made again")
+
+
+@command.command("repair", short_help="Drop dumps whose files are missing.")
+@store_option
+def repair(store: Path) -> None:
+    """Drop the dumps of a store whose files are missing, so that they can be landed again.
+
+    Questions leave out such a dump as a whole, and print a note that names it. Where only dump.json
+    is missing or damaged it is written again from the manifest, and the dump stays. No file is
+    deleted: what is left of a dump is moved to the folder aside of the store; in object storage it
+    stays where it is. Dumps whose files are all there are not touched.
+
+    \b
+    Example:
+      cpmon store repair --store perf/
+    """
+    from ...store.dumps.repair import repair as run
+
+    place = store_at(store)
+    place.clean()
+    done = run(place)
+    for text in done.texts():
+        say(text)
+    where = place.files.uri("aside") if place.files.is_local else "where it was, and is not read"
+    if done.dropped:
+        say(f"what was left of dropped dumps is {'in ' if place.files.is_local else ''}{where}")
+    elif not done.mended:
+        say(f"{place.files.location}: all files of its dumps are there")
 
 
 @command.command("upgrade", short_help="Make a store of an earlier version one of this.")
@@ -140,7 +170,9 @@ def compact(store: Path) -> Status:
         make_ready(place, views)
     dumps = f"{counted(done.dumps, 'dump')} of {counted(done.months, 'month')}"
     say(f"{store}: {counted(merged, 'file')} of results merged, {dumps}")
-    failed = (report_failure(month, error) for month, error in done.failures.items())
+    failed = [report_failure(month, error) for month, error in done.failures.items()]
+    if failed:
+        say_what_is_missing(place)
     return max(failed, default=Status.DONE)
 
 
@@ -168,7 +200,7 @@ def export(store: Path, folder: Path) -> None:
     from ...store.export.iceberg import export as run
 
     check_target(folder)
-    tables = list(run(store_at(store), reductions(), folder))
+    tables = list(run(reader_at(store), reductions(), folder))
     changed = [table for table in tables if table.added or table.removed]
     for table in changed:
         say(f"{table.name}: {counted(table.added, 'file')} added, {table.removed:,} removed")

@@ -162,6 +162,8 @@ def _opened(store: Store, version: str) -> duckdb.DuckDBPyConnection | None:
 def _written(plan: Plan) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory, written to the store."""
     store, built = plan.store, _build(plan)
+    if store.manifest.left_out:  # that of the whole store stays for when it is whole again
+        return built
     # A disk that cannot be written serves readers all the same.
     with suppress(OSError, StoreError):
         store.clean()

@@ -43,9 +43,14 @@ _RETRIES = 5
 class Manifest:
     """The manifest of a store; only files that are new are read again."""
 
-    def __init__(self, files: Files) -> None:
-        """Nothing is looked at yet."""
+    def __init__(self, files: Files, left_out: Collection[str] = ()) -> None:
+        """Nothing is looked at yet.
+
+        Args:
+            left_out: dumps that `dumps`, `dumps_with`, `tables` and `are_merged` do without.
+        """
         self._files = files
+        self.left_out = frozenset(left_out)
         self._read: dict[str, tuple[LandedDump, ...]] = {}
         self._by_name: dict[str, LandedDump] = {}
         self._in_order: tuple[LandedDump, ...] = ()
@@ -96,11 +101,15 @@ class Manifest:
         Raises:
             PermissionError: the manifest may not be read.
         """
-        return "\0".join(sorted(self._names()))
+        return "\0".join([*sorted(self._names()), *sorted(self.left_out)])
 
     def find(self, name: str) -> LandedDump | None:
-        """The dump of a name, if it has landed."""
+        """The dump of a name, if it has landed; also one that is left out."""
         return self._dumps().get(name)
+
+    def folders(self) -> set[str]:
+        """The folders of all dumps, also of those that are left out."""
+        return {dump.folder for dump in self._dumps().values()}
 
     def has_size(self, stored_size: int) -> bool:
         """Whether some landed file had that many bytes; if not, another one is surely new."""
@@ -126,21 +135,45 @@ class Manifest:
         with suppress(StoreError):  # the dump is added; who lands the next one merges
             self.merge(name)
 
-    def put(self, abouts: Sequence[Mapping[str, Any]]) -> None:
+    def put(self, abouts: Sequence[Mapping[str, Any]], dropped: Collection[str] = ()) -> None:
         """Write anew what some dumps of a month are: of all of them at once, though it be killed.
 
         Args:
             abouts: what their `dump.json` says.
+            dropped: dumps of which nothing is to stay.
 
         Raises:
             StoreError: the disk refuses it.
         """
-        month = folder_of(entry_name(abouts[0]))
+        self._rewrite(folder_of(entry_name(abouts[0])), [*map(line, abouts)], dropped)
+
+    def drop(self, dumps: Iterable[LandedDump]) -> None:
+        """Remove what is written about some dumps; a file of theirs is not touched.
+
+        Raises:
+            StoreError: the disk refuses it.
+        """
+        by_month: defaultdict[str, list[str]] = defaultdict(list)
+        for dump in dumps:
+            by_month[_month_folder(dump.system, dump.month)].append(dump.dump)
+        for month, names in by_month.items():
+            self._rewrite(month, [], names)
+
+    def lines(self, folder: str) -> list[str]:
+        """What the manifest says of the dumps in a folder: the lines of its `dump.json`."""
+        dumps = {d.dump: d for d in self._dumps().values() if d.folder == folder}
+        months = {_month_folder(dump.system, dump.month) for dump in dumps.values()}
+        texts = (self._files.read(n).decode() for m in months for n in self._of_month(m))
+        return [text for text in _distinct(texts) if dumps_in(text)[0].dump in dumps]
+
+    def _rewrite(self, month: str, lines: Sequence[str], dropped: Collection[str]) -> None:
+        """Write one file of a month: these lines, and those of its files but of dropped dumps."""
         for _ in range(_RETRIES):
             with suppress(FileNotFoundError):  # another process has just merged some
                 names = self._of_month(month)
                 texts = [self._files.read(name).decode() for name in names]
-                merged = self._write_merged(month, _distinct([*map(line, abouts), *texts]))
+                left = _distinct([*lines, *texts], dropped)
+                merged = self._write_merged(month, left) if left else ""
                 self._files.delete(name for name in names if name != merged)
                 return
         raise self._restless()
@@ -155,16 +188,47 @@ class Manifest:
         lines: defaultdict[str, list[str]] = defaultdict(list)
         for folder in (*self._folders("records", depth=3), *self._folders(MONTHS, depth=2)):
             with suppress(FileNotFoundError):  # a dump that is being written has none
-                for about in self.abouts(folder):
-                    lines[folder_of(entry_name(about))].append(line(about))
+                for text in self._lines_for(folder):
+                    lines[_month_of(text)].append(text)
         made = {self._write_merged(month, _distinct(texts)) for month, texts in lines.items()}
         self._files.delete(sorted(before - made))
 
+    def _lines_for(self, folder: str) -> list[str]:
+        """What is written in a folder; where that is damaged, what the manifest says of it."""
+        try:
+            return [*map(line, self.written(folder))]
+        except UnreadableError:
+            with suppress(StoreError):
+                if lines := self.lines(folder):
+                    return lines
+            raise
+
     def abouts(self, folder: str) -> list[dict[str, Any]]:
-        """What is written in a folder about its dump, or about each dump of a month.
+        """What is written in the folder of a landed dump, or about each dump of a month.
 
         Raises:
-            FileNotFoundError: nothing is.
+            UnreadableError: it is damaged or missing.
+        """
+        try:
+            return self.written(folder)
+        except FileNotFoundError:
+            found = "no such file"
+        except UnreadableError as error:
+            found = error.found or ""
+        raise UnreadableError(
+            "what is written about a landed dump cannot be read",
+            place=self._files.uri(f"{folder}/{ABOUT}"),
+            expected="a JSON object, as cpmon wrote it",
+            found=found,
+            effect="nothing was changed",
+            remedy="write it again from the manifest: cpmon store repair",
+        )
+
+    def written(self, folder: str) -> list[dict[str, Any]]:
+        """The same of a folder that may hold no dump.
+
+        Raises:
+            FileNotFoundError: nothing is written there.
             UnreadableError: it is damaged.
         """
         name = f"{folder}/{ABOUT}"
@@ -198,12 +262,13 @@ class Manifest:
             with suppress(FileNotFoundError):
                 self._read = {n: self._read.get(n) or self._dumps_in(n) for n in names}
                 self._by_name = _by_name(self._read.values())
-                self._in_order = tuple(sorted(self._by_name.values(), key=_PLACE))
+                in_order = tuple(sorted(self._by_name.values(), key=_PLACE))
+                self._in_order = tuple(d for d in in_order if d.dump not in self.left_out)
                 self._merged, self._kinds = {}, set()
                 for dump in self._in_order:
-                    is_merged = dump.is_merged
-                    self._kinds.add((dump.tables, is_merged))
-                    if is_merged:
+                    self._kinds.add((dump.tables, dump.is_merged))
+                for dump in in_order:
+                    if dump.is_merged:
                         self._merged.setdefault(dump.folder, set()).add(dump.dump)
                 return self._by_name
         raise self._restless()
@@ -288,10 +353,18 @@ def _merged(month: str, lines: Sequence[str]) -> tuple[str, str]:
 
 def entry_name(about: Mapping[str, Any]) -> str:
     """The file of the manifest that is written for a dump."""
-    system = quote(about["system"], safe="")
     pruned = PRUNED if "pruned_at" in about else ""
     month = str(about["landed_on"])[: len("2001-12")]
-    return f"{FOLDER}/system={system}/{month}/{about['dump']}{pruned}.json"
+    return f"{_month_folder(about['system'], month)}/{about['dump']}{pruned}.json"
+
+
+def _month_of(text: str) -> str:
+    """The folder of the manifest that a line belongs into."""
+    return folder_of(entry_name(json.loads(text)))
+
+
+def _month_folder(system: str, month: str) -> str:
+    return f"{FOLDER}/system={quote(system, safe='')}/{month}"
 
 
 def entries(abouts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -316,13 +389,13 @@ def _size_class(name: str) -> int:
     return of
 
 
-def _distinct(texts: Iterable[str]) -> list[str]:
-    """The lines of some files, one a dump: the one that counts."""
+def _distinct(texts: Iterable[str], dropped: Collection[str] = ()) -> list[str]:
+    """The lines of some files, one a dump: the one that counts; none of a dropped dump."""
     lines: dict[str, tuple[tuple[int, bool, str], str]] = {}
     for text in "".join(texts).splitlines(keepends=True):
         (dump,) = dumps_in(text)
         lines[dump.dump] = min(lines.get(dump.dump, (dump.rank, text)), (dump.rank, text))
-    return [text for _, text in lines.values()]
+    return [text for dump, (_, text) in lines.items() if dump not in dropped]
 
 
 def _by_name(files: Iterable[tuple[LandedDump, ...]]) -> dict[str, LandedDump]:

@@ -10,17 +10,19 @@ STORE/
   classes.txt        which users belong together, if that was defined
   catalog.duckdb     views over all of it; a cache
   staging/           half-written dumps; safe to delete
+  aside/             what `repair` found of dumps that lack files; nobody reads it
 
 In object storage the same names are used; `elsewhere` says how a dump gets in there.
 """
 
 from __future__ import annotations
 
+import copy
 import fcntl
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
@@ -32,7 +34,7 @@ from ..files.files import Files
 from ..files.local import STAGING, LocalFiles, make_folder
 from ..files.location import open_files
 from . import elsewhere
-from .cleanup import LANDING, MERGING, clean, settle
+from .cleanup import ASIDE, LANDING, MERGING, clean, settle
 from .landed_dump import ABOUT, MONTHS, LandedDump, dump_folder, interval_facts, is_folder, line
 from .manifest import Manifest
 from .staging import Staging
@@ -45,7 +47,7 @@ MARKER = "store.json"
 OWN = frozenset(
     {
         *(MARKER, "classes.txt", "catalog.duckdb"),
-        *("records", MONTHS, "manifest", "runs", "reduced", "snapshot", STAGING),
+        *("records", MONTHS, "manifest", "runs", "reduced", "snapshot", STAGING, ASIDE),
     }
 )
 """Files and folders in the folder of a store that only the store itself writes."""
@@ -82,6 +84,12 @@ class Store:
             self._make()
         else:
             store_version(self.files)
+
+    def without(self, dumps: Collection[str]) -> Store:
+        """This store for a reader: as if some dumps had never landed. Nobody writes by it."""
+        other = copy.copy(self)
+        other.manifest = Manifest(self.files, self.manifest.left_out | {*dumps})
+        return other
 
     @property
     def location(self) -> str:
@@ -225,7 +233,7 @@ class Store:
         """
         with suppress(FileNotFoundError):  # not renamed, or another process has just finished it
             folder = intent.read_text(encoding="utf-8", errors="replace")
-            abouts = self.manifest.abouts(folder) if is_folder(folder) else []
+            abouts = self.manifest.written(folder) if is_folder(folder) else []
             if [dump_folder(a["system"], a["landed_on"], a["dump"]) for a in abouts] != [folder]:
                 raise StoreError(
                     "what a killed process had begun to land cannot be finished",

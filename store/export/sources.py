@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from ...schemas.arrow import FINDING, INTERVAL, schemas
 from ..dumps.landed_dump import LandedDump
 from ..dumps.store import Store
+from ..dumps.table_files import table_files
 from ..results.kept_files import files_of
 from ..results.reduced import INTERVAL as FINEST
 from ..results.reduced import LEVELS, ByDay, Kept, docs_file, kept
@@ -72,12 +73,12 @@ def sources(store: Store, views: Sequence[View]) -> Iterator[Source]:
     for table in sorted(store.tables()):
         if table in layouts:
             columns = tuple(Column(f.name, f.type, describe(f)) for f in layouts[table])
-            files = {
-                f"{dump.folder}/{table}.parquet": _place(dump)
-                for dump in sorted(
-                    store.manifest.dumps_with(table), key=lambda dump: dump.is_merged
-                )
-            }
+            dumps = sorted(store.manifest.dumps_with(table), key=lambda dump: dump.is_merged)
+            places_of = {f"{dump.folder}/{table}.parquet": _place(dump) for dump in dumps}
+            # A file of a month that has rows of dumps which are left out goes as a whole.
+            of_table = table_files(store.manifest, f"{table}.parquet", dumps)
+            whole = {file.name for file in of_table if not file.dumps}
+            files = {file: place for file, place in places_of.items() if file in whole}
             yield Source(LANDED, table, columns, places, files)
     docs = {view.name: {column.name: column.doc for column in view.columns} for view in views}
     for name, result in sorted(kept(store, views).items()):

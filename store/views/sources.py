@@ -34,8 +34,8 @@ Landed = Mapping[str, Sequence[TableFile]]
 def landed_files(store: Store) -> dict[str, Sequence[TableFile]]:
     """All tables that have landed, and `ABOUT` -> patterns of their files.
 
-    They find what lands later as well. While dumps are merged they would find some twice: then the
-    files are named as the manifest has them.
+    They find what lands later as well. While dumps are merged they would find some twice, and they
+    would find those that are left out: then the files are named as the manifest has them.
     """
     kinds = {ABOUT: store.manifest.are_merged(), **store.manifest.tables()}
     return {table: _all_files(store, table, some) for table, some in kinds.items() if some}
@@ -114,8 +114,8 @@ def files_of(store: Store, table: str, dumps: Iterable[LandedDump]) -> list[Tabl
 
 
 def _all_files(store: Store, table: str, kinds: Iterable[bool]) -> list[TableFile]:
-    """The files of all dumps that have a table, by patterns if these find none twice."""
-    if store.is_merging:
+    """The files of all dumps that have a table, by patterns where these find just those."""
+    if store.is_merging or store.manifest.left_out:
         return files_of(store, table, store.dumps())
     return anywhere(_name(table), kinds)
 

@@ -121,6 +121,8 @@ def test_a_dump_that_says_nothing_is_moved_away_and_landed_again(
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)
     (about,) = store.glob("records/*/*/*/dump.json")
+    for entry in store.glob("manifest/*/*/*.json"):
+        entry.unlink()
     for wrong in ("", about.read_text(encoding="utf-8") * 2):
         about.write_text(wrong, encoding="utf-8")
         tried.fails("store", "rebuild", "--store", store)
@@ -128,6 +130,18 @@ def test_a_dump_that_says_nothing_is_moved_away_and_landed_again(
     tried.works("store", "rebuild", "--store", store)
     tried.works("ingest", mon, "--store", store)
     assert landed(store) == 3
+
+
+@tries("store/dumps/manifest.py", "what is written about a landed dump cannot be read")
+def test_what_a_dump_says_is_written_again(tried: Attempt, tmp_path: Path):
+    store = tmp_path / "perf"
+    put(tried, store, 0, 1, 40)
+    (about,) = store.glob("records/*/date=2001-12-18/*/dump.json")
+    was = about.read_text(encoding="utf-8")
+    about.write_text(was[:50], encoding="utf-8")
+    tried.fails("store", "compact", "--store", store)
+    tried.works("store", "repair", "--store", store)
+    assert about.read_text(encoding="utf-8") == was
 
 
 @tries("store/dumps/manifest.py", "the manifest of the store changes all the time")
