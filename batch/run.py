@@ -28,8 +28,8 @@ from ..schemas.errors import BusyError, CpmonError, StoreError
 from ..store import Store
 from ..store.catalogue.in_memory import in_memory
 from ..store.catalogue.span_records import SpanRecords
-from ..store.dumps.incomplete import readable_part
 from ..store.results.lineage import lineages
+from ..store.results.readable_part import readable_part
 from ..store.results.retention import plan as prune_plan
 from ..store.results.retention import prune, retention
 from .days import day_bounds

@@ -21,9 +21,9 @@ import msgspec
 from .. import __version__
 from ..ingest.findings import Code
 from ..schemas.errors import BusyError
-from ..store.dumps.incomplete import readable_part
 from ..store.dumps.store import Store
 from ..store.files.disk import replace_durably, writing
+from ..store.results.readable_part import readable_part
 from .inbox import Candidate, Observation
 from .result import BatchResult
 

@@ -32,7 +32,7 @@ class Asked:
         Args:
             error: what the command ended with. Files are looked for only if it may be about one.
         """
-        from ..store.dumps.incomplete import readable_part
+        from ..store.results.readable_part import readable_part
         from ..store.views.database import is_about_files
 
         if self.has_printed or not self.readers or not is_about_files(error):

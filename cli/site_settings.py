@@ -68,7 +68,7 @@ def reader_at(folder: Path) -> Store:
     Raises:
         CpmonError: there is no store.
     """
-    from ..store.dumps.incomplete import readable_part
+    from ..store.results.readable_part import readable_part
 
     readers = asked().readers
     if folder not in readers:
@@ -79,7 +79,7 @@ def reader_at(folder: Path) -> Store:
 
 def say_what_is_missing(store: Store) -> None:
     """Print a note for each dump that lacks files: something could not be read."""
-    from ..store.dumps.incomplete import readable_part
+    from ..store.results.readable_part import readable_part
 
     _print_notes(readable_part(store, thorough=True)[1])
 

@@ -104,8 +104,8 @@ def day_of_store(
     from ..store.runs.runs import find_run
 
     if run:
-        measured = find_run(store, run) or {}
-        times = [measured.get("since"), measured.get("until")]
+        measured = find_run(store, run)
+        times = [measured.since, measured.until] if measured else []
     else:
         dumps = [dump for dump in store.dumps() if dump.days and system in (None, dump.system)]
         if len(days_of(dumps)) > 2:  # of UTC; those of a zone are one less at most

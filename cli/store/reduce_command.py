@@ -13,7 +13,7 @@ from .. import completion
 from ..engines import engine_options
 from ..main import Status, report_failure
 from ..options import DAY, Text, store_option
-from ..output import say
+from ..output import say, say_notes
 from ..progress import bar
 from ..site_settings import say_what_is_missing, settings, store_at
 from ..spans import read_span, span_options, whole_day
@@ -69,6 +69,7 @@ def command(
     selection = Selection(systems, frozenset(days), whole_day(span.since), whole_day(span.until))
     with bar("reducing", units="units") as advance:
         reduced = reduce_selected(store_at(store), names, settings(), selection, engine, advance)
+    say_notes(reduced.notes)
     for done in reduced.done:
         say(str(done))
     if engine or selection or reduced.failures:

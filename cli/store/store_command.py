@@ -60,36 +60,40 @@ def rebuild(store: Path) -> None:
 
     place = store_at(store)
     views = build(place, reductions())
-    reader_at(store)  # prints notes
+    say_what_is_missing(place)
     say(f"{place.files.location}: catalogue of {views:,} views made again")
 
 
-@command.command("repair", short_help="Drop dumps whose files are missing.")
+@command.command("repair", short_help="Put aside what cannot be read.")
 @store_option
 def repair(store: Path) -> None:
-    """Drop the dumps of a store whose files are missing, so that they can be landed again.
+    """Drop the dumps of a store whose files are missing or damaged, so that they can land again.
 
     Questions leave out such a dump as a whole, and print a note that names it. Where only dump.json
-    is missing or damaged it is written again from the manifest, and the dump stays. No file is
-    deleted: what is left of a dump is moved to the folder aside of the store; in object storage it
-    stays where it is. Dumps whose files are all there are not touched.
+    is missing or damaged it is written again from the manifest, and the dump stays. Runs and kept
+    results that cannot be read are put aside as well; cpmon reduce computes such results again.
+
+    Nothing is deleted: what is dropped is moved to the folder aside of the store, except that what
+    is left of a dump in object storage stays where it is. What is whole is not touched.
 
     \b
     Example:
       cpmon store repair --store perf/
     """
     from ...store.dumps.repair import repair as run
+    from ...store.results.readable_part import put_damaged_aside
 
     place = store_at(store)
     place.clean()
     done = run(place)
-    for text in done.texts():
+    texts = [*done.texts(), *put_damaged_aside(place)]
+    for text in texts:
         say(text)
-    where = place.files.uri("aside") if place.files.is_local else "where it was, and is not read"
-    if done.dropped:
-        say(f"what was left of dropped dumps is {'in ' if place.files.is_local else ''}{where}")
-    elif not done.mended:
-        say(f"{place.files.location}: all files of its dumps are there")
+    if not texts:
+        say(f"{place.files.location}: all its files are there and can be read")
+    elif done.dropped:
+        where = f"in {place.files.uri('aside')}" if place.files.is_local else "where it was"
+        say(f"what was left of dropped dumps is {where}; nothing reads it")
 
 
 @command.command("upgrade", short_help="Make a store of an earlier version one of this.")

@@ -128,7 +128,7 @@ def rebuild(store: Store, views: Sequence[View]) -> int:
         StoreError: the catalogue cannot be built.
     """
     store.clean()
-    if store.files.is_local:  # elsewhere it is the manifest that says what has landed
+    if store.files.is_local or not store.manifest.is_readable:  # elsewhere it alone decides
         store.manifest.rebuild()
     rebuild_indexes(store)
     catalogue_file(store).unlink(missing_ok=True)
@@ -162,7 +162,7 @@ def _opened(store: Store, version: str) -> duckdb.DuckDBPyConnection | None:
 def _written(plan: Plan) -> duckdb.DuckDBPyConnection:
     """A catalogue in memory, written to the store."""
     store, built = plan.store, _build(plan)
-    if store.manifest.left_out:  # that of the whole store stays for when it is whole again
+    if store.manifest.left_out or store.left_out:  # the next one may find the store whole again
         return built
     # A disk that cannot be written serves readers all the same.
     with suppress(OSError, StoreError):
@@ -194,7 +194,11 @@ def _build(plan: Plan, *, shut: bool = False) -> duckdb.DuckDBPyConnection:
             connection.close()
             failed = error
     raise StoreError(
-        "the catalogue cannot be built", place=store.files.location, found=str(failed)
+        "the catalogue cannot be built",
+        place=store.files.location,
+        found=str(failed),
+        effect="there is no answer; what has landed is as it was",
+        remedy="put files aside that cannot be read: cpmon store repair",
     ) from failed
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ import pyarrow as pa
 from ..columns import COLUMNS, docs
 from ..dumps.store import Store
 from ..results.kept_files import KeptFile, is_one_of, relation
-from ..results.reduced import LEVELS, ByDay, Kept, docs_file
+from ..results.reduced import LEVELS, ByDay, Kept, meanings
 from ..views.entries import Entry, macro
 from ..views.sources import empty, values
 from ..views.views import landed_rows, name, sql_type, text
@@ -66,8 +65,8 @@ def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]
         if not files:
             continue
         schema = pq.read_schema(pa.BufferReader(store.files.read(result.newest(LEVELS[1:]))))
-        meanings = _docs(store, docs_file(reduction))
-        column_docs = {c: meanings.get(c, "Meaning not known.") for c in schema.names}
+        known = meanings(store, reduction)
+        column_docs = {c: known.get(c, "Meaning not known.") for c in schema.names}
         columns = ", ".join(map(name, column_docs))
         column_docs = {"level": "Length of what a row covers: 15m or hour.", **column_docs}
         rows = landed_rows(f"{SCHEMA}_{reduction}")
@@ -85,14 +84,6 @@ def _rolled(
     columns |= dict.fromkeys(("level", "system"), ("VARCHAR", ""))
     source = relation(store, files, hive=True, union=union)
     return macro(rows, f"SELECT * FROM {source}", empty(columns))
-
-
-def _docs(store: Store, file: str) -> dict[str, str]:
-    """What columns say; nothing where nobody wrote it."""
-    try:
-        return dict(json.loads(store.files.read(file)))
-    except (OSError, ValueError):
-        return {}
 
 
 def coverage(reduced: Mapping[str, Kept]) -> Iterator[Entry]:

@@ -105,7 +105,7 @@ def _files(store: Store) -> Iterator[str]:
     their name; those of the manifest, of runs and of indexes of months may be written anew under
     the name that they had.
     """
-    yield from sorted(store.manifest.left_out)
+    yield from sorted(store.manifest.left_out | store.left_out)
     yield from sorted(store.files.names(REDUCED))
     for folder in (MANIFEST, RUNS, MONTHS):
         for file in store.files.below(folder):

@@ -28,8 +28,8 @@ from ...schemas.errors import CpmonError, UnreadableError
 from ..files.disk import sync_folder, write_durably, writing
 from ..files.local import STAGING
 from .cleanup import MERGING, settle
-from .elsewhere import UPLOAD
 from .landed_dump import ABOUT, MONTHS, LandedDump, line
+from .manifest import UPLOAD
 from .month_table import readable, write_table
 from .store import Store
 
@@ -173,6 +173,8 @@ def _abouts(store: Store, month: Month) -> Iterator[dict[str, Any]]:
     with readable(str(month)):
         abouts = {about["dump"]: about for about in store.abouts(month.dumps)}
     for dump in month.dumps:
+        if dump.dump not in abouts:
+            raise store.manifest.unreadable(dump.folder, f"nothing about {dump.dump}")
         yield {**abouts[dump.dump], "folder": month.folder}
 
 

@@ -1,18 +1,18 @@
-"""Dumps of the manifest that lack files, whatever took these: readers do without them.
+"""Dumps of the manifest that lack files, whatever took or damaged these.
 
 A question over them would have no answer, or a wrong one where patterns find the files that are
-left. Who opens a store on a disk compares the times of the folders of its dumps with those that
-they had when they were whole: a file that is removed changes the time of its folder. In object
-storage files are looked for once a question has failed.
+left. What is missing on a disk is seen at once: a file that is removed changes the time of its
+folder. In object storage, and for damage, files are looked at once a question has failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from ...schemas.amounts import counted
 from ...schemas.derived import remember, remembered
@@ -21,14 +21,14 @@ from .landed_dump import ABOUT, LandedDump
 from .store import Store
 
 AT_ONCE = 16
-"""Folders that are listed at the same time in object storage."""
-TOLD = 5
-"""Dumps that get a note of their own."""
+"""Folders that are looked at at the same time in object storage."""
+_MAGIC = b"PAR1"
+"""What a Parquet file begins and ends with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incomplete:
-    """A dump and its files that are missing, by their names below the store; or damaged."""
+    """A dump and its files that are missing or damaged, by their names below the store."""
 
     dump: LandedDump
     files: tuple[str, ...]
@@ -40,7 +40,7 @@ class Incomplete:
 
     @property
     def lost(self) -> str:
-        """Which files are missing or damaged: of many the first one."""
+        """Which files these are: of many the first one."""
         first, more = PurePosixPath(self.files[0]).name, len(self.files) - 1
         return first + (f" and {counted(more, 'other file')}" if more else "")
 
@@ -50,31 +50,35 @@ class Incomplete:
         return all(PurePosixPath(file).name == ABOUT for file in self.files)
 
 
-def readable_part(store: Store, *, thorough: bool = False) -> tuple[Store, list[str]]:
-    """The store as readers can answer from it, and notes on the dumps that they do without.
+class Times:
+    """When some files or folders of a store changed, beside what the cache remembers of them."""
 
-    Args:
-        thorough: files are looked for in object storage too, and what is written about dumps is
-            read.
-    """
-    if thorough:
-        found = incomplete_dumps(store)
-    elif store.files.is_local:
-        found = _seen_at_once(store)
-    else:
-        found = []
-    if not found:
-        return store, []
-    return store.without({each.dump.dump for each in found}), notes(store, found)
+    def __init__(self, store: Store, kind: str, names: Iterable[str]) -> None:
+        """Look at the times of now."""
+        place = blake2b(store.location.encode(), digest_size=16).hexdigest()
+        self._key = f"{kind}-{place}"
+        self._now = {name: store.files.changed(name) for name in names}
+        self._whole = remembered(self._key, dict[str, float]) or {}
+
+    @property
+    def changed(self) -> list[str]:
+        """Those that were not seen to be whole at this time."""
+        return [name for name, time in self._now.items() if self._whole.get(name) != time]
+
+    def remember(self, damaged: Collection[str]) -> None:
+        """Remember that all others are whole."""
+        whole = {name: time for name, time in self._now.items() if name not in damaged}
+        if whole != self._whole:
+            remember(self._key, whole)
 
 
-def notes(store: Store, found: Collection[Incomplete]) -> list[str]:
-    """What is said of dumps that a question does without, and what to do."""
-    told = [f"note: {each.name}, is left out: {each.lost} cannot be read" for each in found]
-    if len(told) > TOLD:
-        told[TOLD:] = [f"note: so are {counted(len(told) - TOLD, 'other dump')}"]
-    remedy = f"put the files back, or run cpmon store repair --store {store.files.location}"
-    return [*told, f"  remedy: {remedy}"]
+def missing_at_once(store: Store) -> list[Incomplete]:
+    """The dumps of a store on a disk that lack files; of damage nothing is seen."""
+    times = Times(store, "whole", store.manifest.folders())
+    changed = times.changed
+    found = incomplete_dumps(store, changed, reads=False) if changed else []
+    times.remember({each.dump.folder for each in found})
+    return found
 
 
 def incomplete_dumps(
@@ -87,7 +91,8 @@ def incomplete_dumps(
 
     Args:
         folders: only the dumps in these are looked at.
-        reads: what is written about dumps is read, so that damage in it is found.
+        reads: damaged files are missing as well: what is written about dumps, and on a disk tables
+            without an end.
 
     Raises:
         StoreError: the disk or the network refuses it.
@@ -100,48 +105,47 @@ def incomplete_dumps(
             return found
 
 
-def _seen_at_once(store: Store) -> list[Incomplete]:
-    """The same of a store on a disk, where only folders are listed that have another time."""
-    times = {folder: store.files.changed(folder) for folder in store.manifest.folders()}
-    name = f"whole-{blake2b(store.location.encode(), digest_size=16).hexdigest()}"
-    known = remembered(name, dict[str, float]) or {}
-    changed = [folder for folder, time in times.items() if known.get(folder) != time]
-    if not changed and len(known) == len(times):
-        return []
-    found = incomplete_dumps(store, changed, reads=False)
-    lacking = {each.dump.folder for each in found}
-    remember(name, {folder: time for folder, time in times.items() if folder not in lacking})
-    return found
-
-
 def _look(store: Store, folders: Collection[str] | None, *, reads: bool) -> list[Incomplete]:
     among = None if folders is None else frozenset(folders)
     dumps = [dump for dump in store.dumps() if among is None or dump.folder in among]
-    present = dict(
-        _each(
-            store,
-            {dump.folder for dump in dumps},
-            lambda folder: _present(store, folder, reads=reads),
-        )
-    )
+    every = {dump.folder for dump in dumps}
+    present = dict(_each(store, every, lambda folder: _present(store, folder, reads=reads)))
     found = (Incomplete(dump, _lacks(dump, present[dump.folder])) for dump in dumps)
     return [each for each in found if each.files]
 
 
+def _lacks(dump: LandedDump, present: Collection[str]) -> tuple[str, ...]:
+    lost = [] if {ABOUT, _line_of(dump.dump)} & {*present} else [ABOUT]
+    lost += (name for table in sorted(dump.tables) if (name := f"{table}.parquet") not in present)
+    return tuple(f"{dump.folder}/{name}" for name in lost)
+
+
 def _present(store: Store, folder: str, *, reads: bool) -> set[str]:
-    """The files of a folder, without what is written about its dumps where that is damaged."""
+    """The files of a folder; if they are read those that are whole, and the dumps told of."""
     names = {PurePosixPath(name).name for name in store.files.names(folder)}
-    if reads and ABOUT in names:
-        try:
-            store.manifest.abouts(folder)
-        except UnreadableError:
-            names.discard(ABOUT)
+    if not reads:
+        return names
+    if ABOUT in names:
+        names.remove(ABOUT)
+        with suppress(UnreadableError):
+            names |= {_line_of(about["dump"]) for about in store.manifest.abouts(folder)}
+    if store.files.is_local:
+        tables = (name for name in names if name.endswith(".parquet"))
+        names -= {name for name in tables if not _has_end(store.root / folder / name)}
     return names
 
 
-def _lacks(dump: LandedDump, present: Collection[str]) -> tuple[str, ...]:
-    expected = [ABOUT, *(f"{table}.parquet" for table in sorted(dump.tables))]
-    return tuple(f"{dump.folder}/{name}" for name in expected if name not in present)
+def _line_of(dump: str) -> str:
+    """What stands for the line of a dump in `dump.json`."""
+    return f"{ABOUT} {dump}"
+
+
+def _has_end(file: Path) -> bool:
+    """Whether a Parquet file was not cut off, as far as its last bytes say."""
+    with file.open("rb") as stream:
+        begin = stream.read(len(_MAGIC))
+        stream.seek(max(0, stream.seek(0, 2) - len(_MAGIC)))
+        return begin == stream.read() == _MAGIC
 
 
 def _each(

@@ -29,10 +29,16 @@ import msgspec
 
 from ...schemas.errors import StoreError, UnreadableError
 from ..files.files import Files
+from ..files.local import STAGING
 from .landed_dump import ABOUT, MONTHS, LandedDump, dumps_in, line
 
 FOLDER = "manifest"
 PRUNED = ".pruned"
+LANDING = ".landing"
+"""Ends the name of a file in `staging` that names a landed dump which the manifest lacks as yet."""
+UPLOAD = ".upload"
+"""Ends the name of a file in `staging` that names the folder something is being sent to, and those
+that it replaces."""
 FAN = 32
 """So many files of a month, each of about as many dumps as the others, are merged into one."""
 _PLACE = attrgetter("system", "begins", "dump")
@@ -186,18 +192,26 @@ class Manifest:
         """
         before = set(self._names())
         lines: defaultdict[str, list[str]] = defaultdict(list)
-        for folder in (*self._folders("records", depth=3), *self._folders(MONTHS, depth=2)):
+        depth = 3 if self._files.is_local else 4  # there a dump is in the folder of its writer
+        for folder in (*self._folders("records", depth), *self._folders(MONTHS, depth=2)):
             with suppress(FileNotFoundError):  # a dump that is being written has none
                 for text in self._lines_for(folder):
-                    lines[_month_of(text)].append(text)
+                    if self._files.is_local or self._is_whole(text):
+                        lines[_month_of(text)].append(text)
         made = {self._write_merged(month, _distinct(texts)) for month, texts in lines.items()}
         self._files.delete(sorted(before - made))
 
+    def _is_whole(self, text: str) -> bool:
+        """Whether all files of a dump are there: its writer was not killed on the way."""
+        (dump,) = dumps_in(text)
+        names = set(self._files.names(dump.folder))
+        return all(f"{dump.folder}/{table}.parquet" in names for table in dump.tables)
+
     def _lines_for(self, folder: str) -> list[str]:
-        """What is written in a folder; where that is damaged, what the manifest says of it."""
+        """What is written in a folder; where that is lost, what the manifest says of it."""
         try:
             return [*map(line, self.written(folder))]
-        except UnreadableError:
+        except (FileNotFoundError, UnreadableError):
             with suppress(StoreError):
                 if lines := self.lines(folder):
                     return lines
@@ -212,13 +226,16 @@ class Manifest:
         try:
             return self.written(folder)
         except FileNotFoundError:
-            found = "no such file"
+            raise self.unreadable(folder, "no such file") from None
         except UnreadableError as error:
-            found = error.found or ""
-        raise UnreadableError(
+            raise self.unreadable(folder, error.found or "") from None
+
+    def unreadable(self, folder: str, found: str) -> UnreadableError:
+        """The error for what is written about a dump that the manifest has."""
+        return UnreadableError(
             "what is written about a landed dump cannot be read",
             place=self._files.uri(f"{folder}/{ABOUT}"),
-            expected="a JSON object, as cpmon wrote it",
+            expected="a JSON object for each of its dumps, as cpmon wrote it",
             found=found,
             effect="nothing was changed",
             remedy="write it again from the manifest: cpmon store repair",
@@ -257,6 +274,8 @@ class Manifest:
         """The dumps by name."""
         for _ in range(_RETRIES):
             names = set(self._names())
+            if not names:
+                self._check_new()
             if names == self._read.keys():
                 return self._by_name
             with suppress(FileNotFoundError):
@@ -272,6 +291,32 @@ class Manifest:
                         self._merged.setdefault(dump.folder, set()).add(dump.dump)
                 return self._by_name
         raise self._restless()
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether it is there, and no file of it is damaged."""
+        try:
+            self._dumps()
+        except StoreError:
+            return False
+        return True
+
+    def _check_new(self) -> None:
+        """Raise where dumps have landed and the manifest is gone.
+
+        A dump that is landing, or was when its process was killed, has a file in `staging`.
+        """
+        landed = (n for above in ("records", MONTHS) for n in self._files.names(above))
+        is_gone = any(name.endswith(f"/{ABOUT}") for name in landed)
+        is_landing = any(name.endswith((LANDING, UPLOAD)) for name in self._files.names(STAGING))
+        if is_gone and not is_landing:
+            raise StoreError(
+                "the manifest of the store is gone",
+                place=self._files.uri(FOLDER),
+                expected="a line for each dump that has landed",
+                effect="nothing was read or changed",
+                remedy="make it again from the dumps: cpmon store rebuild",
+            )
 
     def _restless(self) -> StoreError:
         return StoreError(

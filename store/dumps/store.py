@@ -28,15 +28,17 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ...schemas.errors import StoreError
 from ..files.disk import replace_durably, sync_folder, write_durably, writing
 from ..files.files import Files
 from ..files.local import STAGING, LocalFiles, make_folder
 from ..files.location import open_files
 from . import elsewhere
-from .cleanup import ASIDE, LANDING, MERGING, clean, settle
+from .cleanup import ASIDE, MERGING, clean, put_aside, settle
 from .landed_dump import ABOUT, MONTHS, LandedDump, dump_folder, interval_facts, is_folder, line
-from .manifest import Manifest
+from .manifest import LANDING, Manifest
 from .staging import Staging
 
 VERSION = 2
@@ -62,6 +64,7 @@ class Store:
         root: its folder; of one elsewhere a folder of this machine, for what is cached of it.
         records, runs, staging: folders of landed dumps, of runs, of dumps that are being written.
         manifest: which dumps there are.
+        left_out: files that readers do without.
     """
 
     def __init__(self, location: str | Path, *, create: bool = False) -> None:
@@ -80,15 +83,21 @@ class Store:
         self.staging = self.root / STAGING
         self.is_new = self._has_new_root = False
         self.manifest = Manifest(self.files)
+        self.left_out: frozenset[str] = frozenset()
         if create and _marker(self.files) is None:
             self._make()
         else:
             store_version(self.files)
 
-    def without(self, dumps: Collection[str]) -> Store:
-        """This store for a reader: as if some dumps had never landed. Nobody writes by it."""
+    def without(self, dumps: Collection[str] = (), files: Collection[str] = ()) -> Store:
+        """This store for a reader: as if some dumps had never landed, and files were not there.
+
+        Args:
+            files: of runs and kept results, by their names below the store.
+        """
         other = copy.copy(self)
         other.manifest = Manifest(self.files, self.manifest.left_out | {*dumps})
+        other.left_out = self.left_out | {*files}
         return other
 
     @property
@@ -212,6 +221,7 @@ class Store:
                 if self.manifest.find(about["dump"]) is not None:
                     return False
                 make_folder(self.root, target.parent)
+                put_aside(self.files, str(target.relative_to(self.root)))  # the manifest lacks it
                 intent = self.staging / f"{about['dump']}{LANDING}"
                 replace_durably(intent, str(target.relative_to(self.root)))
                 staged.folder.rename(target)
@@ -329,12 +339,15 @@ def store_version(files: Files, *, upgradable: bool = False) -> object:
             remedy="land a dump first: cpmon ingest DUMP --store STORE",
         )
     try:
-        version: object = json.loads(data)["version"]
-    except (ValueError, KeyError, TypeError) as error:
+        version = msgspec.json.decode(data, type=_Marker).version
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise StoreError(
-            f"{files.uri(MARKER)} cannot be read",
+            "what says that this is a store cannot be read",
+            place=files.uri(MARKER),
+            expected=_MARKED.decode(),
             found=str(error),
-            remedy="restore it from a backup",
+            effect="nothing was read or written",
+            remedy="restore it from a backup, or write into it what is expected",
         ) from None
     if version == VERSION or (upgradable and version in UPGRADABLE):
         return version
@@ -352,6 +365,12 @@ def store_version(files: Files, *, upgradable: bool = False) -> object:
         found=f"version {version}",
         remedy="use the cpmon that wrote it, or land the dumps in a new store",
     )
+
+
+class _Marker(msgspec.Struct):
+    """What the marker of a store says."""
+
+    version: int | str
 
 
 def _marker(files: Files) -> bytes | None:

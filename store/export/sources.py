@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -17,7 +16,7 @@ from ..dumps.store import Store
 from ..dumps.table_files import table_files
 from ..results.kept_files import files_of
 from ..results.reduced import INTERVAL as FINEST
-from ..results.reduced import LEVELS, ByDay, Kept, docs_file, kept
+from ..results.reduced import LEVELS, ByDay, Kept, kept, meanings
 from ..views.views import PLACE, describe
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def _of_reduction(
         yield Source(REDUCED, name, _columns(store, result.newest([FINEST]), docs), (), fine)
     rolled = {file: (level,) for level in LEVELS[1:] for file in whole_files(result.days, level)}
     if rolled:
-        docs = json.loads(store.files.read(docs_file(name)))
+        docs = meanings(store, name)
         columns = _columns(store, result.newest(LEVELS[1:]), docs)
         yield Source(ROLLUP, name, columns, (Column("level", pa.string(), _LEVEL),), rolled)
 

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..dumps.landed_dump import LandedDump, days_of
 from ..dumps.store import Store
 from .kept_files import Day, KeptFile, Piece, files_of
@@ -140,7 +142,7 @@ def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
     top = store.files.inside(FOLDER)
     if not (top.folders or top.files):
         return {}
-    whole = {file.name for file in top.files}
+    whole = {file.name for file in top.files} - store.left_out
     names = {*top.folders, *(name.rpartition("-")[0] for name in whole)}
     dumps, results = store.dumps(), {}
     versions = versions_of(store, dumps)
@@ -213,7 +215,7 @@ def _drop(state: ByDay, piece: Piece) -> None:
 def day_pieces(store: Store, name: str) -> Iterator[Piece]:
     """All pieces of a reduction that are files of their own, up to date or not."""
     for file in store.files.names(f"{FOLDER}/{name}"):
-        if match := _PIECE.fullmatch(file):
+        if file not in store.left_out and (match := _PIECE.fullmatch(file)):
             level, day, version, shifts = match.groups("")
             yield Piece(level, system_of(file), date.fromisoformat(day), version, shifts, file)
 
@@ -222,6 +224,14 @@ def piece_file(name: str, level: str, where: Day, version: str) -> str:
     """Where the piece of a day belongs. `version`: with that of the shifts, behind a dot."""
     system, day = where
     return result_file(name, level, system, f"{day}-{version}.parquet")
+
+
+def meanings(store: Store, name: str) -> dict[str, str]:
+    """What the columns of a reduction's roll-ups mean; nothing where that cannot be read."""
+    try:
+        return msgspec.json.decode(store.files.read(docs_file(name)), type=dict[str, str])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
 
 
 def docs_file(name: str) -> str:

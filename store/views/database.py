@@ -30,6 +30,8 @@ _OF_FILES = re.compile(
     "|magic bytes|to be a Parquet file|[Pp]arquet file|Thrift|TProtocol|decompress|schema mismatch"
 )
 """What DuckDB says of a file that is missing or damaged."""
+_OF_TYPES = re.compile(r"\w\[\]|STRUCT\(|MAP\(|Could not convert|Unimplemented type for cast")
+"""What it says of a column that has another type than it should."""
 _FOLDERS = ("records/*/*/*", f"{MONTHS}/*/*")
 """Patterns of the folders of dumps, and of months."""
 
@@ -95,10 +97,11 @@ def is_about_files(error: Exception) -> bool:
     while isinstance(raised, Exception):
         if isinstance(raised, UnreadableError | FileNotFoundError):
             return True
-        if isinstance(storage_error(raised), UnreadableError):
+        if isinstance(storage_error(raised), UnreadableError) or _OF_TYPES.search(str(raised)):
             return True
         raised = raised.__cause__ or raised.__context__
-    return False
+    # Else an error of DuckDB or Arrow that nobody took up comes of SQL of ours over odd rows.
+    return type(error).__module__.partition(".")[0] in ("_duckdb", "pyarrow")
 
 
 class _Patterns:

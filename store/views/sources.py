@@ -63,13 +63,20 @@ def sources(
     rows = _dump_rows(store, landed.get(ABOUT, ()))
     rows = _file(snapshots[ABOUT]) if ABOUT in snapshots else rows
     yield _macro(ABOUT, rows, empty(COLUMNS["dump"]))
-    runs = [store.files.engine_path("runs/*.json")] if run_names(store) else []
-    yield _macro("run.json", json_rows(runs, run_columns()))
+    yield _macro("run.json", json_rows(_run_files(store), run_columns()))
     rules = [
         f"({rule.position}, {text(rule.name)}, {text(rule.pattern)}, {text(rule.like)})"
         for rule in class_rules(store)
     ]
     yield _macro(FILE, values(COLUMNS["class_rule"], rules))
+
+
+def _run_files(store: Store) -> list[str]:
+    """The files of runs: by a pattern, which finds those of tomorrow, unless some are left out."""
+    names = run_names(store)
+    if names and not store.left_out:
+        names = ["runs/*.json"]
+    return [store.files.engine_path(name) for name in names]
 
 
 def source_of(store: Store, table: str, dumps: Iterable[LandedDump], where: str) -> str:

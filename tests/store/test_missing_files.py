@@ -125,7 +125,7 @@ def test_others_are_answered_for_and_what_is_missing_lands_again(site: Site, los
     repaired = site.do("store", "repair")
     assert repaired.status is Status.DONE, repaired.err
     assert all(f"dump {name[:12]} of ALPHA" in repaired.text for name in gone)
-    assert "all files of its dumps are there" in site.do("store", "repair").text
+    assert "all its files are there" in site.do("store", "repair").text
     after = site.do("query", ROWS, "--format", "json")
     assert "note:" not in after.err
     if file == "dump.json":
@@ -145,4 +145,4 @@ def test_to_ingest_a_dump_again_repairs_it(site: Site, lost: str):
     answer = site.ingest(*lacking)
     assert answer.status is Status.DONE and f"dump {site.names[lacking[0]][:12]}" in answer.err
     assert {sql: site.ask(sql) for sql in whole} == whole
-    assert "all files of its dumps are there" in site.do("store", "repair").text
+    assert "all its files are there" in site.do("store", "repair").text
