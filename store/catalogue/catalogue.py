@@ -24,7 +24,7 @@ from ..files.disk import make_private
 from ..results.lineage import lineages
 from ..results.months import rebuild_indexes
 from ..sandbox.sandbox import Limits, seal
-from ..views.database import database
+from ..views.database import database, storage_error
 from ..views.dictionary import create_sql
 from ..views.entries import (
     Entry,
@@ -192,13 +192,11 @@ def _build(plan: Plan, *, shut: bool = False) -> duckdb.DuckDBPyConnection:
             return _built(connection, entries, plan.found, is_kept=file != own)
         except duckdb.Error as error:
             connection.close()
+            if unreadable := storage_error(error):  # it is no matter of the base
+                raise unreadable from error
             failed = error
     raise StoreError(
-        "the catalogue cannot be built",
-        place=store.files.location,
-        found=str(failed),
-        effect="there is no answer; what has landed is as it was",
-        remedy="put files aside that cannot be read: cpmon store repair",
+        "the catalogue cannot be built", place=store.files.location, found=str(failed)
     ) from failed
 
 

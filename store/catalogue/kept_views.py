@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ..columns import COLUMNS, docs
 from ..dumps.store import Store
-from ..results.kept_files import KeptFile, is_one_of, relation
+from ..results.kept_files import KeptFile, is_one_of, relation, schema_of
 from ..results.reduced import LEVELS, ByDay, Kept, meanings
 from ..views.entries import Entry, macro
 from ..views.sources import empty, values
@@ -58,13 +58,11 @@ def _unknown(rows: View) -> str:
 
 def rollup_entries(store: Store, reduced: Mapping[str, Kept]) -> Iterator[Entry]:
     """`rollup.X` for every reduction that has roll-ups, of all levels."""
-    import pyarrow.parquet as pq
-
     for reduction, result in sorted(reduced.items()):
         files = result.rollups
         if not files:
             continue
-        schema = pq.read_schema(pa.BufferReader(store.files.read(result.newest(LEVELS[1:]))))
+        schema = schema_of(store, result.newest(LEVELS[1:]))
         known = meanings(store, reduction)
         column_docs = {c: known.get(c, "Meaning not known.") for c in schema.names}
         columns = ", ".join(map(name, column_docs))

@@ -2,7 +2,7 @@
 
 A question over them would have no answer, or a wrong one where patterns find the files that are
 left. What is missing on a disk is seen at once: a file that is removed changes the time of its
-folder. In object storage, and for damage, files are looked at once a question has failed.
+folder. In object storage, and for damage in tables, files are looked at when a question has failed.
 """
 
 from __future__ import annotations
@@ -73,11 +73,13 @@ class Times:
 
 
 def missing_at_once(store: Store) -> list[Incomplete]:
-    """The dumps of a store on a disk that lack files; of damage nothing is seen."""
-    times = Times(store, "whole", store.manifest.folders())
-    changed = times.changed
-    found = incomplete_dumps(store, changed, reads=False) if changed else []
-    times.remember({each.dump.folder for each in found})
+    """The dumps of a store on a disk that lack files; damage in tables is not seen."""
+    folders = store.manifest.folders()
+    times = Times(store, "whole", (*folders, *(f"{folder}/{ABOUT}" for folder in folders)))
+    changed = {name.removesuffix(f"/{ABOUT}") for name in times.changed}
+    found = incomplete_dumps(store, changed, tables=False) if changed else []
+    lacking = {each.dump.folder for each in found}
+    times.remember(lacking | {f"{folder}/{ABOUT}" for folder in lacking})
     return found
 
 
@@ -85,53 +87,50 @@ def incomplete_dumps(
     store: Store,
     folders: Collection[str] | None = None,
     *,
-    reads: bool = True,
+    tables: bool = True,
 ) -> list[Incomplete]:
     """The dumps that lack files, in order.
 
     Args:
         folders: only the dumps in these are looked at.
-        reads: damaged files are missing as well: what is written about dumps, and on a disk tables
-            without an end.
+        tables: on a disk, too, those whose tables have lost their end.
 
     Raises:
         StoreError: the disk or the network refuses it.
     """
     while True:
         version = store.manifest.version
-        found = _look(store, folders, reads=reads)
+        found = _look(store, folders, tables=tables)
         # Else another process has merged or pruned meanwhile.
         if not found or store.manifest.version == version:
             return found
 
 
-def _look(store: Store, folders: Collection[str] | None, *, reads: bool) -> list[Incomplete]:
+def _look(store: Store, folders: Collection[str] | None, *, tables: bool) -> list[Incomplete]:
     among = None if folders is None else frozenset(folders)
     dumps = [dump for dump in store.dumps() if among is None or dump.folder in among]
     every = {dump.folder for dump in dumps}
-    present = dict(_each(store, every, lambda folder: _present(store, folder, reads=reads)))
+    present = dict(_each(store, every, lambda folder: _present(store, folder, tables=tables)))
     found = (Incomplete(dump, _lacks(dump, present[dump.folder])) for dump in dumps)
     return [each for each in found if each.files]
 
 
 def _lacks(dump: LandedDump, present: Collection[str]) -> tuple[str, ...]:
-    lost = [] if {ABOUT, _line_of(dump.dump)} & {*present} else [ABOUT]
+    lost = [] if _line_of(dump.dump) in present else [ABOUT]
     lost += (name for table in sorted(dump.tables) if (name := f"{table}.parquet") not in present)
     return tuple(f"{dump.folder}/{name}" for name in lost)
 
 
-def _present(store: Store, folder: str, *, reads: bool) -> set[str]:
-    """The files of a folder; if they are read those that are whole, and the dumps told of."""
+def _present(store: Store, folder: str, *, tables: bool) -> set[str]:
+    """The files of a folder that are whole as far as is looked, and the dumps that one tells of."""
     names = {PurePosixPath(name).name for name in store.files.names(folder)}
-    if not reads:
-        return names
     if ABOUT in names:
         names.remove(ABOUT)
         with suppress(UnreadableError):
             names |= {_line_of(about["dump"]) for about in store.manifest.abouts(folder)}
-    if store.files.is_local:
-        tables = (name for name in names if name.endswith(".parquet"))
-        names -= {name for name in tables if not _has_end(store.root / folder / name)}
+    if tables and store.files.is_local:
+        parquet = (name for name in names if name.endswith(".parquet"))
+        names -= {name for name in parquet if not _has_end(store.root / folder / name)}
     return names
 
 

@@ -8,13 +8,12 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...schemas.arrow import FINDING, INTERVAL, schemas
 from ..dumps.landed_dump import LandedDump
 from ..dumps.store import Store
 from ..dumps.table_files import table_files
-from ..results.kept_files import files_of
+from ..results.kept_files import files_of, schema_of
 from ..results.reduced import INTERVAL as FINEST
 from ..results.reduced import LEVELS, ByDay, Kept, kept, meanings
 from ..views.views import PLACE, describe
@@ -110,7 +109,7 @@ def whole_files(days: ByDay, level: str) -> list[str]:
 
 
 def _columns(store: Store, file: str, docs: Mapping[str, str]) -> tuple[Column, ...]:
-    schema = pq.read_schema(pa.BufferReader(store.files.read(file)))
+    schema = schema_of(store, file)
     return tuple(Column(field.name, field.type, docs.get(field.name, "")) for field in schema)
 
 

@@ -17,6 +17,7 @@ from ..dumps.cleanup import ASIDE
 from ..dumps.incomplete import Incomplete, Times, incomplete_dumps, missing_at_once
 from ..dumps.store import Store
 from ..runs.runs import damaged_runs, run_names
+from .kept_files import schema_of
 from .months import (
     FOLDER,
     MONTHS,
@@ -81,8 +82,7 @@ def put_damaged_aside(store: Store) -> list[str]:
 def damaged_results(store: Store) -> dict[str, str]:
     """Files of kept results and their indexes that cannot be read -> what is wrong with them.
 
-    A column of another type than in most files of the same reduction and level is wrong, too, and a
-    list anywhere.
+    A column of another type than in most files of the same reduction and level is wrong, too.
     """
     damaged: dict[str, str] = {}
     names = [*store.files.names(FOLDER)]
@@ -96,11 +96,9 @@ def damaged_results(store: Store) -> dict[str, str]:
     for name in names:
         if name.endswith(".parquet"):
             try:
-                schema = _schema(store, name)
-            except (pa.ArrowException, OSError) as error:
-                damaged[name] = str(error).partition("\n")[0]
-            else:
-                by_kind.setdefault(_kind(name), {})[name] = schema
+                by_kind.setdefault(_kind(name), {})[name] = schema_of(store, name)
+            except UnreadableError as error:
+                damaged[name] = error.found or ""
     for schemas in by_kind.values():
         damaged |= _strange(schemas)
     of_months = month_pieces(store.without(files=damaged)).values()
@@ -134,13 +132,6 @@ def _changed_runs(store: Store) -> dict[str, str]:
     return damaged
 
 
-def _schema(store: Store, name: str) -> pa.Schema:
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(store.files.opened(name)) as file:
-        return file.schema_arrow
-
-
 def _kind(name: str) -> str:
     """What files have the same columns: those of a reduction and level."""
     parts = name.split("/")
@@ -148,7 +139,7 @@ def _kind(name: str) -> str:
 
 
 def _strange(schemas: dict[str, pa.Schema]) -> dict[str, str]:
-    """Files that have a column of another sort than most have, or a list."""
+    """Files that have a column of another sort than most have."""
     counts: dict[str, dict[str, int]] = {}
     for schema in schemas.values():
         for column in schema:
@@ -158,16 +149,13 @@ def _strange(schemas: dict[str, pa.Schema]) -> dict[str, str]:
     found = {}
     for name, schema in schemas.items():
         for column in schema:
-            sort = _sort(column.type)
-            if sort == "nested" or sort != usual[column.name]:
+            if _sort(column.type) != usual[column.name]:
                 found[name] = f"column {column.name} is {column.type}"
     return found
 
 
 def _sort(kind: pa.DataType) -> str:
     """What a type is, whatever its width."""
-    if pa.types.is_nested(kind):
-        return "nested"
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return "number"
     return "time" if pa.types.is_temporal(kind) else str(kind).removeprefix("large_")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import duckdb
 
-from ...schemas.errors import StoreError, UnreadableError
+from ...schemas.errors import CpmonError, StoreError, UnreadableError
 from ..dumps.landed_dump import ABOUT, MONTHS, LandedDump
 from ..dumps.store import Store
 from ..files.disk import read_error
@@ -100,8 +100,7 @@ def is_about_files(error: Exception) -> bool:
         if isinstance(storage_error(raised), UnreadableError) or _OF_TYPES.search(str(raised)):
             return True
         raised = raised.__cause__ or raised.__context__
-    # Else an error of DuckDB or Arrow that nobody took up comes of SQL of ours over odd rows.
-    return type(error).__module__.partition(".")[0] in ("_duckdb", "pyarrow")
+    return not isinstance(error, CpmonError)  # nobody took it up: it comes of odd rows, or is ours
 
 
 class _Patterns:
