@@ -70,11 +70,15 @@ class Golden:
         self._rewrite = rewrite
 
     def check(self, name: str, text: str) -> None:
+        assert text == self.stored(name, text.encode()).decode(), f"{name} differs from its golden"
+
+    def stored(self, name: str, data: bytes) -> bytes:
+        """What the file has, which is `data` if goldens are rewritten."""
         file = self.FOLDER / name
         if self._rewrite:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-        assert text == file.read_text(encoding="utf-8"), f"{name} differs from its golden"
+            file.write_bytes(data)
+        return file.read_bytes()
 
 
 @pytest.fixture

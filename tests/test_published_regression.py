@@ -33,6 +33,7 @@ def printed(tables: dict[str, ComparisonTable]) -> dict[Key, tuple[str, str]]:
     return {(c.table, c.run_id, c.row_label): (c.text, c.source) for c in cells}
 
 
+@pytest.mark.slow
 def test_every_published_cell_prints_again_but_the_listed_ones(
     printed: dict[Key, tuple[str, str]],
 ) -> None:

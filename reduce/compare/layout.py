@@ -31,13 +31,12 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A table. Its first `left` columns hold texts, which break lines if it `wraps`."""
+    """A table. Its first `left` columns hold texts."""
 
     head: Sequence[str]
     bodies: Sequence[Body]
     heading: str = ""
     left: int = 1
-    wraps: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ def _page(layout: Layout, figure: str) -> bytes:
     blocks = list(layout.blocks)
     if layout.statements:
         head = ("Claim", "Runs", "Value")
-        blocks.append(Block(head, [Body(layout.statements)], "Claims", left=3, wraps=True))
+        blocks.append(Block(head, [Body(layout.statements)], "Claims", left=3))
     return html_page(
         __package__,
         "comparison.html",

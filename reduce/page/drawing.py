@@ -28,6 +28,15 @@ from .points import Points, fixed_offset, local_times, runs_points
 
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 WIDTH, HEIGHT = 640, 200
+"""The plot of a drawing that stands alone."""
+CARD = 360
+"""Width of a drawing on a page, all included: a phone shows it as large, and its texts as well."""
+LETTER, SYMBOL = 7, 36
+"""Width of a letter of a legend, at most, and of what stands between two texts."""
+BAR = 14
+"""Height of a bar."""
+TICK = 80
+"""So far apart are ticks of an axis across, at least."""
 COLUMNS = WIDTH // 2
 """Of two pixels each: a line through more points than two a column is a blot."""
 DASH = [5, 4]
@@ -97,13 +106,13 @@ def over_time(
     zone: ZoneInfo,
     *,
     limit: float | None = None,
-    background: bool = False,
+    alone: bool = False,
 ) -> dict[str, Any]:
     """The Vega-Lite specification of a chart over time.
 
     Args:
         limit: a line that values should stay below, if they come near it.
-        background: paint one, for drawings that stand alone.
+        alone: the drawing is a file: wide, with a background. Else it fits a card of a page.
     """
     import altair as alt
 
@@ -111,13 +120,14 @@ def over_time(
         points = thinned(points)
     number = "~s" if _greatest(points) >= LARGE else alt.Undefined
     symbol = "square" if chart.kind is Kind.STACK else "stroke"
-    base = _colored_chart(chart, points.order, symbol).encode(
+    width = WIDTH if alone else CARD
+    base = _colored_chart(chart, points.order, symbol, width).encode(
         x=alt.X(
             "time:T",
             title=_axis_title(points.table[TIME], zone),
             # Times are local already: the drawing must not move them again.
             scale=alt.Scale(type="utc", nice=False),
-            axis=alt.Axis(tickCount=8, labelOverlap=True, grid=False, format=TICKS),
+            axis=alt.Axis(tickCount=width // TICK, labelOverlap=True, grid=False, format=TICKS),
         ),
         y=alt.Y(
             "value:Q",
@@ -133,23 +143,26 @@ def over_time(
         rule = alt.Chart(alt.InlineData(values=[{"limit": limit}]))
         layers.append(rule.mark_rule(color=COLORS["bad"], strokeDash=DASH).encode(y="limit:Q"))
     rows = _rows(points.table, zone)
-    return _finished(alt.layer(*layers), {chart.name: rows}, background)
+    return _finished(alt.layer(*layers), {chart.name: rows}, alone)
 
 
-def _legend(series: tuple[str, ...], symbol: Any) -> Any:
-    """The legend of several series, with such symbols."""
+def _legend(series: tuple[str, ...], symbol: Any, width: int) -> Any:
+    """The legend of several series, with such symbols, in as many columns as have room."""
     import altair as alt
 
-    return alt.Legend(orient="top", title=None, symbolType=symbol) if len(series) > 1 else None
+    if len(series) < 2:
+        return None
+    columns = max(1, width // (max(map(len, series)) * LETTER + SYMBOL))
+    return alt.Legend(orient="top", title=None, symbolType=symbol, columns=columns)
 
 
-def _colored_chart(chart: Chart, series: tuple[str, ...], symbol: Any) -> Any:
+def _colored_chart(chart: Chart, series: tuple[str, ...], symbol: Any, width: int) -> Any:
     """An empty drawing with the colours of its series, and with their legend."""
     import altair as alt
 
-    order, legend = list(series), _legend(series, symbol)
+    order, legend = list(series), _legend(series, symbol, width)
     scale = alt.Scale(domain=order, range=_colors(chart, series))
-    drawing = alt.Chart(alt.NamedData(name=chart.name), width=WIDTH, height=HEIGHT)
+    drawing = alt.Chart(alt.NamedData(name=chart.name), width=width, height=HEIGHT)
     return drawing.encode(color=alt.Color("series:N", scale=scale, sort=order, legend=legend))
 
 
@@ -162,15 +175,15 @@ def _lines(base: Any, points: Points) -> Any:
     dashes = _dashes(points)
     if not any(dashes):
         return lines
-    order, legend = list(points.order), _legend(points.order, "stroke")
+    order, legend = list(points.order), base.encoding.color["legend"]
     scale = alt.Scale(domain=order, range=[DASH if dash else [1, 0] for dash in dashes])
     return lines.encode(
         strokeDash=alt.StrokeDash("series:N", scale=scale, sort=order, legend=legend)
     )
 
 
-def bars(chart: Chart, points: Points, *, background: bool = False) -> dict[str, Any]:
-    """The specification of a chart with a group of bars for each object.
+def bars(chart: Chart, points: Points, *, alone: bool = False) -> dict[str, Any]:
+    """The specification of a chart with a group of bars for each object, below each other.
 
     `points.table` has the objects in place of times, in the order of their bars.
     """
@@ -178,17 +191,18 @@ def bars(chart: Chart, points: Points, *, background: bool = False) -> dict[str,
 
     rows = points.table.to_pylist()
     objects = list(dict.fromkeys(row["object"] for row in rows))
-    tilt = 0 if sum(map(len, objects)) < 60 else -40
+    width = WIDTH if alone else CARD
     drawn = (
-        _colored_chart(chart, points.order, alt.Undefined)
+        _colored_chart(chart, points.order, alt.Undefined, width)
         .mark_bar(cornerRadiusEnd=2)
         .encode(
-            x=alt.X("object:N", sort=objects, title=None, axis=alt.Axis(labelAngle=tilt)),
-            xOffset=alt.XOffset("series:N", sort=list(points.order)),
-            y=alt.Y("value:Q", title=chart.unit, axis=alt.Axis(tickCount=5)),
+            x=alt.X("value:Q", title=chart.unit, axis=alt.Axis(tickCount=width // TICK)),
+            y=alt.Y("object:N", sort=objects, title=None),
+            yOffset=alt.YOffset("series:N", sort=list(points.order)),
         )
+        .properties(height=alt.Step(BAR))
     )
-    return _finished(drawn, {chart.name: rows}, background)
+    return _finished(drawn, {chart.name: rows}, alone)
 
 
 def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str], name: str = "") -> str:
@@ -215,7 +229,7 @@ def stacked(specs: list[dict[str, Any]]) -> dict[str, Any]:
         **{k: first[k] for k in shared if k in first},
         "datasets": {k: v for spec in specs for k, v in spec.get("datasets", {}).items()},
         "vconcat": panels,
-        "resolve": {"scale": {"color": "independent", "xOffset": "independent"}},
+        "resolve": {"scale": {"color": "independent", "yOffset": "independent"}},
     }
 
 
@@ -307,8 +321,10 @@ def _end(chart: Chart, points: Points) -> Any:
     return chart.whole if chart.whole and greatest <= chart.whole * 1.005 else alt.Undefined
 
 
-def _finished(drawn: Any, data: dict[str, Any], background: bool) -> dict[str, Any]:
+def _finished(drawn: Any, data: dict[str, Any], alone: bool) -> dict[str, Any]:
     spec: dict[str, Any] = drawn.to_dict()
     spec["datasets"] = {**spec.get("datasets", {}), **data}
-    spec["config"] = CONFIG | {"background": COLORS["surface"] if background else "transparent"}
+    spec["config"] = CONFIG | {"background": COLORS["surface"] if alone else "transparent"}
+    if not alone:
+        spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     return spec

@@ -115,13 +115,13 @@ def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
     kind = Kind.BARS if result.lines is Lines.OBJECT else Kind.LINES
     chart = Chart(first.name, result.report.title, "", (), kind, axis=axis)
     if result.lines is Lines.OBJECT:
-        return bars(chart, _objects(result, columns), background=True)
+        return bars(chart, _objects(result, columns), alone=True)
     if _is_split(result):
         points = _split(result, first)
     else:
         tables = [series_of(result.table, column, column.heading) for column in columns]
         points = Points(pa.concat_tables(tables), tuple(column.heading for column in columns))
-    return over_time(chart, points, result.zone, background=True)
+    return over_time(chart, points, result.zone, alone=True)
 
 
 def _split(result: ReportResult, column: ReportColumn) -> Points:

@@ -5,6 +5,7 @@ Text pages are filled in by the same rules, without escapes.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from importlib.resources import files
@@ -21,11 +22,16 @@ COLORS: dict[str, str] = tomllib.loads(
 """The colours of a drawing by the names that the pages' style has for them; all differ."""
 
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?)?")
+_BASE = (files(__package__) / "base.css").read_text(encoding="utf-8")
+
+
 def html_page(package: str, template: str, **values: Any) -> bytes:
     """A page, UTF-8: a template that lies in a package, filled in.
 
-    The filter `drawing` is for markup that needs no escaping. `repaint` is always given: style
-    rules that give the colours of drawings the values of the page's properties.
+    The filter `drawing` is for markup that needs no escaping, `times` for texts with times, which
+    then do not break across lines. `base` is always given: the style
+    that all pages have, with rules that repaint drawings in the colours of the page.
     """
     from markupsafe import Markup
 
@@ -35,7 +41,7 @@ def html_page(package: str, template: str, **values: Any) -> bytes:
         for part in ("fill", "stroke")
     )
     page = _environment(package).get_template(template)
-    return for_page(page.render(repaint=Markup(repaint), **values)).encode()
+    return for_page(page.render(base=Markup(_BASE + repaint), **values)).encode()
 
 
 def text_page(package: str, template: str, **values: Any) -> str:
@@ -46,7 +52,7 @@ def text_page(package: str, template: str, **values: Any) -> str:
 @cache
 def _environment(package: str, *, autoescape: bool = True) -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
-    from markupsafe import Markup
+    from markupsafe import Markup, escape
 
     def read(name: str) -> str:
         return files(package).joinpath(name).read_text(encoding="utf-8")
@@ -60,5 +66,8 @@ def _environment(package: str, *, autoescape: bool = True) -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["drawing"] = Markup
+    environment.filters["times"] = lambda text: Markup(
+        _TIME.sub(r"<time>\g<0></time>", str(escape(text)))
+    )
     environment.globals["source"] = lambda name: Markup(read(name))
     return environment

@@ -115,7 +115,10 @@ def test_the_summary_fits_into_a_mail(night: Night):
 def test_its_twin_says_the_same(night: Night):
     said = json.loads((night.site.folder / "out" / "summary.json").read_text())
     assert (said["landed"], said["known"], said["status"]) == (2, 1, 3)
-    assert said["findings"] == {"RECORD_SHORT": {"severity": "data_loss", "count": 1}}
+    assert said["findings"] == {
+        "RECORD_SHORT": {"severity": "data_loss", "count": 1},
+        "INTERVAL_GAP": {"severity": "warning", "count": 1},  # whose end was in that frame
+    }
     assert said["systems"]["ALPHA"]["intervals"] == 3
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SECONDS = 60
@@ -78,8 +81,10 @@ class Tab:
         return float(self.ask(f"{entry}.loadEventEnd || {entry}.duration")) / 1000
 
     def ask(self, expression: str) -> Any:
-        """The value of a JavaScript expression."""
-        answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of a JavaScript expression, or of what it promises."""
+        answer = self.send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
@@ -88,6 +93,30 @@ class Tab:
         kind = media.pop("media", "")
         features = [{"name": k.replace("_", "-"), "value": v} for k, v in media.items()]
         self.send("Emulation.setEmulatedMedia", media=kind, features=features)
+
+    def resize(self, width: int, height: int = 844) -> None:
+        """Show the page in a window of that size; one narrower than 800 is a phone's."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 800}
+        self.send("Emulation.setDeviceMetricsOverride", **size)
+
+    def picture(self, **values: Any) -> bytes:
+        """What the window shows; as PNG without values of `Page.captureScreenshot`."""
+        return base64.b64decode(self.send("Page.captureScreenshot", **values)["data"])
+
+    def pixels(self, picture: bytes, width: int, height: int) -> Any:
+        """(height, width, 3) colours 0..255 of a picture, scaled to that size by the browser."""
+        answer = self.ask(
+            f"""(async () => {{
+              const bytes = Uint8Array.from(atob("{base64.b64encode(picture).decode()}"),
+                                            (c) => c.charCodeAt(0));
+              const bitmap = await createImageBitmap(new Blob([bytes]));
+              const context = new OffscreenCanvas({width}, {height}).getContext("2d");
+              context.imageSmoothingQuality = "high";
+              context.drawImage(bitmap, 0, 0, {width}, {height});
+              return [...context.getImageData(0, 0, {width}, {height}).data];
+            }})()"""
+        )
+        return np.array(answer, dtype=float).reshape(height, width, 4)[:, :, :3]
 
     def _note(self, told: dict[str, Any]) -> None:
         about = told.get("params", {})

@@ -2,71 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cpmon.cli.main import Status
-from cpmon.cli.main import run as run_command
-from cpmon.cli.output import write_file
-from cpmon.config import Settings
-from cpmon.ingest import ingest
-from cpmon.reduce import reductions
-from cpmon.reduce.jobs.reducing import reduce
-from cpmon.reduce.page.page import write_pages
-from cpmon.store import Store, connect
-from tests.browser.chromium import Tab, chromium, find_chromium
+from tests.browser.chromium import Tab
+from tests.browser.conftest import SCRIPT
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = "<script>document.title='broken'</script>"
 TABLE = "document.querySelector('#t-PROCESSORS_BY_TIME')"
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pages of the two timer runs, and of a dump whose run and system are called like code."""
-    folder = tmp_path_factory.mktemp("pages")
-    store = Store(folder / "store", create=True)
-    for dump in sorted((ROOT / "sample-data" / "timer").glob("*.mon.zst")):
-        ingest(dump, store)
-    # Away from its run file, which would name the system.
-    lab = shutil.copy(ROOT / "sample-data" / "small-lab" / "LAB.mon.zst", folder)
-    ingest(lab, store, system=f'"{SCRIPT}&', run_id=f"{SCRIPT}'\n&amp;")
-    reduce(store, [], Settings())
-    with connect(store, reductions()) as connection:
-        write_pages(connection, folder, write_file)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def compared(pages: Path) -> Path:
-    """The page of a comparison of runs of the same store."""
-    words = ["compare", "--base", "2600NP", "--run", "3600P1", "--store", str(pages / "store")]
-    assert run_command([*words, "--html", "-o", str(pages / "compared")]) == Status.DONE
-    return pages / "compared" / "3600P1-with-2600NP.html"
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    program = find_chromium()
-    if program is None and not os.environ.get("CI"):
-        pytest.skip("no Chromium on the PATH (Debian: apt-get install chromium)")
-    assert program, "no Chromium on the PATH; .ci/run installs it"
-    with chromium(program, tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 @pytest.fixture
 def run(tab: Tab, pages: Path) -> Tab:
     """The page of a run, open."""
-    tab.complaints.clear()
-    tab.requested.clear()
-    tab.look()
     tab.open(pages / "run-2600NP.html")
     return tab
 
@@ -80,9 +30,6 @@ def test_a_page_asks_for_nothing_but_itself_and_complains_of_nothing(run: Tab, p
 
 
 def test_a_comparison_opens_with_its_chart_and_complains_of_nothing(tab: Tab, compared: Path):
-    tab.complaints.clear()
-    tab.requested.clear()
-    tab.look()
     tab.open(compared)
     assert tab.complaints == []
     assert tab.requested == [compared.as_uri()]
@@ -163,7 +110,6 @@ def test_charts_are_repainted_for_a_dark_screen_and_printed_as_on_paper(run: Tab
 
 
 def test_names_that_look_like_code_are_shown_as_they_are(tab: Tab, pages: Path):
-    tab.complaints.clear()
     [strange] = [file for file in pages.glob("*.html") if "script" in file.name]
     tab.open(strange)
     assert tab.complaints == []
@@ -173,7 +119,6 @@ def test_names_that_look_like_code_are_shown_as_they_are(tab: Tab, pages: Path):
 
 
 def test_the_index_leads_to_the_pages_and_compares_the_runs_of_a_system(tab: Tab, pages: Path):
-    tab.complaints.clear()
     tab.open(pages / "index.html")
     assert tab.complaints == []
     links = tab.ask("[...document.querySelectorAll('td a')].map(a => decodeURI(a.href))")

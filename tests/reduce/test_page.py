@@ -17,8 +17,17 @@ from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
 from cpmon.reduce.page.chart import CHARTS, TILES, Chart, Series
 from cpmon.reduce.page.content import Content, Figure, Group
-from cpmon.reduce.page.drawing import COLUMNS, HEIGHT, over_time, runs_figure, svg, thinned
-from cpmon.reduce.page.listing import Cell, Listing, listing, short_report
+from cpmon.reduce.page.drawing import (
+    CARD,
+    COLUMNS,
+    HEIGHT,
+    bars,
+    over_time,
+    runs_figure,
+    svg,
+    thinned,
+)
+from cpmon.reduce.page.listing import Cell, Head, Listing, listing, short_report
 from cpmon.reduce.page.page import Line, _System, rendered
 from cpmon.reduce.page.plot import plot_report
 from cpmon.reduce.page.points import (
@@ -178,6 +187,21 @@ def test_a_drawing_has_title_and_description_and_its_names_are_escaped():
     assert "<b>" not in drawn
     assert COLORS["c1"] in drawn and COLORS["c2"] in drawn
     assert "http" not in drawn.replace("http://www.w3.org/", "")
+
+
+@pytest.mark.parametrize("name", ["a", "LINUX001 of the second floor"])
+def test_a_drawing_fits_a_card_whatever_stands_in_it(name: str):
+    """Its texts are then as large on every page; alone, a drawing is as wide as it needs to be."""
+    chart, names = Chart("c", "", "", (), axis="pages/s"), [f"{name} {n}" for n in range(6)]
+    rows = [(minute(m), one, 123_456.0 * m) for one in names for m in (1, 2)]
+    lines = Points(pa.table(list(zip(*rows, strict=True)), schema=POINTS), tuple(names))
+    objects = [{"object": one, "series": "b", "value": 1.0} for one in names]
+    bar = Points(pa.Table.from_pylist(objects), ("b",))
+    for make in (partial(over_time, chart, lines, UTC), partial(bars, chart, bar)):
+        assert re.search(r'viewBox="0 0 ([\d.]+)', svg(make(), "t", "a", "c"))[1] == str(CARD)
+        assert f'width="{CARD}"' not in svg(make(alone=True), "t", "a", "c")
+    [layer] = over_time(chart, lines, UTC)["layer"]
+    assert layer["encoding"]["color"]["legend"]["columns"] == (6 if len(name) == 1 else 1)
 
 
 def spikes(count: int) -> Points:
@@ -380,6 +404,19 @@ def listing_of_one(text: str) -> Listing:
     columns = (ReportColumn("userid", text),)
     shown = replace(found, report=replace(found.report, columns=columns), table=table, mean={})
     return listing(replace(shown, notes=(text,)), {"userid": text})
+
+
+def test_a_time_in_a_text_is_marked_and_the_text_still_escaped(window: Window):
+    text = page(window, unknowns=(f"{STRANGE}, up to 2001-11-13 14:03:00.",))
+    assert "<time>2001-11-13 14:03:00</time>." in text
+    assert "<b>" not in text
+
+
+def test_names_of_lines_stay_in_sight_unless_they_would_fill_a_phone(window: Window):
+    for name, pinned in (("LINUX001", True), ("a process with a long name", False)):
+        shown = Listing("X", "T", heads=(Head(("N",), "", "", True),), rows=((Cell(name),),))
+        text = page(window, groups=(Group("users", "Users", (shown,)),))
+        assert ('<table class="data pinned" id="t-X">' in text) is pinned
 
 
 def test_a_page_says_where_there_is_nothing_to_show(window: Window):

@@ -230,9 +230,14 @@ def test_a_run_without_any_data_is_there_and_all_null() -> None:
 def test_without_expanded_storage_users_have_the_other_pages() -> None:
     con = lab()
     con.execute("UPDATE interval.useact SET vmdctxbk = NULL")
+    assert summary(con)["total_pages_per_user"] is None  # no record says of which level they are
+    system = {"system": "LAB", "tod": minute(0), "hcpcpeid": "06030000"}
+    insert(con, "monitor.mtrsys", system)
     found = summary(con)
     assert found["xstor_pages_per_user"] is None
     assert found["total_pages_per_user"] == pytest.approx((410 + 420) / 4 + 150)
+    con.execute("UPDATE monitor.mtrsys SET hcpcpeid = '06020000'")
+    assert summary(con)["total_pages_per_user"] is None
 
 
 def test_a_volume_is_busy_with_the_ios_that_were_not_timed_too() -> None:

@@ -244,7 +244,7 @@ def test_a_total_leaves_out_the_time_of_which_a_part_is_not_known(
     """Without processors at minute 2 the share of all is that of minute 1 alone."""
     con.execute("DELETE FROM interval.sytprp WHERE interval_end = ?", [minute(2)])
     users = report(con, "USER_RESOURCE_UTIL")
-    used = [line for line in rows(con, "users_by_time", "interval_end = ?", [minute(1)])]
+    used = list(rows(con, "users_by_time", "interval_end = ?", [minute(1)]))
     amount = sum(line["cpu_tod"] for line in used if line["cpu_tod"] is not None) / TOD_SECOND
     assert users.total["cpu_s"] == 55.5
     assert users.total["system_util"] == pytest.approx(amount / 120)

@@ -113,7 +113,9 @@ def ordered(table: pa.Table, schema: pa.Schema) -> pa.Table:
 def plain(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """A column of values that can be sorted: what is nested as a text."""
     if pa.types.is_nested(kind):
-        values = [v if v is None else sorted(dict(v).items()) for v in column.to_pylist()]
+        values = column.to_pylist()
+        if pa.types.is_map(kind):
+            values = [v if v is None else sorted(dict(v).items()) for v in values]
         return pa.chunked_array([[json.dumps(value) for value in values]], pa.string())
     if pa.types.is_dictionary(kind):
         kind = pa.string()

@@ -59,7 +59,7 @@ def test_all_records_can_be_asked_for_before_any_was_landed(store: Store):
     with connect(store, reductions()) as connection:
         views = connection.sql(
             "SELECT schema_name || '.\"' || view_name || '\"' FROM duckdb_views() "
-            "WHERE NOT internal"
+            "WHERE NOT internal AND view_name <> '_processor_types'"  # it is a list of ours
         ).fetchall()
         for (view,) in views:
             assert connection.sql(f"SELECT count(*) FROM {view}").fetchall() == [(0,)], view

@@ -86,13 +86,15 @@ def test_an_upgraded_store_shows_what_a_new_one_shows(
     assert sum(len(table) for table in found.values()) > 50_000
     for name in expected:
         with subtests.test(relation=name):
-            assert len(found[name]) == len(expected[name])
+            if name != "meta.reduced":  # of pruned samples nothing is kept that came later
+                assert len(found[name]) == len(expected[name])
             assert computed_today(name, found[name]).equals(computed_today(name, expected[name]))
 
 
 def computed_today(relation: str, rows: pa.Table) -> pa.Table:
     """Of results only what does not rest on the code that computed those of the pruned samples."""
-    is_result = relation.startswith(("main.", "rollup.")) and "system" in rows.column_names
+    is_result = relation.startswith(("main.", "rollup.")) or relation == "meta.reduced"
+    is_result = is_result and "system" in rows.column_names
     return rows.filter(pc.field("system") != PRUNED) if is_result else rows
 
 

@@ -96,20 +96,25 @@
       const x = plot.left - outer.left + plot.width * (points.times[n] - first) / (last - first);
       cross.style.cssText = `display:block;left:${x}px;top:${plot.top - outer.top}px;height:${plot.height}px`;
       tip.style.display = "block";
-      const right = x + 12 + tip.offsetWidth > outer.width;
-      tip.style.left = `${right ? x - 12 - tip.offsetWidth : x + 12}px`;
+      const room = card.clientWidth - tip.offsetWidth;
+      const left = x + 12 > room ? x - 12 - tip.offsetWidth : x + 12;
+      tip.style.left = `${Math.max(0, Math.min(left, room))}px`;
       tip.style.top = `${plot.top - outer.top + 6}px`;
     }
 
-    card.addEventListener("pointermove", (event) => {
+    function point(event) {
       const plot = frame.getBoundingClientRect();
       const outer = card.getBoundingClientRect();
       const share = (event.clientX - plot.left) / plot.width;
       const above = event.clientY < plot.top || event.clientY > plot.bottom;
       if (share < 0 || share > 1 || above) hide();
       else show(nearest(first + share * (last - first)), plot, outer);
-    });
-    card.addEventListener("pointerleave", hide);
+    }
+
+    card.addEventListener("pointermove", point);
+    card.addEventListener("pointerdown", point);
+    // A finger that is lifted leaves as well, but wants to read what it touched.
+    card.addEventListener("pointerleave", (event) => event.pointerType === "touch" || hide());
 
     function hide() {
       tip.style.display = cross.style.display = "none";

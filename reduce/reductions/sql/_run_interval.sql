@@ -114,9 +114,12 @@ SELECT s.run_id,
        m.resident_pages,
        m.xstor_pages AS user_xstor_pages,
        m.dasd_pages AS user_dasd_pages,
-       -- All kinds of pages that the level has. NULL without USEACT records.
-       m.resident_pages + COALESCE(m.xstor_pages, 0) + m.dasd_pages
-         AS user_pages,
+       -- All kinds of pages that the level has. NULL without USEACT records and
+       -- without pages of expanded storage unless the level is known to have
+       -- none: 6.3.0 and later.
+       m.resident_pages + m.dasd_pages
+         + CASE WHEN c.cp_level >= '0603' AND c.cp_level < ':' THEN 0
+                ELSE m.xstor_pages END AS user_pages,
        -- Those that the records of the users count, else the frames that nobody
        -- else has. NULL without the field and before 5.2.0.
        COALESCE(CAST(m.resident_above_pages AS DOUBLE), a.resident_above_2g)
@@ -143,6 +146,10 @@ SELECT s.run_id,
 FROM span AS s
 LEFT JOIN system_summary2_by_time AS m
   ON m.system = s.system AND m.interval_end = s.interval_end
+LEFT JOIN _system_configuration AS c
+  ON c.system = s.system
+  AND c.valid_from <= s.interval_end
+  AND (c.valid_until IS NULL OR c.valid_until > s.interval_end)
 LEFT JOIN _xstor_totals AS x
   ON x.system = s.system AND x.interval_end = s.interval_end
 LEFT JOIN _paging_totals AS g

@@ -141,7 +141,8 @@ online AS (
          interval_end,
          CASE WHEN COUNT(DISTINCT pfxcpuad) = COUNT(
                 DISTINCT CASE WHEN seconds IS NOT NULL THEN pfxcpuad END
-              ) THEN COUNT(DISTINCT pfxcpuad) END AS processors
+              ) THEN COUNT(DISTINCT pfxcpuad) END AS processors,
+         all_doubts(CASE WHEN seconds IS NULL THEN doubts END) AS doubts
   FROM interval.sytprp
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
@@ -230,7 +231,7 @@ SELECT u.system,
        c.absolute_share,
        -- Virtual storage, MiB. NULL without MTRUSR or USELON records.
        c.storage_mib,
-       u.doubts
+       nullif(concat_ws(', ', u.doubts, p.doubts), '') AS doubts
 FROM used AS u
 LEFT JOIN online AS p
   ON p.system = u.system

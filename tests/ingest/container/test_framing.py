@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -295,14 +296,14 @@ def hurt(stored: bytes) -> dict[str, bytes]:
 @pytest.mark.parametrize("form", [*WORDS, *LINES, "VBS", "FTP, in pieces", "plain"])
 def test_doctor_and_ingest_agree_on_what_can_be_read(form: str, tmp_path: Path, cpmon: Cpmon):
     files = []
-    for block in BLOCKS if form not in LINES and form != "plain" else ("none",):
-        for records in ("frames", "stripped"):
-            case = Case("long", records, form, block, (1, 3000, 27_000), 1)
-            stored = DUMPS["long"] if form == "plain" else case.stored
-            for name, data in hurt(stored).items():
-                file = tmp_path / f"{len(files)} {block}, {records}, {name}"
-                file.write_bytes(data)
-                files.append(file)
+    blocks = [*BLOCKS] if form not in LINES and form != "plain" else ["none", "none"]
+    for block, records in zip(blocks, itertools.cycle(("frames", "stripped")), strict=False):
+        case = Case("long", records, form, block, (1, 3000, 27_000), 1)
+        stored = DUMPS["long"] if form == "plain" else case.stored
+        for name, data in hurt(stored).items():
+            file = tmp_path / f"{len(files)} {block}, {records}, {name}"
+            file.write_bytes(data)
+            files.append(file)
     pages = cpmon("doctor", *files, "--format", "json").rows
     landed = []
     for number, file in enumerate(files):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -32,11 +32,14 @@ from tools.fuzz_seeds import Seed, seeds
 
 SIZES = (4096, 5000, 8192, 30_000, 65_536)
 """Bytes read at a time."""
-MANY = int(os.environ.get("READ_SIZES_DUMPS", "100"))
+FEW_SIZES = 4096, 30_000
+MANY = int(os.environ.get("READ_SIZES_DUMPS", "50"))
 """Damaged dumps that the slow test reads in all sizes; READ_SIZES_DUMPS=1000 reads more."""
 
 
-def same_in_all_sizes(data: bytes, container: Container = Container.AUTO) -> None:
+def same_in_all_sizes(
+    data: bytes, container: Container = Container.AUTO, sizes: Sequence[int] = SIZES
+) -> None:
     """Read a dump whole and in pieces, by each reader."""
     readers: tuple[Callable[[bytes, Container, int | None], object], ...] = (
         read,
@@ -46,18 +49,26 @@ def same_in_all_sizes(data: bytes, container: Container = Container.AUTO) -> Non
     )  # fmt: skip
     for reader in readers:
         whole = reader(data, container, None)
-        for size in SIZES:
+        for size in sizes:
             assert reader(data, container, size) == whole, size
 
 
+few_or_all = pytest.mark.parametrize(
+    "sizes",
+    [pytest.param(FEW_SIZES, id="few"), pytest.param(SIZES, id="all", marks=pytest.mark.slow)],
+)
+
+
+@few_or_all
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_every_scenario_is_read_alike(scenario: Scenario):
-    same_in_all_sizes(scenario.data)
+def test_every_scenario_is_read_alike(scenario: Scenario, sizes: Sequence[int]):
+    same_in_all_sizes(scenario.data, sizes=sizes)
 
 
+@few_or_all
 @pytest.mark.parametrize("seed", seeds(), ids=lambda s: s.name)
-def test_good_dumps_are_read_alike(seed: Seed):
-    same_in_all_sizes(seed.data)
+def test_good_dumps_are_read_alike(seed: Seed, sizes: Sequence[int]):
+    same_in_all_sizes(seed.data, sizes=sizes)
 
 
 def damaged(number: int) -> None:
@@ -70,7 +81,7 @@ def damaged(number: int) -> None:
         same_in_all_sizes(bent.data.tobytes(), container)
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", range(0, 20, 10))
 def test_damaged_dumps_are_read_alike(first: int):
     for number in range(first, first + 10):
         damaged(number)
