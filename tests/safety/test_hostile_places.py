@@ -18,8 +18,8 @@ from cpmon.schemas.errors import LayoutError, StoreError
 from cpmon.schemas.pages.text import LONGEST
 from cpmon.store import Store, connect
 from cpmon.store.dumps.cleanup import FOLDERS, INTENT, remove
-from cpmon.store.dumps.manifest import LANDING
 from cpmon.store.dumps.landed_dump import ABOUT
+from cpmon.store.dumps.manifest import LANDING
 from cpmon.store.views import snapshot
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, fields, interval
