@@ -164,9 +164,9 @@ def _written(plan: Plan) -> duckdb.DuckDBPyConnection:
     store, built = plan.store, _build(plan)
     if store.manifest.left_out or store.left_out:  # the next one may find the store whole again
         return built
-    # A disk that cannot be written serves readers all the same.
+    # A disk that cannot be written serves readers all the same. What killed processes had begun to
+    # remove is not finished here: the plan was made with it.
     with suppress(OSError, StoreError):
-        store.clean()
         make_private(store.staging)
         file = catalogue_file(store)
         save(built, file, store.staging if file.parent == store.root else file.parent)

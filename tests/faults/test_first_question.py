@@ -19,7 +19,7 @@ from tests.faults.conftest import Victim
 from tests.faults.test_kill_commands import LATE, spread
 
 cpmon = commands.cpmon
-REDUCTION = "processors_by_time"
+REDUCTION = "system_summary_by_time"
 KEPT = f"SELECT * FROM rollup.{REDUCTION} WHERE level = 'hour' ORDER BY ALL"
 INTERVALS = "SELECT system, dump, interval_end FROM meta.interval ORDER BY ALL"
 SAMPLES = "SELECT dump, tod, vmduser FROM monitor.useact ORDER BY ALL"
