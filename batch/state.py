@@ -23,6 +23,7 @@ from ..ingest.findings import Code
 from ..schemas.errors import BusyError
 from ..store.dumps.store import Store
 from ..store.files.disk import replace_durably, writing
+from ..store.results.readable_part import readable_part
 from .inbox import Candidate, Observation
 from .result import BatchResult
 
@@ -115,7 +116,8 @@ class State(msgspec.Struct):
         for totals in self.systems.values():
             totals.dumps = totals.records = 0
         self.findings.clear()
-        for about in store.abouts(store.dumps()):
+        reader, _ = readable_part(store, thorough=True)
+        for about in reader.abouts(reader.dumps()):
             self.count(about)
 
     def save(self, folder: Path) -> None:

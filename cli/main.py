@@ -7,6 +7,7 @@ Status: 0 done, 1 our failure, 2 usage, 3 done with warnings or findings, 4 vali
 from __future__ import annotations
 
 import atexit
+import functools
 import importlib
 import io
 import os
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import __version__
+from .asked import Asked
 from .interrupts import hear_interrupts
 from .pandas_import import allow_pandas, postpone_pandas
 
@@ -191,7 +193,7 @@ def main() -> None:
 def run(arguments: list[str]) -> Status:
     """Run one command line; what goes wrong is told on standard error."""
     try:
-        status: Any = cpmon.main(arguments, prog_name="cpmon", standalone_mode=False)
+        status = _run_command(arguments)
         sys.stdout.flush()
         return Status(status) if isinstance(status, int) else Status.DONE
     except click.ClickException as error:
@@ -210,6 +212,23 @@ def run(arguments: list[str]) -> Status:
         if is_interrupt(error):
             return _interrupted()
         return _failed(error, debug="--debug" in arguments)
+
+
+def _run_command(arguments: list[str]) -> Any:
+    """What a command returns; it runs once more where a store turns out to lack files."""
+    command = Asked()
+    start = functools.partial(
+        cpmon.main, arguments, prog_name="cpmon", standalone_mode=False, obj=command
+    )
+    try:
+        return start()
+    except (click.ClickException, click.Abort, BrokenPipeError):
+        raise
+    except Exception as error:
+        if not (notes := command.leave_out(error)):
+            raise
+    click.echo(_printable("\n".join(notes)), err=True)
+    return start()
 
 
 def _print_no_more() -> None:

@@ -16,6 +16,7 @@ from ..config.formats import BINARY
 from ..schemas.atomic import replacing
 from ..schemas.errors import CpmonError
 from ..schemas.printable import printable
+from .asked import asked
 from .targets import refuse_input
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Output:
             write_file(self.file, parts)
             return
         for part in parts:
+            asked().has_printed = True
             sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()
 
@@ -74,8 +76,11 @@ def read_input() -> str:
     Raises:
         CpmonError: it is none.
     """
+    command = asked()
     try:
-        return sys.stdin.read()
+        if command.standard_input is None:
+            command.standard_input = sys.stdin.read()
+        return command.standard_input
     except UnicodeDecodeError as error:
         raise CpmonError(
             "standard input is no text in UTF-8", found=f"byte {error.object[error.start]:#04x}"

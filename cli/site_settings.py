@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from .asked import asked
 
 if TYPE_CHECKING:
     from ..config import Settings
@@ -56,6 +59,35 @@ def store_at(folder: Path) -> Store:
     return stores[folder]
 
 
+def reader_at(folder: Path) -> Store:
+    """The store in a folder for a question: without dumps that lack files, each with a note.
+
+    Raises:
+        CpmonError: there is no store.
+    """
+    from ..store.results.readable_part import readable_part
+
+    readers = asked().readers
+    if folder not in readers:
+        readers[folder], notes = readable_part(store_at(folder))
+        _print_notes(notes)
+    return readers[folder]
+
+
+def say_what_is_missing(store: Store) -> None:
+    """Print a note for each dump that lacks files: something could not be read."""
+    from ..store.results.readable_part import readable_part
+
+    _print_notes(readable_part(store, thorough=True)[1])
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    from ..schemas.printable import printable
+
+    for note in notes:
+        click.echo(printable(note), err=True)
+
+
 def opened(store: Path) -> Connection:
     """A connection to a store with all reductions, that uses no more than the settings allow.
 
@@ -66,7 +98,7 @@ def opened(store: Path) -> Connection:
     from ..store import connect
 
     warn_of_exposure(store)
-    return _held(connect(store_at(store), reductions(), limits(store)))
+    return _held(connect(reader_at(store), reductions(), limits(store)))
 
 
 def _held(connection: Connection) -> Connection:

@@ -17,7 +17,7 @@ from ..schemas.errors import CpmonError
 from . import completion
 from .options import Parsed, Text
 from .output import say
-from .site_settings import opened, settings, store_at
+from .site_settings import opened, reader_at, settings
 
 if TYPE_CHECKING:
     from ..ingest.container.source import Container
@@ -104,8 +104,8 @@ def day_of_store(
     from ..store.runs.runs import find_run
 
     if run:
-        measured = find_run(store, run) or {}
-        times = [measured.get("since"), measured.get("until")]
+        measured = find_run(store, run)
+        times = [measured.since, measured.until] if measured else []
     else:
         dumps = [dump for dump in store.dumps() if dump.days and system in (None, dump.system)]
         if len(days_of(dumps)) > 2:  # of UTC; those of a zone are one less at most
@@ -174,7 +174,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 selection["since"],
                 selection["until"],
                 zone,
-                lambda: day_of_store(store_at(values["store"]), zone, **named),
+                lambda: day_of_store(reader_at(values["store"]), zone, **named),
             )
             since, until, doubts = span.since, span.until, span.notes
             selection |= {"since": since and since + GRACE, "until": until and until + GRACE}
@@ -207,7 +207,7 @@ def _zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
     from ..store.runs.runs import system_of_run
 
     run, system = selection["run"], selection["system"]
-    system = system or (run and system_of_run(store_at(location), run))
+    system = system or (run and system_of_run(reader_at(location), run))
     with opened(location) as connection:
         rows = connection.execute(
             "SELECT system, arg_max(zone_s, last_tod) FROM meta.dump"

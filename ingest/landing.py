@@ -21,7 +21,10 @@ from ..schemas.errors import BusyError, CpmonError
 from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
+from ..store.dumps.incomplete import incomplete_dumps
 from ..store.dumps.kept_layouts import keep_layouts
+from ..store.dumps.landed_dump import LandedDump
+from ..store.dumps.repair import Repaired, repair
 from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
 from ..store.runs.runs import Run, assumed_places, read_run, run_file, save_run
@@ -45,7 +48,8 @@ class Landed:
 
     `already` says that its bytes were in the store before; then nothing was written but, perhaps,
     its run: `system` is the name that they landed under, whatever name was asked for now.
-    `not_assumed` are places of the run file that it landed without.
+    `not_assumed` are places of the run file that it landed without. `repaired` says what was done
+    about files that were missing of it.
     """
 
     dump: str
@@ -56,6 +60,7 @@ class Landed:
     run: Run | None = None
     run_changed: bool = False
     not_assumed: Places = ()
+    repaired: Repaired | None = None
 
 
 def ingest(  # noqa: PLR0913 - most are options of the command
@@ -91,7 +96,7 @@ def ingest(  # noqa: PLR0913 - most are options of the command
     store.clean()
     file = run_file(Path(path)) if str(path) != "-" else None
     places = assumed_places(file) if file else ()
-    landed = landed_before(path, store)
+    landed = _landed_before(path, store)
     if landed is None:
         with open_source(path, container) as source:
             reader = Reader(source, release, fallback_release, layouts_with(places))
@@ -103,8 +108,8 @@ def ingest(  # noqa: PLR0913 - most are options of the command
     return replace(landed, run=run, run_changed=changed, not_assumed=missing)
 
 
-def landed_before(path: str | Path, store: Store) -> Landed | None:
-    """Returns the dump if a file of this size and content has landed before.
+def landed_before(path: str | Path, store: Store) -> LandedDump | None:
+    """The dump of a file, if one of this size and content has landed before.
 
     A pipe or device can be read only once, so it is not opened for that.
     """
@@ -116,10 +121,22 @@ def landed_before(path: str | Path, store: Store) -> Landed | None:
         scratch = memoryview(bytearray(1024 * 1024))
         while source.readinto(scratch) == len(scratch):
             pass
-        about = store.about(source.identity)
+        return store.manifest.find(source.identity)
+
+
+def _landed_before(path: str | Path, store: Store) -> Landed | None:
+    """What landed before, unless tables of it are missing: then it is to land again."""
+    dump = landed_before(path, store)
+    if dump is None:
+        return None
+    missing = incomplete_dumps(store, {dump.folder})
+    if not all(each.can_be_mended for each in missing if each.dump == dump):
+        return None
+    repaired = repair(store, {dump.folder}) if missing else None
+    about = store.about(dump.dump)
     if about is None:
         return None
-    return Landed(about["dump"], about["system"], True, about, Findings())
+    return Landed(dump.dump, dump.system, True, about, Findings(), repaired=repaired)
 
 
 def _land(
@@ -213,8 +230,10 @@ def _publish(
         about["given_release"] = reader.level
     keep_layouts(store.files)
     day = moment(first_us or 0).date()
+    before = store.manifest.find(source.identity)
+    repaired = repair(store, {before.folder}) if before else None
     fresh = store.publish(staged, about, day)
-    return Landed(source.identity, name, not fresh, about, findings)
+    return Landed(source.identity, name, not fresh, about, findings, repaired=repaired)
 
 
 def _run(path: str | Path, file: Path | None, landed: Landed, run_id: str | None) -> Run | None:

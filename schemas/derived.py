@@ -85,11 +85,29 @@ def derived(name: str, kind: type[Value], make: Callable[[], Value], *depends_on
         with suppress(msgspec.MsgspecError):
             return msgspec.msgpack.decode(memoryview(kept)[len(version) :], type=kind)
     value = make()
-    with suppress(OSError):  # a disk that cannot be written costs time and no more
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with replacing(file, 0o600) as part:
-            part.write_bytes(version + msgspec.msgpack.encode(value))
+    _write(file, version + msgspec.msgpack.encode(value))
     return value
+
+
+def remembered(name: str, kind: type[Value]) -> Value | None:
+    """What `remember` kept under a name; None if it kept nothing, or that is lost."""
+    if (folder := cache_folder()) is not None:
+        with suppress(msgspec.MsgspecError):
+            return msgspec.msgpack.decode(_read(folder / f"{name}.msgpack"), type=kind)
+    return None
+
+
+def remember(name: str, value: object) -> None:
+    """Keep a value that saves work, if there is a cache."""
+    if (folder := cache_folder()) is not None:
+        _write(folder / f"{name}.msgpack", msgspec.msgpack.encode(value))
+
+
+def _write(file: Path, data: bytes) -> None:
+    with suppress(OSError):  # a disk that cannot be written costs time and no more
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with replacing(file, 0o600) as part:
+            part.write_bytes(data)
 
 
 def _read(file: Path) -> bytes:

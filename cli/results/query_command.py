@@ -21,7 +21,7 @@ from ..options import (
     store_option,
 )
 from ..output import Output, read_input
-from ..site_settings import opened, store_at, warn_of_exposure
+from ..site_settings import opened, reader_at, warn_of_exposure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,7 +107,7 @@ def _ask_spark(
     from ...spark.session import session
 
     warn_of_exposure(store)
-    place = store_at(store)
+    place = reader_at(store)
     guarded(sql, lambda _, name: name, values)  # Spark takes seconds to start
     with session(master) as spark:
         yield Fleet(spark, place).answer(sql, values)

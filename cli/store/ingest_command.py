@@ -13,7 +13,7 @@ from ..dump.dump_output import container_option
 from ..engines import engine_options
 from ..main import Status, report_failure, status_of, worse, worst_status
 from ..options import Name, dump_arguments, release_option, store_option
-from ..output import say
+from ..output import say, say_notes
 from ..progress import bar
 from ..site_settings import settings
 
@@ -138,6 +138,8 @@ def _report(dump: Path, landed: Landed, seconds: float, system: str | None) -> S
             f"landed as {landed.dump[:12]}, system {landed.system}, "
             f"{counted(about['intervals'], 'interval')}, {counted(rows, 'row')}, {speed}"
         )
+    if landed.repaired:
+        say_notes(landed.repaired.texts())
     say(f"{dump}: {summary}")
     if landed.run:
         change = "" if landed.run_changed else " (as before)"

@@ -13,9 +13,9 @@ from .. import completion
 from ..engines import engine_options
 from ..main import Status, report_failure
 from ..options import DAY, Text, store_option
-from ..output import say
+from ..output import say, say_notes
 from ..progress import bar
-from ..site_settings import settings, store_at
+from ..site_settings import say_what_is_missing, settings, store_at
 from ..spans import read_span, span_options, whole_day
 
 if TYPE_CHECKING:
@@ -69,11 +69,15 @@ def command(
     selection = Selection(systems, frozenset(days), whole_day(span.since), whole_day(span.until))
     with bar("reducing", units="units") as advance:
         reduced = reduce_selected(store_at(store), names, settings(), selection, engine, advance)
+    say_notes(reduced.notes)
     for done in reduced.done:
         say(str(done))
     if engine or selection or reduced.failures:
         _summarise(reduced, engine)
-    return max((report_failure(f.name, f.error) for f in reduced.failures), default=Status.DONE)
+    failed = [report_failure(f.name, f.error) for f in reduced.failures]
+    if failed:
+        say_what_is_missing(store_at(store))
+    return max(failed, default=Status.DONE)
 
 
 def _summarise(reduced: Reduced, engine: Engine | None) -> None:

@@ -11,7 +11,7 @@ from ...schemas.amounts import counted
 from ..main import Status, report_failure
 from ..options import DAY, folder_option, output_options, pairs, store_option
 from ..output import Output, say
-from ..site_settings import settings, store_at, warn_of_exposure
+from ..site_settings import reader_at, say_what_is_missing, settings, store_at, warn_of_exposure
 from ..targets import TARGET_FOLDER, check_target
 
 
@@ -39,6 +39,7 @@ def info(store: Path, out: Output) -> None:
     from ...reduce import reductions
     from ...store.results.usage import usage
 
+    reader_at(store)  # prints notes
     rows = usage(store_at(store), reductions())
     if exposed := warn_of_exposure(store):
         rows.append({**dict.fromkeys(rows[0]), "what": "access", "system": "", "note": exposed})
@@ -58,9 +59,10 @@ def rebuild(store: Path) -> None:
 
     place = store_at(store)
     place.clean()
-    if place.files.is_local:  # elsewhere it is the manifest that says what has landed
+    if place.files.is_local or not place.manifest.is_readable:  # elsewhere it alone decides
         place.manifest.rebuild()
     rebuild_indexes(place)
+    say_what_is_missing(place)
     say(f"{place.files.location}: manifest of {counted(len(place.dumps()), 'dump')} made again")
 
 
@@ -91,6 +93,38 @@ def catalogue(store: Path, file: Path) -> None:
     check_target(file)
     views = write_catalogue(store_at(store), reductions(), file)
     say(f"{file}: {counted(views, 'view')}")
+
+
+@command.command("repair", short_help="Put aside what cannot be read.")
+@store_option
+def repair(store: Path) -> None:
+    """Drop the dumps of a store whose files are missing or damaged, so that they can land again.
+
+    Questions leave out such a dump as a whole, and print a note that names it. Where only dump.json
+    is missing or damaged it is written again from the manifest, and the dump stays. Runs and kept
+    results that cannot be read are put aside as well; cpmon reduce computes such results again.
+
+    Nothing is deleted: what is dropped is moved to the folder aside of the store, except that what
+    is left of a dump in object storage stays where it is. What is whole is not touched.
+
+    \b
+    Example:
+      cpmon store repair --store perf/
+    """
+    from ...store.dumps.repair import repair as run
+    from ...store.results.readable_part import put_damaged_aside
+
+    place = store_at(store)
+    place.clean()
+    done = run(place)
+    texts = [*done.texts(), *put_damaged_aside(place)]
+    for text in texts:
+        say(text)
+    if not texts:
+        say(f"{place.files.location}: all its files are there and can be read")
+    elif done.dropped:
+        where = f"in {place.files.uri('aside')}" if place.files.is_local else "where it was"
+        say(f"what was left of dropped dumps is {where}; nothing reads it")
 
 
 @command.command("upgrade", short_help="Make a store of an earlier version one of this.")
@@ -168,7 +202,9 @@ def compact(store: Path) -> Status:
         done = merge_dumps(place, due, advance)
     dumps = f"{counted(done.dumps, 'dump')} of {counted(done.months, 'month')}"
     say(f"{store}: {counted(merged, 'file')} of results merged, {dumps}")
-    failed = (report_failure(month, error) for month, error in done.failures.items())
+    failed = [report_failure(month, error) for month, error in done.failures.items()]
+    if failed:
+        say_what_is_missing(place)
     return max(failed, default=Status.DONE)
 
 
@@ -196,7 +232,7 @@ def export(store: Path, folder: Path) -> None:
     from ...store.export.iceberg import export as run
 
     check_target(folder)
-    tables = list(run(store_at(store), reductions(), folder))
+    tables = list(run(reader_at(store), reductions(), folder))
     changed = [table for table in tables if table.added or table.removed]
     for table in changed:
         say(f"{table.name}: {counted(table.added, 'file')} added, {table.removed:,} removed")

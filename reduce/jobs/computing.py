@@ -213,8 +213,8 @@ def readable(days: str) -> Iterator[None]:
             place=days,
             found=str(error).split("\n", maxsplit=1)[0],
             effect="these days are not reduced; other days are",
-            remedy="put the file back from a backup; or move the folder of its dump out of the"
-            " store, run cpmon store rebuild, and land the dump again",
+            remedy="put the file back from a backup; or run cpmon store repair, and land the dumps"
+            " again that it drops",
         ) from error
 
 

@@ -17,6 +17,7 @@ from ...store.jobs import Engine, InOrder
 from ...store.jobs.outcome import ATTEMPTS, PassingError
 from ...store.results.lineage import lineages
 from ...store.results.merging import merge
+from ...store.results.readable_part import without_damaged_runs
 from ...store.results.reduced import whole_file
 from ...store.results.reduction_database import ReductionDatabase, Result
 from ...store.runs.classes import import_classes
@@ -48,6 +49,7 @@ class Reduced:
         done: for each reduction, in the order that they were asked for.
         units: how many were done.
         left_out: reductions that are of all days, and so not of those that were selected.
+        notes: on runs that cannot be read.
     """
 
     done: list[Done] = field(default_factory=list)
@@ -56,6 +58,7 @@ class Reduced:
     seconds: float = 0.0
     failures: list[Failure] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]:
@@ -102,6 +105,7 @@ def reduce_selected(
     chosen = [by_name[view.name] for view in chosen_views]
     limits = Limits(settings.memory_limit, settings.threads)
     store.clean()
+    store, notes = without_damaged_runs(store)
     remember(store)
     with writing(store.root):
         plan = Plan(store, chosen, settings.shifts.values(), limits.share(engine.jobs), selection)
@@ -116,6 +120,7 @@ def reduce_selected(
     reduced = coordinator.reduced
     reduced.done = [done[lineage.name] for lineage in chosen if lineage.name in done]
     reduced.left_out = [lineage.name for lineage in chosen if lineage.name not in done]
+    reduced.notes = notes
     reduced.seconds = time.perf_counter() - started
     return reduced
 

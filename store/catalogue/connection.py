@@ -216,9 +216,7 @@ class Connection(_Base):
         return getattr(self._duckdb, attribute)
 
 
-def systems_of(
-    connection: duckdb.DuckDBPyConnection, *, with_intervals: bool = False
-) -> list[str]:
+def systems_of(connection: duckdb.DuckDBPyConnection, *, with_intervals: bool = False) -> list[str]:
     """The systems that have dumps, whatever a connection to a store is pointed at."""
     if isinstance(connection, Connection):
         dumps = connection.store.dumps()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from ..columns import COLUMNS
 from ..dumps.store import Store
-from ..results.kept_files import is_one_of, relation
-from ..results.reduced import LEVELS, ByDay, Kept, docs_file
+from ..results.kept_files import is_one_of, relation, schema_of
+from ..results.reduced import LEVELS, ByDay, Kept, meanings
 from ..views.sources import values
 from ..views.views import Documented, name, text
 
@@ -57,11 +54,9 @@ def _rows(store: Store, result: Kept, live: str) -> str:
 
 def rollup_view(store: Store, reduction: str, result: Kept) -> Documented:
     """`rollup.X`: the roll-ups of a reduction that has any, of all levels."""
-    import pyarrow.parquet as pq
-
-    schema = pq.read_schema(pa.BufferReader(store.files.read(result.newest(LEVELS[1:]))))
-    meanings = _docs(store, docs_file(reduction))
-    column_docs = {c: meanings.get(c, "Meaning not known.") for c in schema.names}
+    schema = schema_of(store, result.newest(LEVELS[1:]))
+    known = meanings(store, reduction)
+    column_docs = {c: known.get(c, "Meaning not known.") for c in schema.names}
     columns = ", ".join(map(name, column_docs))
     column_docs = {"level": "Length of what a row covers: 15m or hour.", **column_docs}
     rows = relation(store, result.rollups, hive=True, union=not result.is_uniform)
@@ -69,14 +64,6 @@ def rollup_view(store: Store, reduction: str, result: Kept) -> Documented:
     return Documented(
         f"{ROLLUPS}.{reduction}", f"SELECT level, {columns} FROM {rows}", title, column_docs
     )
-
-
-def _docs(store: Store, file: str) -> dict[str, str]:
-    """What columns say; nothing where nobody wrote it."""
-    try:
-        return dict(json.loads(store.files.read(file)))
-    except (OSError, ValueError):
-        return {}
 
 
 def coverage(results: Mapping[str, Kept]) -> str:

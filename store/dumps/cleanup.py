@@ -14,21 +14,25 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import msgspec
+
 from ...schemas.atomic import LOCK, remove_abandoned_parts, remove_abandoned_scratch
 from ...schemas.errors import StoreError
-from ..files.disk import make_private
+from ..files.disk import make_private, sync_folder, writing
 from ..files.files import Files
-from ..files.local import STAGING, LocalFiles, check_inside
+from ..files.local import STAGING, LocalFiles, check_inside, make_folder
 from .landed_dump import ABOUT, MONTHS
-from .manifest import Manifest, folder_of
+from .manifest import LANDING, Manifest, folder_of
 
 INTENT = ".intent"
 """Ends the name of a file in `staging` that says what is to be removed."""
-LANDING = ".landing"
-"""Ends the name of a file in `staging` that names a landed dump which the manifest lacks as yet."""
+ASIDE = "aside"
+"""Folder of what is left of dumps that were dropped; below it their folders have their names."""
 MERGING = ".merging"
 """Ends the name of a file in `months` that names folders, while those of dumps become one."""
-FOLDERS = ("records", "months", "manifest", "runs", "reduced", "batch", "snapshot", "staging")
+FOLDERS = (
+    *("records", "months", "manifest", "runs", "reduced", "batch", "snapshot", "staging", "aside"),
+)
 """What a store is made of; none of them may be a link, for then its files were another's."""
 AGE_S = 86_400
 """What has no lock is left alone for so long: its owner may still be at work."""
@@ -99,6 +103,26 @@ def remove(files: Files, names: Iterable[str]) -> None:
     files.delete(removed)
 
 
+def put_aside(files: Files, folder: str) -> None:
+    """Move what is left of dumps to where nobody reads it; in object storage nobody does so anyway.
+
+    Raises:
+        StoreError: the disk refuses it, or a folder is a link.
+    """
+    if not isinstance(files, LocalFiles) or not (source := files.root / folder).is_dir():
+        return
+    target, number = files.root / ASIDE / folder, 1
+    while target.exists():
+        number += 1
+        target = files.root / ASIDE / f"{folder}.{number}"
+    check_inside(files.root, source)
+    with writing(files.root):
+        make_folder(files.root, target.parent)
+        source.rename(target)
+        sync_folder(target.parent)
+        sync_folder(source.parent)
+
+
 def settle(files: Files, manifest: Manifest, marker: str) -> None:
     """Remove the folders that a marker names and the manifest does not, then the marker.
 
@@ -106,16 +130,22 @@ def settle(files: Files, manifest: Manifest, marker: str) -> None:
     that replaced.
 
     Args:
-        marker: a file with {"folders": [...]}.
+        marker: a file with {"folders": [...]}; those of "aside" are not removed but put there.
     """
     try:
-        folders = [str(folder) for folder in json.loads(files.read(marker))["folders"]]
+        said = msgspec.json.decode(files.read(marker), type=_Marker)
     except FileNotFoundError:
         return  # another process has just done it
-    named = {dump.folder for dump in manifest.dumps()}
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _damaged(files, marker, error) from None
+    folders, aside = said.folders, said.aside
+    named = manifest.folders()
     going = [folder for folder in folders if folder not in named]
     _check_folders(files, (f"{folder}/{ABOUT}" for folder in going))
-    files.delete_folders(going)
+    files.delete_folders(folder for folder in going if folder not in aside)
+    for folder in aside:
+        if folder in going:
+            put_aside(files, folder)
     # Files of the manifest that the month replaced may be left as well.
     for folder in named.intersection(folders):
         if folder.startswith(f"{MONTHS}/"):
@@ -126,25 +156,41 @@ def settle(files: Files, manifest: Manifest, marker: str) -> None:
 def carry_out(files: Files, intent: str) -> None:
     """Do what an intent says; others may be doing the same."""
     try:
-        document = json.loads(files.read(intent))
-        texts = {str(name): str(text) for name, text in document["replace"].items()}
-        names = [str(name) for name in document["remove"]]
+        said = msgspec.json.decode(files.read(intent), type=_Intent)
     except FileNotFoundError:
         return  # another process has just finished it
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(
-            "what a killed process had begun to remove cannot be read",
-            place=files.uri(intent),
-            found=str(error),
-            effect="nothing was changed",
-            remedy="move that file out of the store",
-        ) from None
-    _check_folders(files, texts)
-    for name, text in texts.items():
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _damaged(files, intent, error) from None
+    _check_folders(files, said.replace)
+    for name, text in said.replace.items():
         if next(files.names(folder_of(name)), None) is not None:
             files.replace(name, text.encode())
-    remove(files, names)
+    remove(files, said.remove)
     files.delete([intent])
+
+
+class _Marker(msgspec.Struct):
+    """What a marker says."""
+
+    folders: list[str]
+    aside: list[str] = []
+
+
+class _Intent(msgspec.Struct):
+    """What an intent says: texts of files by their names, and what is removed behind them."""
+
+    replace: dict[str, str]
+    remove: list[str]
+
+
+def _damaged(files: Files, name: str, error: Exception) -> StoreError:
+    return StoreError(
+        "what a killed process had begun to remove cannot be read",
+        place=files.uri(name),
+        found=str(error),
+        effect="nothing was changed",
+        remedy="move that file out of the store",
+    )
 
 
 def _check_folders(files: Files, names: Iterable[str]) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ from ...schemas.errors import CpmonError, UnreadableError
 from ..files.disk import sync_folder, write_durably, writing
 from ..files.local import STAGING
 from .cleanup import MERGING, settle
-from .elsewhere import UPLOAD
 from .landed_dump import ABOUT, MONTHS, LandedDump, line
+from .manifest import UPLOAD
 from .month_table import readable, write_table
 from .store import Store
 
@@ -41,6 +41,12 @@ class Month:
     system: str
     month: str
     dumps: tuple[LandedDump, ...]
+
+    @classmethod
+    def build(cls, dumps: Iterable[LandedDump]) -> Month:
+        """Of dumps that are of one."""
+        in_order = tuple(sorted(dumps, key=_begin))
+        return cls(in_order[0].system, in_order[0].month, in_order)
 
     @property
     def old(self) -> list[str]:
@@ -81,7 +87,7 @@ def months(store: Store) -> list[Month]:
         by_month[dump.system, dump.month].append(dump)
         latest[dump.system] = max(latest.get(dump.system, ""), dump.month)
     return [
-        Month(system, month, tuple(sorted(dumps, key=_begin)))
+        Month.build(dumps)
         for (system, month), dumps in sorted(by_month.items())
         if month < latest[system] and len({dump.folder for dump in dumps}) > 1
     ]
@@ -126,7 +132,29 @@ def compact(
     return compacted
 
 
-def _write(store: Store, month: Month, scratch: Path) -> Iterator[int]:
+def rewrite(store: Store, month: Month, dropped: Collection[str]) -> bool:
+    """Write a month again without dumps that are in a folder of it, which is put aside.
+
+    Args:
+        month: the others.
+
+    Returns:
+        False if a dump was merged or pruned meanwhile; then nothing changes.
+
+    Raises:
+        StoreError: the disk refuses it; then nothing changes.
+        BusyError: another process merges, in object storage.
+        UnreadableError: a file of the others is damaged.
+    """
+    with store.files.scratch() as scratch:
+        for _ in _write(store, month, scratch, dropped):
+            pass
+        return _commit(store, month, scratch, dropped)
+
+
+def _write(
+    store: Store, month: Month, scratch: Path, dropped: Collection[str] = ()
+) -> Iterator[int]:
     """Write the files of a month to a folder of this machine; yields the bytes that are done."""
     done = 0
     sizes = {f.name: f.size for folder in month.old for f in store.files.inside(folder).files}
@@ -134,7 +162,7 @@ def _write(store: Store, month: Month, scratch: Path) -> Iterator[int]:
         write_durably(scratch / ABOUT, "".join(map(line, _abouts(store, month))))
         for table in month.tables:
             dumps = [dump for dump in month.dumps if table in dump.tables]
-            write_table(store.files, table, dumps, scratch / f"{table}.parquet")
+            write_table(store.files, table, dumps, scratch / f"{table}.parquet", dropped)
             done += sum(sizes.get(f"{folder}/{table}.parquet", 0) for folder in month.old)
             yield done
         sync_folder(scratch)
@@ -145,11 +173,16 @@ def _abouts(store: Store, month: Month) -> Iterator[dict[str, Any]]:
     with readable(str(month)):
         abouts = {about["dump"]: about for about in store.abouts(month.dumps)}
     for dump in month.dumps:
+        if dump.dump not in abouts:
+            raise store.manifest.unreadable(dump.folder, f"nothing about {dump.dump}")
         yield {**abouts[dump.dump], "folder": month.folder}
 
 
-def _commit(store: Store, month: Month, scratch: Path) -> bool:
+def _commit(store: Store, month: Month, scratch: Path, dropped: Collection[str] = ()) -> bool:
     """Make what was written part of the store, in place of the folders before.
+
+    Args:
+        dropped: dumps that leave the store with these, which are then put aside.
 
     Returns:
         False if a dump was merged or pruned meanwhile; then nothing changes.
@@ -159,9 +192,10 @@ def _commit(store: Store, month: Month, scratch: Path) -> bool:
     with store.alone():
         if any(store.manifest.find(dump.dump) != dump for dump in month.dumps):
             return False
-        store.files.replace(marker, json.dumps({"folders": [month.folder, *month.old]}).encode())
+        marked = {"folders": [month.folder, *month.old], "aside": month.old if dropped else []}
+        store.files.replace(marker, json.dumps(marked).encode())
         files = sorted(scratch.iterdir())
         store.files.publish({f"{month.folder}/{file.name}": file for file in files})
-        store.manifest.put(store.manifest.abouts(month.folder))
+        store.manifest.put(store.manifest.abouts(month.folder), dropped)
         settle(store.files, store.manifest, marker)
     return True

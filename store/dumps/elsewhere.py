@@ -34,14 +34,11 @@ from ..files.files import Files
 from ..files.local import STAGING
 from .cleanup import AGE_S, INTENT, carry_out, settle
 from .landed_dump import ABOUT, dump_folder, line
-from .manifest import Manifest, entry_name
+from .manifest import UPLOAD, Manifest, entry_name
 from .staging import Staging
 
 LOCKED = f"{STAGING}/alone.lock"
 """Is there while a process works that must be alone."""
-UPLOAD = ".upload"
-"""Ends the name of a file in `staging` that names the folder something is being sent to, and those
-that it replaces."""
 
 
 def local_folder(location: str) -> Path:

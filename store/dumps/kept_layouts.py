@@ -28,6 +28,8 @@ CURRENT = f"{FOLDER}/current"
 LONGEST = 16_000_000
 """Bytes of all files of an archive: a store may be from elsewhere."""
 _MEMBER = re.compile(r"(?:records|lengths)\.csv|d[0-9]{2}\w*/\w+\.csv")
+_NO_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
+"""What reading raises of damaged bytes."""
 _DIGEST = re.compile(rb"[0-9a-f]{32}")
 _TEMPORARY: list[tempfile.TemporaryDirectory[str]] = []
 """Folders of this process, where the user has no cache that can be written."""
@@ -105,7 +107,7 @@ def _members(files: Files, name: str) -> dict[str, bytes]:
             if strays or sum(m.file_size for m in members) > LONGEST:
                 raise _damaged(files, name, strays[0] if strays else "too many bytes")
             return {member.filename: archive.read(member) for member in members}
-    except (FileNotFoundError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (FileNotFoundError, *_NO_ARCHIVE) as error:
         raise _damaged(files, name, str(error)) from None
 
 

@@ -29,10 +29,16 @@ import msgspec
 
 from ...schemas.errors import StoreError, UnreadableError
 from ..files.files import Files
+from ..files.local import STAGING
 from .landed_dump import ABOUT, MONTHS, LandedDump, dumps_in, line
 
 FOLDER = "manifest"
 PRUNED = ".pruned"
+LANDING = ".landing"
+"""Ends the name of a file in `staging` that names a landed dump which the manifest lacks as yet."""
+UPLOAD = ".upload"
+"""Ends the name of a file in `staging` that names the folder something is being sent to, and those
+that it replaces."""
 FAN = 32
 """So many files of a month, each of about as many dumps as the others, are merged into one."""
 _PLACE = attrgetter("system", "begins", "dump")
@@ -43,9 +49,14 @@ _RETRIES = 5
 class Manifest:
     """The manifest of a store; only files that are new are read again."""
 
-    def __init__(self, files: Files) -> None:
-        """Nothing is looked at yet."""
+    def __init__(self, files: Files, left_out: Collection[str] = ()) -> None:
+        """Nothing is looked at yet.
+
+        Args:
+            left_out: dumps that `dumps`, `dumps_with`, `tables` and `are_merged` do without.
+        """
         self._files = files
+        self.left_out = frozenset(left_out)
         self._read: dict[str, tuple[LandedDump, ...]] = {}
         self._by_name: dict[str, LandedDump] = {}
         self._in_order: tuple[LandedDump, ...] = ()
@@ -96,11 +107,15 @@ class Manifest:
         Raises:
             PermissionError: the manifest may not be read.
         """
-        return "\0".join(sorted(self._names()))
+        return "\0".join([*sorted(self._names()), *sorted(self.left_out)])
 
     def find(self, name: str) -> LandedDump | None:
-        """The dump of a name, if it has landed."""
+        """The dump of a name, if it has landed; also one that is left out."""
         return self._dumps().get(name)
+
+    def folders(self) -> set[str]:
+        """The folders of all dumps, also of those that are left out."""
+        return {dump.folder for dump in self._dumps().values()}
 
     def has_size(self, stored_size: int) -> bool:
         """Whether some landed file had that many bytes; if not, another one is surely new."""
@@ -126,21 +141,45 @@ class Manifest:
         with suppress(StoreError):  # the dump is added; who lands the next one merges
             self.merge(name)
 
-    def put(self, abouts: Sequence[Mapping[str, Any]]) -> None:
+    def put(self, abouts: Sequence[Mapping[str, Any]], dropped: Collection[str] = ()) -> None:
         """Write anew what some dumps of a month are: of all of them at once, though it be killed.
 
         Args:
             abouts: what their `dump.json` says.
+            dropped: dumps of which nothing is to stay.
 
         Raises:
             StoreError: the disk refuses it.
         """
-        month = folder_of(entry_name(abouts[0]))
+        self._rewrite(folder_of(entry_name(abouts[0])), [*map(line, abouts)], dropped)
+
+    def drop(self, dumps: Iterable[LandedDump]) -> None:
+        """Remove what is written about some dumps; a file of theirs is not touched.
+
+        Raises:
+            StoreError: the disk refuses it.
+        """
+        by_month: defaultdict[str, list[str]] = defaultdict(list)
+        for dump in dumps:
+            by_month[_month_folder(dump.system, dump.month)].append(dump.dump)
+        for month, names in by_month.items():
+            self._rewrite(month, [], names)
+
+    def lines(self, folder: str) -> list[str]:
+        """What the manifest says of the dumps in a folder: the lines of its `dump.json`."""
+        dumps = {d.dump: d for d in self._dumps().values() if d.folder == folder}
+        months = {_month_folder(dump.system, dump.month) for dump in dumps.values()}
+        texts = (self._files.read(n).decode() for m in months for n in self._of_month(m))
+        return [text for text in _distinct(texts) if dumps_in(text)[0].dump in dumps]
+
+    def _rewrite(self, month: str, lines: Sequence[str], dropped: Collection[str]) -> None:
+        """Write one file of a month: these lines, and those of its files but of dropped dumps."""
         for _ in range(_RETRIES):
             with suppress(FileNotFoundError):  # another process has just merged some
                 names = self._of_month(month)
                 texts = [self._files.read(name).decode() for name in names]
-                merged = self._write_merged(month, _distinct([*map(line, abouts), *texts]))
+                left = _distinct([*lines, *texts], dropped)
+                merged = self._write_merged(month, left) if left else ""
                 self._files.delete(name for name in names if name != merged)
                 return
         raise self._restless()
@@ -153,18 +192,60 @@ class Manifest:
         """
         before = set(self._names())
         lines: defaultdict[str, list[str]] = defaultdict(list)
-        for folder in (*self._folders("records", depth=3), *self._folders(MONTHS, depth=2)):
+        depth = 3 if self._files.is_local else 4  # there a dump is in the folder of its writer
+        for folder in (*self._folders("records", depth), *self._folders(MONTHS, depth=2)):
             with suppress(FileNotFoundError):  # a dump that is being written has none
-                for about in self.abouts(folder):
-                    lines[folder_of(entry_name(about))].append(line(about))
+                for text in self._lines_for(folder):
+                    if self._files.is_local or self._is_whole(text):
+                        lines[_month_of(text)].append(text)
         made = {self._write_merged(month, _distinct(texts)) for month, texts in lines.items()}
         self._files.delete(sorted(before - made))
 
+    def _is_whole(self, text: str) -> bool:
+        """Whether all files of a dump are there: its writer was not killed on the way."""
+        (dump,) = dumps_in(text)
+        names = set(self._files.names(dump.folder))
+        return all(f"{dump.folder}/{table}.parquet" in names for table in dump.tables)
+
+    def _lines_for(self, folder: str) -> list[str]:
+        """What is written in a folder; where that is lost, what the manifest says of it."""
+        try:
+            return [*map(line, self.written(folder))]
+        except (FileNotFoundError, UnreadableError):
+            with suppress(StoreError):
+                if lines := self.lines(folder):
+                    return lines
+            raise
+
     def abouts(self, folder: str) -> list[dict[str, Any]]:
-        """What is written in a folder about its dump, or about each dump of a month.
+        """What is written in the folder of a landed dump, or about each dump of a month.
 
         Raises:
-            FileNotFoundError: nothing is.
+            UnreadableError: it is damaged or missing.
+        """
+        try:
+            return self.written(folder)
+        except FileNotFoundError:
+            raise self.unreadable(folder, "no such file") from None
+        except UnreadableError as error:
+            raise self.unreadable(folder, error.found or "") from None
+
+    def unreadable(self, folder: str, found: str) -> UnreadableError:
+        """The error for what is written about a dump that the manifest has."""
+        return UnreadableError(
+            "what is written about a landed dump cannot be read",
+            place=self._files.uri(f"{folder}/{ABOUT}"),
+            expected="a JSON object for each of its dumps, as cpmon wrote it",
+            found=found,
+            effect="nothing was changed",
+            remedy="write it again from the manifest: cpmon store repair",
+        )
+
+    def written(self, folder: str) -> list[dict[str, Any]]:
+        """The same of a folder that may hold no dump.
+
+        Raises:
+            FileNotFoundError: nothing is written there.
             UnreadableError: it is damaged.
         """
         name = f"{folder}/{ABOUT}"
@@ -193,20 +274,49 @@ class Manifest:
         """The dumps by name."""
         for _ in range(_RETRIES):
             names = set(self._names())
+            if not names:
+                self._check_new()
             if names == self._read.keys():
                 return self._by_name
             with suppress(FileNotFoundError):
                 self._read = {n: self._read.get(n) or self._dumps_in(n) for n in names}
                 self._by_name = _by_name(self._read.values())
-                self._in_order = tuple(sorted(self._by_name.values(), key=_PLACE))
+                in_order = tuple(sorted(self._by_name.values(), key=_PLACE))
+                self._in_order = tuple(d for d in in_order if d.dump not in self.left_out)
                 self._merged, self._kinds = {}, set()
                 for dump in self._in_order:
-                    is_merged = dump.is_merged
-                    self._kinds.add((dump.tables, is_merged))
-                    if is_merged:
+                    self._kinds.add((dump.tables, dump.is_merged))
+                for dump in in_order:
+                    if dump.is_merged:
                         self._merged.setdefault(dump.folder, set()).add(dump.dump)
                 return self._by_name
         raise self._restless()
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether it is there, and no file of it is damaged."""
+        try:
+            self._dumps()
+        except StoreError:
+            return False
+        return True
+
+    def _check_new(self) -> None:
+        """Raise where dumps have landed and the manifest is gone.
+
+        A dump that is landing, or was when its process was killed, has a file in `staging`.
+        """
+        landed = (n for above in ("records", MONTHS) for n in self._files.names(above))
+        is_gone = any(name.endswith(f"/{ABOUT}") for name in landed)
+        is_landing = any(name.endswith((LANDING, UPLOAD)) for name in self._files.names(STAGING))
+        if is_gone and not is_landing:
+            raise StoreError(
+                "the manifest of the store is gone",
+                place=self._files.uri(FOLDER),
+                expected="a line for each dump that has landed",
+                effect="nothing was read or changed",
+                remedy="make it again from the dumps: cpmon store rebuild",
+            )
 
     def _restless(self) -> StoreError:
         return StoreError(
@@ -288,10 +398,18 @@ def _merged(month: str, lines: Sequence[str]) -> tuple[str, str]:
 
 def entry_name(about: Mapping[str, Any]) -> str:
     """The file of the manifest that is written for a dump."""
-    system = quote(about["system"], safe="")
     pruned = PRUNED if "pruned_at" in about else ""
     month = str(about["landed_on"])[: len("2001-12")]
-    return f"{FOLDER}/system={system}/{month}/{about['dump']}{pruned}.json"
+    return f"{_month_folder(about['system'], month)}/{about['dump']}{pruned}.json"
+
+
+def _month_of(text: str) -> str:
+    """The folder of the manifest that a line belongs into."""
+    return folder_of(entry_name(json.loads(text)))
+
+
+def _month_folder(system: str, month: str) -> str:
+    return f"{FOLDER}/system={quote(system, safe='')}/{month}"
 
 
 def entries(abouts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -316,13 +434,13 @@ def _size_class(name: str) -> int:
     return of
 
 
-def _distinct(texts: Iterable[str]) -> list[str]:
-    """The lines of some files, one a dump: the one that counts."""
+def _distinct(texts: Iterable[str], dropped: Collection[str] = ()) -> list[str]:
+    """The lines of some files, one a dump: the one that counts; none of a dropped dump."""
     lines: dict[str, tuple[tuple[int, bool, str], str]] = {}
     for text in "".join(texts).splitlines(keepends=True):
         (dump,) = dumps_in(text)
         lines[dump.dump] = min(lines.get(dump.dump, (dump.rank, text)), (dump.rank, text))
-    return [text for _, text in lines.values()]
+    return [text for dump, (_, text) in lines.items() if dump not in dropped]
 
 
 def _by_name(files: Iterable[tuple[LandedDump, ...]]) -> dict[str, LandedDump]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,18 +29,25 @@ TINY = 4_096
 """Dumps with fewer rows of a table share a row group."""
 
 
-def write_table(files: Files, table: str, dumps: Sequence[LandedDump], path: Path) -> None:
+def write_table(
+    files: Files,
+    table: str,
+    dumps: Sequence[LandedDump],
+    path: Path,
+    dropped: Collection[str] = (),
+) -> None:
     """Write the rows of a table, with `PLACES` as columns; a row group at a time is held.
 
     Args:
         dumps: that have the table, in the order of their rows.
         path: of the file on this machine.
+        dropped: others whose rows may be in these files.
 
     Raises:
         UnreadableError: a file is damaged or missing.
         OSError: the disk refuses it.
     """
-    rows = _Rows(files, table)
+    rows = _Rows(files, table, dropped)
     schema = rows.schema(dumps)
     writer = TableWriter(path, schema, GROUP_BYTES)
     try:
@@ -53,7 +60,8 @@ def write_table(files: Files, table: str, dumps: Sequence[LandedDump], path: Pat
                 is_first = False
             if max(writer.rows - before, writer.waiting_rows) >= TINY:
                 writer.flush()
-        rows.check(writer.rows)
+        if not dropped:
+            rows.check(writer.rows)
         writer.close()
     except BaseException:
         writer.abandon()
@@ -63,8 +71,8 @@ def write_table(files: Files, table: str, dumps: Sequence[LandedDump], path: Pat
 class _Rows:
     """The rows of a table, of one dump after the other."""
 
-    def __init__(self, files: Files, table: str) -> None:
-        self._files, self._table = files, table
+    def __init__(self, files: Files, table: str, dropped: Collection[str]) -> None:
+        self._files, self._table, self._dropped = files, table, dropped
         self._expected = 0
         self._months: dict[str, _Month] = {}
 
@@ -86,7 +94,7 @@ class _Rows:
         """The rows of a dump."""
         if dump.is_merged:
             if dump.folder not in self._months:
-                self._months[dump.folder] = _Month(self._groups(dump.folder))
+                self._months[dump.folder] = _Month(self._groups(dump.folder), self._dropped)
             yield from self._months[dump.folder].of(dump.dump)
             return
         day = np.datetime64(dump.folder.split("/")[2].removeprefix("date="), "D")
@@ -126,8 +134,9 @@ class _Rows:
 class _Month:
     """The rows in the file of a month: of one dump after the other, as they are asked for."""
 
-    def __init__(self, groups: Iterator[pa.Table]) -> None:
-        self._parts = (part for group in groups for part in _by_dump(group))
+    def __init__(self, groups: Iterator[pa.Table], dropped: Collection[str]) -> None:
+        parts = (part for group in groups for part in _by_dump(group))
+        self._parts = (part for part in parts if part[0] not in dropped)
         self._next = next(self._parts, None)
 
     def of(self, dump: str) -> Iterator[pa.Table]:
@@ -175,6 +184,6 @@ def readable(place: str) -> Iterator[None]:
             place=place,
             found=str(error).partition("\n")[0],
             effect="the month is not merged; its dumps stay as they are",
-            remedy="put the file back from a backup; or move the folder of its dump out of the"
-            " store, run cpmon store rebuild, and land the dump again",
+            remedy="put the file back from a backup; or run cpmon store repair, and land the dumps"
+            " again that it drops",
         ) from None

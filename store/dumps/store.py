@@ -10,21 +10,25 @@ STORE/
   classes.txt        which users belong together, if that was defined
   catalog.duckdb     views over all of it; a cache
   staging/           half-written dumps; safe to delete
+  aside/             what `repair` found of dumps that lack files; nobody reads it
 
 In object storage the same names are used; `elsewhere` says how a dump gets in there.
 """
 
 from __future__ import annotations
 
+import copy
 import fcntl
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ...schemas.errors import StoreError
 from ..files.disk import replace_durably, sync_folder, write_durably, writing
@@ -32,9 +36,9 @@ from ..files.files import Files
 from ..files.local import STAGING, LocalFiles, make_folder
 from ..files.location import open_files
 from . import elsewhere
-from .cleanup import LANDING, MERGING, clean, settle
+from .cleanup import ASIDE, MERGING, clean, put_aside, settle
 from .landed_dump import ABOUT, MONTHS, LandedDump, dump_folder, interval_facts, is_folder, line
-from .manifest import Manifest
+from .manifest import LANDING, Manifest
 from .staging import Staging
 
 VERSION = 2
@@ -45,7 +49,7 @@ MARKER = "store.json"
 OWN = frozenset(
     {
         *(MARKER, "classes.txt", "catalog.duckdb"),
-        *("records", MONTHS, "manifest", "runs", "reduced", "snapshot", STAGING),
+        *("records", MONTHS, "manifest", "runs", "reduced", "snapshot", STAGING, ASIDE),
     }
 )
 """Files and folders in the folder of a store that only the store itself writes."""
@@ -60,6 +64,7 @@ class Store:
         root: its folder; of one elsewhere a folder of this machine, for what is cached of it.
         records, runs, staging: folders of landed dumps, of runs, of dumps that are being written.
         manifest: which dumps there are.
+        left_out: files that readers do without.
     """
 
     def __init__(self, location: str | Path, *, create: bool = False) -> None:
@@ -78,10 +83,22 @@ class Store:
         self.staging = self.root / STAGING
         self.is_new = self._has_new_root = False
         self.manifest = Manifest(self.files)
+        self.left_out: frozenset[str] = frozenset()
         if create and _marker(self.files) is None:
             self._make()
         else:
             store_version(self.files)
+
+    def without(self, dumps: Collection[str] = (), files: Collection[str] = ()) -> Store:
+        """This store for a reader: as if some dumps had never landed, and files were not there.
+
+        Args:
+            files: of runs and kept results, by their names below the store.
+        """
+        other = copy.copy(self)
+        other.manifest = Manifest(self.files, self.manifest.left_out | {*dumps})
+        other.left_out = self.left_out | {*files}
+        return other
 
     @property
     def location(self) -> str:
@@ -204,6 +221,7 @@ class Store:
                 if self.manifest.find(about["dump"]) is not None:
                     return False
                 make_folder(self.root, target.parent)
+                put_aside(self.files, str(target.relative_to(self.root)))  # the manifest lacks it
                 intent = self.staging / f"{about['dump']}{LANDING}"
                 replace_durably(intent, str(target.relative_to(self.root)))
                 staged.folder.rename(target)
@@ -225,7 +243,7 @@ class Store:
         """
         with suppress(FileNotFoundError):  # not renamed, or another process has just finished it
             folder = intent.read_text(encoding="utf-8", errors="replace")
-            abouts = self.manifest.abouts(folder) if is_folder(folder) else []
+            abouts = self.manifest.written(folder) if is_folder(folder) else []
             if [dump_folder(a["system"], a["landed_on"], a["dump"]) for a in abouts] != [folder]:
                 raise StoreError(
                     "what a killed process had begun to land cannot be finished",
@@ -321,12 +339,15 @@ def store_version(files: Files, *, upgradable: bool = False) -> object:
             remedy="land a dump first: cpmon ingest DUMP --store STORE",
         )
     try:
-        version: object = json.loads(data)["version"]
-    except (ValueError, KeyError, TypeError) as error:
+        version = msgspec.json.decode(data, type=_Marker).version
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise StoreError(
-            f"{files.uri(MARKER)} cannot be read",
+            "what says that this is a store cannot be read",
+            place=files.uri(MARKER),
+            expected=_MARKED.decode(),
             found=str(error),
-            remedy="restore it from a backup",
+            effect="nothing was read or written",
+            remedy="restore it from a backup, or write into it what is expected",
         ) from None
     if version == VERSION or (upgradable and version in UPGRADABLE):
         return version
@@ -344,6 +365,12 @@ def store_version(files: Files, *, upgradable: bool = False) -> object:
         found=f"version {version}",
         remedy="use the cpmon that wrote it, or land the dumps in a new store",
     )
+
+
+class _Marker(msgspec.Struct):
+    """What the marker of a store says."""
+
+    version: int | str
 
 
 def _marker(files: Files) -> bytes | None:

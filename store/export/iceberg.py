@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...schemas.errors import StoreError
+from ...schemas.errors import StoreError, UnreadableError
 from ..dumps.store import Store
 from ..files.disk import writing
 from ..files.plain_paths import plain_path
@@ -69,9 +69,17 @@ def export(store: Store, views: Sequence[View], folder: Path) -> Iterator[Export
         before = set(_names(catalog))
         for source in sources(store, views):
             before.discard((source.namespace, source.name))
-            yield _export_table(
-                catalog, source, {_uri(store, f): p for f, p in source.files.items()}
-            )
+            places = {_uri(store, file): place for file, place in source.files.items()}
+            try:
+                yield _export_table(catalog, source, places)
+            except ValueError as error:
+                raise UnreadableError(
+                    "a table cannot be registered",
+                    place=str(source),
+                    found=str(error),
+                    effect="those before it are registered",
+                    remedy="put files aside that cannot be read: cpmon store repair",
+                ) from error
         for name in sorted(before):  # the store has nothing of it any more
             table = catalog.load_table(name)
             if files := [*_files(table)]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...schemas.arrow import FINDING, INTERVAL, schemas
 from ..dumps.landed_dump import LandedDump
 from ..dumps.store import Store
-from ..results.kept_files import files_of
+from ..dumps.table_files import table_files
+from ..results.kept_files import files_of, schema_of
 from ..results.reduced import INTERVAL as FINEST
-from ..results.reduced import LEVELS, ByDay, Kept, docs_file, kept
+from ..results.reduced import LEVELS, ByDay, Kept, kept, meanings
 from ..views.views import PLACE, describe
 
 if TYPE_CHECKING:
@@ -72,12 +71,12 @@ def sources(store: Store, views: Sequence[View]) -> Iterator[Source]:
     for table in sorted(store.tables()):
         if table in layouts:
             columns = tuple(Column(f.name, f.type, describe(f)) for f in layouts[table])
-            files = {
-                f"{dump.folder}/{table}.parquet": _place(dump)
-                for dump in sorted(
-                    store.manifest.dumps_with(table), key=lambda dump: dump.is_merged
-                )
-            }
+            dumps = sorted(store.manifest.dumps_with(table), key=lambda dump: dump.is_merged)
+            places_of = {f"{dump.folder}/{table}.parquet": _place(dump) for dump in dumps}
+            # A file of a month that has rows of dumps which are left out goes as a whole.
+            of_table = table_files(store.manifest, f"{table}.parquet", dumps)
+            whole = {file.name for file in of_table if not file.dumps}
+            files = {file: place for file, place in places_of.items() if file in whole}
             yield Source(LANDED, table, columns, places, files)
     docs = {view.name: {column.name: column.doc for column in view.columns} for view in views}
     for name, result in sorted(kept(store, views).items()):
@@ -96,7 +95,7 @@ def _of_reduction(
         yield Source(REDUCED, name, _columns(store, result.newest([FINEST]), docs), (), fine)
     rolled = {file: (level,) for level in LEVELS[1:] for file in whole_files(result.days, level)}
     if rolled:
-        docs = json.loads(store.files.read(docs_file(name)))
+        docs = meanings(store, name)
         columns = _columns(store, result.newest(LEVELS[1:]), docs)
         yield Source(ROLLUP, name, columns, (Column("level", pa.string(), _LEVEL),), rolled)
 
@@ -110,7 +109,7 @@ def whole_files(days: ByDay, level: str) -> list[str]:
 
 
 def _columns(store: Store, file: str, docs: Mapping[str, str]) -> tuple[Column, ...]:
-    schema = pq.read_schema(pa.BufferReader(store.files.read(file)))
+    schema = schema_of(store, file)
     return tuple(Column(field.name, field.type, docs.get(field.name, "")) for field in schema)
 
 

@@ -81,7 +81,7 @@ def definition_version(store: Store, lineage: Lineage) -> str:
 def whole_version(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -> str:
     """The version of a result that depends on all dumps and runs."""
     parts = [definition_version(store, lineage), *map(_landing, dumps)]
-    parts += [store.files.read(name).decode() for name in run_names(store)]
+    parts += [store.files.read(name).decode(errors="replace") for name in run_names(store)]
     return digest(parts)
 
 

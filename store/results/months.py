@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 import msgspec
 import pyarrow as pa
 
-from ...schemas.errors import StoreError
+from ...schemas.errors import StoreError, UnreadableError
 from ..dumps.grace_period import INSIDE
 from ..dumps.store import Store
 from .kept_files import Piece
@@ -45,11 +45,12 @@ def month_pieces(store: Store) -> dict[str, list[Piece]]:
     """
     pieces: defaultdict[str, list[Piece]] = defaultdict(list)
     for name in store.files.names(MONTHS):
-        if name.endswith(".json"):
+        if name.endswith(".json") and name not in store.left_out:
             system = system_of(name)
             for reduction, levels in read_index(store, name).items():
                 for level, of_level in levels.items():
-                    pieces[reduction] += _of_file(reduction, level, system, of_level)
+                    of_file = _of_file(reduction, level, system, of_level)
+                    pieces[reduction] += (p for p in of_file if p.file not in store.left_out)
     return pieces
 
 
@@ -74,8 +75,8 @@ def read_index(store: Store, name: str) -> Index:
         return msgspec.json.decode(store.files.read(name), type=Index)
     except FileNotFoundError:
         return {}
-    except msgspec.MsgspecError as error:
-        raise StoreError(
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UnreadableError(
             "an index of kept results cannot be read",
             place=store.files.uri(name),
             expected="JSON, as cpmon wrote it",
@@ -105,7 +106,11 @@ def rebuild_indexes(store: Store) -> None:
         index: Index = {}
         for file in of_month:
             reduction, level, _, own = file.split("/")[1:]
-            of_level = MonthFile(own, dict.fromkeys(map(str, _days(store, file)), ""))
+            try:
+                days = _days(store, file)
+            except (pa.ArrowException, OSError):  # it cannot be read: its days are not kept
+                continue
+            of_level = MonthFile(own, dict.fromkeys(map(str, days), ""))
             index.setdefault(reduction, {})[level.removeprefix("level=")] = of_level
         store.files.replace(name, index_text(index).encode())
 

@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..dumps.landed_dump import LandedDump, days_of
 from ..dumps.store import Store
 from .kept_files import Day, KeptFile, Piece, files_of
@@ -170,7 +172,7 @@ class KeptResults:
     def _top(self) -> tuple[set[str], set[str]]:
         """The folders and files of results."""
         top = self._store.files.inside(FOLDER)
-        return {*top.folders}, {file.name for file in top.files}
+        return {*top.folders}, {file.name for file in top.files} - self._store.left_out
 
     @functools.cached_property
     def _versions(self) -> Versions:
@@ -239,7 +241,7 @@ def _drop(state: ByDay, piece: Piece) -> None:
 def day_pieces(store: Store, name: str) -> Iterator[Piece]:
     """All pieces of a reduction that are files of their own, up to date or not."""
     for file in store.files.names(f"{FOLDER}/{name}"):
-        if match := _PIECE.fullmatch(file):
+        if file not in store.left_out and (match := _PIECE.fullmatch(file)):
             level, day, version, shifts = match.groups("")
             yield Piece(level, system_of(file), date.fromisoformat(day), version, shifts, file)
 
@@ -248,6 +250,14 @@ def piece_file(name: str, level: str, where: Day, version: str) -> str:
     """Where the piece of a day belongs. `version`: with that of the shifts, behind a dot."""
     system, day = where
     return result_file(name, level, system, f"{day}-{version}.parquet")
+
+
+def meanings(store: Store, name: str) -> dict[str, str]:
+    """What the columns of a reduction's roll-ups mean; nothing where that cannot be read."""
+    try:
+        return msgspec.json.decode(store.files.read(docs_file(name)), type=dict[str, str])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
 
 
 def docs_file(name: str) -> str:

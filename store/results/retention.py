@@ -10,7 +10,6 @@ neighbours are reduced as before. Those of dumps in the folder of a month go tog
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from ..dumps.cleanup import replace_and_remove
 from ..dumps.landed_dump import ABOUT, LandedDump, line
 from ..dumps.manifest import entries
 from ..dumps.store import Store
-from ..runs.runs import run_names
+from ..runs.runs import run_names, stored_run
 from ..views.view import View
 from .kept_files import Piece
 from .lineage import Lineage, lineages
@@ -287,9 +286,9 @@ def _spans_of_runs(store: Store) -> list[tuple[str, str, str, str]]:
     """Name, system, begin and end of every run; times as ISO 8601, UTC."""
     spans = []
     for name in run_names(store):
-        document = json.loads(store.files.read(name))
-        since, until = (str(document[key]).replace(" ", "T") for key in ("since", "until"))
-        spans.append((str(document["run_id"]), unquote(str(document["system"])), since, until))
+        run = stored_run(store, name)
+        since, until = (time.replace(" ", "T") for time in (run.since, run.until))
+        spans.append((run.run_id, unquote(run.system), since, until))
     return spans
 
 

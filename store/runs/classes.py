@@ -61,7 +61,14 @@ def classes_text(store: Store) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(store.files.uri(FILE), error) from None
+        raise CpmonError(
+            "the classes of the store cannot be read",
+            place=store.files.uri(FILE),
+            expected="text in UTF-8",
+            found=str(error),
+            effect="there is no answer",
+            remedy="write them again: cpmon classes set FILE",
+        ) from None
 
 
 def read_text(file: Path) -> str:
@@ -73,11 +80,7 @@ def read_text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(str(file), error) from None
-
-
-def _unreadable(place: str, error: Exception) -> CpmonError:
-    return CpmonError("the classes cannot be read", place=place, found=str(error))
+        raise CpmonError("the classes cannot be read", place=str(file), found=str(error)) from None
 
 
 def class_rules(store: Store) -> tuple[ClassRule, ...]:

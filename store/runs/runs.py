@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -20,13 +20,14 @@ from msgspec.structs import replace
 
 from ...config import Document, Table
 from ...config.values import Moment
-from ...schemas.errors import CpmonError
+from ...schemas.errors import CpmonError, UnreadableError
 from ...schemas.lookup import unknown
 from ...schemas.unplaced import AssumedPlace, Places, still_unplaced
 from ..dumps.store import Store
 from .companions import COMPANIONS, TABLES, Figures
 
 FOLDER = "runs"
+_Time = Annotated[str, msgspec.Meta(pattern=r"^\d{4,}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$")]
 LONGEST = 240
 """Bytes of a run's name as part of a path."""
 
@@ -153,19 +154,72 @@ def save_run(store: Store, run: Run) -> bool:
     return True
 
 
-def find_run(store: Store, run_id: str) -> dict[str, Any] | None:
+class StoredRun(msgspec.Struct):
+    """A run as it is stored, as far as the store itself reads it; `meta.run` shows the rest.
+
+    Times are those of `Run`, naive UTC with microseconds.
+    """
+
+    run_id: str
+    system: str
+    since: _Time
+    until: _Time
+    base_run_id: str | None
+    attributes: dict[str, str]
+    steady_since: _Time | None = None
+    steady_until: _Time | None = None
+
+
+_DECODER = msgspec.json.Decoder(StoredRun)
+
+
+def stored_run(store: Store, name: str) -> StoredRun:
+    """The run in a file.
+
+    Raises:
+        FileNotFoundError: there is none.
+        UnreadableError: it is damaged, or another cpmon wrote it.
+    """
+    data = store.files.read(name)
+    try:
+        return _DECODER.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UnreadableError(
+            "a run cannot be read",
+            place=store.files.uri(name),
+            expected="JSON, as cpmon wrote it",
+            found=str(error),
+            effect="nothing was changed",
+            remedy="restore it from a backup, define it again with cpmon runs --define, or remove"
+            " it with cpmon runs --delete",
+        ) from None
+
+
+def damaged_runs(store: Store, names: Iterable[str]) -> dict[str, str]:
+    """The files of runs that cannot be read -> what is wrong with them."""
+    damaged = {}
+    for name in names:
+        try:
+            stored_run(store, name)
+        except FileNotFoundError:  # removed meanwhile
+            continue
+        except UnreadableError as error:
+            damaged[name] = error.found or ""
+    return damaged
+
+
+def find_run(store: Store, run_id: str) -> StoredRun | None:
     """A run as it is stored; None if there is no such run, or its file cannot be read."""
     try:
-        run = json.loads(store.files.read(run_name(run_id)))
-    except (OSError, ValueError):
+        return stored_run(store, run_name(run_id))
+    except (OSError, UnreadableError):
         return None
-    return run if isinstance(run, dict) else None
 
 
 def system_of_run(store: Store, run_id: str) -> str | None:
     """The system that a run measured; None if there is no such run."""
-    system = (find_run(store, run_id) or {}).get("system")
-    return None if system is None else str(system)
+    run = find_run(store, run_id)
+    return None if run is None else run.system
 
 
 def delete_runs(store: Store, run_ids: Iterable[str]) -> None:
@@ -187,9 +241,9 @@ def delete_runs(store: Store, run_ids: Iterable[str]) -> None:
 
 
 def run_names(store: Store) -> list[str]:
-    """The files of all runs, in order."""
-    files = store.files.inside(FOLDER).files
-    return [file.name for file in files if file.name.endswith(".json")]
+    """The files of all runs, in order, without those that are left out."""
+    names = (file.name for file in store.files.inside(FOLDER).files)
+    return [name for name in names if name.endswith(".json") and name not in store.left_out]
 
 
 def run_name(run_id: str) -> str:

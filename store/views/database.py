@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import resource
 
 import duckdb
 
-from ...schemas.errors import StoreError
+from ...schemas.errors import CpmonError, StoreError, UnreadableError
 from ..dumps.store import Store
 from ..files.disk import read_error
 from ..files.objects import ObjectFiles
@@ -17,6 +18,13 @@ QUIET = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "
 """Settings of every connection: DuckDB installs and loads nothing by itself."""
 FILES_OF_THREAD = 16
 """Files that may be open for each thread: a third of it are, where a question reads four tables."""
+_OF_FILES = re.compile(
+    "No files found that match|Cannot open file|No such file|Malformed JSON|Invalid unicode"
+    "|magic bytes|to be a Parquet file|[Pp]arquet file|Thrift|TProtocol|decompress|schema mismatch"
+)
+"""What DuckDB says of a file that is missing or damaged."""
+_OF_TYPES = re.compile(r"\w\[\]|STRUCT\(|MAP\(|Could not convert|Unimplemented type for cast")
+"""What it says of a column that has another type than it should."""
 
 
 def database(store: Store) -> duckdb.DuckDBPyConnection:
@@ -54,14 +62,27 @@ def storage_error(error: Exception) -> StoreError | None:
     """
     if refused := read_error(error):
         return refused
-    head, *lines = str(error).splitlines()
-    if not head.startswith("Traceback "):
+    head, *lines = str(error).splitlines() or [""]
+    if head.startswith("Traceback "):
+        head = "\n".join(itertools.dropwhile(lambda line: line.startswith(" "), lines))
+    elif not (isinstance(error, duckdb.Error) and _OF_FILES.search(head)):
         return None
-    raised = "\n".join(itertools.dropwhile(lambda line: line.startswith(" "), lines))
-    return StoreError(
+    return UnreadableError(
         "a file of the store cannot be read",
-        found=raised.partition(": ")[2] or raised,
+        found=head.partition(": ")[2] or head,
         effect="there is no answer",
-        remedy="ask again; if a file is missing, put it back from a backup, or move the folder of "
-        "its dump out of the store and land it again",
+        remedy="ask again; if a file is missing, put it back from a backup, or run cpmon store"
+        " repair, which says what is to land again",
     )
+
+
+def is_about_files(error: Exception) -> bool:
+    """Whether an error, or one that it was raised from, may come of a missing or damaged file."""
+    raised: BaseException | None = error
+    while isinstance(raised, Exception):
+        if isinstance(raised, UnreadableError | FileNotFoundError):
+            return True
+        if isinstance(storage_error(raised), UnreadableError) or _OF_TYPES.search(str(raised)):
+            return True
+        raised = raised.__cause__ or raised.__context__
+    return not isinstance(error, CpmonError)  # nobody took it up: it comes of odd rows, or is ours

@@ -19,6 +19,7 @@ from cpmon.cli.main import run
 from cpmon.schemas.site import shipped
 from cpmon.store.dumps.landed_dump import ABOUT
 from cpmon.store.export.iceberg import CATALOG
+from tests.batch.fleet import hourly
 from tests.faults.conftest import dump_of
 from tests.pages import Line, draft
 from tests.version_1 import unpacked
@@ -102,6 +103,20 @@ def months(folder: Path) -> None:
     landed(folder, 40 * DAY)
 
 
+def lacking(folder: Path) -> None:
+    """A month without a table that one of its two dumps had, and a dump without a table."""
+    store = folder / "store"
+    folder.mkdir(exist_ok=True)
+    for day, damage in ((0, ""), (1, "no configuration"), (2, ""), (40, "")):
+        (folder / f"{day}.mon").write_bytes(hourly("ALPHA", 0, 24 * day, damage).data)
+    named = ("--system", "ALPHA", "--store", store)
+    cpmon("ingest", *(folder / f"{day}.mon" for day in (0, 1, 40)), *named)
+    cpmon("store", "compact", "--store", store)
+    cpmon("ingest", folder / "2.mon", *named)
+    for lost in ("months/*/*/mtrspr.parquet", "records/*/date=2001-12-20/*/sytprp.parquet"):
+        next(store.glob(lost)).unlink()
+
+
 def of_version_1(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     unpacked(folder / "store")
@@ -174,6 +189,7 @@ COMMANDS = {
     "store upgrade": Command(of_version_1, ("store", "upgrade", *STORE)),
     "store compact": Command(months, ("store", "compact", *STORE)),
     "store export": Command(asked, ("store", "export", *STORE, "--iceberg", f"{SITE}/{ICEBERG}")),
+    "store repair": Command(lacking, ("store", "repair", *STORE)),
     "store rebuild": Command(asked, ("store", "rebuild", *STORE)),
     "runs": Command(
         asked,

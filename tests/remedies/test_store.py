@@ -51,7 +51,7 @@ def test_a_damaged_index_of_a_month_is_made_again(tried: Attempt, tmp_path: Path
     tried.works("reduce", "processors_by_time", "--store", store)
     (index,) = store.glob("reduced/months/*/*.json")
     index.write_text("[", encoding="utf-8")
-    tried.fails("report", "processors_by_time", "--store", store)
+    tried.fails("reduce", "processors_by_time", "--store", store)
     tried.works("store", "rebuild", "--store", store)
     tried.works("report", "processors_by_time", "--store", store)
 
@@ -70,9 +70,8 @@ def test_a_dump_that_cannot_be_merged_is_landed_again(tried: Attempt, tmp_path: 
     (file, *_) = sorted(store.glob("records/*/*/*/sytprp.parquet"))
     file.write_bytes(b"no Parquet")
     tried.fails("store", "compact", "--store", store)
-    file.parent.rename(tmp_path / "aside")
-    tried.works("store", "rebuild", "--store", store)
-    put(tried, store, 0)
+    tried.works("store", "repair", "--store", store)
+    put(tried, store, 0, 1)
     tried.works("store", "compact", "--store", store)
     assert len({dump.folder for dump in Store(store).dumps()}) == 2
 
@@ -102,6 +101,68 @@ def test_samples_of_dumps_that_were_merged_are_planned_again(tried: Attempt, tmp
     tried.works("store", "prune", "--raw", "90d", "--store", store)
 
 
+@tries("store/dumps/manifest.py", "the manifest of the store is gone")
+def test_a_manifest_that_is_gone_is_made_again(tried: Attempt, tmp_path: Path, mon: Path):
+    store = tmp_path / "perf"
+    tried.works("ingest", mon, "--store", store)
+    shutil.rmtree(store / "manifest")
+    tried.fails("ingest", mon, "--store", store)
+    tried.works("store", "rebuild", "--store", store)
+    assert landed(store) == 3
+
+
+@tries("store/results/kept_files.py", "a kept result cannot be read")
+def test_a_result_that_cannot_be_read_is_put_aside(tried: Attempt, tmp_path: Path):
+    store = tmp_path / "perf"
+    put(tried, store, 0, 1, 40)
+    tried.works("reduce", "processors_by_time", "--store", store)
+    for result in store.glob("reduced/processors_by_time/level=*/*/*.parquet"):
+        result.write_bytes(result.read_bytes()[:-100])
+    (store / "catalog.duckdb").unlink()
+    tried.fails("reduce", "processors_by_time", "--store", store)
+    tried.works("store", "repair", "--store", store)
+    assert (store / "aside" / result.relative_to(store)).exists()
+    tried.works("reduce", "processors_by_time", "--store", store)
+
+
+@tries("store/export/iceberg.py", "a table cannot be registered")
+def test_a_result_that_cannot_be_registered_is_put_aside(
+    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    store, words = tmp_path / "perf", ("store", "export", "--iceberg", tmp_path / "iceberg")
+    put(tried, store, 0)
+
+    def refuse(*_: object) -> None:
+        raise ValueError("a list")
+
+    with monkeypatch.context() as strange:
+        strange.setattr(iceberg, "_export_table", refuse)
+        tried.fails(*words, "--store", store)
+    tried.works("store", "repair", "--store", store)
+    tried.works(*words, "--store", store)
+
+
+@tries("store/runs/runs.py", "a run cannot be read")
+def test_a_run_that_cannot_be_read_is_removed(tried: Attempt, tmp_path: Path, mon: Path):
+    store = tmp_path / "perf"
+    tried.works("ingest", mon, "--run-id", "R", "--store", store)
+    (store / "runs" / "R.json").write_text("{", encoding="utf-8")
+    tried.fails("store", "prune", "--raw", "1d", "--store", store)
+    tried.works("runs", "--delete", "R", "--store", store)
+    tried.works("store", "prune", "--raw", "1d", "--store", store)
+
+
+@tries("store/runs/classes.py", "the classes of the store cannot be read")
+def test_classes_that_cannot_be_read_are_written_again(tried: Attempt, tmp_path: Path, mon: Path):
+    store = tmp_path / "perf"
+    tried.works("ingest", mon, "--store", store)
+    (store / "classes.txt").write_bytes(b"\xff")
+    tried.fails("query", "SELECT 1", "--store", store)
+    (tmp_path / "classes.txt").write_text("WEB U*\n", encoding="utf-8")
+    tried.works("classes", "set", tmp_path / "classes.txt", "--store", store)
+    tried.works("query", "SELECT 1", "--store", store)
+
+
 @tries("store/dumps/manifest.py", "a file of the manifest cannot be read")
 def test_a_damaged_manifest_is_made_again(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
@@ -121,6 +182,8 @@ def test_a_dump_that_says_nothing_is_moved_away_and_landed_again(
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)
     (about,) = store.glob("records/*/*/*/dump.json")
+    for entry in store.glob("manifest/*/*/*.json"):
+        entry.unlink()
     for wrong in ("", about.read_text(encoding="utf-8") * 2):
         about.write_text(wrong, encoding="utf-8")
         tried.fails("store", "rebuild", "--store", store)
@@ -128,6 +191,18 @@ def test_a_dump_that_says_nothing_is_moved_away_and_landed_again(
     tried.works("store", "rebuild", "--store", store)
     tried.works("ingest", mon, "--store", store)
     assert landed(store) == 3
+
+
+@tries("store/dumps/manifest.py", "what is written about a landed dump cannot be read")
+def test_what_a_dump_says_is_written_again(tried: Attempt, tmp_path: Path):
+    store = tmp_path / "perf"
+    put(tried, store, 0, 1, 40)
+    (about,) = store.glob("records/*/date=2001-12-18/*/dump.json")
+    was = about.read_text(encoding="utf-8")
+    about.write_text(was[:50], encoding="utf-8")
+    tried.fails("store", "compact", "--store", store)
+    tried.works("store", "repair", "--store", store)
+    assert about.read_text(encoding="utf-8") == was
 
 
 @tries("store/dumps/manifest.py", "the manifest of the store changes all the time")
@@ -278,7 +353,7 @@ def test_a_store_of_another_version_is_landed_anew(tried: Attempt, tmp_path: Pat
     assert landed(tmp_path / "new") == 3
 
 
-@tries("store/dumps/store.py", "{} cannot be read")
+@tries("store/dumps/store.py", "what says that this is a store cannot be read")
 def test_a_damaged_marker_is_restored(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)

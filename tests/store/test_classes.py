@@ -130,5 +130,5 @@ def test_a_wrong_line_is_named_and_nothing_is_replaced(
 
 def test_a_file_that_is_no_text_is_refused(store: Store):
     (store.root / "classes.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(CpmonError, match="the classes cannot be read"):
+    with pytest.raises(CpmonError, match="the classes of the store cannot be read"):
         class_rules(store)

@@ -195,7 +195,9 @@ def test_dumps_of_a_month_that_is_merged_again_are_read_alone(
         merged(store)
     assert planned[0].folder not in {dump.folder for dump in store.dumps()}
     with database(store) as connection:
-        rows = parquet(store, "mtrsys", files_of(store, "mtrsys", planned), is_drifted(store.dumps()))
+        rows = parquet(
+            store, "mtrsys", files_of(store, "mtrsys", planned), is_drifted(store.dumps())
+        )
         found = connection.sql(f"SELECT DISTINCT dump FROM {rows}").fetchall()
     assert {dump for (dump,) in found} == {dump.dump for dump in planned}
 

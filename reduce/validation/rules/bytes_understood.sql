@@ -4,8 +4,8 @@
 -- severity: warning
 -- remedy: Transfer the dump again in binary. If cpmon check finds it better,
 -- move the folder of this one (records/system=S/date=D/dump=N) out of the
--- store, and land that; the findings (meta.finding, cpmon check) tell what is
--- wrong where.
+-- store, run cpmon store repair, and land that; the findings (meta.finding,
+-- cpmon check) tell what is wrong where.
 SELECT system,
        last_tod AS interval_end,
        'dump ' || dump AS object,

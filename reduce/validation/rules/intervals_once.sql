@@ -4,7 +4,8 @@
 -- over schema monitor counts it twice.
 -- severity: info
 -- remedy: Nothing, if you meant it. Otherwise move the folder of the dump
--- that is part of another (records/system=S/date=D/dump=N) out of the store.
+-- that is part of another (records/system=S/date=D/dump=N) out of the store,
+-- and run cpmon store repair.
 SELECT system,
        interval_end,
        'interval' AS object,

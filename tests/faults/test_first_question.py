@@ -1,0 +1,127 @@
+"""After a prune or a merge of months was killed at any step, the first question has its answer."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpmon.cli.main import Status
+from tests.cli import conftest as commands
+from tests.cli.answer import Cpmon
+from tests.faults.commands import DAY, landed
+from tests.faults.commands import cpmon as prepared
+from tests.faults.conftest import Victim
+from tests.faults.test_kill_commands import LATE, spread
+
+cpmon = commands.cpmon
+REDUCTION = "system_summary_by_time"
+KEPT = f"SELECT * FROM rollup.{REDUCTION} WHERE level = 'hour' ORDER BY ALL"
+INTERVALS = "SELECT system, dump, interval_end FROM meta.interval ORDER BY ALL"
+SAMPLES = "SELECT dump, tod, vmduser FROM monitor.useact ORDER BY ALL"
+PRUNE = ("store", "prune", "--keep", "interval=1d", "--raw", "1d", "--as-of", "2030-01-01")
+COMPACT = ("store", "compact")
+FEW = 4
+
+
+def days(folder: Path) -> None:
+    """Three days of two months, two dumps of the first day; reduced."""
+    prepared("reduce", "--store", landed(folder, 0, 1, DAY, 40 * DAY))
+
+
+def merged(folder: Path) -> None:
+    """The same with the first month merged, so that nothing but a late dump is in a folder."""
+    days(folder)
+    prepared("store", "compact", "--store", folder / "store")
+
+
+def late(folder: Path) -> None:
+    """The same and a dump that landed late for the merged month."""
+    merged(folder)
+    prepared("reduce", "--store", landed(folder, 2))
+
+
+TRIALS = {
+    "prune": (days, PRUNE),
+    "prune merged dumps": (merged, PRUNE),
+    "compact": (days, COMPACT),
+    "compact a merged month again": (late, COMPACT),
+}
+
+
+@dataclass
+class Killed:
+    """A command that is killed in a store which is made anew for each kill."""
+
+    made: Path
+    site: Path
+    words: list[str]
+    victim: Victim
+    cpmon: Cpmon
+
+    def at(self, step: int) -> bool:
+        """Kill it before a step; False if it has none that late."""
+        shutil.rmtree(self.site, ignore_errors=True)
+        shutil.copytree(self.made, self.site)
+        status, said = self.victim.command(self.words, step)
+        assert status in (0, -signal.SIGKILL), said
+        self.steps = 0 if status else int(said.split()[-1])
+        return status != 0
+
+    def ask(self, sql: str) -> list[dict[str, Any]]:
+        answer = self.cpmon("query", sql, "--store", self.site / "store", "--format", "json")
+        assert answer.status is Status.DONE, answer.err
+        assert "note:" not in answer.err
+        return answer.rows
+
+    def check(self, step: int, *, has_catalogue: bool) -> None:
+        """The first question after a kill, and others."""
+        if not self.at(step):
+            return
+        if not has_catalogue:
+            (self.site / "store" / "catalog.duckdb").unlink(missing_ok=True)
+        # What is being removed is there in part; what is kept of it and what is not stays the same.
+        samples = self.ask(SAMPLES)
+        assert all(row in self.samples for row in samples)
+        if "compact" in self.words:
+            assert samples == self.samples
+        assert self.ask(KEPT) == self.kept
+        assert self.ask(INTERVALS) == self.intervals
+
+    def expect(self) -> int:
+        """Look at the undisturbed store; returns how many steps the command has."""
+        shutil.copytree(self.made, self.site)
+        self.samples, self.kept = self.ask(SAMPLES), self.ask(KEPT)
+        self.intervals = self.ask(INTERVALS)
+        assert self.samples and self.kept and self.intervals
+        assert not self.at(LATE) and self.steps
+        assert self.ask(KEPT) == self.kept and self.ask(INTERVALS) == self.intervals
+        return self.steps
+
+
+@pytest.fixture
+def killed(request: pytest.FixtureRequest, tmp_path: Path, victim: Victim, cpmon: Cpmon) -> Killed:
+    prepare, words = TRIALS[request.param]
+    prepare(tmp_path / "made")
+    at = [*words, "--store", str(tmp_path / "site" / "store")]
+    return Killed(tmp_path / "made", tmp_path / "site", at, victim, cpmon)
+
+
+@pytest.mark.parametrize("killed", ["prune"], indirect=True)
+def test_the_first_question_after_a_kill_is_answered(killed: Killed):
+    for step in spread(killed.expect(), FEW):
+        killed.check(step, has_catalogue=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("has_catalogue", [True, False])
+@pytest.mark.parametrize("killed", TRIALS, indirect=True)
+def test_the_first_question_after_a_kill_at_every_step_is_answered(
+    killed: Killed, has_catalogue: bool
+):
+    for step in range(1, killed.expect() + 1):
+        killed.check(step, has_catalogue=has_catalogue)

@@ -1,0 +1,148 @@
+"""A store in which files of a dump are missing answers for all others, and is repaired."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from obstore.store import MemoryStore
+
+from cpmon.cli.main import Status
+from cpmon.store.files import location, objects
+from cpmon.store.files.files import Files
+from tests.batch.fleet import hourly
+from tests.cli import conftest as commands
+from tests.cli.answer import Answer, Cpmon
+
+cpmon = commands.cpmon
+PLACES = ("on a disk", "in object storage")
+ROWS = (
+    "SELECT dump, count(*) AS rows, sum(pfxutime) AS used FROM monitor.sytprp GROUP BY 1 ORDER BY 1"
+)
+DUMPS = "SELECT dump, intervals FROM meta.dump ORDER BY 1"
+BY_TIME = "SELECT interval_end, cpu, busy_tod FROM processors_by_time ORDER BY ALL"
+LOST = {
+    "its folder": ("date=2001-12-20", "", ("late",)),
+    "one table": ("date=2001-12-20", "sytprp.parquet", ("late",)),
+    "its intervals": ("date=2001-12-20", "interval.parquet", ("late",)),
+    "what is said of it": ("date=2001-12-20", "dump.json", ("late",)),
+    "one table of a month": ("months/", "sytprp.parquet", ("first", "second")),
+    "one table of a month that one dump has": ("months/", "mtrspr.parquet", ("first",)),
+}
+"""Files -> the dumps that lack them then. A month has the first and the second, late came later."""
+
+
+@dataclass
+class Site:
+    """A store of four dumps, of which two were merged, in a place."""
+
+    cpmon: Cpmon
+    store: str
+    folder: Path
+    names: dict[str, str] = field(default_factory=dict)
+
+    def do(self, *words: object) -> Answer:
+        return self.cpmon(*words, "--store", self.store)
+
+    def ask(self, sql: str) -> list[dict[str, Any]]:
+        answer = self.do("query", sql, "--format", "json")
+        assert answer.status is Status.DONE, answer.err
+        return answer.rows
+
+    def ingest(self, *names: str) -> Answer:
+        return self.do("ingest", *(self.folder / f"{n}.mon" for n in names), "--system", "ALPHA")
+
+    @property
+    def files(self) -> Files:
+        return location.open_files(self.store)
+
+    def lose(self, place: str, file: str) -> None:
+        """Remove the files of an end from a place, and folders that are empty then."""
+        gone = [name for name in self.files.names() if place in name and name.endswith(file)]
+        assert gone
+        self.files.delete(gone)
+        if self.files.is_local:
+            for folder in {Path(self.store, name).parent for name in gone}:
+                if not any(folder.iterdir()):
+                    folder.rmdir()
+
+
+def trials(*quick: tuple[str, str]) -> pytest.MarkDecorator:
+    """All places and losses; only a few of them are quick."""
+    every = itertools.product(PLACES, LOST)
+    marked = [pytest.param(*t, marks=() if t in quick else pytest.mark.slow) for t in every]
+    return pytest.mark.parametrize(("site", "lost"), marked, indirect=["site"])
+
+
+@pytest.fixture
+def site(
+    request: pytest.FixtureRequest, cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Site:
+    memory = MemoryStore()
+    monkeypatch.setattr(objects, "_opened", lambda _location: memory)
+    store = (
+        tmp_path / "store" if request.param == PLACES[0] else f"s3://perf/{secrets.token_hex(6)}"
+    )
+    made = Site(cpmon, str(store), tmp_path)
+    for name, day, damage in (
+        *(("first", 0, ""), ("second", 1, "no configuration")),
+        *(("late", 2, ""), ("next", 40, "")),
+    ):
+        (tmp_path / f"{name}.mon").write_bytes(hourly("ALPHA", 0, 24 * day, damage).data)
+    made.ingest("first", "second", "next")
+    assert made.do("store", "compact").status is Status.DONE
+    made.ingest("late")
+    dumps = made.ask("SELECT dump, source FROM meta.dump")
+    made.names = {Path(row["source"]).stem: row["dump"] for row in dumps}
+    return made
+
+
+@trials((PLACES[0], "its folder"), (PLACES[1], "one table of a month that one dump has"))
+def test_others_are_answered_for_and_what_is_missing_lands_again(site: Site, lost: str):
+    place, file, lacking = LOST[lost]
+    whole = {sql: site.ask(sql) for sql in (ROWS, DUMPS, BY_TIME)}
+    site.lose(place, file)
+
+    gone = {site.names[name] for name in lacking}
+    others = {
+        sql: [row for row in whole[sql] if row.get("dump") not in gone] for sql in (ROWS, DUMPS)
+    }
+    for sql, expected in others.items():
+        answer = site.do("query", sql, "--format", "json")
+        assert answer.status is Status.DONE, answer.err
+        if "note:" not in answer.err:  # in object storage, where the question needs no such file
+            assert answer.rows == whole[sql] and not site.files.is_local
+            continue
+        assert answer.rows == expected
+        assert {d for d in site.names.values() if f"dump {d[:12]} of ALPHA" in answer.err} == gone
+        assert f"cpmon store repair --store {site.store}" in answer.err
+    assert [row for row in site.ask(BY_TIME) if row not in whole[BY_TIME]] == []
+
+    repaired = site.do("store", "repair")
+    assert repaired.status is Status.DONE, repaired.err
+    assert all(f"dump {name[:12]} of ALPHA" in repaired.text for name in gone)
+    assert "all its files are there" in site.do("store", "repair").text
+    after = site.do("query", ROWS, "--format", "json")
+    assert "note:" not in after.err
+    if file == "dump.json":
+        assert after.rows == whole[ROWS]
+        return
+    assert {sql: site.ask(sql) for sql in others} == others
+    assert [row for row in site.ask(BY_TIME) if row not in whole[BY_TIME]] == []
+    assert "landed as" in site.ingest(*lacking).text
+    assert {sql: site.ask(sql) for sql in whole} == whole
+
+
+@trials((PLACES[0], "what is said of it"), (PLACES[1], "one table"))
+def test_to_ingest_a_dump_again_repairs_it(site: Site, lost: str):
+    place, file, lacking = LOST[lost]
+    whole = {sql: site.ask(sql) for sql in (ROWS, DUMPS, BY_TIME)}
+    site.lose(place, file)
+    answer = site.ingest(*lacking)
+    assert answer.status is Status.DONE and f"dump {site.names[lacking[0]][:12]}" in answer.err
+    assert {sql: site.ask(sql) for sql in whole} == whole
+    assert "all its files are there" in site.do("store", "repair").text
