@@ -60,9 +60,9 @@ READS = (
     "duckdb_settings()",
     "meta.dump",
     "truncate_duckdb_logs()",
-    "read_duckdb('{to}/catalog.duckdb')",
-    "'{to}/catalog.duckdb'",
-    "query_table('{to}/catalog.duckdb')",
+    "read_duckdb('{to}/other.duckdb')",
+    "'{to}/other.duckdb'",
+    "query_table('{to}/other.duckdb')",
 )
 CALLS = (
     "getenv('CPMON_SECRET')",

@@ -30,9 +30,7 @@ ASIDE = "aside"
 """Folder of what is left of dumps that were dropped; below it their folders have their names."""
 MERGING = ".merging"
 """Ends the name of a file in `months` that names folders, while those of dumps become one."""
-FOLDERS = (
-    *("records", "months", "manifest", "runs", "reduced", "batch", "snapshot", "staging", "aside"),
-)
+FOLDERS = (*("records", "months", "manifest", "runs", "reduced", "batch", "staging", "aside"),)
 """What a store is made of; none of them may be a link, for then its files were another's."""
 AGE_S = 86_400
 """What has no lock is left alone for so long: its owner may still be at work."""

@@ -8,7 +8,6 @@ STORE/
   layouts/           of the site, that dumps landed with, if it has any (`kept_layouts`)
   runs/2600NP.json   named measurements, with their companion figures
   classes.txt        which users belong together, if that was defined
-  catalog.duckdb     views over all of it; a cache
   staging/           half-written dumps; safe to delete
   aside/             what `repair` found of dumps that lack files; nobody reads it
 
@@ -48,8 +47,8 @@ UPGRADABLE = (1, HALFWAY)
 MARKER = "store.json"
 OWN = frozenset(
     {
-        *(MARKER, "classes.txt", "catalog.duckdb"),
-        *("records", MONTHS, "manifest", "runs", "reduced", "snapshot", STAGING, ASIDE),
+        *(MARKER, "classes.txt"),
+        *("records", MONTHS, "manifest", "runs", "reduced", STAGING, ASIDE),
     }
 )
 """Files and folders in the folder of a store that only the store itself writes."""

@@ -109,13 +109,3 @@ def test_hours_that_would_be_computed_again_stay(cpmon: Cpmon, reduced: Path):
 def test_what_is_wrong_is_told(cpmon: Cpmon, perf: Path, words: tuple[str, ...], said: str):
     answer = cpmon("store", "prune", "--store", perf, *words)
     assert (answer.status, said in answer.err) == (Status.USAGE, True)
-
-
-@pytest.mark.slow
-def test_a_catalogue_is_made_again(
-    cpmon: Cpmon, reduced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # the template is removed as well
-    (reduced / "catalog.duckdb").write_bytes(b"no database")
-    assert "views made again" in cpmon("store", "rebuild", "--store", reduced).text
-    assert cpmon("report", "SYSTEM_SUMMARY_BY_TIME", "--store", reduced).status == Status.DONE

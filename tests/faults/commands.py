@@ -32,7 +32,7 @@ TIMES = {
     *("steps", "looks", "pid", "landed", "known", "counts", "files", "trouble", "pruned"),
 }
 """What differs from run to run of a command that does the same."""
-UNIQUE = ("history.jsonl", "catalog.duckdb", ".lock", "summary.txt", ".reason.txt", "first.txt")
+UNIQUE = ("history.jsonl", ".lock", "summary.txt", ".reason.txt", "first.txt")
 
 
 @dataclass(frozen=True)

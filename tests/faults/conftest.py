@@ -143,7 +143,5 @@ def undisturbed(folder: Path, dumps: list[Path]) -> Rows:
 def check_tidy(store: Path) -> None:
     """Nothing half-written is left."""
     assert list((store / "staging").iterdir()) == []
-    folders = {"records", "manifest", "runs", "snapshot", "staging"}
-    files = {"store.json", "catalog.duckdb"}
+    folders, files = {"records", "manifest", "runs", "staging"}, {"store.json"}
     assert {entry.name for entry in store.iterdir()} <= folders | files
-    assert not any(file.name.startswith(".") for file in store.glob("snapshot/*"))

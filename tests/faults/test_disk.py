@@ -118,12 +118,9 @@ def test_a_store_on_a_read_only_disk_is_read_and_not_written(
     check_refused(*victim.run(first, disk.path / "new"), "the disk of the store is read-only")
 
 
-def test_a_read_only_store_without_a_catalogue_is_read_all_the_same(
-    victim: Victim, disk: Disk, tmp_path: Path
-):
+def test_a_read_only_store_is_read(victim: Victim, disk: Disk, tmp_path: Path):
     store, first = disk.path / "store", new_dump(tmp_path, 0)
     assert victim.run(first, store)[0] == 0
-    assert not (store / "catalog.duckdb").exists()
     disk.change("ro")
     assert rows(store) == undisturbed(tmp_path, [first])
 

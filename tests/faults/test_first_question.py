@@ -78,12 +78,10 @@ class Killed:
         assert "note:" not in answer.err
         return answer.rows
 
-    def check(self, step: int, *, has_catalogue: bool) -> None:
+    def check(self, step: int) -> None:
         """The first question after a kill, and others."""
         if not self.at(step):
             return
-        if not has_catalogue:
-            (self.site / "store" / "catalog.duckdb").unlink(missing_ok=True)
         # What is being removed is there in part; what is kept of it and what is not stays the same.
         samples = self.ask(SAMPLES)
         assert all(row in self.samples for row in samples)
@@ -114,14 +112,13 @@ def killed(request: pytest.FixtureRequest, tmp_path: Path, victim: Victim, cpmon
 @pytest.mark.parametrize("killed", ["prune"], indirect=True)
 def test_the_first_question_after_a_kill_is_answered(killed: Killed):
     for step in spread(killed.expect(), FEW):
-        killed.check(step, has_catalogue=False)
+        killed.check(step)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("has_catalogue", [True, False])
 @pytest.mark.parametrize("killed", TRIALS, indirect=True)
 def test_the_first_question_after_a_kill_at_every_step_is_answered(
-    killed: Killed, has_catalogue: bool
+    killed: Killed,
 ):
     for step in range(1, killed.expect() + 1):
-        killed.check(step, has_catalogue=has_catalogue)
+        killed.check(step)

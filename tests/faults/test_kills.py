@@ -53,7 +53,6 @@ def check_kills(victim: Victim, folder: Path, kills: int) -> None:
     seen: dict[Path, str] = {}
     for ask in (False, True):
         dumps.append(new_dump(folder, len(dumps)))
-        (store / "catalog.duckdb").unlink(missing_ok=True)
         started = time.perf_counter()
         assert victim.run(dumps[-1], store, ask=ask)[0] == 0
         longest[ask] = time.perf_counter() - started
@@ -61,8 +60,6 @@ def check_kills(victim: Victim, folder: Path, kills: int) -> None:
         if dumps[-1].name in whole_dumps(store, seen):
             dumps.append(new_dump(folder, len(dumps)))
         ask = dead % ASK_EVERY == 0
-        if ask:
-            (store / "catalog.duckdb").unlink(missing_ok=True)
         started = time.perf_counter()
         if victim.kill_after(moments.uniform(0, longest[ask]), dumps[-1], store, ask=ask):
             dead += 1

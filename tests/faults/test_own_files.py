@@ -41,7 +41,6 @@ FILES = {
     "result of a month": f"{KEPT}interval/system=ALPHA/2001-12.*.parquet",
     "roll-up of a month": f"{KEPT}hour/system=ALPHA/2001-12.*.parquet",
     "meanings": f"reduced/{REDUCTION}/columns.json",
-    "catalogue": "catalog.duckdb",
     "batch": "batch/state.json",
 }
 """Each kind of file that a store has."""

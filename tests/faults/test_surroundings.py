@@ -1,10 +1,9 @@
-"""Catalogues that are damaged, files that grow, clocks that jump: the store stays right."""
+"""Files that grow, clocks that jump: the store stays right."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,77 +14,10 @@ from cpmon.ingest import ingest, landing
 from cpmon.schemas.errors import BusyError
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval
-from tests.faults.conftest import Rows, dump_of, rows
+from tests.faults.conftest import dump_of, rows
 from tests.faults.test_kills import new_dump
 
 PAGE = 4096
-
-
-@pytest.fixture(scope="module")
-def landed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Rows, bytes]:
-    """A store of two dumps, its rows, and its catalogue."""
-    folder = tmp_path_factory.mktemp("landed")
-    store = Store(folder / "store", create=True)
-    for number in range(2):
-        ingest(new_dump(folder, number), store)
-    found = rows(store.root)
-    return store.root, found, (store.root / "catalog.duckdb").read_bytes()
-
-
-def no_version(catalogue: bytes) -> bytes:
-    """As another DuckDB would write it: the number behind the checksum and DUCK is another."""
-    at = catalogue.index(b"DUCK") + 4
-    return catalogue[:at] + (999).to_bytes(8, "little") + catalogue[at + 8 :]
-
-
-def amidst(catalogue: bytes) -> bytes:
-    """Garbage from the middle on."""
-    half = len(catalogue) // 2
-    return catalogue[:half] + b"\xa5" * (len(catalogue) - half)
-
-
-DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
-    "deleted": lambda _: None,
-    "empty": lambda _: b"",
-    "garbage": lambda c: b"\xa5" * len(c),
-    "text": lambda _: b"this is no database\n" * 1000,
-    "cut in its header": lambda c: c[:100],
-    "cut at a page": lambda c: c[: 3 * PAGE],
-    "cut in the middle": lambda c: c[: len(c) // 2],
-    "cut at its end": lambda c: c[: -2 * PAGE],
-    "garbage amidst": amidst,
-    "another version": no_version,
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_catalogue_that_is_damaged_is_made_again(damage: str, landed: tuple[Path, Rows, bytes]):
-    store, expected, catalogue = landed
-    file = store / "catalog.duckdb"
-    made = DAMAGES[damage](catalogue)
-    file.unlink()
-    if made is not None:
-        file.write_bytes(made)
-
-    assert rows(store) == expected
-    with connect(Store(store)) as connection:
-        ((fields_known,),) = connection.sql("SELECT count(*) FROM meta.dictionary").fetchall()
-    assert fields_known > 1000
-    assert file.stat().st_size > len(catalogue) // 2
-
-
-def test_a_folder_in_the_place_of_the_catalogue_stops_no_reader(
-    landed: tuple[Path, Rows, bytes],
-):
-    store, expected, catalogue = landed
-    file = store / "catalog.duckdb"
-    file.unlink()
-    file.mkdir()
-    try:
-        assert rows(store) == expected
-    finally:
-        file.rmdir()
-        file.write_bytes(catalogue)
 
 
 def test_a_file_that_grows_does_not_land_in_part(tmp_path: Path, store: Store):

@@ -77,7 +77,6 @@ def test_a_dump_that_landed_later_is_seen_by_the_next_connection(landed: Store, 
 
     with connect(landed) as connection:
         assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(2,)]
-    assert not (landed.root / "catalog.duckdb").exists()
 
 
 def test_a_table_that_appears_is_seen(landed: Store, tmp_path: Path):
@@ -112,14 +111,6 @@ def test_a_dump_of_layouts_that_lack_a_column_is_read_beside_others(
     with connect(landed) as connection:
         found = connection.sql("SELECT plsalecg IS NULL FROM monitor.sytrsp ORDER BY tod")
         assert found.fetchall() == [(False,), (True,)]
-
-
-@pytest.mark.parametrize("content", [b"", b"no database"])
-def test_a_damaged_catalogue_is_made_again(landed: Store, content: bytes):
-    (landed.root / "catalog.duckdb").write_bytes(content)
-
-    with connect(landed) as connection:
-        assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(1,)]
 
 
 def test_a_store_can_be_moved(landed: Store, tmp_path: Path):
