@@ -19,7 +19,7 @@ from cpmon.schemas.site import home
 from cpmon.store import Store, connect
 from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.views.database import database
-from cpmon.store.views.sources import parquet_rows
+from cpmon.store.views.sources import files_of, is_drifted, parquet
 from tests.generate.scenario.test_scenario import SMALL
 
 PLACE = {"record": "useact", "field": "vmdctpvg", "offset": 92, "length": 4}
@@ -132,7 +132,8 @@ def test_a_merged_month_holds_both_kinds(store: Store, dumps: Path, tmp_path: Pa
     known = {dump.dump: dump for dump in store.dumps()}
     with database(store) as con:
         for some in ([plain], [plain, october[0]], october, [assumed], [assumed, *october]):
-            rows = parquet_rows(store, "useact", [known[name] for name in some])
+            files = files_of(store, "useact", [known[name] for name in some])
+            rows = parquet(store, "useact", files, is_drifted(store.dumps()))
             assert {name: n for name, *n in answer(con, counts.format(rows))} == {
                 name: found[name] for name in some
             }

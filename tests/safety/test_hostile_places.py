@@ -20,7 +20,6 @@ from cpmon.store import Store, connect
 from cpmon.store.dumps.cleanup import FOLDERS, INTENT, remove
 from cpmon.store.dumps.landed_dump import ABOUT
 from cpmon.store.dumps.manifest import LANDING
-from cpmon.store.views import snapshot
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, fields, interval
 from tests.pages import parse_page
@@ -81,27 +80,6 @@ def test_files_of_the_user_in_the_folder_of_a_store_stay(store: Store, one_dump:
     ingest(one_dump, store)
     assert [name for name in (*folders, *files) if not (store.root / name).exists()] == []
     assert (store.root / "tmp_archive" / "a.mon").exists()
-
-
-@pytest.mark.parametrize("files", [(), ("interval.parquet", "dump.parquet")])
-def test_a_question_to_an_old_store_leaves_what_its_snapshot_links_to(
-    files: tuple[str, ...],
-    cpmon: Cpmon,
-    store: Store,
-    elsewhere: Path,
-    one_dump: Path,
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setattr(snapshot, "MANY", 1)
-    ingest(one_dump, store)
-    for name in files:
-        (elsewhere / name).write_bytes(b"mine")
-    before = {file: file.stat().st_mtime_ns for file in elsewhere.rglob("*")}
-    (store.root / "snapshot").symlink_to(elsewhere)
-    sql = "SELECT count(*) AS n FROM meta.dump"
-    answer = cpmon("query", sql, "--store", store.root, "--format", "csv")
-    assert answer.status is Status.DONE and answer.out == b"n\n1\n"
-    assert {file: file.stat().st_mtime_ns for file in elsewhere.rglob("*")} == before
 
 
 @pytest.mark.parametrize("name", ["../home/useact.parquet", "{home}/useact.parquet", "in/a.txt"])
