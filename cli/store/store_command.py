@@ -127,53 +127,6 @@ def repair(store: Path) -> None:
         say(f"what was left of dropped dumps is {where}; nothing reads it")
 
 
-@command.command("upgrade", short_help="Make a store of an earlier version one of this.")
-@folder_option("an upgrade")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
-def upgrade(store: Path, dry_run: bool) -> None:
-    """Make a store of an earlier version of cpmon one of this version, without landing again.
-
-    Tables are written again one after the other, so little room is needed beside them, and every
-    value is compared with the file before. If it is killed, the store is read by nobody; run it
-    again, and it goes on. Runs, classes, and what was pruned stay as they are, and so do results
-    that cpmon reduce kept; what is outdated of these it makes again when it runs next.
-
-    \b
-    Examples:
-      cpmon store upgrade --store perf/ --dry-run
-      cpmon store upgrade --store perf/
-    """
-    from ...reduce import reductions
-    from ...store.dumps.upgrade import upgrade as run
-    from ...store.dumps.upgrade import upgrade_of
-    from ...store.results.usage import usage
-    from ..progress import bar
-
-    todo = upgrade_of(store)
-    if todo.is_done:
-        say(f"{store}: is of this version, nothing to do")
-        return
-    work = ", ".join(
-        (
-            counted(len(todo.dumps), "dump"),
-            counted(len(todo.tables), "table"),
-            counted(todo.bytes, "byte"),
-        )
-    )
-    if dry_run:
-        say(f"{store}: {work} would be written again, with {counted(todo.room, 'byte')} of room")
-        return
-    with bar(f"upgrading {store}", todo.bytes) as advance:
-        run(todo, advance)
-    say(f"{store}: upgraded, {work} written again")
-    outdated = next(
-        row["files"] for row in usage(store_at(store), reductions()) if row["what"] == "outdated"
-    )
-    if outdated:
-        files = counted(outdated, "outdated file")
-        say(f"{files} of results: cpmon reduce makes them again")
-
-
 @command.command("compact", short_help="Merge the results and dumps of months that are over.")
 @store_option
 def compact(store: Path) -> Status:

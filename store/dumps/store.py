@@ -41,9 +41,6 @@ from .manifest import LANDING, Manifest
 from .staging import Staging
 
 VERSION = 2
-HALFWAY = "1 to 2"
-"""What a store says whose upgrade has begun: no version of cpmon reads it."""
-UPGRADABLE = (1, HALFWAY)
 MARKER = "store.json"
 OWN = frozenset(
     {
@@ -86,7 +83,7 @@ class Store:
         if create and _marker(self.files) is None:
             self._make()
         else:
-            store_version(self.files)
+            check_version(self.files)
 
     def without(self, dumps: Collection[str] = (), files: Collection[str] = ()) -> Store:
         """This store for a reader: as if some dumps had never landed, and files were not there.
@@ -278,7 +275,7 @@ class Store:
     def _make(self) -> None:
         if not self._is_empty():
             if _marker(self.files) is not None:  # another process has just made it
-                store_version(self.files)
+                check_version(self.files)
                 return
             raise StoreError(
                 f"{self.files.location} is neither a store nor empty",
@@ -319,11 +316,8 @@ class Store:
                 self.root.rmdir()
 
 
-def store_version(files: Files, *, upgradable: bool = False) -> object:
-    """The version that a store says it is of.
-
-    Args:
-        upgradable: one is taken, too, that can be upgraded.
+def check_version(files: Files) -> None:
+    """Check that a store is there, and one of this version.
 
     Raises:
         StoreError: there is no store, or it is of another version.
@@ -348,22 +342,13 @@ def store_version(files: Files, *, upgradable: bool = False) -> object:
             effect="nothing was read or written",
             remedy="restore it from a backup, or write into it what is expected",
         ) from None
-    if version == VERSION or (upgradable and version in UPGRADABLE):
-        return version
-    if version in UPGRADABLE:
+    if version != VERSION:
         raise StoreError(
-            f"{place} is a store of an earlier version",
+            f"{place} is a store of another version",
             expected=f"version {VERSION}",
             found=f"version {version}",
-            effect="nothing was read or written",
-            remedy=f"upgrade it: cpmon store upgrade --store {place}",
+            remedy="use the cpmon that wrote it, or land the dumps in a new store",
         )
-    raise StoreError(
-        f"{place} is a store of another version",
-        expected=f"version {VERSION}",
-        found=f"version {version}",
-        remedy="use the cpmon that wrote it, or land the dumps in a new store",
-    )
 
 
 class _Marker(msgspec.Struct):

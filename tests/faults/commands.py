@@ -22,7 +22,6 @@ from cpmon.store.export.iceberg import CATALOG
 from tests.batch.fleet import hourly
 from tests.faults.conftest import dump_of
 from tests.pages import Line, draft
-from tests.version_1 import unpacked
 
 DAY = 720
 """Dumps of faults/conftest that are so far apart are of different days."""
@@ -117,11 +116,6 @@ def lacking(folder: Path) -> None:
         next(store.glob(lost)).unlink()
 
 
-def of_version_1(folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    unpacked(folder / "store")
-
-
 def asked(folder: Path) -> None:
     store = landed(folder, 0)
     cpmon("runs", "--store", store, "-o", folder / "runs.txt")
@@ -186,7 +180,6 @@ COMMANDS = {
             *("--as-of", "2001-12-20"),
         ),
     ),
-    "store upgrade": Command(of_version_1, ("store", "upgrade", *STORE)),
     "store compact": Command(months, ("store", "compact", *STORE)),
     "store export": Command(asked, ("store", "export", *STORE, "--iceberg", f"{SITE}/{ICEBERG}")),
     "store repair": Command(lacking, ("store", "repair", *STORE)),

@@ -26,7 +26,7 @@ for little. Those of `ingest` are all tried by test_kill_steps."""
 QUICK = ("ingest", "schema import")
 EXPORT = "store export"
 """Libraries write for it whose steps are not seen from here: it is killed at moments as well."""
-THOROUGH = (*QUICK, "store prune", "store compact", "store upgrade")
+THOROUGH = (*QUICK, "store prune", "store compact")
 
 
 class Killing:

@@ -40,7 +40,6 @@ MODULES = (
     "cpmon.reduce.jobs.reducing",
     "cpmon.reduce.page",
     "cpmon.reduce.reports.report",
-    "cpmon.store.dumps.upgrade",
 )
 WARM = (
     *(ingest_command, site_settings, landing, by_record(), schemas(), fingerprint()),

@@ -32,12 +32,11 @@ def test_what_does_not_work_elsewhere_works_in_a_folder(tried: Attempt, mon: Pat
     commands = (
         ("batch", "run"),
         ("batch", "status"),
-        ("store", "upgrade"),
         ("store", "export", "--iceberg", tmp_path / "iceberg"),
     )
     for command in commands:
         assert "s3://bucket/perf" in tried.fails(*command, "--store", "s3://bucket/perf")
-    tried.works("store", "upgrade", "--store", tmp_path / "perf")
+    tried.works("store", "export", "--iceberg", tmp_path / "iceberg", "--store", tmp_path / "perf")
 
 
 @tries("store/files/objects.py", "stores in object storage need the package obstore")

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
@@ -21,7 +19,6 @@ from cpmon.reduce import reductions
 from cpmon.store import Store
 from cpmon.store.dumps.landed_dump import LandedDump
 from cpmon.store.dumps.manifest import Manifest
-from cpmon.store.dumps.parquet import TableWriter
 from cpmon.store.dumps.staging import Staging
 from cpmon.store.export import iceberg
 from cpmon.store.files import disk, plain_paths
@@ -31,7 +28,6 @@ from cpmon.store.sandbox.sandbox import Limits
 from tests.batch.fleet import hourly
 from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
-from tests.version_1 import unpacked
 
 
 def landed(store: Path) -> int:
@@ -118,7 +114,7 @@ def test_a_result_that_cannot_be_read_is_put_aside(tried: Attempt, tmp_path: Pat
     tried.works("reduce", "processors_by_time", "--store", store)
     for result in store.glob("reduced/processors_by_time/level=*/*/*.parquet"):
         result.write_bytes(result.read_bytes()[:-100])
-    tried.fails("reduce", "processors_by_time", "--store", store)
+    tried.fails("query", "FROM rollup.processors_by_time", "--store", store)
     tried.works("store", "repair", "--store", store)
     assert (store / "aside" / result.relative_to(store)).exists()
     tried.works("reduce", "processors_by_time", "--store", store)
@@ -156,10 +152,10 @@ def test_classes_that_cannot_be_read_are_written_again(tried: Attempt, tmp_path:
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)
     (store / "classes.txt").write_bytes(b"\xff")
-    tried.fails("query", "SELECT 1", "--store", store)
+    tried.fails("query", "FROM meta.user_class", "--store", store)
     (tmp_path / "classes.txt").write_text("WEB U*\n", encoding="utf-8")
     tried.works("classes", "set", tmp_path / "classes.txt", "--store", store)
-    tried.works("query", "SELECT 1", "--store", store)
+    tried.works("query", "FROM meta.user_class", "--store", store)
 
 
 @tries("store/dumps/manifest.py", "a file of the manifest cannot be read")
@@ -235,52 +231,6 @@ def test_beside_a_folder_of_other_files_a_new_one_does(tried: Attempt, tmp_path:
     assert "name a new folder with --store" in said
     tried.works("ingest", mon, "--store", tmp_path / "new")
     assert landed(tmp_path / "new") == 3
-
-
-@tries("store/dumps/store.py", "{} is a store of an earlier version")
-def test_a_store_of_an_earlier_version_is_upgraded(tried: Attempt, tmp_path: Path, mon: Path):
-    store = unpacked(tmp_path / "perf")
-    said = tried.fails("ingest", mon, "--store", store)
-    assert f"cpmon store upgrade --store {store}" in said
-    tried.works("store", "upgrade", "--store", store)
-    tried.works("ingest", mon, "--store", store)
-
-
-@tries("store/dumps/upgrade.py", "a file of the store cannot be read")
-def test_a_dump_that_cannot_be_upgraded_is_landed_anew(tried: Attempt, tmp_path: Path):
-    store = unpacked(tmp_path / "perf")
-    damaged = next(store.rglob("sytrsp.parquet"))
-    damaged.write_bytes(damaged.read_bytes()[:-100])
-    said = tried.fails("store", "upgrade", "--store", store)
-    assert str(damaged) in said
-    tried.fails("store", "info", "--store", store)
-    damaged.parent.rename(tmp_path / "aside")
-    tried.works("store", "upgrade", "--store", store)
-    assert len(Store(store).dumps()) == 2
-
-
-@tries("store/dumps/upgrade.py", "a table does not come back as it was written")
-def test_a_table_that_is_written_wrong_is_not_taken(
-    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    store = unpacked(tmp_path / "perf")
-    before = {file: file.read_bytes() for file in store.rglob("*.parquet")}
-    with monkeypatch.context() as wrong:
-        wrong.setattr(TableWriter, "write", wrongly)
-        tried.fails("store", "upgrade", "--store", store)
-    assert {file: file.read_bytes() for file in store.rglob("*.parquet")} == before
-    tried.works("store", "upgrade", "--store", store)
-    assert len(Store(store).dumps()) == 3
-
-
-WRITE = TableWriter.write
-
-
-def wrongly(writer: TableWriter, rows: pa.Table) -> None:
-    """Write a table of which a bit fell over."""
-    at = rows.schema.get_field_index("tod_us")
-    tod_us = pc.bit_wise_xor(rows["tod_us"], 1)
-    WRITE(writer, rows.set_column(at, rows.schema.field(at), tod_us))
 
 
 EXPORT = ("store", "export", "--store")
