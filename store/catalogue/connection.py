@@ -160,6 +160,7 @@ class Connection(_Base):
 
     def _make(self, relation: str) -> None:
         """Make a relation and those that it reads, as far as they are not there; if it is one."""
+        relation = relation.removeprefix("main.")
         schema, _, own = relation.rpartition(".")
         if relation in self._made:
             return
