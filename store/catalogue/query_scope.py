@@ -97,7 +97,7 @@ def _bounds(select: Node, connection: Connection) -> Bounds | None:
 def _is_timed(table: Node, connection: Connection) -> bool:
     """Whether its rows are those of intervals, each as it is whatever the others are."""
     lineage = connection.lineages.get(table["table_name"].lower().removeprefix(LIVE))
-    if table["schema_name"] or lineage is None:
+    if table["schema_name"].lower() not in ("", "main") or lineage is None:
         return True
     return lineage.by_time and not lineage.tells_since_when
 
