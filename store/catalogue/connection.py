@@ -175,7 +175,7 @@ class Connection(_Base):
             result = self._results.of(own)
             if result and result.rollups:
                 self._create(relation, "VIEW", rollup_view(self.store, own, result).select)
-        elif own.removeprefix(LIVE) in self._views:
+        elif not schema and own.removeprefix(LIVE) in self._views:
             self._create(relation, "VIEW", self._reduction(own))
 
     def _kind_of(self, relation: str) -> str:
