@@ -248,7 +248,9 @@ def connect(store: Store, views: Sequence[View] = (), limits: Limits | None = No
 
 
 def _quoted(relation: str) -> str:
-    return ".".join(map(name, relation.split(".")))
+    """Its name in SQL, with its schema: a temporary table of the same name is another."""
+    schema, _, own = relation.rpartition(".")
+    return f"{name(schema or 'main')}.{name(own)}"
 
 
 def _comments(documented: Documented, kind: str) -> str:
