@@ -98,7 +98,9 @@ class Connection(_Base):
     def forget(self) -> None:
         """Drop what was made; it is made again from what the store has then."""
         for relation, kind in self._made.items():
-            self._duckdb.execute(f"DROP {kind} {_quoted(relation)}")
+            # A temporary table of this name, as `pinned` makes, is another relation.
+            own = _quoted(relation if "." in relation else f"main.{relation}")
+            self._duckdb.execute(f"DROP {kind} memory.{own}")
         self._made.clear()
         self._landed.forget()
 
@@ -248,9 +250,7 @@ def connect(store: Store, views: Sequence[View] = (), limits: Limits | None = No
 
 
 def _quoted(relation: str) -> str:
-    """Its name in SQL, with its schema: a temporary table of the same name is another."""
-    schema, _, own = relation.rpartition(".")
-    return f"{name(schema or 'main')}.{name(own)}"
+    return ".".join(map(name, relation.split(".")))
 
 
 def _comments(documented: Documented, kind: str) -> str:
