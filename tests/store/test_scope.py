@@ -25,7 +25,7 @@ RELATIONS = (
     *("interval.sytprp", "interval.useact", "monitor.useact", "meta.interval"),
     *("processors_by_time", "users_by_time", "system_summary_by_time", "system_summary2_by_time"),
 )
-"""What is compared: all that depends on deltas, on configuration, on lengths of intervals."""
+"""What depends on deltas, on configuration, on lengths of intervals."""
 
 
 class Life:
@@ -33,7 +33,8 @@ class Life:
 
     def __init__(self, system: str, chance: random.Random) -> None:
         self.system, self.chance = system, chance
-        self.booted = self.slipped = 0.0
+        self.booted = 0.0
+        self.slips: list[float] = []
         self.nominal = chance.random() < 0.7
 
     def dumps(self) -> Iterator[bytes]:
@@ -42,7 +43,7 @@ class Life:
             if self.chance.random() < 0.1:
                 self.booted = OFFSET + hour * 3600 + 60
             sets = [self._set(OFFSET + hour * 3600 + NOMINAL_S * (k + 1)) for k in range(INTERVALS)]
-            if self.chance.random() < 0.6:
+            if self.chance.random() < 0.4:
                 continue
             for part in self.chance.choice([[sets], [sets], [sets], [sets, sets[:2]], [sets[1:]]]):
                 first = self._configuration(hour) if self.chance.random() < 0.5 else b""
@@ -55,34 +56,39 @@ class Life:
         return samples(frame(system, *length))
 
     def _set(self, at: float) -> bytes:
-        """The frames of an interval. A counter may fall, and rise again from there."""
-        if self.chance.random() < 0.05:
-            self.slipped = at
-        since = max(self.booted, self.slipped if self.chance.random() < 0.5 else 0)
-        elapsed = int((at - since) * TICKS) if since else int((at - OFFSET + 1e5) * TICKS)
+        """The frames of an interval. The counters of one processor and user may slip in it."""
+        lost = 0
+        if self.chance.random() < 0.1:
+            lost = 2 * NOMINAL_S * TICKS
+            self.slips.append(at - OFFSET)
+        elapsed = int((at - (self.booted or OFFSET - 1e6)) * TICKS)
         sampled = [
             fields(
                 "sytprp",
                 at - 0.001,
                 pfxcpuad=cpu,
-                pfxutime=elapsed // (3 + cpu),
+                pfxutime=max(elapsed - lost * (1 - cpu), 0) // (3 + cpu),
                 pfxtmsys=0x7FFFFFFF00000000 - elapsed // 20,
                 pfxtotwt=elapsed // 4,
             )
             for cpu in (0, 1)
         ]
         sampled += [
-            fields("useact", at - 0.001, vmduser=f"USER{user}", vmdttime=elapsed // (9 + user))
+            fields(
+                "useact",
+                at - 0.001,
+                vmduser=f"USER{user}",
+                vmdttime=max(elapsed - lost * (1 - user), 0) // (9 + user),
+            )
             for user in range(self.chance.choice([1, 2, 2, 2]))
         ]
         return samples(frame(*sampled), frame(interval_end(at)))
 
 
-def made(folder: Path, chance: random.Random) -> Store:
+def made(folder: Path, lives: list[Life], chance: random.Random) -> Store:
     """A store of such systems, whose dumps land in any order."""
     store = Store(folder / "store", create=True)
-    lives = {system: Life(system, chance) for system in SYSTEMS}
-    dumps = [(system, data) for system, life in lives.items() for data in life.dumps()]
+    dumps = [(life.system, data) for life in lives for data in life.dumps()]
     chance.shuffle(dumps)
     for number, (system, data) in enumerate(dumps):
         file = folder / f"{number}.mon"
@@ -91,9 +97,10 @@ def made(folder: Path, chance: random.Random) -> Store:
     return store
 
 
-def spans(chance: random.Random, count: int) -> Iterator[Scope]:
+def spans(chance: random.Random, count: int, odd: list[float]) -> Iterator[Scope]:
+    """Spans of any begin, or of one behind an interval in which something odd was seen."""
     for _ in range(count):
-        first = chance.uniform(0, HOURS * 3600)
+        first = chance.choice([chance.uniform(0, HOURS * 3600), *[chance.choice(odd) + 60] * 3])
         length = chance.choice([600, 7200, 86_400, 200_000])
         since, until = (_moment(at) for at in (first, first + length))
         yield Scope(
@@ -113,13 +120,14 @@ def _moment(second: float) -> datetime:
 )
 def test_a_span_is_shown_as_a_scan_of_everything_shows_it(seed: int, count: int, tmp_path: Path):
     chance = random.Random(seed)
-    store = made(tmp_path, chance)
-    found = 0
+    lives = [Life(system, chance) for system in SYSTEMS]
+    store, found = made(tmp_path, lives, chance), 0
+    odd = [second for life in lives for second in life.slips]
     with (
         Connection(store, reductions(), live=True) as whole,
         Connection(store, reductions(), live=True) as near,
     ):
-        for scope, relation in itertools.product(spans(chance, count), RELATIONS):
+        for scope, relation in itertools.product(spans(chance, count, odd), RELATIONS):
             near.point(scope)
             sql = f"SELECT * FROM {relation} WHERE {scope.condition()} ORDER BY ALL"
             expected = whole.sql(sql).fetchall()
