@@ -215,7 +215,7 @@ def run(arguments: list[str]) -> Status:
 
 
 def _run_command(arguments: list[str]) -> Any:
-    """What a command returns; it runs once more where a store turns out to lack files."""
+    """What a command returns; it runs once more where files turn out to be gone."""
     command = Asked()
     start = functools.partial(
         cpmon.main, arguments, prog_name="cpmon", standalone_mode=False, obj=command
@@ -225,9 +225,11 @@ def _run_command(arguments: list[str]) -> Any:
     except (click.ClickException, click.Abort, BrokenPipeError):
         raise
     except Exception as error:
-        if not (notes := command.leave_out(error)):
+        may_succeed, notes = command.may_succeed(error)
+        if not may_succeed:
             raise
-    click.echo(_printable("\n".join(notes)), err=True)
+    for note in notes:
+        click.echo(_printable(note), err=True)
     return start()
 
 

@@ -67,11 +67,11 @@ def reader_at(folder: Path) -> Store:
     """
     from ..store.results.readable_part import readable_part
 
-    readers = asked().readers
-    if folder not in readers:
-        readers[folder], notes = readable_part(store_at(folder))
+    if folder not in asked().readers:
+        part, notes = readable_part(store_at(folder))
+        asked().read(folder, part)
         _print_notes(notes)
-    return readers[folder]
+    return asked().readers[folder]
 
 
 def say_what_is_missing(store: Store) -> None:

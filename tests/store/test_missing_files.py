@@ -12,6 +12,10 @@ import pytest
 from obstore.store import MemoryStore
 
 from cpmon.cli.main import Status
+from cpmon.cli.results import query_command
+from cpmon.store import Store
+from cpmon.store.catalogue.connection import Connection
+from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.files import location, objects
 from cpmon.store.files.files import Files
 from tests.batch.fleet import hourly
@@ -146,3 +150,23 @@ def test_to_ingest_a_dump_again_repairs_it(site: Site, lost: str):
     assert answer.status is Status.DONE and f"dump {site.names[lacking[0]][:12]}" in answer.err
     assert {sql: site.ask(sql) for sql in whole} == whole
     assert "all its files are there" in site.do("store", "repair").text
+
+
+def test_a_question_whose_files_are_merged_meanwhile_is_asked_again(
+    cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    site = Site(cpmon, str(tmp_path / "store"), tmp_path)
+    for name, day in (("first", 0), ("second", 1), ("next", 40)):
+        (tmp_path / f"{name}.mon").write_bytes(hourly("ALPHA", 0, 24 * day).data)
+    site.ingest("first", "second", "next")
+    whole, ask = site.ask(ROWS), query_command.ask
+
+    def merged_meanwhile(connection: Connection, sql: str, *rest: Any) -> Any:
+        monkeypatch.setattr(query_command, "ask", ask)
+        connection.make_named(sql)
+        store = Store(site.store)
+        assert compact(store, months(store)).dumps == 2
+        return ask(connection, sql, *rest)
+
+    monkeypatch.setattr(query_command, "ask", merged_meanwhile)
+    assert site.ask(ROWS) == whole
