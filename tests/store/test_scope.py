@@ -40,10 +40,10 @@ class Life:
     def dumps(self) -> Iterator[bytes]:
         """Dumps of hours: some are missing, some are there twice, whole or in part."""
         for hour in range(HOURS):
-            if self.chance.random() < 0.1:
+            if self.chance.random() < 0.05:
                 self.booted = OFFSET + hour * 3600 + 60
             sets = [self._set(OFFSET + hour * 3600 + NOMINAL_S * (k + 1)) for k in range(INTERVALS)]
-            if self.chance.random() < 0.4:
+            if self.chance.random() < 0.25:
                 continue
             for part in self.chance.choice([[sets], [sets], [sets], [sets, sets[:2]], [sets[1:]]]):
                 first = self._configuration(hour) if self.chance.random() < 0.5 else b""
@@ -58,7 +58,7 @@ class Life:
     def _set(self, at: float) -> bytes:
         """The frames of an interval. The counters of one processor and user may slip in it."""
         lost = 0
-        if self.chance.random() < 0.1:
+        if self.chance.random() < 0.2:
             lost = 2 * NOMINAL_S * TICKS
             self.slips.append(at - OFFSET)
         elapsed = int((at - (self.booted or OFFSET - 1e6)) * TICKS)
