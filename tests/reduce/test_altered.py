@@ -51,7 +51,7 @@ def few_or_all(few: int, many: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("system", "count"), [pytest.param("lab", few, id="few"), *slow])
 
 
-@few_or_all(6, 120)
+@few_or_all(6, 24)
 def test_without_a_record_figures_are_the_same_blank_or_noted(
     system: str, count: int, tmp_path: Path
 ):
@@ -89,7 +89,7 @@ def silent_differences(con: duckdb.DuckDBPyConnection, run: str) -> list[str]:
     ]
 
 
-@few_or_all(4, 60)
+@few_or_all(4, 12)
 def test_whatever_counters_say_no_figure_is_impossible(system: str, count: int, tmp_path: Path):
     dump, fleet = whole(*SYSTEMS[system]), Fleet(tmp_path)
     known, chance = counters(dump), random.Random(f"{system} {count}")
