@@ -30,7 +30,7 @@ SELECT v.system,
          concat_ws(
            ', ', v.doubts, a.doubts,
            CASE WHEN a.busy_seconds > 1.005e0 * a.seconds
-                THEN 'IODDEV busy for longer than the interval' END
+                THEN 'IODDEV busy time is not possible' END
          ), ''
        ) AS doubts
 FROM volume AS v
