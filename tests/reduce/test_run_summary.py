@@ -242,12 +242,20 @@ def test_without_expanded_storage_users_have_the_other_pages() -> None:
 
 def test_a_volume_is_busy_with_the_ios_that_were_not_timed_too() -> None:
     con = lab()
-    # Half of the I/Os of one volume were timed, and the disk alone was active a tenth of the time.
+    # Most I/Os of one volume were timed, and the disk alone was active a tenth of the time.
     con.execute(
-        "UPDATE interval.ioddev SET scgcount = 500, scmdatim = 0.1 * seconds / 128e-6"
+        "UPDATE interval.ioddev SET scgcount = 0.8 * scgssch, scmdatim = 0.1 * seconds / 128e-6"
         " WHERE rdevdev = 512 AND seconds > 0"
     )
-    assert summary(con)["page_volume_busy"] == pytest.approx((2 * 0.6 + 0.2) / 2, rel=1e-5)
+    assert summary(con)["page_volume_busy"] == pytest.approx((0.6 / 0.8 + 0.2) / 2, rel=1e-5)
+
+
+def test_a_volume_is_not_busy_for_longer_than_the_interval() -> None:
+    con = lab()
+    con.execute("UPDATE interval.ioddev SET scgssch = 3 * scgssch WHERE rdevdev = 512")
+    got = summary(con)
+    assert got["page_volumes"] == 1
+    assert got["page_volume_busy"] == pytest.approx(0.2, rel=1e-5)
 
 
 def test_a_volume_whose_ios_were_not_timed_in_an_interval_counts_in_the_other() -> None:

@@ -17,13 +17,22 @@ SELECT v.system,
        -- Device number.
        v.device,
        -- Elapsed seconds between the device's samples. NULL without a delta, if
-       -- no I/O was timed, or if the record of its space is missing.
-       CASE WHEN a.busy_seconds IS NOT NULL AND v.calpage > 0
+       -- no I/O was timed, if the record of its space is missing, or if it was
+       -- busy for longer: then one of the counters is not what it was. Half a
+       -- percent is left to the time that sampling takes.
+       CASE WHEN a.busy_seconds <= 1.005e0 * a.seconds AND v.calpage > 0
             THEN a.seconds END AS seconds,
        -- What the service of all its I/Os took, seconds: that of the timed ones
        -- in proportion. NULL likewise.
-       CASE WHEN v.calpage > 0 THEN a.busy_seconds END AS busy_seconds,
-       nullif(concat_ws(', ', v.doubts, a.doubts), '') AS doubts
+       CASE WHEN a.busy_seconds <= 1.005e0 * a.seconds AND v.calpage > 0
+            THEN a.busy_seconds END AS busy_seconds,
+       nullif(
+         concat_ws(
+           ', ', v.doubts, a.doubts,
+           CASE WHEN a.busy_seconds > 1.005e0 * a.seconds
+                THEN 'IODDEV busy time is not possible' END
+         ), ''
+       ) AS doubts
 FROM volume AS v
 LEFT JOIN _device_interval AS a
   ON a.system = v.system
