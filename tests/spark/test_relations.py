@@ -72,12 +72,7 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="module")
 def duck(damaged: Store) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The catalogue, with all intervals as a table: every delta joins them."""
     with Connection(damaged, reductions(), live=True) as connection:
-        select = "SELECT * FROM meta.interval"
-        connection.execute(f"CREATE TEMP TABLE intervals AS {select}")
-        connection.execute("DROP VIEW meta.interval")
-        connection.execute("CREATE TABLE meta.interval AS FROM intervals")
         yield connection
 
 
