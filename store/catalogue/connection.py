@@ -14,6 +14,7 @@ import duckdb
 
 from ..columns import docs
 from ..dumps.store import Store
+from ..relations import SCHEMAS, Relations
 from ..results.lineage import lineages
 from ..results.reduced import KeptResults
 from ..sandbox.sandbox import Limits, seal
@@ -24,7 +25,6 @@ from ..views.relations import is_landed, landed_views
 from ..views.view import View
 from ..views.views import Documented, name, text
 from .kept_views import ROLLUPS, coverage, is_computed, kept_select, rollup_view
-from .relations import SCHEMAS, Relations
 
 COVERAGE = "meta.reduced"
 DICTIONARY = "meta.dictionary"

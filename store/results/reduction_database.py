@@ -17,9 +17,9 @@ from pathlib import Path
 import duckdb
 
 from ...schemas.errors import CpmonError
-from ..catalogue.relations import Relations
 from ..dumps.store import Store
 from ..files.disk import disk_error
+from ..relations import Relations
 from ..sandbox.sandbox import Limits, limit
 from ..scope import ALL
 from ..views.database import database

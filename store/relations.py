@@ -14,18 +14,18 @@ from contextlib import suppress
 
 import duckdb
 
-from ...schemas.layout import Kind
-from ...schemas.registry import record_of, tables
-from ..columns import COLUMNS
-from ..dumps.landed_dump import ABOUT, LandedDump
-from ..dumps.store import Store
-from ..runs.classes import FILE, class_rules
-from ..runs.runs import run_names
-from ..scope import ALL, BEFORE, Basis, Scope, basis_of
-from ..views.meta import run_columns
-from ..views.relations import INTERVALS, landed_view, macros, views_below
-from ..views.sources import empty, files_of, is_drifted, json_rows, parquet, values
-from ..views.views import LANDED, name, text
+from ..schemas.layout import Kind
+from ..schemas.registry import record_of, tables
+from .columns import COLUMNS
+from .dumps.landed_dump import ABOUT, LandedDump
+from .dumps.store import Store
+from .runs.classes import FILE, class_rules
+from .runs.runs import run_names
+from .scope import ALL, BEFORE, Basis, Scope, basis_of
+from .views.meta import run_columns
+from .views.relations import INTERVALS, landed_view, macros, views_below
+from .views.sources import empty, files_of, is_drifted, json_rows, parquet, values
+from .views.views import LANDED, name, text
 
 Execute = Callable[..., duckdb.DuckDBPyConnection]
 SCHEMAS = ("monitor", "interval", "meta", LANDED)
