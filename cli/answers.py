@@ -63,6 +63,8 @@ def ask(
     restore_interrupts()
     try:
         connection.point(query_scope(connection, statement))
+        # By this thread: the one that runs the statement can reach no server of object storage.
+        connection.make_named(statement)
         reader = run(connection, lambda: _reader(_asked(connection, sql, statement, parameters)))
         for part in _parts(reader, lambda: run(connection, lambda: _next(reader))):
             need_memory(COPIES * part.nbytes)
