@@ -50,6 +50,7 @@ def ask(
     import duckdb
 
     from ..schemas.errors import CpmonError
+    from ..store.catalogue.connection import run_restricted
     from ..store.catalogue.query_scope import query_scope
     from ..store.sandbox.guard import guarded
     from ..store.sandbox.memory import memory_error, need_memory
@@ -63,9 +64,10 @@ def ask(
     restore_interrupts()
     try:
         connection.point(query_scope(connection, statement))
-        # By this thread: the one that runs the statement can reach no server of object storage.
-        connection.make_named(statement)
-        reader = run(connection, lambda: _reader(_asked(connection, sql, statement, parameters)))
+        connection.make_named(sql)  # which may name relations that the checked statement does not
+        reader = run_restricted(
+            connection, statement, lambda: _reader(connection.sql(statement, params=parameters))
+        )
         for part in _parts(reader, lambda: run(connection, lambda: _next(reader))):
             need_memory(COPIES * part.nbytes)
             yield part
@@ -76,14 +78,6 @@ def ask(
             or _missing_table(connection, error)
             or CpmonError(f"the query failed: {error}")
         ) from None
-
-
-def _asked(
-    connection: Connection, sql: str, statement: str, parameters: dict[str, Any] | None
-) -> duckdb.DuckDBPyRelation:
-    """The answer of a checked statement; what was written names relations, it may not."""
-    connection.make_named(sql)
-    return connection.sql(statement, params=parameters)
 
 
 def _reader(relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:

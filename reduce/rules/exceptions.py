@@ -21,9 +21,8 @@ from ...config import Settings
 from ...config.shifts import Shift
 from ...schemas import CpmonError
 from ...schemas.lookup import unknown
-from ...store.catalogue.connection import point
+from ...store.catalogue.connection import point, run_restricted
 from ...store.sandbox.guard import guarded
-from ...store.sandbox.sandbox import run
 from ...store.scope import Scope
 from ..metrics.report_shape import TIME
 from ..reports.report_sql import shift_condition
@@ -196,7 +195,7 @@ def _episodes(
         start = first_look(rule, scope)
         for longer in (*LONGER, None):
             sql = episodes_sql(rule, every, scope, start, of_shift)
-            rows = run(con, partial(_arrow, con, sql, values))
+            rows = run_restricted(con, sql, partial(_arrow, con, sql, values))
             is_cut = rule.limit is not None and pc.any(rows.column("cut")).as_py()
             if longer is None or scope.since is None or not is_cut:
                 break
@@ -261,7 +260,7 @@ def _values_of_sql(con: duckdb.DuckDBPyConnection, rule: Rule) -> str:
         sql = guarded(con, rule.sql, explain=False)
     except CpmonError as error:
         raise _failed(rule, "sql", f"{error.problem}; found {error.found}") from None
-    columns = run(con, lambda: con.sql(f"SELECT * FROM ({sql}) LIMIT 0").columns)
+    columns = run_restricted(con, sql, lambda: con.sql(f"SELECT * FROM ({sql}) LIMIT 0").columns)
     for needed in SQL_NEEDS:
         if needed not in columns:
             raise unknown("column", needed, columns, place=rule.place("sql"))

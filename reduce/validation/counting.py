@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ...schemas import CpmonError
 from ...schemas.registry import record_of, tables
-from ...store.sandbox.sandbox import run
+from ...store.catalogue.connection import run_restricted
 from ...store.views.interval import counter_names
 from .delta_checks import DeltaCheck, counted, movement_of, screen_of
 from .outcome import Outcome
@@ -107,7 +107,7 @@ def query(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> pa.Table:
         CpmonError: it fails.
     """
     try:
-        return run(con, lambda: con.sql(sql).to_arrow_table())
+        return run_restricted(con, sql, lambda: con.sql(sql).to_arrow_table())
     except duckdb.Error as error:
         raise CpmonError(
             f"rule {rule.id} cannot be looked at",

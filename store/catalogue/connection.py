@@ -7,8 +7,8 @@ it is opened. It is a database in memory that can reach nothing outside of the s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import duckdb
 
@@ -17,7 +17,7 @@ from ..dumps.store import Store
 from ..relations import SCHEMAS, Relations
 from ..results.lineage import lineages
 from ..results.reduced import KeptResults
-from ..sandbox.sandbox import Limits, seal
+from ..sandbox.sandbox import Limits, run, seal
 from ..scope import ALL, Scope
 from ..views.database import database
 from ..views.dictionary import dictionary
@@ -26,6 +26,7 @@ from ..views.view import View
 from ..views.views import Documented, name, text
 from .kept_views import ROLLUPS, coverage, is_computed, kept_select, rollup_view
 
+Result = TypeVar("Result")
 COVERAGE = "meta.reduced"
 DICTIONARY = "meta.dictionary"
 LIVE = "_live_"
@@ -234,6 +235,21 @@ def point(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
     """Let a connection to a store show what a scope rests on; others show what they show."""
     if isinstance(connection, Connection):
         connection.point(scope)
+
+
+def run_restricted(
+    connection: duckdb.DuckDBPyConnection, statement: str, work: Callable[[], Result]
+) -> Result:
+    """The result of some work on a statement, by the thread that can change no file.
+
+    That thread can reach no object storage either, so what the statement names is made before.
+
+    Raises:
+        KeyboardInterrupt: the user stopped it; the work has ended.
+    """
+    if isinstance(connection, Connection):
+        connection.make_named(statement)
+    return run(connection, work)
 
 
 def connect(store: Store, views: Sequence[View] = (), limits: Limits | None = None) -> Connection:
