@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..store.dumps.grace_period import GRACE, INSIDE
+from ..core.grace_period import GRACE, INSIDE
 from ..store.dumps.store import Store
 
 MAX_AHEAD = timedelta(days=1)

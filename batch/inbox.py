@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from ..config.batch import InboxSettings
+from ..core.atomic import replacing
+from ..core.errors import CpmonError, StoreError
 from ..ingest.container.control_records import AREA, read_control
 from ..ingest.container.frames import FRAME
-from ..schemas.atomic import replacing
-from ..schemas.errors import CpmonError, StoreError
 from ..store.files.disk import replace_durably
 from .log import ascii_path
 

@@ -15,9 +15,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from ..config import Settings
+from ..core.errors import CpmonError
+from ..core.text import length_of_time
 from ..reduce.render.html import text_page
-from ..schemas.amounts import length_of_time
-from ..schemas.errors import CpmonError
 from ..store import Store
 from .outputs import Write
 from .plan import Plan, fixed_folder

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ..config import Settings
 from ..config.shifts import find_zone
+from ..core.errors import CpmonError, DumpError
 from ..ingest import Landed, ingest
-from ..schemas.errors import CpmonError, DumpError
 from ..store.dumps.store import Store
 from .days import dump_days
 from .hooks import run_hook

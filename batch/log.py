@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..schemas.errors import CpmonError
+from ..core.errors import CpmonError
 
 PRIORITIES = {"error": 3, "warning": 4, "info": 6}
 """Levels of events, and their priorities in systemd."""

@@ -12,6 +12,7 @@ import duckdb
 
 from ..config import Settings
 from ..config.shifts import find_zone
+from ..core.errors import CpmonError, NothingToReportError
 from ..reduce.compare.comparison_table import compare
 from ..reduce.compare.rendering import render_comparison
 from ..reduce.compare.spec_file import load_spec
@@ -19,7 +20,6 @@ from ..reduce.reports.report import ReportResult, report
 from ..reduce.reports.report_text import render_reports
 from ..reduce.rules.exceptions import exceptions
 from ..reduce.rules.exceptions_text import render_exceptions
-from ..schemas.errors import CpmonError, NothingToReportError
 from .days import day_bounds
 from .log import Log, ascii_error
 from .plan import Output, has_file_per_day, output_path

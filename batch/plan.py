@@ -17,13 +17,13 @@ import msgspec
 from ..config import FILE, Settings
 from ..config.batch import BatchSettings, InboxSettings, OutputSettings
 from ..config.formats import FORMATS, format_of_file
+from ..core.errors import CpmonError
+from ..core.names import unknown
 from ..reduce.compare.spec_file import load_spec
 from ..reduce.metrics.report_shape import Lines
 from ..reduce.reports.report import find_report
 from ..reduce.rules.rule import load_rules as load_exception_rules
 from ..reduce.validation import load_rules as load_validation_rules
-from ..schemas.errors import CpmonError
-from ..schemas.lookup import unknown
 from ..schemas.registry import tables
 from ..store.results.retention import retention
 

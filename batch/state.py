@@ -19,8 +19,8 @@ from typing import Any, TextIO
 import msgspec
 
 from .. import __version__
+from ..core.errors import BusyError
 from ..ingest.findings import Code
-from ..schemas.errors import BusyError
 from ..store.dumps.store import Store
 from ..store.files.disk import replace_durably, writing
 from ..store.results.readable_part import readable_part

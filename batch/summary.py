@@ -9,8 +9,8 @@ import textwrap
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from ..core.text import counted, megabytes
 from ..reduce.render.html import text_page
-from ..schemas.amounts import counted, megabytes
 from .log import ascii_line
 from .result import BatchResult, Event, ExitStatus
 

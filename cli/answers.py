@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-    from ..schemas.errors import CpmonError
+    from ..core.errors import CpmonError
     from ..store.catalogue.connection import Connection
 
 FIRST_ROWS = 1000
@@ -49,7 +49,7 @@ def ask(
     """
     import duckdb
 
-    from ..schemas.errors import CpmonError
+    from ..core.errors import CpmonError
     from ..store.catalogue.connection import run_restricted
     from ..store.catalogue.query_scope import query_scope
     from ..store.sandbox.guard import guarded
@@ -82,7 +82,7 @@ def ask(
 
 def _reader(relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
     """The rows of an answer, with texts in place of what Arrow has no type for."""
-    from ..store.views.views import name as quoted
+    from ..core.sql import name as quoted
 
     texts = [_text_type(kind) for kind in relation.types]
     if any(texts):
@@ -100,7 +100,7 @@ def _text_type(kind: Any) -> str:
     Args:
         kind: DuckDB's; of a list, array, map or struct only the parts become texts.
     """
-    from ..store.views.views import name as quoted
+    from ..core.sql import name as quoted
 
     if kind.id in _ARROW_HAS:
         return ""
@@ -169,7 +169,7 @@ def _missing_table(connection: Connection, error: Exception) -> CpmonError | Non
 
 def no_table(connection: Connection, name: str) -> CpmonError:
     """The error for a table that there is not, with the nearest one that people may ask."""
-    from ..schemas.lookup import nearest, unknown_of_many
+    from ..core.names import nearest, unknown_of_many
 
     tables = {table.rpartition(".")[2]: table for table in relations(connection)}
     like = (
@@ -186,7 +186,7 @@ def relations(connection: Connection) -> list[str]:
 
 def _check_run(connection: Connection, run: Any) -> None:
     """Refuse a parameter `run` that names none: it would be answered by an empty table."""
-    from ..schemas.lookup import unknown
+    from ..core.names import unknown
 
     runs = [name for (name,) in connection.sql("SELECT run_id FROM meta.run").fetchall()]
     if run and run not in runs:

@@ -26,7 +26,7 @@ from .pandas_import import allow_pandas, postpone_pandas
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..schemas.errors import CpmonError
+    from ..core.errors import CpmonError
 
 
 class Status(IntEnum):
@@ -142,7 +142,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is meant; a near miss is named."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from ..schemas.lookup import nearest
+            from ..core.names import nearest
 
             like = nearest(args[0], COMMANDS)
             hint = f"; did you mean {like}?" if like else ""
@@ -207,7 +207,7 @@ def run(arguments: list[str]) -> Status:
         _print_no_more()
         return Status.DONE
     except Exception as error:  # noqa: BLE001 - the last resort: what went wrong, and the status
-        from ..schemas.errors import is_interrupt
+        from ..core.errors import is_interrupt
 
         if is_interrupt(error):
             return _interrupted()
@@ -250,14 +250,14 @@ def _printable(text: str) -> str:
     """
     if all(line.isprintable() for line in text.split("\n")):
         return text
-    from ..schemas.printable import printable
+    from ..core.text import printable
 
     return printable(text)
 
 
 def _failed(error: Exception, *, debug: bool) -> Status:
     """Tell what went wrong. The errors are imported here, since help must not wait for numpy."""
-    from ..schemas.errors import CpmonError
+    from ..core.errors import CpmonError
 
     if isinstance(error, OutputError):
         _print_no_more()
@@ -299,7 +299,7 @@ def worst_status(dumps: Sequence[Path], process: Callable[[Path], Status]) -> St
 
     An error of one, or a failure, is reported and stops no other; that of a single one is raised.
     """
-    from ..schemas.errors import CpmonError, is_interrupt
+    from ..core.errors import CpmonError, is_interrupt
 
     worst = Status.DONE
     for dump in dumps:
@@ -331,7 +331,7 @@ def report_failure(name: str, error: Exception) -> Status:
 
 def report_error(error: CpmonError, *, quiet: bool = False) -> Status:
     """Print an error of the user's input or surroundings; returns the status for it."""
-    from ..schemas.errors import BusyError, DumpError
+    from ..core.errors import BusyError, DumpError
 
     if not quiet:
         click.echo(f"cpmon: {error}", err=True)

@@ -128,7 +128,7 @@ def _need_folder(store: Path, what: str) -> None:
         StoreError: it is one. `what` begins the message.
     """
     from ..config.urls import scheme_of, url
-    from ..schemas.errors import StoreError
+    from ..core.errors import StoreError
 
     if scheme_of(str(store)):
         raise StoreError(

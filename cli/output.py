@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..config.formats import BINARY
-from ..schemas.atomic import replacing
-from ..schemas.errors import CpmonError
-from ..schemas.printable import printable
+from ..core.atomic import replacing
+from ..core.errors import CpmonError
+from ..core.text import printable
 from .asked import asked
 from .targets import refuse_input
 

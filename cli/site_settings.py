@@ -82,7 +82,7 @@ def say_what_is_missing(store: Store) -> None:
 
 
 def _print_notes(notes: Sequence[str]) -> None:
-    from ..schemas.printable import printable
+    from ..core.text import printable
 
     for note in notes:
         click.echo(printable(note), err=True)
@@ -115,7 +115,7 @@ def _held(connection: Connection) -> Connection:
 def warn_of_exposure(store: Path) -> str:
     """Report once a command that others can write to a store; returns why, or nothing."""
     from ..config import exposure
-    from ..schemas.printable import printable
+    from ..core.text import printable
 
     context = click.get_current_context()
     reason = exposure(store, store / "cpmon.toml")

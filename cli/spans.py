@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from ..config.moments import EXAMPLES, TypedSpan, local_text, parse_moment, parse_span
-from ..schemas.errors import CpmonError
+from ..core.errors import CpmonError
 from . import completion
 from .options import Parsed, Text
 from .output import say
@@ -99,7 +99,7 @@ def day_of_store(
     store: Store, zone: ZoneInfo, system: str | None = None, run: str | None = None
 ) -> date | None:
     """The day of the data of a store, or of a system or run in it; None if they are of several."""
-    from ..store.dumps.grace_period import INSIDE
+    from ..core.grace_period import INSIDE
     from ..store.dumps.landed_dump import days_of
     from ..store.runs.runs import find_run
 
@@ -124,9 +124,9 @@ def day_of_dump(dump: Path, container: Container | str) -> date | None:
     Raises:
         DumpError: it is no monitor data.
     """
+    from ..core.grace_period import INSIDE
     from ..ingest.codec import moment
     from ..ingest.rewrite.merging import beginning
-    from ..store.dumps.grace_period import INSIDE
 
     first = beginning(dump, container) if dump.is_file() else None
     return (moment(first[1]) - INSIDE).date() if first else None
@@ -160,7 +160,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def select(**values: Any) -> Any:
         from ..config.shifts import SYSTEM_ZONE, find_zone
-        from ..store.dumps.grace_period import GRACE
+        from ..core.grace_period import GRACE
 
         selection = {name: values.pop(name) for name in SELECTION}
         if values.get("zone") == SYSTEM_ZONE:

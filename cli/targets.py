@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..config.formats import name_contradicts, suffix_of
-from ..schemas.errors import CpmonError, DumpError, StoreError
+from ..core.errors import CpmonError, DumpError, StoreError
 from .site_settings import CONFIG, READ, settings, store_at
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ..schemas.errors import CpmonError
+from ..core.errors import CpmonError
 from .mistakes import Place, mistake
 from .positions import find_line, key_lines
 from .values import converter

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from ..schemas.errors import CpmonError
-from ..schemas.lookup import nearest, unknown
+from ..core.errors import CpmonError
+from ..core.names import nearest, unknown
 from .positions import dotted
 
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ..schemas.lookup import unknown
+from ..core.names import unknown
 from .document import Document
 from .mistakes import Place
 from .settings import FILE, Settings

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from ..schemas.lookup import unknown
+from ..core.names import unknown
 from .batch import BatchSettings, InboxSettings, OutputSettings
 from .document import Document, Table
 from .formats import FORMATS

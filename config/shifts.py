@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import time
 from zoneinfo import ZoneInfo, available_timezones
 
-from ..schemas.errors import CpmonError
-from ..schemas.lookup import nearest
+from ..core.errors import CpmonError
+from ..core.names import nearest
 from .values import ZoneName
 
 

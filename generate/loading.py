@@ -15,8 +15,8 @@ from msgspec.structs import asdict
 
 from ..config import Document
 from ..config.values import Moment
-from ..schemas.errors import CpmonError
-from ..schemas.lookup import nearest
+from ..core.errors import CpmonError
+from ..core.names import nearest
 from ..schemas.unplaced import still_unplaced
 from .checks.consistency import check_names
 from .checks.feasibility import check_feasibility, check_volumes

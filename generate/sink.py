@@ -10,7 +10,7 @@ from typing import IO, Any, Literal, Protocol, cast
 
 import pyarrow as pa
 
-from ..schemas.atomic import replacing
+from ..core.atomic import replacing
 
 Compression = Literal["none", "gzip", "zstd"]
 SUFFIXES: dict[Compression, str] = {"none": "", "gzip": ".gz", "zstd": ".zst"}

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from .. import __version__
-from ..schemas.errors import BusyError, CpmonError
+from ..core.errors import BusyError, CpmonError
 from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from ..schemas import CpmonError
-from ..schemas.lookup import fold, unknown
+from ..core.errors import CpmonError
+from ..core.names import fold, unknown
 
 Value = int | float | str
 

@@ -1,6 +1,5 @@
 """What bytes mean: record layouts as data, and the small vocabulary that reads them."""
 
-from .errors import CpmonError, DumpError, LayoutError, StoreError
 from .field import HEADER, HEADER_LENGTH, Field, Role, Type
 from .layout import Group, Kind, Layout
 from .registry import by_record, fingerprint, layout, layouts, record_names, tables
@@ -9,15 +8,11 @@ from .release import release_key
 __all__ = [
     "HEADER",
     "HEADER_LENGTH",
-    "CpmonError",
-    "DumpError",
     "Field",
     "Group",
     "Kind",
     "Layout",
-    "LayoutError",
     "Role",
-    "StoreError",
     "Type",
     "by_record",
     "fingerprint",

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from .errors import LayoutError
+from ..core.errors import LayoutError
 from .field import HEADER, HEADER_LENGTH, Field, Provenance, Role, Type
 from .release import Release, ends_before, parse_release, release_key
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from .derived import derived, files_version
-from .errors import LayoutError
+from ..core.derived import derived, files_version
+from ..core.errors import LayoutError
 from .layout import Layout
 from .layout_files.sources import Sources, read
 from .site import build_all, overlay, shipped, site_files

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .errors import LayoutError
+from ..core.errors import LayoutError
 
 LATEST = "5.3.0"
 """The latest release whose layouts are shipped in full."""

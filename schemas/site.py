@@ -7,7 +7,7 @@ import zipfile
 from importlib.resources import files
 from pathlib import Path
 
-from .errors import LayoutError
+from ..core.errors import LayoutError
 from .layout import Layout
 from .layout_files.loader import build
 from .layout_files.sources import Sources, layout_files, read

@@ -20,10 +20,10 @@ from typing import Annotated
 
 import msgspec
 
-from .errors import LayoutError
+from ..core.errors import LayoutError
+from ..core.names import unknown
 from .field import Field, Provenance, Role, Type
 from .layout import Layout
-from .lookup import unknown
 from .registry import by_record, fingerprint, layout
 
 

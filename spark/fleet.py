@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ..core.errors import CpmonError
+from ..core.names import unknown
+from ..core.sql import text
 from ..reduce.reductions.reductions import reductions
 from ..schemas.arrow import schemas
-from ..schemas.errors import CpmonError
 from ..schemas.layout import Kind
-from ..schemas.lookup import unknown
 from ..schemas.registry import tables
 from ..store.dumps.store import Store
 from ..store.jobs.spark_start import first_line, is_of_spark
 from ..store.results.lineage import lineages
 from ..store.results.reduced import kept
 from ..store.views.relations import INTERVALS, landed_view
-from ..store.views.views import LANDED, text
+from ..store.views.views import LANDED
 from .dialect import spark_sql
 from .frames import ON_DRIVER, RUN, Frames
 from .guard import guarded

@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from ..schemas.errors import CpmonError
+from ..core.errors import CpmonError
 from .dialect import Names, rewritten, written
 
 _REFUSED = (

@@ -14,6 +14,7 @@ from contextlib import suppress
 
 import duckdb
 
+from ..core.sql import name, text
 from ..schemas.layout import Kind
 from ..schemas.registry import record_of, tables
 from .columns import COLUMNS
@@ -25,7 +26,7 @@ from .scope import ALL, BEFORE, Basis, Scope, basis_of
 from .views.meta import run_columns
 from .views.relations import INTERVALS, landed_view, macros, views_below
 from .views.sources import empty, files_of, is_drifted, json_rows, parquet, values
-from .views.views import LANDED, name, text
+from .views.views import LANDED
 
 Execute = Callable[..., duckdb.DuckDBPyConnection]
 SCHEMAS = ("monitor", "interval", "meta", LANDED)

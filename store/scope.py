@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from .dumps.grace_period import GRACE, INSIDE
+from ..core.grace_period import GRACE, INSIDE
+from ..core.sql import text
 from .dumps.landed_dump import LandedDump, days_of
-from .views.views import text
 
 CONFIGURATION = "mtrsys"
 """The table of a dump that begins with the settings of its system."""

@@ -28,8 +28,8 @@ from pathlib import Path
 
 import duckdb
 
+from cpmon.core.errors import CpmonError
 from cpmon.reduce import reductions
-from cpmon.schemas import CpmonError
 
 from .portable_sql import stays_portable
 from .sql_text import Kind, Statement, Token, View, statements, tokens, view

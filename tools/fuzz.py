@@ -28,7 +28,7 @@ from types import FrameType
 
 import numpy as np
 
-from cpmon.schemas.errors import DumpError
+from cpmon.core.errors import DumpError
 
 from .fuzz_answers import surroundings
 from .fuzz_mutations import Bent, bend

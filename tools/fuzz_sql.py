@@ -21,9 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cpmon.cli.answers import ask
+from cpmon.core.errors import CpmonError
 from cpmon.reduce import reductions
 from cpmon.reduce.render.render import render_parts
-from cpmon.schemas.errors import CpmonError
 from cpmon.store import Store, connect
 
 COUNT = 100_000

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from ... import __version__
+from ...core.errors import CpmonError
 from ...ingest.codec import moment
 from ...ingest.findings import Code
 from ...ingest.inspect.diagnosis import Diagnosis
@@ -19,7 +20,6 @@ from ...reduce.reports.layout_notes import (
     is_withdrawn,
     longer_records,
 )
-from ...schemas.errors import CpmonError
 from ...schemas.registry import by_record, layout, site_folder
 from ...schemas.release import release_key
 

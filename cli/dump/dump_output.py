@@ -77,8 +77,8 @@ def dump_output(output: Path, finish: Callable[[Path], None] | None = None) -> I
     Raises:
         CpmonError: it cannot be written, or would go to a terminal.
     """
+    from ...core.errors import CpmonError
     from ...generate.sink import SUFFIXES, dump_file
-    from ...schemas.errors import CpmonError
 
     if str(output) == "-":
         if sys.stdout.isatty():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...schemas.amounts import counted
+from ...core.text import counted
 from ..main import Status, status_of
 from ..options import choice_option, dump_arguments, output_options
 from ..output import Output

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ...schemas.amounts import counted
+from ...core.text import counted
 from ..main import Status
 from ..options import dump_arguments
 from ..output import say
@@ -29,8 +29,8 @@ def command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
     Example:
       cpmon merge monday.mon.gz tuesday.mon.gz -o week.mon.zst
     """
+    from ...core.errors import CpmonError
     from ...ingest.rewrite.merging import merge
-    from ...schemas.errors import CpmonError
 
     if any(str(dump) == "-" or (dump.exists() and not dump.is_file()) for dump in dumps):
         raise CpmonError(

@@ -129,9 +129,9 @@ def _explained(
 
 
 def _none(dump: Path, container: str, query: RecordFilter) -> None:
+    from ...core.errors import CpmonError
     from ...ingest.container.source import open_source
     from ...ingest.inspect.record_filter import nearest
-    from ...schemas.errors import CpmonError
 
     look = f"`cpmon list {shlex.quote(str(dump))}` tells what is inside"
     if query.at is None:

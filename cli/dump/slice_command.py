@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...schemas.amounts import counted
+from ...core.text import counted
 from ..main import Status, status_of
 from ..options import dump_argument
 from ..output import say

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ...schemas.amounts import megabytes
+from ...core.text import megabytes
 from .. import completion
 from ..options import format_option, listing_option, output_option, store_option
 from ..output import Output, say, write_file

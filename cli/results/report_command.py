@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...schemas.amounts import megabytes
+from ...core.text import megabytes
 from .. import completion
 from ..options import (
     DEVICE,

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import click
 
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
 from ..interrupts import restore_interrupts
 from ..output import say
 from .completion import DELIMITERS, Completer

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...config.formats import BINARY
-from ...schemas.amounts import counted
+from ...core.text import counted
 from ...store.runs.classes import classes_text
 from ...store.runs.runs import run_names
 from ..answers import ask
@@ -96,7 +96,7 @@ class Session:
         Raises:
             CpmonError: it cannot be written, or a binary file would hold two answers.
         """
-        from ...schemas.errors import CpmonError
+        from ...core.errors import CpmonError
 
         if self.out.file is None:
             self.out.write(data)

@@ -192,7 +192,7 @@ def install(
 def _open(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
     """The store, the plan and the settings."""
     from ...batch.plan import check_settings, read_plan
-    from ...schemas.errors import CpmonError
+    from ...core.errors import CpmonError
     from ...store import Store
 
     site = settings(root)

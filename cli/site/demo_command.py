@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ...schemas.amounts import counted, megabytes
+from ...core.text import counted, megabytes
 from ..options import ANY_PATH, use_layouts
 from ..output import write_file, written_to
 from ..progress import bar

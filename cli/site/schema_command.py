@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...schemas.amounts import counted
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
+from ...core.text import counted
 from .. import completion
 from ..options import (
     ANY_PATH,
@@ -177,7 +177,7 @@ def show(name: str, release: str, out: Output) -> None:
 
 def _layout(name: str) -> Layout:
     """The layout of a record or of a group's table; names that are close are named."""
-    from ...schemas.lookup import unknown
+    from ...core.names import unknown
     from ...schemas.registry import tables
 
     layout = tables().get(name)
@@ -187,7 +187,7 @@ def _layout(name: str) -> Layout:
 
 
 def _no_field(layout: Layout, field: str, release: str) -> CpmonError:
-    from ...schemas.lookup import unknown
+    from ...core.names import unknown
 
     names = [*(f.name for f in (*layout.columns, *layout.bits)), *(g.name for g in layout.groups)]
     if field in names:

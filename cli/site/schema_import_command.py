@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
 from ..main import Status
 from ..options import ANY_PATH, RELEASE
 from ..output import Output, write_file

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...schemas.amounts import counted, megabytes
+from ...core.text import counted, megabytes
 from ..dump.dump_output import container_option
 from ..engines import engine_options
 from ..main import Status, report_failure, status_of, worse, worst_status

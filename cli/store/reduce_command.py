@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...schemas.amounts import counted
+from ...core.text import counted
 from .. import completion
 from ..engines import engine_options
 from ..main import Status, report_failure

@@ -99,9 +99,9 @@ def _measured(
         CpmonError: there is no such system, or no interval of it in the span.
     """
     from ...config.moments import span_text
+    from ...core.errors import CpmonError
+    from ...core.names import unknown
     from ...reduce.compare.run_facts import recorded_attributes
-    from ...schemas.errors import CpmonError
-    from ...schemas.lookup import unknown
 
     place = store_at(store)
     systems = {dump.system for dump in place.dumps()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ...schemas.amounts import counted
+from ...core.text import counted
 from ..main import Status, report_failure
 from ..options import DAY, folder_option, output_options, pairs, store_option
 from ..output import Output, say

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...config import Place
 from ...config.positions import dotted
-from ...schemas.errors import CpmonError
-from ...schemas.lookup import unknown
+from ...core.errors import CpmonError
+from ...core.names import unknown
 from ...schemas.release import is_within
 from ..damage.requests import parse_damage
 from ..damage.stream import DamageError

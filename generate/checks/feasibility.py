@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from ...config import Document, Place, Table
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
 from ..model.measurement import Frames
 from ..model.partitions import MOST_PARTITIONS
 from ..records.table import Expression

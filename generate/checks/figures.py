@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from ...schemas.errors import CpmonError
-from ...schemas.lookup import unknown
+from ...core.errors import CpmonError
+from ...core.names import unknown
 from ..scenario.repetitions import CLOCK_CS, RATES, Difference, Repetitions, Samples
 from ..scenario.statistic import Statistic, shortest
 

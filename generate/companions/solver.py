@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
 from ..numeric import I64, floor_int, random_stream
 from ..scenario.repetitions import CLOCK_CS, RATES, SCORES, Difference, Repetitions, Samples
 from ..scenario.statistic import printed_places

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 
 import numpy as np
 
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
 from ..encode.container import CONTROL_AREA, ENTRY, EVENT_FLAG, SAMPLE_FLAG
 from ..encode.frames import END_OF_FRAME, FRAME, HEADER, INTERVAL_END, MONITOR_DOMAIN
 from ..numeric import I64, U8, Bool

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
 from ..numeric import U8
 from ..sink import Chunk
 from .frames import FRAME, HEADER, Block, event_frames, sample_frames, set_domains

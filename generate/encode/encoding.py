@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...schemas import HEADER, HEADER_LENGTH, Field, Group, Layout, LayoutError, Type, release_key
+from ...core.errors import LayoutError
+from ...schemas import HEADER, HEADER_LENGTH, Field, Group, Layout, Type, release_key
 from ...schemas.field import COUNT_LENGTH, REST
 from ...schemas.layout import Sequel
 from ...schemas.release import LATEST, is_within

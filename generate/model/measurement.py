@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
 from ..numeric import random_stream
 from ..scenario.scenario import DOMAIN_NUMBERS, Run, Scenario
 

@@ -22,18 +22,9 @@ from msgspec import field
 from msgspec.structs import asdict, replace
 
 from ...config import Document, Table
-from ...schemas import (
-    Field,
-    Group,
-    Kind,
-    Layout,
-    LayoutError,
-    Role,
-    layout,
-    layouts,
-    release_key,
-)
-from ...schemas.lookup import unknown
+from ...core.errors import LayoutError
+from ...core.names import unknown
+from ...schemas import Field, Group, Kind, Layout, Role, layout, layouts, release_key
 from ...schemas.unplaced import unplaced
 from ..activity.sample import Sample
 from ..numeric import Bool

@@ -9,8 +9,8 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from ...config import Table
-from ...schemas.errors import CpmonError
-from ...schemas.lookup import nearest
+from ...core.errors import CpmonError
+from ...core.names import nearest
 from ...schemas.unplaced import AssumedPlace, Places
 from ..sink import Compression
 from .hardware import Machine, Partition, Storage, VolumeGroup

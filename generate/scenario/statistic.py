@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from ...config.values import Text
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
 
 _SIGNIFICANT = 4
 _LARGEST_MEAN, _LARGEST_DEVIATION = 10**9, 10**8

@@ -16,8 +16,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from ...core.errors import CpmonError
+from ...core.sql import name, text
 from ...schemas.arrow import INTERVAL, ROW, owner_keys, schemas, syncs
-from ...schemas.errors import CpmonError
 from ...schemas.layout import Kind, Layout
 from ...schemas.owners import owner_of
 from ...schemas.registry import fingerprint, record_of, tables
@@ -30,7 +31,7 @@ from ...store.views.interval import (
     relations_of,
 )
 from ...store.views.relations import INTERVALS, landed_view, macros
-from ...store.views.views import LANDED, landed_rows, name, sql_type, text
+from ...store.views.views import LANDED, landed_rows, sql_type
 from ..findings import Code, Findings
 
 INTERVAL_ENDS = "interval"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...schemas.errors import DumpError
+from ...core.errors import DumpError
 from ..codec import U8
 from .control_records import AREA, EVENT, SAMPLE, are_controls, find_control, read_control
 from .frames import FRAME, is_header

@@ -17,7 +17,7 @@ from typing import cast
 
 from blake3 import blake3
 
-from ...schemas.errors import CpmonError, DumpError
+from ...core.errors import CpmonError, DumpError
 from .decompression import DECOMPRESSORS, LONGEST_MAGIC, compression_of
 from .framing import HEAD, find_framing, unframed
 from .monreader_device import Device

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from io import RawIOBase
 from typing import IO, Protocol, cast
 
-from ...schemas.errors import DumpError
+from ...core.errors import DumpError
 from .decompression import PIECE
 
 LARGEST_HEADERS = 4 * 1024 * 1024

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...core.errors import DumpError
 from ...schemas.arrow import (
     CODE,
     ENTRY,
@@ -18,7 +19,6 @@ from ...schemas.arrow import (
     arrow_type,
     inherited,
 )
-from ...schemas.errors import DumpError
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import by_record
 from ...schemas.release import UNNAMED

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...schemas.errors import DumpError
+from ...core.errors import DumpError
 from ..checks.deltas import DeltaChecks
 from ..checks.passes import Checked, DumpCheck
 from ..container.source import Container, Progress, Source

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
+from ...core.names import nearest as like_name
+from ...core.names import unknown
 from ...schemas.field import Field, Type
 from ...schemas.layout import Layout
-from ...schemas.lookup import nearest as like_name
-from ...schemas.lookup import unknown
 from ...schemas.registry import by_record, record_names
 from ..codec import I64, Mask, tod_to_unix_us
 from ..container.monwrite import Framer

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
 from ..codec import U64, Mask, moment
 from ..container.monwrite import Framer
 from ..container.source import Container, Progress, open_source

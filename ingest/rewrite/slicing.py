@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
 from ...schemas.layout import Kind
 from ...schemas.registry import by_record, layout
 from ..codec import I64, Mask, moment

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ...schemas import CpmonError
+from ...core.errors import CpmonError
 from ..render.printing import blank, ratio
 from .columns import Column, Figures, Values, columns, row_samples
 from .run_facts import run_notes, texts

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterator, Sequence
 
 from ...config.formats import FORMATS
-from ...schemas import CpmonError
-from ...schemas.printable import one_line, printable
+from ...core.errors import CpmonError
+from ...core.text import one_line, printable
 from ..render.html import html_page
 from ..render.render import render
 from ..render.text import bullets, grid_lines, markdown_table

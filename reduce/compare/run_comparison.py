@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from ...schemas.amounts import counted
+from ...core.text import counted
 from ..metrics import Metric, compared_metrics
 from ..reductions.reductions import reduction
 from ..render.printing import Format, Printed, blank, exact, fixed, percentage, show, upper_percent

@@ -10,9 +10,9 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from ...schemas import CpmonError
-from ...schemas.amounts import counted
-from ...schemas.lookup import unknown
+from ...core.errors import CpmonError
+from ...core.names import unknown
+from ...core.text import counted
 from ..metrics import compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes
 from ..reports.levels_of_cp import dumps_of

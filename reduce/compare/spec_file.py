@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ...config import Document
-from ...schemas import CpmonError
-from ...schemas.lookup import fold, nearest, unknown
+from ...core.errors import CpmonError
+from ...core.names import fold, nearest, unknown
 from ..reductions.reductions import reduction
 from .samples import MEASURES
 from .spec import BASE_OF_RUN, KINDS, SOURCES, Change, Difference, Row, Spec

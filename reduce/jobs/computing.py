@@ -11,16 +11,17 @@ from pathlib import Path
 import duckdb
 
 from ...config.shifts import Shift
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
+from ...core.sql import text
 from ...schemas.registry import site_folder, use
 from ...store import Store
 from ...store.files.disk import read_error, writing
+from ...store.files.plain_paths import path_text
 from ...store.jobs.outcome import PassingError
 from ...store.results.kept_files import Piece, files_of, relation
 from ...store.results.lineage import definition_version, lineages
 from ...store.results.reduced import INTERVAL, piece_file
 from ...store.results.reduction_database import QueryWriter, ReductionDatabase, Result
-from ...store.views.views import path_text, text
 from ..metrics.report_shape import TIME
 from ..metrics.rollups import EVER, LEVELS, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours, rollup_of
 from ..reductions.reductions import reductions

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...config import Settings
-from ...schemas.errors import BusyError, StoreError
+from ...core.errors import BusyError, StoreError
 from ...store import Store
 from ...store.dumps.cleanup import remove
 from ...store.files.disk import writing

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 
-from ...schemas.errors import CpmonError
-from ...schemas.lookup import nearest
+from ...core.errors import CpmonError
+from ...core.names import nearest
 
 
 @dataclass(frozen=True, slots=True)

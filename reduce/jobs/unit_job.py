@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from ...config.shifts import Shift
-from ...schemas.amounts import counted
+from ...core.text import counted
 from ...store.results.kept_files import Piece
 from ...store.results.units import Unit
 from ...store.sandbox.sandbox import Limits

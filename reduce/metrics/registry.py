@@ -11,8 +11,8 @@ from dataclasses import fields
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from ...schemas import CpmonError
-from ...schemas.lookup import unknown
+from ...core.errors import CpmonError
+from ...core.names import unknown
 from ..render.printing import Style
 from .metric import NOT_COMPARED, Compared, Metric
 from .report_shape import Kind

@@ -9,7 +9,7 @@ import msgspec
 
 from ...config import Document, Table
 from ...config.values import Names, Text
-from ...schemas import CpmonError
+from ...core.errors import CpmonError
 from .metric import print_rule
 from .registry import metric_of
 from .report_shape import Lines, Note, Report, ReportColumn

@@ -15,8 +15,8 @@ from datetime import timedelta
 
 from ...config.moments import LineLength
 from ...config.shifts import Shift
-from ...store.dumps.grace_period import inside
-from ...store.views.views import FINE_PARTS, exact
+from ...core.grace_period import inside
+from ...core.sql import FINE_PARTS, exact
 from .report_set import REPORTS
 from .report_shape import TIME, Kind, Lines, ReportColumn
 

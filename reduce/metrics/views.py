@@ -14,9 +14,9 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ...schemas import CpmonError
-from ...schemas.lookup import unknown
-from ...store.views.views import text
+from ...core.errors import CpmonError
+from ...core.names import unknown
+from ...core.sql import text
 from .metric import Metric
 from .registry import metrics_of
 from .report_shape import Kind

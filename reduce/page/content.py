@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 
 from ...config import Settings
-from ...schemas import CpmonError
+from ...core.errors import CpmonError
 from ..metrics.report_set import REPORTS
 from ..metrics.report_shape import Lines, Report
 from ..reductions.pinned import pinned

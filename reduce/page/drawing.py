@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...schemas.printable import printable
+from ...core.text import printable
 from ..metrics.report_shape import TIME
 from ..render.html import COLORS
 from .chart import RUNS, Chart, Kind

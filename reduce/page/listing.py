@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...schemas.amounts import counted
+from ...core.text import counted
 from ..metrics.report_shape import Lines, Report, ReportColumn
 from ..reports.cells import cell_text, clock, column_texts
 from ..reports.report import ReportResult

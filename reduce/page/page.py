@@ -17,7 +17,7 @@ import duckdb
 
 from ...config import Settings
 from ...config.shifts import find_zone
-from ...schemas.amounts import length_of_time
+from ...core.text import length_of_time
 from ..render.html import html_page
 from ..render.printing import Format, show
 from ..reports.cells import clock

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...schemas import CpmonError
-from ...schemas.lookup import unknown
+from ...core.errors import CpmonError
+from ...core.names import unknown
 from ..metrics.report_shape import Kind as ColumnKind
 from ..metrics.report_shape import Lines, ReportColumn
 from ..render.render import is_number

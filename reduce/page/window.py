@@ -12,8 +12,8 @@ from typing import Any
 
 import duckdb
 
-from ...schemas.errors import NothingToReportError
-from ...schemas.lookup import unknown
+from ...core.errors import NothingToReportError
+from ...core.names import unknown
 from ..reports.cells import utc
 from ..reports.report_sql import Span
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from ...store.views.views import name
+from ...core.sql import name
 
 
 @contextmanager

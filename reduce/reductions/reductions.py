@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from ...schemas import CpmonError
-from ...schemas.derived import derived
-from ...schemas.lookup import fold, unknown
+from ...core.derived import derived
+from ...core.errors import CpmonError
+from ...core.names import fold, unknown
 from ..metrics.rollups import rollup_of
 from ..metrics.select_list import ParsedView, SelectItem, common_table, select_items, sources
 from ..metrics.views import with_metrics

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from ...schemas import CpmonError
+from ...core.errors import CpmonError
 from ..metrics.select_list import ParsedView, folded
 
 FILE = "system_settings.csv"

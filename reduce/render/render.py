@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...config.formats import FORMATS
-from ...schemas import CpmonError
-from ...schemas.printable import one_line, printable
+from ...core.errors import CpmonError
+from ...core.text import one_line, printable
 from ...store.sandbox.memory import memory_error
 from .text import GAP, markdown_table, text_lines
 from .xlsx import Column, Sheet, workbook

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ...schemas.amounts import counted
+from ...core.text import counted
 from ...schemas.layout_files.sources import Sources
 from ...schemas.pages.merge_result import MergeResult
 from ...store.results.lineage import code_of

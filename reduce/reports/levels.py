@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 import duckdb
 
 from ...config.moments import LineLength
-from ...schemas import CpmonError
-from ...store.dumps.grace_period import DAY, GRACE, INSIDE
+from ...core.errors import CpmonError
+from ...core.grace_period import DAY, GRACE, INSIDE
 from ..metrics.report_shape import Lines, Report
 from ..metrics.rollups import LEVELS, hours, rollup_of
 from .report_sql import Source, Span

@@ -9,7 +9,7 @@ from datetime import datetime
 import duckdb
 import pyarrow as pa
 
-from ...schemas.amounts import counted
+from ...core.text import counted
 from ...schemas.release import release_key
 from ..metrics.metric import Metric
 from ..metrics.registry import metric_of

@@ -19,14 +19,13 @@ import pyarrow.compute as pc
 from ...config import Settings
 from ...config.moments import LineLength
 from ...config.shifts import find_zone, zone_name
-from ...schemas import CpmonError
-from ...schemas.amounts import counted, length_of_time
-from ...schemas.errors import NothingToReportError
-from ...schemas.lookup import fold, nearest, unknown, unknown_of_many
+from ...core.errors import CpmonError, NothingToReportError
+from ...core.names import fold, nearest, unknown, unknown_of_many
+from ...core.sql import name as quoted
+from ...core.text import counted, length_of_time
 from ...store.catalogue.connection import point, systems_of
 from ...store.results.lineage import lineages
 from ...store.scope import Scope
-from ...store.views.views import name as quoted
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Kind, Lines, Report
 from ..metrics.views import DOUBTS

@@ -11,9 +11,9 @@ import duckdb
 
 from ...config.moments import LineLength
 from ...config.shifts import Shift
-from ...schemas import CpmonError
-from ...schemas.lookup import unknown
-from ...store.dumps.grace_period import GRACE, inside
+from ...core.errors import CpmonError
+from ...core.grace_period import GRACE, inside
+from ...core.names import unknown
 from ..metrics.report_shape import TIME, Kind, Lines, Report, ReportColumn
 from ..metrics.rollups import amount_of, bucket, count_of, sum_of, time_of
 

@@ -10,9 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from ...config.moments import is_twice
-from ...schemas.amounts import counted
-from ...schemas.errors import CpmonError
-from ...schemas.printable import printable
+from ...core.errors import CpmonError
+from ...core.text import counted, printable
 from ..metrics.report_shape import HEX, ReportColumn
 from ..render.printing import Style
 from ..render.render import render

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from ...config import Settings
 from ...config.shifts import Shift
-from ...schemas import CpmonError
-from ...schemas.lookup import unknown
+from ...core.errors import CpmonError
+from ...core.names import unknown
 from ...store.catalogue.connection import point, run_restricted
 from ...store.sandbox.guard import guarded
 from ...store.scope import Scope

@@ -10,9 +10,8 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from ...config.shifts import find_zone
-from ...schemas.amounts import counted, length_of_time
-from ...schemas.errors import CpmonError
-from ...schemas.printable import printable
+from ...core.errors import CpmonError
+from ...core.text import counted, length_of_time, printable
 from ..reductions.provenance import inferred_notes
 from ..render.render import render
 from ..render.text import bullets

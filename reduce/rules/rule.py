@@ -22,8 +22,8 @@ from ...config import Document, Settings, Table
 from ...config.document import read_values
 from ...config.rules import Layer, rule_layers
 from ...config.values import Minutes, Number, Text
-from ...schemas import CpmonError
-from ...schemas.lookup import unknown
+from ...core.errors import CpmonError
+from ...core.names import unknown
 from ...schemas.registry import tables
 from ...store.results.lineage import code_of
 from ..reductions.provenance import tables_of

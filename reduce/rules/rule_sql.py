@@ -10,8 +10,8 @@ from datetime import datetime
 from importlib.resources import files
 from string import Template
 
+from ...core.sql import name, text
 from ...store.scope import Scope
-from ...store.views.views import name, text
 from ..metrics.report_shape import TIME
 from .rule import KEY, Comparison, Rule
 

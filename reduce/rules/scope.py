@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
-from ...schemas import CpmonError
-from ...schemas.amounts import counted
-from ...schemas.lookup import unknown
+from ...core.errors import CpmonError
+from ...core.names import unknown
+from ...core.text import counted
 from ...store.catalogue.connection import systems_of
 from ...store.scope import Scope
 from ..reports.cells import UTC_ZONE, clock, utc

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import duckdb
 import pyarrow as pa
 
-from ...schemas import CpmonError
+from ...core.errors import CpmonError
 from ...schemas.registry import record_of, tables
 from ...store.catalogue.connection import run_restricted
 from ...store.views.interval import counter_names

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from ...core.sql import name, text
 from ...schemas.layout import Kind, Layout
 from ...schemas.owners import owner_of
 from ...schemas.registry import record_of
 from ...store.views.interval import WRAPPED, counter_names, doubts_of, undoubted_of
-from ...store.views.views import name, raw_table, text
+from ...store.views.views import raw_table
 from .rule import Scope
 from .table_checks import object_of
 

@@ -8,11 +8,11 @@ from importlib.resources import files
 
 from ...config import Document, Table
 from ...config.values import Text
+from ...core.sql import name, text
 from ...schemas.layout import Layout
 from ...schemas.registry import record_of, tables
 from ...store.results.lineage import lineages
 from ...store.views.interval import IMPOSSIBLE
-from ...store.views.views import name, text
 from ..metrics.registry import metrics_of
 from ..metrics.report_shape import Kind as ColumnKind
 from ..reductions.reductions import reductions

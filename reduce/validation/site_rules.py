@@ -15,8 +15,8 @@ from ...config import Place, Settings, Table
 from ...config.document import read_values
 from ...config.rules import rule_layers
 from ...config.values import Names, Text
-from ...schemas import CpmonError
-from ...schemas.lookup import unknown
+from ...core.errors import CpmonError
+from ...core.names import unknown
 from ...schemas.registry import tables
 from .layout_rules import KINDS
 from .rule import Rule, Severity

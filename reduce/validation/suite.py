@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ...schemas import CpmonError
+from ...core.errors import CpmonError
 from .outcome import Outcome
 
 SUITE = "cpmon"

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ...core.sql import name, text
 from ...schemas.arrow import owner_keys, row_keys, told_apart
 from ...schemas.field import Field, Role, Type
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import record_of
 from ...schemas.release import release_key
-from ...store.views.views import name, text
 from .rule import Scope
 
 CONTROLS = r"[\x00-\x1F\x7F-\x9F]"

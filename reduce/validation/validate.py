@@ -9,8 +9,8 @@ import duckdb
 import pyarrow as pa
 
 from ...config import Settings
-from ...schemas import CpmonError
-from ...schemas.lookup import fold, nearest
+from ...core.errors import CpmonError
+from ...core.names import fold, nearest
 from ...store import Store, connect
 from ...store.sandbox.sandbox import Limits
 from ..reductions.reductions import reductions

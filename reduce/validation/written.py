@@ -21,7 +21,7 @@ from importlib.resources.abc import Traversable
 
 import duckdb
 
-from ...schemas import CpmonError
+from ...core.errors import CpmonError
 from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
 from ...store.sandbox.guard import guarded

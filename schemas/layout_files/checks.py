@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import LayoutError
+from ...core.errors import LayoutError
 from ..field import LONGEST_RECORD, REST, Field, Type
 from ..layout import Group, Layout
 from ..release import ends_before

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from ..errors import LayoutError
+from ...core.errors import LayoutError
 from ..field import (
     COUNT_LENGTH,
     HEADER_LENGTH,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 
-from ..errors import LayoutError
+from ...core.errors import LayoutError
 
 Row = dict[str, str]
 

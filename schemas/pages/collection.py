@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import LayoutError
+from ...core.errors import LayoutError
 from .text import LONGEST
 
 SUFFIXES = (".html", ".htm", ".xhtml", ".mhtml", ".mht", ".txt")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..errors import LayoutError
+from ...core.errors import LayoutError
 from ..layout_files.sources import Row
 from .page import Page
 from .page_rows import BitRow, PageRow

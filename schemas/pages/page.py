@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from ..errors import LayoutError
+from ...core.errors import LayoutError
 from ..field import LONGEST_RECORD
 from ..layout import Kind
 from .page_rows import PageRow, close_offsets, read_rows

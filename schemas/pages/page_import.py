@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from ..errors import CpmonError
+from ...core.errors import CpmonError
 from ..layout_files.loader import build
 from ..layout_files.sources import (
     COLUMNS,

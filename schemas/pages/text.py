@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from html.parser import HTMLParser
 
-from ..errors import LayoutError
+from ...core.errors import LayoutError
 
 BREAKS = frozenset({"br", "p", "div", "tr", "li", "ul", "h1", "h2", "h3", "h4", "pre", "hr"})
 """Elements that begin a new line where a browser shows them."""

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import duckdb
 
-from ...schemas.atomic import scratch_folder
-from ...schemas.errors import StoreError
+from ...core.atomic import scratch_folder
+from ...core.errors import StoreError
 from ..dumps.store import Store
+from ..files.plain_paths import path_text
 from ..views.view import View
-from ..views.views import path_text
 from .connection import Connection
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import duckdb
 
+from ...core.sql import name, text
 from ..columns import docs
 from ..dumps.store import Store
 from ..relations import SCHEMAS, Relations
@@ -23,7 +24,7 @@ from ..views.database import database
 from ..views.dictionary import dictionary
 from ..views.relations import is_landed, landed_views
 from ..views.view import View
-from ..views.views import Documented, name, text
+from ..views.views import Documented
 from .kept_views import ROLLUPS, coverage, is_computed, kept_select, rollup_view
 
 Result = TypeVar("Result")

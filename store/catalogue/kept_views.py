@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
+from ...core.sql import name, text
 from ..columns import COLUMNS
 from ..dumps.store import Store
 from ..results.kept_files import is_one_of, relation, schema_of
 from ..results.reduced import LEVELS, ByDay, Kept, meanings
 from ..views.sources import values
-from ..views.views import Documented, name, text
+from ..views.views import Documented
 
 if TYPE_CHECKING:
     from ..views.view import View

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from ...schemas.atomic import LOCK, remove_abandoned_parts, remove_abandoned_scratch
-from ...schemas.errors import StoreError
+from ...core.atomic import LOCK, remove_abandoned_parts, remove_abandoned_scratch
+from ...core.errors import StoreError
 from ..files.disk import make_private, sync_folder, writing
 from ..files.files import Files
 from ..files.local import STAGING, LocalFiles, check_inside, make_folder

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ...schemas.errors import CpmonError, UnreadableError
+from ...core.errors import CpmonError, UnreadableError
 from ..files.disk import sync_folder, write_durably, writing
 from ..files.local import STAGING
 from .cleanup import MERGING, settle

@@ -28,8 +28,8 @@ from typing import Any
 
 import msgspec
 
-from ...schemas.derived import cache_folder
-from ...schemas.errors import BusyError
+from ...core.derived import cache_folder
+from ...core.errors import BusyError
 from ..files.files import Files
 from ..files.local import STAGING
 from .cleanup import AGE_S, INTENT, carry_out, settle

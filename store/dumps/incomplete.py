@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
-from ...schemas.amounts import counted
-from ...schemas.derived import remember, remembered
-from ...schemas.errors import UnreadableError
+from ...core.derived import remember, remembered
+from ...core.errors import UnreadableError
+from ...core.text import counted
 from .landed_dump import ABOUT, LandedDump
 from .store import Store
 

@@ -15,9 +15,9 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
-from ...schemas.atomic import scratch_folder
-from ...schemas.derived import cache_folder
-from ...schemas.errors import StoreError
+from ...core.atomic import scratch_folder
+from ...core.derived import cache_folder
+from ...core.errors import StoreError
 from ...schemas.registry import site_folder
 from ...schemas.site import site_archive, site_files
 from ..files.files import Files

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from .grace_period import INSIDE
+from ...core.grace_period import INSIDE
 
 ABOUT = "dump.json"
 """The file with this line in the folder of a dump; the manifest is made from these."""

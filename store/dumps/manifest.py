@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ...schemas.errors import StoreError, UnreadableError
+from ...core.errors import StoreError, UnreadableError
 from ..files.files import Files
 from ..files.local import STAGING
 from .landed_dump import ABOUT, MONTHS, LandedDump, dumps_in, line

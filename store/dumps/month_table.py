@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...schemas.errors import UnreadableError
+from ...core.errors import UnreadableError
 from ..files.files import Files
 from .landed_dump import LandedDump
 from .parquet import TableWriter

@@ -29,7 +29,7 @@ from typing import Any
 
 import msgspec
 
-from ...schemas.errors import StoreError
+from ...core.errors import StoreError
 from ..files.disk import replace_durably, sync_folder, write_durably, writing
 from ..files.files import Files
 from ..files.local import STAGING, LocalFiles, make_folder

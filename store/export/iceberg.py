@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...schemas.errors import StoreError, UnreadableError
+from ...core.errors import StoreError, UnreadableError
 from ..dumps.store import Store
 from ..files.disk import writing
 from ..files.plain_paths import plain_path

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...schemas.atomic import replacing
-from ...schemas.errors import StoreError
+from ...core.atomic import replacing
+from ...core.errors import StoreError
 
 _AGAIN = "then do the same again; what was half-written is removed by the next ingest"
 _KNOWN = {

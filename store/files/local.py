@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from ...schemas.atomic import LOCK, PART, scratch_folder, unfinished
-from ...schemas.errors import StoreError
+from ...core.atomic import LOCK, PART, scratch_folder, unfinished
+from ...core.errors import StoreError
 from .disk import make_private, replace_durably, sync_folder, write_durably, writing
 from .files import File, Inside
 from .plain_paths import plain_path

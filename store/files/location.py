@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...config.urls import scheme_of, url
-from ...schemas.errors import StoreError
+from ...core.errors import StoreError
 from .files import Files
 from .local import LocalFiles
 

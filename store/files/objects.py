@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ...schemas.errors import StoreError
+from ...core.errors import StoreError
 from .files import File, Inside
 
 if TYPE_CHECKING:

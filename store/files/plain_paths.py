@@ -19,8 +19,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ...schemas.derived import cache_folder
-from ...schemas.errors import StoreError
+from ...core.derived import cache_folder
+from ...core.errors import StoreError
+from ...core.sql import text
 
 FOLDER = "places"
 """Folder of the links, in the user's cache: what refers to them by name is kept as well."""
@@ -41,6 +42,11 @@ def plain_path(path: Path | str) -> str:
         return whole
     behind = 1 + max(n for n, name in enumerate(names) if name == ".." or not _is_plain(name))
     return "/".join([_link("/".join(names[:behind])), *names[behind:]])
+
+
+def path_text(path: Path) -> str:
+    """A string literal that DuckDB takes for the path of this one file or folder."""
+    return text(plain_path(path))
 
 
 def _link(target: str) -> str:

@@ -9,10 +9,10 @@ from datetime import date
 import msgspec
 import pyarrow as pa
 
-from ...schemas.errors import UnreadableError
-from ..dumps.grace_period import DAY
+from ...core.errors import UnreadableError
+from ...core.grace_period import DAY
+from ...core.sql import text, union_all
 from ..dumps.store import Store
-from ..views.views import text, union_all
 
 Day = tuple[str, date]
 """A system and a day, UTC."""

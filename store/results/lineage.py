@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from ...schemas.derived import derived
+from ...core.derived import derived
+from ...core.grace_period import day_condition
 from ...schemas.registry import fingerprint
-from ..dumps.grace_period import day_condition
 from ..dumps.landed_dump import LandedDump, days_of
 from ..dumps.store import Store
 from ..runs.classes import classes_text

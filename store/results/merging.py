@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ..dumps.cleanup import replace_and_remove
 from ..dumps.store import Store
+from ..files.plain_paths import path_text
 from ..sandbox.sandbox import Limits, limit
 from ..views.database import database
-from ..views.views import path_text
 from .kept_files import Piece, files_of, relation
 from .lineage import Lineage
 from .months import MonthFile, index_of, index_text, read_index

@@ -18,8 +18,8 @@ from urllib.parse import quote, unquote
 import msgspec
 import pyarrow as pa
 
-from ...schemas.errors import StoreError, UnreadableError
-from ..dumps.grace_period import INSIDE
+from ...core.errors import StoreError, UnreadableError
+from ...core.grace_period import INSIDE
 from ..dumps.store import Store
 from .kept_files import Piece
 

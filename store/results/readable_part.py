@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 import pyarrow as pa
 
-from ...schemas.amounts import counted
-from ...schemas.errors import UnreadableError
+from ...core.errors import UnreadableError
+from ...core.text import counted
 from ..dumps.cleanup import ASIDE
 from ..dumps.incomplete import Incomplete, Times, incomplete_dumps, missing_at_once
 from ..dumps.store import Store

@@ -16,16 +16,17 @@ from pathlib import Path
 
 import duckdb
 
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
+from ...core.sql import name, text
 from ..dumps.store import Store
 from ..files.disk import disk_error
+from ..files.plain_paths import path_text
 from ..relations import Relations
 from ..sandbox.sandbox import Limits, limit
 from ..scope import ALL
 from ..views.database import database
 from ..views.relations import INTERVALS, landed_view, views_below
 from ..views.view import View
-from ..views.views import name, path_text, text
 from .lineage import code_of
 from .units import Unit
 

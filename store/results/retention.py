@@ -18,10 +18,10 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from ...schemas.amounts import counted
-from ...schemas.errors import BusyError, CpmonError
+from ...core.errors import BusyError, CpmonError
+from ...core.names import unknown
+from ...core.text import counted
 from ...schemas.layout import Kind
-from ...schemas.lookup import unknown
 from ...schemas.registry import record_of, tables
 from ..dumps.cleanup import replace_and_remove
 from ..dumps.landed_dump import ABOUT, LandedDump, line

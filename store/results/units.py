@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from ..dumps.grace_period import GRACE, day_condition
+from ...core.grace_period import GRACE, day_condition
+from ...core.sql import text
 from ..dumps.landed_dump import LandedDump
 from ..scope import Basis, Scope, basis_of
-from ..views.views import text
 
 MOST_DAYS = 2
 """Days of a unit: a dump of one day begins with the interval that ends the day before it."""

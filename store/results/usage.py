@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from ...schemas.amounts import counted
+from ...core.text import counted
 from ..dumps.landed_dump import MONTHS as DUMPS
 from ..dumps.landed_dump import days_of
 from ..dumps.store import Store

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...schemas.errors import CpmonError
+from ...core.errors import CpmonError
 from ..dumps.store import Store
 
 FILE = "classes.txt"

@@ -15,8 +15,8 @@ from typing import Any
 
 import duckdb
 
-from ...schemas.errors import CpmonError
-from ..views.views import text
+from ...core.errors import CpmonError
+from ...core.sql import text
 
 _QUERIES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 _RELATIONS = {

@@ -20,11 +20,11 @@ from typing import TypeVar
 
 import duckdb
 
-from ...schemas.derived import cache_folder
-from ...schemas.errors import CpmonError
+from ...core.derived import cache_folder
+from ...core.errors import CpmonError
+from ...core.sql import text
 from ..dumps.store import Store
-from ..files.plain_paths import plain_path
-from ..views.views import path_text, text
+from ..files.plain_paths import path_text, plain_path
 from .landlock import restrict
 
 SPILL = "spill-"

@@ -9,7 +9,7 @@ import resource
 
 import duckdb
 
-from ...schemas.errors import CpmonError, StoreError, UnreadableError
+from ...core.errors import CpmonError, StoreError, UnreadableError
 from ..dumps.store import Store
 from ..files.disk import read_error
 from ..files.objects import ObjectFiles

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from ...core.sql import name, text
 from ...schemas.arrow import CODE
 from ...schemas.field import Field
 from ...schemas.registry import by_record, records
 from ...schemas.unplaced import Unplaced, unplaced
 from ..columns import COLUMNS
-from .views import name, text
 
 
 def rows() -> Iterator[dict[str, object]]:

@@ -9,22 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...core.sql import exact, name, text
 from ...schemas.arrow import arrow_schema, inherited, owner_keys, schemas, syncs
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
 from ...schemas.owners import COUNTDOWN_START, ELAPSED, Limit, Owner, limit_of, owner_of, parts_of
 from ...schemas.registry import tables
 from ...schemas.unplaced import unplaced
-from .views import (
-    PLACE,
-    Documented,
-    describe,
-    describe_bit,
-    exact,
-    name,
-    row_docs,
-    text,
-)
+from .views import PLACE, Documented, describe, describe_bit, row_docs
 
 WORD = 4
 """Bytes of counters whose fall tells something: narrower ones wrap from sample to sample."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from importlib.resources import files
 from string import Template
 
+from ...core.sql import exact, name, text
 from ...schemas.arrow import FINDING, INTERVAL
 from ..columns import COLUMNS, Columns, docs
 from ..runs.classes import FILE, OTHER
 from ..runs.companions import TABLES
-from .views import PLACE, Documented, describe, exact, landed_rows, name, text
+from .views import PLACE, Documented, describe, landed_rows
 
 GAP = 1.5
 """An interval this many times as long as it should be hides a missing one."""

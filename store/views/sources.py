@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 
+from ...core.sql import name, text, union_all
 from ...schemas.arrow import FINDING, INTERVAL, schemas
 from ...schemas.registry import fingerprint, tables
 from ...schemas.unplaced import unplaced
@@ -12,7 +13,7 @@ from ..columns import Columns
 from ..dumps.landed_dump import LandedDump
 from ..dumps.store import Store
 from ..dumps.table_files import TableFile, alike, table_files
-from .views import PLACE, name, sql_type, text, union_all
+from .views import PLACE, sql_type
 
 
 def files_of(store: Store, table: str, dumps: Iterable[LandedDump]) -> list[TableFile]:

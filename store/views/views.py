@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
+from ...core.sql import name
 from ...schemas.arrow import arrow_schema
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
 from ...schemas.registry import tables as layout_tables
-from ..files.plain_paths import plain_path
 
 PLACE = {
     "system": "System that the monitor data is from.",
@@ -20,9 +18,6 @@ PLACE = {
 }
 LANDED = "_landed"
 """The schema of what the views read: the rows of files."""
-
-PARTS, FINE_PARTS = "67108864e0", "4294967296e0"
-"""2**26 and 2**32: sums of whole parts of one are exact below 2**27 and 2**21, in any order."""
 
 
 @dataclass(frozen=True)
@@ -33,37 +28,6 @@ class Documented:
     select: str
     title: str
     columns: dict[str, str]
-
-
-def name(identifier: str) -> str:
-    """An identifier, quoted: some of IBM's names are words of SQL."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    """A string literal."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def path_text(path: Path) -> str:
-    """A string literal that DuckDB takes for the path of this one file or folder."""
-    return text(plain_path(path))
-
-
-def union_all(relations: Sequence[str]) -> str:
-    """One relation with the rows of several, as SQL; columns that one of them lacks are NULL."""
-    if len(relations) == 1:
-        return relations[0]
-    return f"({' UNION ALL BY NAME '.join(f'SELECT * FROM {each}' for each in relations)})"
-
-
-def exact(number: str, parts: str = PARTS) -> str:
-    """A number in whole parts, which add up to the same sum in any order; both as SQL.
-
-    Sums of 1e-6 would differ in their last bit with the order of rows, and so with threads and
-    memory. Of seconds a part is 15 ns, so that microseconds stay apart.
-    """
-    return f"floor(({number}) * {parts} + 5e-1) / {parts}"
 
 
 def landed_rows(table: str) -> str:

@@ -11,7 +11,7 @@ from cpmon.batch import Plan, read_plan
 from cpmon.batch.plan import output_path
 from cpmon.config import Document
 from cpmon.config.settings import SiteSettings, settings_from
-from cpmon.schemas.errors import CpmonError
+from cpmon.core.errors import CpmonError
 
 INBOX = '[[inbox]]\nfolder = "in"\n'
 USERS = "[[output]]\nreport = 'USER_PAGING'\npath = 'x'\n"

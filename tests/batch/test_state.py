@@ -15,7 +15,7 @@ from cpmon.batch.state import (
     read_history,
 )
 from cpmon.cli.main import Status
-from cpmon.schemas.errors import BusyError
+from cpmon.core.errors import BusyError
 from tests.batch.site import Site
 from tests.batch.test_result import result
 

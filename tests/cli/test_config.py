@@ -23,7 +23,7 @@ from cpmon.config.settings import (
     SiteSettings,
     SystemSettings,
 )
-from cpmon.schemas import CpmonError
+from cpmon.core.errors import CpmonError
 from tests.cli.answer import Answer, Cpmon
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"

@@ -15,8 +15,8 @@ import pytest
 
 from cpmon import __version__
 from cpmon.cli.main import COMMANDS, Status
+from cpmon.core.errors import BusyError
 from cpmon.ingest import landing
-from cpmon.schemas.errors import BusyError
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
 from tests.dumps import FRAME, dump, interval

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.schemas import LayoutError
+from cpmon.core.errors import LayoutError
 from cpmon.schemas.pages.page import Page, split_pages
 from cpmon.schemas.pages.page import parse_page as parse_one
 from cpmon.schemas.pages.text import read_page

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.schemas.errors import LayoutError
+from cpmon.core.errors import LayoutError
 from cpmon.schemas.pages.collection import collect_pages
 from cpmon.schemas.registry import reload
 from cpmon.schemas.site import home, shipped

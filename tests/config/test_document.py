@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from cpmon.config import Document, Table
 from cpmon.config.values import Days, Duration, Names, Number, Release, ZoneName
-from cpmon.schemas import CpmonError
+from cpmon.core.errors import CpmonError
 
 
 class Leaf(Table, frozen=True):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status, run
+from cpmon.core.errors import BusyError
 from cpmon.ingest import ingest, landing
-from cpmon.schemas.errors import BusyError
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval
 from tests.faults.conftest import dump_of, rows

@@ -9,10 +9,11 @@ import duckdb
 import pytest
 
 from cpmon.cli.main import Status, run
+from cpmon.core.errors import CpmonError
 from cpmon.generate import load_scenario, parse_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, render_report, report
-from cpmon.schemas import CpmonError, layout
+from cpmon.schemas import layout
 from cpmon.schemas.layout_files.sources import COLUMNS, read, to_csv
 from cpmon.schemas.registry import use
 from cpmon.schemas.site import home

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpmon.schemas import DumpError
+from cpmon.core.errors import DumpError
 from tests.dumps import FRAME
 from tools import fuzz_readers, fuzz_reports
 from tools.fuzz import REPORT_EVERY, Fuzzer, fuzz

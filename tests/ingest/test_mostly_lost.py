@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.core.errors import DumpError
 from cpmon.ingest import Code, ingest
-from cpmon.schemas import DumpError
 from cpmon.store import Store
 from tests.dumps import FRAME, dump, frame, frame_end, interval, samples
 from tests.ingest.reading import Container, check, inventory

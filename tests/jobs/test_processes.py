@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.schemas.errors import CpmonError
+from cpmon.core.errors import CpmonError
 from cpmon.store.jobs import Engine, InOrder
 from cpmon.store.jobs.processes import Processes
 from cpmon.store.sandbox.sandbox import Limits

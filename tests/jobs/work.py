@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from cpmon.schemas.errors import CpmonError
+from cpmon.core.errors import CpmonError
 
 
 def double(number: int) -> int:

@@ -15,7 +15,7 @@ import pyarrow.fs
 import pytest
 from obstore.store import MemoryStore
 
-from cpmon.schemas.errors import StoreError
+from cpmon.core.errors import StoreError
 from cpmon.store.files import File, Files, Inside, local, objects, open_files
 from tests.objects.server import BUCKET, Server
 

@@ -21,7 +21,7 @@ import pytest
 from obstore.store import MemoryStore
 
 from cpmon.cli.main import Status
-from cpmon.schemas.errors import BusyError, StoreError
+from cpmon.core.errors import BusyError, StoreError
 from cpmon.store import Store
 from cpmon.store.dumps import elsewhere
 from cpmon.store.files import open_files

@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.queries import queries, query, query_names
 from cpmon.queries.queries import parse
-from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import TOD_SECOND, insert, lab, minute
 
 

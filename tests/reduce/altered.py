@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from cpmon.core.errors import NothingToReportError
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.ingest import ingest
 from cpmon.reduce import ReportResult, find_report, reductions, report, report_names
 from cpmon.reduce.metrics import Metric
 from cpmon.reduce.metrics.registry import metrics_of
 from cpmon.reduce.metrics.report_shape import TIME, Lines
-from cpmon.schemas.errors import NothingToReportError
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.views.relations import macros

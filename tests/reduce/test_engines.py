@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.generate import write_run
 from cpmon.generate.loading import load_scenario
 from cpmon.ingest import ingest
@@ -22,7 +23,6 @@ from cpmon.reduce.page.chart import CHARTS
 from cpmon.reduce.page.plot import plot_report
 from cpmon.reduce.page.points import read_points
 from cpmon.reduce.reports.report_sql import Span
-from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, frame, frame_end, interval_end, record, samples, tod
 

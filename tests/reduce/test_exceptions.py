@@ -12,10 +12,10 @@ import pytest
 
 from cpmon.config import Settings
 from cpmon.config.shifts import Shift
+from cpmon.core.errors import CpmonError
 from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.reduce.rules.exceptions_text import render_exceptions
 from cpmon.reduce.rules.rule import Comparison, Severity
-from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import insert, minute
 from tests.reduce.rules import MINE, asked, busy, catalogue, found, intervals, met, shares
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.reduce.metrics import metric_of, views
 from cpmon.reduce.metrics.registry import HEADER, read_metrics
 from cpmon.reduce.metrics.report_set import read_reports
 from cpmon.reduce.reductions.reductions import ordered, parse
 from cpmon.reduce.reductions.system_settings import read_settings
-from cpmon.schemas import CpmonError
 
 ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "sample-data/small-lab" / "LAB.mon.zst"

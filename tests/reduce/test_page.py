@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from cpmon.cli.output import write_file
+from cpmon.core.errors import CpmonError, NothingToReportError
 from cpmon.reduce import ReportResult, report
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
@@ -43,8 +44,6 @@ from cpmon.reduce.page.window import Window, file_names, windows
 from cpmon.reduce.render.html import COLORS
 from cpmon.reduce.render.printing import Format, Style
 from cpmon.reduce.reports.cells import cell_text
-from cpmon.schemas import CpmonError
-from cpmon.schemas.errors import NothingToReportError
 from tests.reduce.catalogue import insert, lab, minute
 
 UTC = ZoneInfo("UTC")

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.reduce import reduction, reductions
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.reductions.reductions import ordered, parse
-from cpmon.schemas import CpmonError, tables
+from cpmon.schemas import tables
 from tests.reduce.catalogue import META
 
 SHARES = ("_util", "_busy", "pct_spin")

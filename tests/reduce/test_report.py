@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import duckdb
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.reduce import find_report, reduction, render_report, report, report_names
-from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import empty_catalogue, insert, lab, minute
 
 

@@ -23,6 +23,7 @@ from polars.testing import assert_frame_equal
 
 from cpmon.config import Settings
 from cpmon.config.shifts import Shift
+from cpmon.core.errors import CpmonError
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report, report_names
@@ -33,7 +34,6 @@ from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import Kind, Lines, ReportColumn
 from cpmon.reduce.metrics.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
 from cpmon.reduce.reductions.reductions import reduction
-from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.reduction_database import ReductionDatabase

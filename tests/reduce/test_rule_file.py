@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from cpmon.config import Settings
+from cpmon.core.errors import CpmonError
 from cpmon.reduce.reductions.provenance import inferred_records
 from cpmon.reduce.rules.rule import Rule, RuleSettings, Severity, load_rules
-from cpmon.schemas import CpmonError
 
 MINE = """
 [exceptions.mine]

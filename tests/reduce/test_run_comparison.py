@@ -12,6 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.reduce.compare.change_test import (
     Array,
     Difference,
@@ -34,7 +35,6 @@ from cpmon.reduce.compare.run_comparison import (
 )
 from cpmon.reduce.compare.run_layout import run_layout
 from cpmon.reduce.metrics import compared_metrics
-from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import TOD_SECOND, close, empty_catalogue, insert, lab, minute
 
 NAN = np.nan

@@ -10,11 +10,11 @@ from typing import Any
 import duckdb
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.reduce.compare import ComparisonTable, compare, parse_spec, render_comparison
 from cpmon.reduce.compare.spec_file import KINDS
 from cpmon.reduce.compare.statement import Wording
 from cpmon.reduce.render.printing import Style
-from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import empty_catalogue, insert, minute
 
 TIMES = {  # CP time of each sample, hundredths of a second

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.reduce.compare import load_spec, parse_spec
 from cpmon.reduce.compare.spec_file import NOT_MEASURED
-from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import empty_catalogue
 
 TEXTS = ("VARCHAR", "TIMESTAMP")

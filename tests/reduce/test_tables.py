@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.reduce import reduction
 from cpmon.reduce.compare import compare, load_spec, parse_spec, render_comparison, spec_names
-from cpmon.schemas import CpmonError
 
 PUBLISHED = Path(__file__).parents[1] / "published"
 FILES = {

@@ -7,9 +7,9 @@ from typing import Any
 import duckdb
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.reduce import report
 from cpmon.reduce.reports.report_text import render_reports
-from cpmon.schemas import CpmonError
 from tests.reduce.catalogue import TOD_SECOND, close, insert, minute
 from tests.reduce.rows import rows
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.schemas.errors import CpmonError
 from cpmon.store import Store, connect
 from cpmon.store.runs.runs import Run, save_run
 from tests.cli import conftest as commands

@@ -9,7 +9,18 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("batch", "cli", "config", "generate", "ingest", "reduce", "schemas", "spark", "store")
+FOLDERS = (
+    "batch",
+    "cli",
+    "config",
+    "core",
+    "generate",
+    "ingest",
+    "reduce",
+    "schemas",
+    "spark",
+    "store",
+)
 
 
 @dataclass(frozen=True, order=True)

@@ -19,7 +19,7 @@ from cpmon.batch import install as installing
 from cpmon.batch.result import BatchResult
 from cpmon.batch.state import exclusive_lock
 from cpmon.cli.main import Status
-from cpmon.schemas.errors import StoreError
+from cpmon.core.errors import StoreError
 from tests.batch.site import Site, make_site
 from tests.dumps import dump, fields, interval
 from tests.remedies.trying import Attempt, tries

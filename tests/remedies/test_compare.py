@@ -42,7 +42,7 @@ rows = [{{ label = "Total", source = "v", measure = "total_util" }}]
         pytest.param(
             "--run aftr --base before",
             "--run after --base before",
-            marks=tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?"),
+            marks=tries("core/names.py", "there is no {} {}", "did you mean {}?"),
         ),
     ],
 )
@@ -53,7 +53,7 @@ def test_runs_that_are_named_as_the_message_says_are_compared(
     assert tried.works("compare", *right.split(), "--store", runs).out
 
 
-@tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?")
+@tries("core/names.py", "there is no {} {}", "did you mean {}?")
 def test_a_key_of_a_table_is_spelt_as_suggested(tried: Attempt, runs: Path, tmp_path: Path):
     file = tmp_path / "mine.toml"
     file.write_text(TABLE.format(key="bass"), encoding="utf-8")

@@ -233,7 +233,7 @@ PICKING = ("ingest/inspect/record_filter.py", "no record has a field {}")
         pytest.param(
             ("--record", "USEACT", "--where", "vmdusr=U1"),
             ("--record", "USEACT", "--where", "vmduser=U1"),
-            marks=tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?"),
+            marks=tries("core/names.py", "there is no {} {}", "did you mean {}?"),
         ),
     ],
 )

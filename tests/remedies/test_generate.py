@@ -17,7 +17,7 @@ from tests.generate.scenario.test_scenario import SMALL, disturbance
 from tests.remedies.trying import Attempt, tries
 
 FIT, AGREE = "generate/checks/feasibility.py", "generate/checks/consistency.py"
-KEYS, TABLES = "schemas/lookup.py", "config/mistakes.py"
+KEYS, TABLES = "core/names.py", "config/mistakes.py"
 CHECK = "generate/checks/figures.py"
 Change = tuple[str, str]
 

@@ -59,7 +59,7 @@ def test_two_queries_are_asked_one_by_one_or_put_together(tried: Attempt, landed
     tried.works("query", "WITH a AS (SELECT 1 AS x) SELECT 2, x FROM a", *words)
 
 
-@tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?")
+@tries("core/names.py", "there is no {} {}", "did you mean {}?")
 def test_the_query_that_is_suggested_runs(tried: Attempt, landed: Path):
     said = tried.fails("query", "busiest_user", "--store", landed)
     assert "did you mean busiest_users?" in said
@@ -117,7 +117,7 @@ def test_another_format_is_named(tried: Attempt, landed: Path):
         assert tried.returns(lambda form=form: render(table, form))
 
 
-OF_MANY = ("schemas/lookup.py", "there is no {} {}")
+OF_MANY = ("core/names.py", "there is no {} {}")
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ OF_MANY = ("schemas/lookup.py", "there is no {} {}")
         pytest.param(
             ".tabels",
             ".tables",
-            marks=tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?"),
+            marks=tries("core/names.py", "there is no {} {}", "did you mean {}?"),
         ),
     ],
 )

@@ -64,12 +64,12 @@ OBJECT = (REPORT, "{} has a line per object; over time it can follow one")
         pytest.param(
             "user_resource_util --user LXBD0001",
             "user_resource_util --user LXDB0001",
-            marks=tries("schemas/lookup.py", "there is no {} {}", "did you mean {}? {}"),
+            marks=tries("core/names.py", "there is no {} {}", "did you mean {}? {}"),
         ),
         pytest.param(
             "procesors_by_time",
             "processors_by_time",
-            marks=tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?"),
+            marks=tries("core/names.py", "there is no {} {}", "did you mean {}?"),
         ),
     ],
 )

@@ -210,7 +210,7 @@ def test_all_records_are_listed_as_the_message_says(tried: Attempt):
     assert "sytrsp" in tried.as_said(said).text
 
 
-@tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?")
+@tries("core/names.py", "there is no {} {}", "did you mean {}?")
 def test_the_record_that_is_suggested_is_shown(tried: Attempt):
     assert "did you mean sytrsp?" in tried.fails("schema", "show", "sytrps")
     tried.works("schema", "show", "sytrsp")

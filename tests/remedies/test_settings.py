@@ -104,7 +104,7 @@ def test_the_rule_that_is_suggested_is_one(tried: Attempt, landed: Path):
         ("[validation.device-busy]\nenable = true", "[validation.device-busy]\nenabled = true"),
     ],
 )
-@tries("schemas/lookup.py", "there is no {} {}", "did you mean {}?")
+@tries("core/names.py", "there is no {} {}", "did you mean {}?")
 def test_a_key_is_spelt_as_suggested(wrong: str, right: str, tried: Attempt, tmp_path: Path):
     file = tmp_path / "cpmon.toml"
     inbox = "" if "inbox" in wrong else "[[inbox]]\nfolder = 'in'\n"

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.schemas.errors import CpmonError
+from cpmon.core.errors import CpmonError
 from tests.cli.answer import Answer, Cpmon
 from tests.remedies.sites import ROOT, Remedy, sites
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.core.errors import LayoutError, StoreError
 from cpmon.ingest import ingest
-from cpmon.schemas.errors import LayoutError, StoreError
 from cpmon.schemas.pages.text import LONGEST
 from cpmon.store import Store, connect
 from cpmon.store.dumps.cleanup import FOLDERS, INTENT, remove

@@ -13,8 +13,8 @@ import duckdb
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
-from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
 from cpmon.store.sandbox import guard, landlock, sandbox
 from tests.cli.answer import Cpmon

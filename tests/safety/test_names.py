@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.core.text import one_line, printable
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import report_names
-from cpmon.schemas.printable import one_line, printable
 from cpmon.store import Store
 from tests.cli.answer import Answer, Cpmon
 from tests.cli.terminal import Terminal

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.schemas import CpmonError
 from cpmon.store import Store, connect
 from cpmon.store.sandbox.sandbox import Limits, spill_folder
 from tests.cli.answer import Cpmon

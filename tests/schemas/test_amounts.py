@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from cpmon.schemas.amounts import counted, length_of_time, megabytes
+from cpmon.core.text import counted, length_of_time, megabytes
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from cpmon.core import derived as cache
+from cpmon.core.derived import derived, files_version
 from cpmon.reduce.reductions.reductions import reductions
-from cpmon.schemas import derived as cache
-from cpmon.schemas.derived import derived, files_version
 from cpmon.schemas.registry import layout, layouts, reload
 from cpmon.store.results import lineage
 from cpmon.store.results.lineage import lineages

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpmon.schemas import LayoutError
+from cpmon.core.errors import LayoutError
 from cpmon.schemas.layout_files.loader import build
 from tests.layouts import sources
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpmon.schemas import Kind, LayoutError
+from cpmon.core.errors import LayoutError
+from cpmon.schemas import Kind
 from cpmon.schemas.layout_files.sources import Sources
 from cpmon.schemas.pages.items import Items, nest
 from cpmon.schemas.pages.merge import merge

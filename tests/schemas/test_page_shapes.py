@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cpmon.schemas import LayoutError
+from cpmon.core.errors import LayoutError
 from cpmon.schemas.pages.items import Items, nest
 from tests.pages import parse_page
 

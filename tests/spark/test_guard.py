@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.queries.queries import Query, queries
-from cpmon.schemas import CpmonError
 from cpmon.spark.guard import guarded
 
 RELATIONS = {"interval.useact", "events", "meta.run"}

@@ -14,8 +14,8 @@ import pytest
 
 from cpmon.cli.main import Status, run
 from cpmon.config import Settings
+from cpmon.core.errors import CpmonError
 from cpmon.reduce.jobs.reducing import reduce
-from cpmon.schemas.errors import CpmonError
 from cpmon.store import Store
 from cpmon.store.jobs.spark import Spark
 from tests.faults.conftest import dump_of

@@ -18,10 +18,11 @@ import pytest
 
 from bench.copies import copy_dump
 from cpmon.config import Settings
+from cpmon.core.errors import CpmonError
+from cpmon.core.sql import name
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.reduce.jobs.reducing import reduce
-from cpmon.schemas import CpmonError
 from cpmon.spark import Fleet, register
 from cpmon.spark.dialect import spark_sql
 from cpmon.spark.frames import declared
@@ -29,7 +30,6 @@ from cpmon.spark.landed import Span
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.dumps.compaction import compact, months
-from cpmon.store.views.views import name
 from tests.fleet import fleet
 from tests.reduce.catalogue import lab
 from tests.spark.damaged import SAMPLES, damaged_store

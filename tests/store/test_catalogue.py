@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from cpmon.core.errors import CpmonError, StoreError
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.schemas import CpmonError, StoreError
 from cpmon.schemas.layout_files.sources import COLUMNS, to_csv
 from cpmon.schemas.registry import reload
 from cpmon.schemas.site import shipped

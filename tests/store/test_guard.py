@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.queries.queries import queries
 from cpmon.reduce import reductions
-from cpmon.schemas import CpmonError
 from cpmon.store.sandbox.guard import guarded
 
 

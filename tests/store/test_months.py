@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from cpmon.config import Settings
+from cpmon.core.errors import StoreError
 from cpmon.ingest import ingest
 from cpmon.reduce.jobs import reducing
 from cpmon.reduce.jobs.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
-from cpmon.schemas.errors import StoreError
 from cpmon.store import Store, connect
 from cpmon.store.dumps import cleanup
 from cpmon.store.files.local import LocalFiles

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.schemas.errors import StoreError
+from cpmon.core.errors import StoreError
 from cpmon.store import Store
 from cpmon.store.files import plain_paths
 from cpmon.store.files.plain_paths import plain_path

@@ -11,11 +11,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from cpmon.core.errors import CpmonError, StoreError
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.schemas import CpmonError
-from cpmon.schemas.errors import StoreError
 from cpmon.store import Store, connect
 from cpmon.store.files.disk import disk_error, writing
 from cpmon.store.results.lineage import lineages

@@ -13,6 +13,7 @@ import pytest
 
 from cpmon.config import Settings
 from cpmon.config.shifts import Shift
+from cpmon.core.errors import CpmonError, StoreError
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report
 from cpmon.reduce.jobs.reducing import reduce
@@ -20,8 +21,6 @@ from cpmon.reduce.metrics.report_shape import TIME
 from cpmon.reduce.page.chart import Chart, Series
 from cpmon.reduce.page.points import read_points
 from cpmon.reduce.reports.report_sql import Span
-from cpmon.schemas import CpmonError
-from cpmon.schemas.errors import StoreError
 from cpmon.store import Run, Store, connect, save_classes, save_run
 from cpmon.store.files.disk import disk_error
 from cpmon.store.results import reduction_database

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.config import Settings
+from cpmon.core import grace_period
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.reduce.jobs import reducing
@@ -18,7 +19,6 @@ from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import Kind
 from cpmon.store import Store, connect
-from cpmon.store.dumps import grace_period
 from cpmon.store.results import lineage
 from cpmon.store.results.reduced import kept
 from cpmon.store.views import interval as deltas

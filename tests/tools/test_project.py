@@ -15,7 +15,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
-    *("schemas", "config", "ingest", "store", "reduce", "queries", "spark", "batch", "generate"),
+    *(
+        "core",
+        "schemas",
+        "config",
+        "ingest",
+        "store",
+        "reduce",
+        "queries",
+        "spark",
+        "batch",
+        "generate",
+    ),
     "cli",
 )
 CARRIED = {".py", ".csv", ".sql", ".toml", ".txt", ".html", ".css", ".js", ".service", ".timer"}

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cpmon.config import Settings
+from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.reduce.rules.scope import Coverage
 from cpmon.reduce.validation import Scope, Severity, Status, Validation, validate_span
@@ -18,7 +19,6 @@ from cpmon.reduce.validation.rendering import render_validation
 from cpmon.reduce.validation.rule import Rule
 from cpmon.reduce.validation.suite import judge
 from cpmon.reduce.validation.written import WrittenCheck
-from cpmon.schemas.errors import CpmonError
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
 from tests.validate.conftest import SAMPLES

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.checks.passes import check_dump
 from cpmon.ingest.container.source import open_source
@@ -14,7 +15,6 @@ from cpmon.reduce import reductions
 from cpmon.reduce.validation import Rule, Scope, Status, delta_checks, find_rule, load_rules
 from cpmon.reduce.validation.counting import count
 from cpmon.reduce.validation.layout_rules import layout_rules
-from cpmon.schemas.errors import CpmonError
 from cpmon.schemas.registry import tables
 from cpmon.store import Store, connect
 from tests import dumps

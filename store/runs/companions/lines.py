@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ....schemas.errors import CpmonError
+from ....core.errors import CpmonError
 
 Figures = list[dict[str, Any]]
 Response = TypeVar("Response")

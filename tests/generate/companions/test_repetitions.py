@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpmon.core.errors import CpmonError
 from cpmon.generate import load_scenario
 from cpmon.generate.companions.console import repetition_files
 from cpmon.generate.scenario.repetitions import Repetitions
-from cpmon.schemas import CpmonError
 from tests.generate.repeated import read_repetitions
 
 ROOT = Path(__file__).parents[3]

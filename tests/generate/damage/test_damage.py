@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import strategies as st
 
+from cpmon.core.errors import DumpError
 from cpmon.generate import (
     DamageError,
     damaged,
@@ -35,7 +36,6 @@ from cpmon.ingest import Code, ingest
 from cpmon.ingest.checks.passes import check_dump
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.inspect.inventory import take_inventory
-from cpmon.schemas import DumpError
 from cpmon.store import Store
 from tests.examples import few_or_many, tried
 from tests.generate.figures import dump_of

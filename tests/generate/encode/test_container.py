@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpmon.core.errors import CpmonError
 from cpmon.generate.encode.container import (
     END_OF_DATA,
     SAMPLE_FLAG,
@@ -17,7 +18,6 @@ from cpmon.generate.encode.container import (
     event_block,
 )
 from cpmon.generate.encode.frames import FRAME, HEADER, Block, sample_frames
-from cpmon.schemas import CpmonError
 from tests.generate.plain_reader import records, sets
 
 

@@ -7,8 +7,9 @@ import struct
 import numpy as np
 import pytest
 
+from cpmon.core.errors import LayoutError
 from cpmon.generate.encode.encoder import COUNTDOWN_FROM, Encoder, text_bytes
-from cpmon.schemas import LayoutError, layout
+from cpmon.schemas import layout
 
 
 def encode(encoder: Encoder, **flows: object) -> list[bytes]:

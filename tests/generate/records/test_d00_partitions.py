@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.generate import dump_frames
 from cpmon.generate.loading import parse_scenario
-from cpmon.schemas import CpmonError
 from tests.generate.figures import CPU, SYSTEM, Dump
 from tests.generate.plain_reader import Record
 

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.generate.loading import parse_scenario
-from cpmon.schemas import CpmonError
 from tests.generate.eventful import SYSTEM, read_eventful
 from tests.generate.figures import TOD_PER_S, Dump
 from tests.generate.plain_reader import Record

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.generate.records.table import read_records, records
-from cpmon.schemas import CpmonError
 
 RIGHT = """
 [shared.processor]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.generate import (
     dump_frames,
     load_scenario,
     parse_scenario,
     scenario_names,
 )
-from cpmon.schemas import CpmonError
 
 SMALL = """
 name = "small"

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpmon.cli.main import Status
+from cpmon.core.errors import DumpError
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.codec import U8
 from cpmon.ingest.container.framing import HEAD, Framing, find_framing
 from cpmon.ingest.container.source import Source
-from cpmon.schemas import DumpError
 from cpmon.store import Store
 from tests.cli import conftest as commands
 from tests.cli.answer import Cpmon

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cpmon.core.errors import DumpError
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.codec import U8
 from cpmon.ingest.container import record_sets
 from cpmon.ingest.container.source import open_source
 from cpmon.ingest.inspect.inventory import take_inventory
-from cpmon.schemas import DumpError
 from cpmon.store import Store
 from tests.dumps import FRAME, fields, frame, frame_end, interval, record
 from tests.ingest.rewrite.test_slicing import rows

@@ -14,9 +14,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from cpmon.core.errors import CpmonError, DumpError
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.container.source import Source, open_source
-from cpmon.schemas import CpmonError, DumpError
 from cpmon.store import Store
 from tests.dumps import END, dump, interval
 from tests.ingest.container.failing import fail_behind

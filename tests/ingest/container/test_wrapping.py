@@ -17,11 +17,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from cpmon.core.errors import DumpError
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.container import source as sources
 from cpmon.ingest.container import wrapping
 from cpmon.ingest.container.source import Source
-from cpmon.schemas import DumpError
 from cpmon.store import Store
 from tests.dumps import FRAME, dump, fields, interval
 from tests.ingest.container.test_recognition import refused

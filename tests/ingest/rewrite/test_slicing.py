@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.ingest.container import windows
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.rewrite.slicing import Part, Slice, slice_dump
-from cpmon.schemas import CpmonError
 from cpmon.store import Store
 from tests.dumps import BEGIN_US, control, dump, fields, frame, interval, interval_end, samples
 from tests.generate.plain_reader import records as plain_records

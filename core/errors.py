@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from .printable import printable
+from .text import printable
 
 
 @dataclass(eq=False, repr=False)
