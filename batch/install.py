@@ -17,7 +17,7 @@ from pathlib import Path
 from ..config import Settings
 from ..core.errors import CpmonError
 from ..core.text import length_of_time
-from ..reduce.render.html import text_page
+from ..render.html import text_page
 from ..store import Store
 from .outputs import Write
 from .plan import Plan, fixed_folder

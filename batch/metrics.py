@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from ..ingest.findings import Severity
-from ..reduce.render.html import text_page
 from ..reduce.rules.rule import Severity as RuleSeverity
+from ..render.html import text_page
 from .result import BatchResult
 from .state import State
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from ..core.text import counted, megabytes
-from ..reduce.render.html import text_page
+from ..render.html import text_page
 from .log import ascii_line
 from .result import BatchResult, Event, ExitStatus
 

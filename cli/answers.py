@@ -50,10 +50,10 @@ def ask(
     import duckdb
 
     from ..core.errors import CpmonError
+    from ..core.memory import memory_error, need_memory
     from ..store.catalogue.connection import run_restricted
     from ..store.catalogue.query_scope import query_scope
     from ..store.sandbox.guard import guarded
-    from ..store.sandbox.memory import memory_error, need_memory
     from ..store.sandbox.sandbox import run
     from ..store.views.database import storage_error
 

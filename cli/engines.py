@@ -11,7 +11,7 @@ import click
 from .options import choice_option
 
 if TYPE_CHECKING:
-    from ..store.jobs import Engine
+    from ..jobs import Engine
 
 LOCAL, SPARK = "local", "spark"
 
@@ -55,13 +55,13 @@ def _engine(jobs: int, engine: str, master: str | None) -> Engine | None:
     if engine == SPARK:
         if jobs > 1:
             raise click.UsageError("--jobs is of this machine; Spark has executors instead")
-        from ..store.jobs.spark import Spark
+        from ..jobs.spark import Spark
 
         return Spark(master)
     if master:
         raise click.UsageError("--master is of Spark; add --engine spark")
     if jobs == 1:
         return None
-    from ..store.jobs.processes import Processes
+    from ..jobs.processes import Processes
 
     return Processes(jobs)

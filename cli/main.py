@@ -279,7 +279,7 @@ def _failed(error: Exception, *, debug: bool) -> Status:
 
         error = read_error(error) or error
     if isinstance(error, MemoryError) or type(error).__module__ == "_duckdb":
-        from ..store.sandbox.memory import memory_error
+        from ..core.memory import memory_error
         from ..store.views.database import storage_error
 
         error = memory_error(error) or storage_error(error) or error

@@ -57,7 +57,7 @@ class Output:
 
     def write_table(self, table: pa.Table) -> None:
         """Render a table and write it."""
-        from ..reduce.render.render import render
+        from ..render.render import render
 
         self.write(render(table, self.format))
 
@@ -140,6 +140,6 @@ def rows_as(rows: list[dict[str, Any]], form: str) -> bytes:
     """Rows with the same keys, rendered."""
     import pyarrow as pa
 
-    from ..reduce.render.render import render
+    from ..render.render import render
 
     return render(pa.Table.from_pylist(rows), form)

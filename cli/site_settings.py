@@ -103,7 +103,7 @@ def opened(store: Path) -> Connection:
 
 def _held(connection: Connection) -> Connection:
     """A connection whose limits hold for all memory of the process, until the command ends."""
-    from ..store.sandbox.memory import hold_memory
+    from ..core.memory import hold_memory
 
     context = click.get_current_context().find_root()
     if not context.meta.get(HELD):

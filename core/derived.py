@@ -21,7 +21,7 @@ from .atomic import replacing
 
 Value = TypeVar("Value")
 
-FOLDERS = ("config", "core", "reduce", "schemas", "store")
+FOLDERS = ("config", "core", "jobs", "reduce", "schemas", "store")
 """The parts of the package that layouts, reductions and versions of results follow from."""
 SUFFIXES = (".py", ".csv", ".sql", ".toml")
 

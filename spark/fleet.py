@@ -17,12 +17,12 @@ import pyarrow as pa
 from ..core.errors import CpmonError
 from ..core.names import unknown
 from ..core.sql import text
+from ..jobs.spark_start import first_line, is_of_spark
 from ..reduce.reductions.reductions import reductions
 from ..schemas.arrow import schemas
 from ..schemas.layout import Kind
 from ..schemas.registry import tables
 from ..store.dumps.store import Store
-from ..store.jobs.spark_start import first_line, is_of_spark
 from ..store.results.lineage import lineages
 from ..store.results.reduced import kept
 from ..store.views.relations import INTERVALS, landed_view

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..store.jobs.spark_start import require_spark, starting
+from ..jobs.spark_start import require_spark, starting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

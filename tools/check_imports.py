@@ -21,17 +21,19 @@ ALLOWED: dict[str, frozenset[str]] = {
     "core": frozenset(),
     "schemas": frozenset({"core"}),
     "config": frozenset({"core", "schemas"}),
+    "render": frozenset({"core", "config"}),
+    "jobs": frozenset({"core"}),
     "store": frozenset({"core", "schemas", "config"}),
     "ingest": frozenset({"core", "schemas", "store"}),
-    "reduce": frozenset({"core", "schemas", "config", "store"}),
+    "reduce": frozenset({"core", "schemas", "config", "render", "jobs", "store"}),
     "queries": frozenset({"core", "schemas", "store"}),
-    "spark": frozenset({"core", "schemas", "config", "store", "reduce"}),
-    "batch": frozenset({"core", "schemas", "config", "store", "ingest", "reduce"}),
+    "spark": frozenset({"core", "schemas", "config", "jobs", "store", "reduce"}),
+    "batch": frozenset({"core", "schemas", "config", "render", "store", "ingest", "reduce"}),
     "generate": frozenset({"core", "schemas", "config"}),
     "cli": frozenset(
         {
             *("core", "schemas", "config", "store", "ingest", "reduce", "queries", "spark"),
-            *("batch", "generate"),
+            *("render", "jobs", "batch", "generate"),
         }
     ),
 }

@@ -23,7 +23,7 @@ from pathlib import Path
 from cpmon.cli.answers import ask
 from cpmon.core.errors import CpmonError
 from cpmon.reduce import reductions
-from cpmon.reduce.render.render import render_parts
+from cpmon.render.render import render_parts
 from cpmon.store import Store, connect
 
 COUNT = 100_000

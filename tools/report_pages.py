@@ -12,7 +12,7 @@ from sqlglot.lineage import Node, lineage
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import Kind, Lines, Report, ReportColumn
 from cpmon.reduce.reductions.reductions import Reduction, reduction, reductions
-from cpmon.reduce.render.printing import Style
+from cpmon.render.printing import Style
 from cpmon.schemas.registry import record_of, tables
 
 OWN = ("seconds", "interval_end", "system", "dump", "tod", "tod_us")

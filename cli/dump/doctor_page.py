@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ...reduce.render.html import text_page
+from ...render.html import text_page
 from ..output import rows_as
 
 HIDDEN = "not shown; --names shows it"

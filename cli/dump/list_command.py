@@ -36,7 +36,7 @@ def command(dumps: tuple[Path, ...], container: str, sort: str, out: Output) -> 
       cpmon list *.mon --sort type --format json
     """
     from ...ingest.inspect.inventory import take_inventory
-    from ...reduce.render.render import render
+    from ...render.render import render
 
     inventories = []
     for dump in dumps:

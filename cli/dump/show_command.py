@@ -154,7 +154,7 @@ def _texts(
     explained: Iterable[Explained], dump: str, hexdump: bool, *, is_colored: bool
 ) -> Iterator[str]:
     from ...ingest.inspect import explanation_text as explain_text
-    from ...reduce.render.render import render
+    from ...render.render import render
 
     paint = (lambda text, color: click.style(text, fg=color)) if is_colored else explain_text.plain
     for number, (record, lines) in enumerate(explained):
@@ -171,7 +171,7 @@ def _machine(explained: Iterable[Explained], dump: str, form: str) -> Iterator[b
     import pyarrow as pa
 
     from ...ingest.inspect.explanation_text import document, heading, rows, table
-    from ...reduce.render.render import render
+    from ...render.render import render
 
     if form == "json":
         yield b"["

@@ -89,7 +89,7 @@ def command(
     sql, values = _question(question, file, params)
     if master is not None and engine != SPARK:
         raise click.UsageError("--master names a Spark: add --engine spark")
-    from ...reduce.render.render import render_parts
+    from ...render.render import render_parts
 
     if engine == SPARK:
         out.write(render_parts(_ask_spark(sql, values, store, master), out.format))

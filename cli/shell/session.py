@@ -76,7 +76,7 @@ class Session:
         Raises:
             CpmonError: it is refused or fails, or the answer cannot be written.
         """
-        from ...reduce.render.render import render_parts
+        from ...render.render import render_parts
 
         began, rows = time.perf_counter(), 0
 

@@ -19,8 +19,8 @@ from ..site_settings import settings
 
 if TYPE_CHECKING:
     from ...ingest import Landed
+    from ...jobs import Engine, Outcome
     from ...store import Store
-    from ...store.jobs import Engine, Outcome
 
 
 @click.command("ingest")

@@ -19,8 +19,8 @@ from ..site_settings import say_what_is_missing, settings, store_at
 from ..spans import read_span, span_options, whole_day
 
 if TYPE_CHECKING:
+    from ...jobs import Engine
     from ...reduce.jobs.reducing import Reduced
-    from ...store.jobs import Engine
 
 
 @click.command("reduce")

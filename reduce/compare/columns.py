@@ -12,8 +12,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
+from ...render.printing import Printed, blank, exact, percentage, show
 from ..reductions.reductions import reduction
-from ..render.printing import Printed, blank, exact, percentage, show
 from .samples import Samples, difference, quotient, statistic
 from .spec import Change, Difference, Row, Spec
 

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from ...core.errors import CpmonError
-from ..render.printing import blank, ratio
+from ...render.printing import blank, ratio
 from .columns import Column, Figures, Values, columns, row_samples
 from .run_facts import run_notes, texts
 from .samples import read_samples

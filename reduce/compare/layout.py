@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..render.text import Grid
+from ...render.text import Grid
 
 SCHEMA_VERSION = 1
 _HEADINGS = {"cp_level": "CP level"}

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from ...config.formats import FORMATS
 from ...core.errors import CpmonError
 from ...core.text import one_line, printable
-from ..render.html import html_page
-from ..render.render import render
-from ..render.text import bullets, grid_lines, markdown_table
-from ..render.xlsx import Column, Sheet, number_of, workbook
+from ...render.html import html_page
+from ...render.render import render
+from ...render.text import bullets, grid_lines, markdown_table
+from ...render.xlsx import Column, Sheet, number_of, workbook
 from .comparison_table import ComparisonTable
 from .layout import Block, Body, Layout
 from .run_comparison import RunComparison

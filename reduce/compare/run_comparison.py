@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from ...core.text import counted
+from ...render.printing import Format, Printed, blank, exact, fixed, percentage, show, upper_percent
 from ..metrics import Metric, compared_metrics
 from ..reductions.reductions import reduction
-from ..render.printing import Format, Printed, blank, exact, fixed, percentage, show, upper_percent
 from .change_test import (
     FEWEST,
     Array,

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..render.printing import upper_percent
+from ...render.printing import upper_percent
 from .layout import SCHEMA_VERSION, Block, Body, Layout, attribute_heading, footnote_marks
 from .run_comparison import LARGE_PERCENT, MetricLine, RunComparison, Verdict
 

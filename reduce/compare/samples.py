@@ -13,7 +13,7 @@ from statistics import mean, pstdev
 
 import duckdb
 
-from ..render.printing import Printed, exact, fixed, significant
+from ...render.printing import Printed, exact, fixed, significant
 
 MEASURES = (
     *("duration_s", "virtual_cpu_cs", "cp_cpu_cs", "total_cpu_cs"),

@@ -12,7 +12,7 @@ import msgspec
 
 from ...config import Table
 from ...config.values import Names, Text
-from ..render.printing import Format, Style
+from ...render.printing import Format, Style
 from .statement import ChangeStatement, Digits, Step
 
 SOURCES = {

@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from ...config import Table
 from ...config.values import Text
-from ..render.printing import Printed, blank, exact, fixed, percent, significant
+from ...render.printing import Printed, blank, exact, fixed, percent, significant
 from .change_test import confidence
 from .samples import Samples
 

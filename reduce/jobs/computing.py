@@ -13,11 +13,11 @@ import duckdb
 from ...config.shifts import Shift
 from ...core.errors import CpmonError
 from ...core.sql import text
+from ...jobs.outcome import PassingError
 from ...schemas.registry import site_folder, use
 from ...store import Store
 from ...store.files.disk import read_error, writing
 from ...store.files.plain_paths import path_text
-from ...store.jobs.outcome import PassingError
 from ...store.results.kept_files import Piece, files_of, relation
 from ...store.results.lineage import definition_version, lineages
 from ...store.results.reduced import INTERVAL, piece_file

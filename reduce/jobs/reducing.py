@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ...config import Settings
 from ...core.errors import BusyError, StoreError
+from ...jobs import Engine, InOrder
+from ...jobs.outcome import ATTEMPTS, PassingError
 from ...store import Store
 from ...store.dumps.cleanup import remove
 from ...store.files.disk import writing
-from ...store.jobs import Engine, InOrder
-from ...store.jobs.outcome import ATTEMPTS, PassingError
 from ...store.results.lineage import lineages
 from ...store.results.merging import merge
 from ...store.results.readable_part import without_damaged_runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..render.printing import Format, Style
+from ...render.printing import Format, Style
 from .report_shape import HEX, Kind, ReportColumn, one_line
 
 SHORT = {"pages/s": "/s", "frames/s": "/s", "users": ""}

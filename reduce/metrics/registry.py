@@ -13,7 +13,7 @@ from importlib.resources.abc import Traversable
 
 from ...core.errors import CpmonError
 from ...core.names import unknown
-from ..render.printing import Style
+from ...render.printing import Style
 from .metric import NOT_COMPARED, Compared, Metric
 from .report_shape import Kind
 

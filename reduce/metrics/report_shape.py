@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from ...config import Table
 from ...config.values import Text
-from ..render.printing import Format
+from ...render.printing import Format
 
 TIME = "interval_end"
 """The column of every reduction that has the end of an interval, UTC."""

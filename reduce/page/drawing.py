@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...core.text import printable
+from ...render.html import COLORS
 from ..metrics.report_shape import TIME
-from ..render.html import COLORS
 from .chart import RUNS, Chart, Kind
 from .points import Points, fixed_offset, local_times, runs_points
 

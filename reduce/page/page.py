@@ -18,8 +18,8 @@ import duckdb
 from ...config import Settings
 from ...config.shifts import find_zone
 from ...core.text import length_of_time
-from ..render.html import html_page
-from ..render.printing import Format, show
+from ...render.html import html_page
+from ...render.printing import Format, show
 from ..reports.cells import clock
 from .content import read_content
 from .drawing import runs_figure

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from ...core.errors import CpmonError
 from ...core.names import unknown
+from ...render.render import is_number
 from ..metrics.report_shape import Kind as ColumnKind
 from ..metrics.report_shape import Lines, ReportColumn
-from ..render.render import is_number
 from ..reports.cells import cell_text, clock
 from ..reports.report import ReportResult
 from .chart import Chart, Kind, column_of

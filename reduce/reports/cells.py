@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...config.moments import local_text
+from ...render.printing import KEPT_CHARACTERS, RATIO_DIGITS, Style, show
 from ..metrics.report_shape import HEX, ReportColumn
-from ..render.printing import KEPT_CHARACTERS, RATIO_DIGITS, Style, show
 
 UTC_ZONE = ZoneInfo("UTC")
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 from ...config.moments import is_twice
 from ...core.errors import CpmonError
 from ...core.text import counted, printable
+from ...render.printing import Style
+from ...render.render import render
+from ...render.text import bullets, text_lines
+from ...render.xlsx import CLOCK, Column, Sheet, workbook
 from ..metrics.report_shape import HEX, ReportColumn
-from ..render.printing import Style
-from ..render.render import render
-from ..render.text import bullets, text_lines
-from ..render.xlsx import CLOCK, Column, Sheet, workbook
 from .cells import cell_text, clock, column_texts
 from .report import ReportResult
 

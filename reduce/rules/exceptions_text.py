@@ -12,9 +12,9 @@ import pyarrow as pa
 from ...config.shifts import find_zone
 from ...core.errors import CpmonError
 from ...core.text import counted, length_of_time, printable
+from ...render.render import render
+from ...render.text import bullets
 from ..reductions.provenance import inferred_notes
-from ..render.render import render
-from ..render.text import bullets
 from ..reports.cells import UTC_ZONE, clock
 from .exceptions import Exceptions, Unjudged
 from .rule import Comparison, Rule

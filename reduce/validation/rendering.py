@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
+from ...render.html import html_page
+from ...render.render import render
+from ...render.text import bullets
 from ..reductions.provenance import inferred_notes
-from ..render.html import html_page
-from ..render.render import render
-from ..render.text import bullets
 from .outcome import Outcome, Status, Validation
 from .rule import Rule
 

@@ -17,7 +17,7 @@ import pytest
 from cpmon.batch import BatchResult, BatchRunner
 from cpmon.batch.process import stop_signal
 from cpmon.cli.main import Status
-from cpmon.reduce.render.render import render
+from cpmon.render.render import render
 from tests.batch.fleet import hourly
 from tests.batch.openmetrics import parsed
 from tests.batch.site import Site

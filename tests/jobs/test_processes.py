@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cpmon.core.errors import CpmonError
-from cpmon.store.jobs import Engine, InOrder
-from cpmon.store.jobs.processes import Processes
+from cpmon.jobs import Engine, InOrder
+from cpmon.jobs.processes import Processes
 from cpmon.store.sandbox.sandbox import Limits
 from tests.jobs import work
 

@@ -17,11 +17,11 @@ import pytest
 
 from cpmon.cli.main import Status, run
 from cpmon.config import Settings
+from cpmon.jobs.processes import Processes
 from cpmon.reduce import reductions
 from cpmon.reduce.jobs.reducing import reduce, reduce_selected
 from cpmon.reduce.jobs.selection import Selection
 from cpmon.store import Store, connect
-from cpmon.store.jobs.processes import Processes
 from tests.fleet import fleet, pieces
 
 FEW = ("user_classes_by_time", "dasd_by_control_unit", "system_config", "run_summary")

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
-from cpmon.reduce.render.printing import Format, Style
 from cpmon.reduce.reports.cells import UTC_ZONE, cell_text, column_texts
+from cpmon.render.printing import Format, Style
 
 FORMS = [
     *(Format(digits) for digits in range(5)),

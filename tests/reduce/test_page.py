@@ -41,9 +41,9 @@ from cpmon.reduce.page.points import (
 )
 from cpmon.reduce.page.tiles import shown_tiles
 from cpmon.reduce.page.window import Window, file_names, windows
-from cpmon.reduce.render.html import COLORS
-from cpmon.reduce.render.printing import Format, Style
 from cpmon.reduce.reports.cells import cell_text
+from cpmon.render.html import COLORS
+from cpmon.render.printing import Format, Style
 from tests.reduce.catalogue import insert, lab, minute
 
 UTC = ZoneInfo("UTC")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpmon.config.values import Text
 from cpmon.reduce.compare.statement import ChangeStatement
-from cpmon.reduce.render.printing import (
+from cpmon.render.printing import (
     DASH,
     Format,
     Printed,

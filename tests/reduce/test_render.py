@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpmon.core.errors import CpmonError
-from cpmon.reduce.render.render import render
+from cpmon.render.render import render
 
 WIDE = """SELECT * FROM (VALUES
     (1::UTINYINT, TIMESTAMP '2001-11-13 10:00:00.25', 'a|b', 0.1::DOUBLE, '\\x01\\xAB'::BLOB, true),

@@ -8,19 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tools.check_imports import ALLOWED
+
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = (
-    "batch",
-    "cli",
-    "config",
-    "core",
-    "generate",
-    "ingest",
-    "reduce",
-    "schemas",
-    "spark",
-    "store",
-)
+FOLDERS = tuple(ALLOWED)
 
 
 @dataclass(frozen=True, order=True)

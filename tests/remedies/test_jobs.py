@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.jobs.processes import Processes
 from cpmon.reduce.jobs import computing
 from cpmon.store import Store
-from cpmon.store.jobs.processes import Processes
 from tests.fleet import fleet
 from tests.jobs import work
 from tests.remedies.conftest import dump_of
@@ -95,13 +95,13 @@ def test_the_system_that_is_meant_is_named(tried: Attempt, store: Path):
     tried.works("reduce", "users_by_time", "--system", system, "--store", store)
 
 
-@tries("store/jobs/processes.py", "the system ended the process that was at work")
+@tries("jobs/processes.py", "the system ended the process that was at work")
 def test_what_fits_into_memory_is_done(tried: Attempt):
     assert dict(Processes(1).run(work.die, [1]))[0].error
     assert tried.returns(lambda: dict(Processes(1).run(work.die, [2])))[0].result == 2
 
 
-@tries("store/jobs/spark_start.py", "Spark is not installed beside cpmon")
+@tries("jobs/spark_start.py", "Spark is not installed beside cpmon")
 def test_without_spark_there_are_jobs(tried: Attempt, store: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pyspark", None)
     tried.fails("reduce", "users_by_time", "--engine", "spark", "--store", store)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import _Output
-from cpmon.reduce.render.render import render
+from cpmon.render.render import render
 from cpmon.store import Store, connect
 from tests.remedies.trying import Attempt, tries
 
@@ -66,7 +66,7 @@ def test_the_query_that_is_suggested_runs(tried: Attempt, landed: Path):
     tried.works("query", "busiest_users", "--store", landed)
 
 
-@tries("reduce/render/render.py", "a value of column {} cannot be written as {}")
+@tries("render/render.py", "a value of column {} cannot be written as {}")
 def test_what_a_format_has_no_word_for_is_cast_to_text(
     tried: Attempt, landed: Path, tmp_path: Path
 ):
@@ -76,7 +76,7 @@ def test_what_a_format_has_no_word_for_is_cast_to_text(
     tried.works("query", f"SELECT CAST({column} AS VARCHAR) AS last", *words)
 
 
-@tries("store/sandbox/memory.py", "the answer needs more memory than there may be")
+@tries("core/memory.py", "the answer needs more memory than there may be")
 def test_a_value_that_does_not_fit_is_asked_for_in_part(tried: Attempt, landed: Path):
     words = ("--store", landed, "--memory-limit", "100MB")
     tried.fails("query", "SELECT repeat('x', 2000000000) AS x", *words)
@@ -106,7 +106,7 @@ def test_an_answer_is_printed_where_there_is_room(
     assert tried.works("query", USERS, "--store", landed).out
 
 
-@tries("reduce/render/render.py", "a result cannot be printed in that format")
+@tries("render/render.py", "a result cannot be printed in that format")
 def test_another_format_is_named(tried: Attempt, landed: Path):
     """No command leads there: its formats are a choice."""
     with connect(Store(landed)) as con:

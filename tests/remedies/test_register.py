@@ -15,7 +15,7 @@ from tests.remedies.trying import meant
 NOT_TRIED: dict[Remedy, str] = {
     remedy: "tests/spark meets it, where there is a Spark"
     for remedy in all_remedies()
-    if remedy.file == "store/jobs/spark.py" or remedy.problem == "Spark cannot be started"
+    if remedy.file == "jobs/spark.py" or remedy.problem == "Spark cannot be started"
 }
 """Remedies that no test can try, each with its reason."""
 

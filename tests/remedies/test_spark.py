@@ -10,7 +10,7 @@ import pytest
 from tests.remedies.trying import Attempt, tries
 from tests.spark import conftest
 
-GUARD, START = "spark/guard.py", "store/jobs/spark_start.py"
+GUARD, START = "spark/guard.py", "jobs/spark_start.py"
 ASKED = ("query", "--engine", "spark")
 spark_environment, spark = conftest.spark_environment, conftest.spark
 

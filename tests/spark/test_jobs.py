@@ -15,9 +15,9 @@ import pytest
 from cpmon.cli.main import Status, run
 from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
+from cpmon.jobs.spark import Spark
 from cpmon.reduce.jobs.reducing import reduce
 from cpmon.store import Store
-from cpmon.store.jobs.spark import Spark
 from tests.faults.conftest import dump_of
 from tests.fleet import fleet, pieces
 from tests.jobs import work

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...core.errors import CpmonError
+from ..core.errors import CpmonError
 
 _EFFECT = "nothing was done"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ...core.errors import CpmonError, is_interrupt
+from ..core.errors import CpmonError, is_interrupt
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for
 from typing import Any
 
-from ...core.errors import CpmonError
+from ..core.errors import CpmonError
 from .outcome import Job, Outcome, Result, attempt
 
 

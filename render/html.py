@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ...core.text import for_page
+from ..core.text import for_page
 
 if TYPE_CHECKING:
     from jinja2 import Environment

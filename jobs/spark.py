@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ...core.errors import CpmonError
+from ..core.errors import CpmonError
 from .outcome import ATTEMPTS, Job, Outcome, Result, attempt, is_final
 from .spark_start import first_line, require_spark, starting
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...core.errors import CpmonError
+from .errors import CpmonError
 
 if TYPE_CHECKING:
     import duckdb

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...config.formats import FORMATS
-from ...core.errors import CpmonError
-from ...core.text import one_line, printable
-from ...store.sandbox.memory import memory_error
+from ..config.formats import FORMATS
+from ..core.errors import CpmonError
+from ..core.memory import memory_error
+from ..core.text import one_line, printable
 from .text import GAP, markdown_table, text_lines
 from .xlsx import Column, Sheet, workbook
 

@@ -1,4 +1,4 @@
-"""Units of work on a store, one after the other, in processes of one machine, or on Spark."""
+"""Pieces of work: one after the other, in processes of this machine, or on Spark."""
 
 from .engine import Engine, InOrder
 from .outcome import Outcome

@@ -16,7 +16,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from ...core.text import printable
+from ..core.text import printable
 
 MAX_ROWS = 1_048_576
 """Rows of a sheet; what does not fit goes on in another one."""
