@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from ..config import Settings
 from ..config.shifts import find_zone
 from ..core.errors import BusyError, CpmonError, StoreError
-from ..reduce.jobs.reducing import reduce
+from ..reduce.engine.reducing import reduce
 from ..reduce.reductions.reductions import reductions
 from ..reduce.rules.exceptions import exceptions
 from ..reduce.rules.rule import Severity, load_rules

@@ -40,7 +40,7 @@ def main() -> None:
         import cpmon.ingest
         import cpmon.store
     elif words[0] == "reduce":
-        import cpmon.reduce.jobs.reducing
+        import cpmon.reduce.engine.reducing
     elif words[0] == "generate":
         import cpmon.generate  # noqa: F401
     started = time.perf_counter()

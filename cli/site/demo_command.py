@@ -46,7 +46,7 @@ def command(store: Path | None, output: Path) -> None:
       cpmon demo -o demo
     """
     from ...config import Settings
-    from ...reduce.jobs.reducing import reduce
+    from ...reduce.engine.reducing import reduce
     from ...store import Store
 
     check_target(output)

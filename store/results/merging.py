@@ -20,8 +20,8 @@ from ..views.database import database
 from .kept_files import Piece, files_of, relation
 from .lineage import Lineage
 from .months import MonthFile, index_of, index_text, read_index
+from .query_writer import QueryWriter
 from .reduced import ByDay, by_day, day_pieces, versions_of
-from .reduction_database import QueryWriter
 
 Place = tuple[str, str]
 """A reduction and a level."""

@@ -15,7 +15,7 @@ from cpmon.cli.output import write_file
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.page.page import write_pages
 from cpmon.store import Store, connect
 from tests.browser.chromium import Tab, chromium, find_chromium

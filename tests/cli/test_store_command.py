@@ -10,7 +10,7 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.config import Settings
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
 

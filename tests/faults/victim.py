@@ -37,7 +37,7 @@ from cpmon.store import Store, connect
 MODULES = (
     "altair",
     "cpmon.batch.run",
-    "cpmon.reduce.jobs.reducing",
+    "cpmon.reduce.engine.reducing",
     "cpmon.reduce.page",
     "cpmon.reduce.reports.report",
 )

@@ -19,8 +19,8 @@ from cpmon.cli.main import Status, run
 from cpmon.config import Settings
 from cpmon.jobs.processes import Processes
 from cpmon.reduce import reductions
-from cpmon.reduce.jobs.reducing import reduce, reduce_selected
-from cpmon.reduce.jobs.selection import Selection
+from cpmon.reduce.engine.reducing import reduce, reduce_selected
+from cpmon.reduce.engine.selection import Selection
 from cpmon.store import Store, connect
 from tests.fleet import fleet, pieces
 
@@ -192,7 +192,7 @@ def test_ctrl_c_ends_all_processes_and_the_next_call_goes_on(
 
 
 def test_a_process_with_another_cpmon_writes_nothing(place: Path, monkeypatch: pytest.MonkeyPatch):
-    from cpmon.reduce.jobs import computing
+    from cpmon.reduce.engine import computing
 
     def other(*_: object) -> str:
         return "another"

@@ -468,7 +468,7 @@ def test_every_report_has_a_place_on_the_page(tmp_path: Path):
     from cpmon.config import Settings
     from cpmon.ingest import ingest
     from cpmon.reduce import reductions
-    from cpmon.reduce.jobs.reducing import reduce
+    from cpmon.reduce.engine.reducing import reduce
     from cpmon.reduce.page.page import write_pages
     from cpmon.store import Store, connect
 

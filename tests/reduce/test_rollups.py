@@ -27,8 +27,9 @@ from cpmon.core.errors import CpmonError
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report, report_names
-from cpmon.reduce.jobs.computing import roll_up
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine.computing import roll_up
+from cpmon.reduce.engine.database import ReductionDatabase
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import Kind, Lines, ReportColumn
@@ -36,7 +37,6 @@ from cpmon.reduce.metrics.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup,
 from cpmon.reduce.reductions.reductions import reduction
 from cpmon.store import Store, connect
 from cpmon.store.results.lineage import lineages
-from cpmon.store.results.reduction_database import ReductionDatabase
 from cpmon.store.results.retention import Retention, plan, prune
 from cpmon.store.views.relations import macros
 from tests.reduce.catalogue import minute

@@ -15,7 +15,7 @@ from cpmon.generate import load_scenario, write_run
 from cpmon.generate.damage.stream import are_controls
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
 from tests.dumps import END, FRAME, control, dump, fields, interval

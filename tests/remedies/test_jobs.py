@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from cpmon.jobs.processes import Processes
-from cpmon.reduce.jobs import computing
+from cpmon.reduce.engine import computing
 from cpmon.store import Store
 from tests.fleet import fleet
 from tests.jobs import work
 from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
 
-COMPUTING = "reduce/jobs/computing.py"
+COMPUTING = "reduce/engine/computing.py"
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_the_same_cpmon_computes_what_was_planned(
     tried.works("reduce", "users_by_time", "--store", store)
 
 
-@tries("reduce/jobs/reducing.py", "dumps landed, were merged or pruned meanwhile")
+@tries("reduce/engine/reducing.py", "dumps landed, were merged or pruned meanwhile")
 def test_results_of_all_days_are_kept_when_no_dump_lands_meanwhile(
     tried: Attempt, store: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -87,7 +87,7 @@ def test_results_of_all_days_are_kept_when_no_dump_lands_meanwhile(
     tried.works("reduce", "events", "--store", store)
 
 
-@tries("reduce/jobs/selection.py", "no system of the store is {}")
+@tries("reduce/engine/selection.py", "no system of the store is {}")
 def test_the_system_that_is_meant_is_named(tried: Attempt, store: Path):
     (system,) = {dump.system for dump in Store(store).dumps()}
     said = tried.fails("reduce", "users_by_time", "--system", f"{system[:-1]}X", "--store", store)

@@ -16,13 +16,13 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from cpmon.reduce import reductions
+from cpmon.reduce.engine.database import ReductionDatabase, Result
 from cpmon.store import Store
 from cpmon.store.dumps.landed_dump import LandedDump
 from cpmon.store.dumps.manifest import Manifest
 from cpmon.store.dumps.staging import Staging
 from cpmon.store.export import iceberg
 from cpmon.store.files import disk, plain_paths
-from cpmon.store.results.reduction_database import ReductionDatabase, Result
 from cpmon.store.results.retention import Prune, prune
 from cpmon.store.sandbox.sandbox import Limits
 from tests.batch.fleet import hourly
@@ -393,7 +393,7 @@ def test_a_linked_folder_is_replaced_by_a_folder(tried: Attempt, tmp_path: Path,
     assert landed(store) == 6
 
 
-@tries("store/results/reduction_database.py", "the memory limit is too small for a reduction")
+@tries("store/results/query_writer.py", "the memory limit is too small for a reduction")
 def test_a_memory_limit_is_raised(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)

@@ -16,7 +16,7 @@ from cpmon.cli.main import Status, run
 from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.jobs.spark import Spark
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.store import Store
 from tests.faults.conftest import dump_of
 from tests.fleet import fleet, pieces

@@ -22,7 +22,7 @@ from cpmon.core.errors import CpmonError
 from cpmon.core.sql import name
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.spark import Fleet, register
 from cpmon.spark.dialect import spark_sql
 from cpmon.spark.frames import declared

@@ -10,7 +10,7 @@ from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.store import Store, class_rules, connect, deciding_rule, save_classes
 from cpmon.store.results.reduced import kept
 from cpmon.store.runs.classes import parse_classes

@@ -20,8 +20,9 @@ from cpmon.cli.main import run
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.jobs.reducing import reduce, reduce_selected
-from cpmon.reduce.jobs.selection import Selection
+from cpmon.reduce.engine.database import ReductionDatabase
+from cpmon.reduce.engine.reducing import reduce, reduce_selected
+from cpmon.reduce.engine.selection import Selection
 from cpmon.reduce.reductions.reductions import Reduction
 from cpmon.reduce.validation.rule import Scope
 from cpmon.store import Store, connect
@@ -31,7 +32,6 @@ from cpmon.store.dumps.compaction import Compacted, compact, months
 from cpmon.store.dumps.landed_dump import ABOUT, line
 from cpmon.store.dumps.manifest import Manifest
 from cpmon.store.files.local import LocalFiles
-from cpmon.store.results.reduction_database import ReductionDatabase
 from cpmon.store.results.retention import Retention, plan, prune
 from cpmon.store.results.usage import usage
 from cpmon.store.views.database import database

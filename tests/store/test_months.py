@@ -12,8 +12,8 @@ import pytest
 from cpmon.config import Settings
 from cpmon.core.errors import StoreError
 from cpmon.ingest import ingest
-from cpmon.reduce.jobs import reducing
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine import reducing
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.dumps import cleanup

@@ -13,7 +13,7 @@ import pytest
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.schemas import layout
 from cpmon.schemas.registry import reload
 from cpmon.schemas.site import shipped, site_archive

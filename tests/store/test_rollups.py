@@ -16,16 +16,16 @@ from cpmon.config.shifts import Shift
 from cpmon.core.errors import CpmonError, StoreError
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine.database import ReductionDatabase
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics.report_shape import TIME
 from cpmon.reduce.page.chart import Chart, Series
 from cpmon.reduce.page.points import read_points
 from cpmon.reduce.reports.report_sql import Span
 from cpmon.store import Run, Store, connect, save_classes, save_run
 from cpmon.store.files.disk import disk_error
-from cpmon.store.results import reduction_database
+from cpmon.store.results import query_writer
 from cpmon.store.results.reduced import LEVELS, ByDay, by_day
-from cpmon.store.results.reduction_database import ReductionDatabase
 from cpmon.store.results.retention import Prune, Retention, plan, prune, retention
 from cpmon.store.results.usage import usage
 from tests.dumps import dump, fields, interval
@@ -102,7 +102,7 @@ def test_a_full_disk_is_reported_and_nothing_half_written_is_kept(
 ):
     land(store, hours(10, 30), tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(reduction_database, "FORMAT", "FORMAT parquet, CODEC none")
+        patch.setattr(query_writer, "FORMAT", "FORMAT parquet, CODEC none")
         with pytest.raises(duckdb.Error):
             reduce(store, [NAME], Settings())
     with monkeypatch.context() as patch:

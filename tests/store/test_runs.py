@@ -10,7 +10,7 @@ from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.store import Run, Store, connect, save_run
 from cpmon.store.results.reduced import kept
 from tests.dumps import dump, fields, interval

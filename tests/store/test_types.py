@@ -11,7 +11,7 @@ import pytest
 
 from cpmon.config import Settings
 from cpmon.ingest import ingest
-from cpmon.reduce.jobs.reducing import reduce
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.schemas.arrow import FINDING, INTERVAL, schemas
 from cpmon.store import Store, connect
 from cpmon.store.dumps.parquet import settings

@@ -14,7 +14,7 @@ from cpmon.config import Settings
 from cpmon.core import grace_period
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.jobs import reducing
+from cpmon.reduce.engine import reducing
 from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import Kind

@@ -10,8 +10,8 @@ from pathlib import Path
 from ...config.shifts import Shift
 from ...core.text import counted
 from ...store.results.kept_files import Piece
-from ...store.results.units import Unit
 from ...store.sandbox.sandbox import Limits
+from .units import Unit
 
 Versions = Mapping[str, Mapping[date, str]]
 """Reduction -> day -> the version of its piece."""

@@ -26,13 +26,13 @@ from ...store.results.reduced import (
     whole_file,
     whole_files,
 )
-from ...store.results.units import Unit, units
 from ...store.sandbox.sandbox import Limits
 from ..metrics.rollups import LEVELS, Rollup, hours_of, rollup_of
 from ..reductions.reductions import reduction
 from .computing import SETTINGS
 from .selection import Selection
 from .unit_job import Chain, Done, RollupJob, Site, UnitJob
+from .units import Unit, units
 
 
 @dataclass(slots=True)

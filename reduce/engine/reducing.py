@@ -19,11 +19,11 @@ from ...store.results.lineage import lineages
 from ...store.results.merging import merge
 from ...store.results.readable_part import without_damaged_runs
 from ...store.results.reduced import whole_file
-from ...store.results.reduction_database import ReductionDatabase, Result
 from ...store.runs.classes import import_classes
 from ...store.sandbox.sandbox import Limits
 from ..reductions.reductions import reduction, reductions
 from .computing import compute, readable, remember
+from .database import ReductionDatabase, Result
 from .planning import Plan, Whole
 from .selection import Selection
 from .unit_job import Chain, Done

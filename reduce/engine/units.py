@@ -8,8 +8,8 @@ from datetime import date, datetime, time, timedelta
 
 from ...core.grace_period import GRACE, day_condition
 from ...core.sql import text
-from ..dumps.landed_dump import LandedDump
-from ..scope import Basis, Scope, basis_of
+from ...store.dumps.landed_dump import LandedDump
+from ...store.scope import Basis, Scope, basis_of
 
 MOST_DAYS = 2
 """Days of a unit: a dump of one day begins with the interval that ends the day before it."""

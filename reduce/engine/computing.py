@@ -20,12 +20,13 @@ from ...store.files.disk import read_error, writing
 from ...store.files.plain_paths import path_text
 from ...store.results.kept_files import Piece, files_of, relation
 from ...store.results.lineage import definition_version, lineages
+from ...store.results.query_writer import QueryWriter
 from ...store.results.reduced import INTERVAL, piece_file
-from ...store.results.reduction_database import QueryWriter, ReductionDatabase, Result
 from ..metrics.report_shape import TIME
 from ..metrics.rollups import EVER, LEVELS, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours, rollup_of
 from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition
+from .database import ReductionDatabase, Result
 from .unit_job import Chain, Done, RollupJob, Site, UnitJob
 
 _opened: dict[str, Store] = {}

@@ -6,7 +6,6 @@ to compute read is materialized once, as a temporary table, until its last reade
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,27 +13,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-import duckdb
-
-from ...core.errors import CpmonError
 from ...core.sql import name, text
-from ..dumps.store import Store
-from ..files.disk import disk_error
-from ..files.plain_paths import path_text
-from ..relations import Relations
-from ..sandbox.sandbox import Limits, limit
-from ..scope import ALL
-from ..views.database import database
-from ..views.relations import INTERVALS, landed_view, views_below
-from ..views.view import View
-from .lineage import code_of
+from ...store.dumps.store import Store
+from ...store.files.plain_paths import path_text
+from ...store.relations import Relations
+from ...store.results.lineage import code_of
+from ...store.results.query_writer import QueryWriter
+from ...store.sandbox.sandbox import Limits, limit
+from ...store.scope import ALL
+from ...store.views.database import database
+from ...store.views.relations import INTERVALS, landed_view, views_below
+from ...store.views.view import View
 from .units import Unit
 
 MEMORY = "700MB"
 """What DuckDB may use where the settings name no limit; the process needs 200 MB beside it."""
-FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 2000"
-"""How results are written. Dictionaries of more values than this save few bytes: most are rates."""
-
 DISABLED = "statistics_propagation"
 """With it columns are written as required ones where no row of a day has a NULL."""
 
@@ -49,50 +42,6 @@ class Result:
 
 Reader = Result | str
 """A computation: of a result, or of another relation that is materialized."""
-
-
-class QueryWriter:
-    """Runs statements, and writes the rows of queries to files.
-
-    Attributes:
-        connection: of its own, since temporary tables belong to one.
-    """
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Use a connection."""
-        self.connection = connection
-        self.connection.execute("SET TimeZone = 'UTC'")
-
-    def write_query(self, query: str, path: Path) -> int:
-        """Write the rows of a query to a durable file; returns their number.
-
-        Raises:
-            OSError: the disk refuses them.
-            CpmonError: the memory limit is too small.
-        """
-        ((count,),) = self.execute(f"COPY ({query}) TO {path_text(path)} ({FORMAT})").fetchall()
-        with path.open("rb") as written:
-            os.fsync(written.fileno())
-        return int(count)
-
-    def execute(self, sql: str, values: object = None) -> duckdb.DuckDBPyConnection:
-        """Run a statement. `values`: of its marks.
-
-        Raises:
-            OSError: the disk refuses what does not fit into memory.
-            CpmonError: the memory limit is too small.
-        """
-        try:
-            return self.connection.execute(sql, values)
-        except duckdb.IOException as error:
-            raise disk_error(error) from error
-        except duckdb.OutOfMemoryException as error:
-            raise CpmonError(
-                "the memory limit is too small for a reduction",
-                found=str(error).split("\n", maxsplit=1)[0],
-                effect="results that were complete are kept",
-                remedy="raise memory_limit in the settings",
-            ) from error
 
 
 class ReductionDatabase(QueryWriter):

@@ -15,10 +15,10 @@ from cpmon.core.errors import CpmonError, StoreError
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
+from cpmon.reduce.engine.database import ReductionDatabase, Result, shared
 from cpmon.store import Store, connect
 from cpmon.store.files.disk import disk_error, writing
 from cpmon.store.results.lineage import lineages
-from cpmon.store.results.reduction_database import ReductionDatabase, Result, shared
 from cpmon.store.sandbox.sandbox import Limits
 
 
