@@ -157,10 +157,10 @@ class Fleet:
     def computed(self) -> duckdb.DuckDBPyConnection:
         """A catalogue whose reductions are computed; nobody computes them again."""
         computed = duckdb.connect()
-        computed.execute(f"CREATE SCHEMA meta; {macros()}")
+        computed.execute(f"CREATE SCHEMA meta; CREATE SCHEMA monitor; {macros()}")
         with Connection(self.store, reductions(), live=True) as con:
             meta = [n for each in con.documented() if (n := each.name).startswith("meta.")]
-            for name in (*meta, *(made.name for made in reductions())):
+            for name in ("monitor.mtrsys", *meta, *(made.name for made in reductions())):
                 rows = con.sql(f"FROM {name}").to_arrow_table()
                 computed.register("_rows", rows)
                 computed.execute(f"CREATE TABLE {name} AS FROM _rows")

@@ -203,7 +203,7 @@ def test_a_span_of_a_system_has_its_rows_and_reads_its_files(
     configured = fleet.table("monitor.mtrsys").toArrow()["tod"].to_pylist()
     assert min(configured) < since < max(configured) <= until
     days = {file.split("date=")[1][:10] for file in fleet.files("useact")}
-    assert days == {"2004-09-04", "2004-09-05", "2004-09-06"}
+    assert days == {"2004-09-03", "2004-09-04", "2004-09-05", "2004-09-06"}
     assert fleet.table("meta.run").collect() == []
     fleet.close()
 
