@@ -21,10 +21,9 @@ from ..core.errors import BusyError, CpmonError
 from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
-from ..store.dumps.incomplete import incomplete_dumps
+from ..store.dumps.incomplete import Repaired, incomplete_dumps, repair
 from ..store.dumps.kept_layouts import keep_layouts
 from ..store.dumps.landed_dump import LandedDump
-from ..store.dumps.repair import Repaired, repair
 from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
 from ..store.runs.runs import Run, assumed_places, read_run, run_file, save_run

@@ -16,10 +16,9 @@ from sqlglot import exp
 from ..reduce.reductions.reductions import reductions
 from ..schemas.arrow import FINDING, INTERVAL, schemas
 from ..store.catalogue.connection import COVERAGE, DICTIONARY, Connection
+from ..store.dumps.manifest import alike
 from ..store.dumps.store import Store
-from ..store.dumps.table_files import alike
-from ..store.results.kept_files import is_one_of
-from ..store.results.months import FOLDER
+from ..store.results.kept_files import FOLDER, is_one_of
 from ..store.results.reduced import LEVELS, Kept
 from ..store.runs.classes import FILE, class_rules
 from ..store.runs.companions import TABLES

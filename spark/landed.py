@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from ..schemas.layout import Kind
 from ..schemas.registry import record_of, tables
 from ..store.dumps.landed_dump import LandedDump
+from ..store.dumps.manifest import TableFile, table_files
 from ..store.dumps.store import Store
-from ..store.dumps.table_files import TableFile, table_files
 from ..store.scope import Scope, basis_of
 
 

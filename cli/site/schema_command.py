@@ -249,8 +249,7 @@ def dictionary(text: str | None, out: Output) -> None:
       cpmon schema dictionary paging
       cpmon schema dictionary --format html -o records.html
     """
-    from ...store.views.dictionary import rows
-    from ...store.views.dictionary_page import page
+    from ...store.views.dictionary import page, rows
 
     matches = [row for row in rows() if text is None or _has(row, text.lower())]
     if not matches:

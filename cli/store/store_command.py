@@ -55,7 +55,7 @@ def rebuild(store: Path) -> None:
     Example:
       cpmon store rebuild --store perf/
     """
-    from ...store.results.months import rebuild_indexes
+    from ...store.results.kept_files import rebuild_indexes
 
     place = store_at(store)
     place.clean()
@@ -88,7 +88,7 @@ def catalogue(store: Path, file: Path) -> None:
       cpmon store catalogue --store perf/ -o perf.duckdb
     """
     from ...reduce import reductions
-    from ...store.catalogue.catalogue_file import write_catalogue
+    from ...store.catalogue.connection import write_catalogue
 
     check_target(file)
     views = write_catalogue(store_at(store), reductions(), file)
@@ -111,7 +111,7 @@ def repair(store: Path) -> None:
     Example:
       cpmon store repair --store perf/
     """
-    from ...store.dumps.repair import repair as run
+    from ...store.dumps.incomplete import repair as run
     from ...store.results.readable_part import put_damaged_aside
 
     place = store_at(store)

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import duckdb
 
+from ...core.atomic import scratch_folder
+from ...core.errors import StoreError
 from ...core.sql import name, text
 from ..columns import docs
 from ..dumps.store import Store
+from ..files.plain_paths import path_text
 from ..relations import SCHEMAS, Relations
 from ..results.lineage import lineages
 from ..results.reduced import KeptResults
@@ -279,3 +283,33 @@ def _comments(documented: Documented, kind: str) -> str:
         for column, doc in documented.columns.items()
     ]
     return ";".join(statements)
+
+
+def write_catalogue(store: Store, views: Sequence[View], file: Path) -> int:
+    """Write every view of a store as it is now, with its comments; returns their number.
+
+    The views name the files of the store by their absolute paths. The file is replaced as a whole.
+
+    Args:
+        views: reductions, in the order in which they build on each other.
+
+    Raises:
+        StoreError: the disk refuses it, or a file of the store cannot be read.
+    """
+    with (
+        Connection(store, views, views_only=True) as connection,
+        scratch_folder(file.absolute().parent) as folder,
+    ):
+        try:
+            connection.make_all()
+            connection.execute(f"ATTACH {path_text(folder / file.name)} AS _file")
+            connection.execute("COPY FROM DATABASE memory TO _file")
+            connection.execute("DETACH _file")
+            counted = "SELECT count(*) FROM duckdb_views() WHERE NOT internal"
+            ((views_made,),) = connection.execute(counted).fetchall()
+        except duckdb.Error as error:
+            raise StoreError(
+                "the catalogue cannot be made", place=str(file), found=str(error)
+            ) from error
+        (folder / file.name).replace(file)
+    return int(views_made)

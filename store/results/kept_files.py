@@ -1,16 +1,26 @@
-"""Files of kept results, and relations over them."""
+"""Files of kept results, and relations over them.
+
+Those of the days of a month that is over are merged (`merging`), one a reduction and level:
+
+    reduced/processors_by_time/level=hour/system=VMSYS1/2001-12.<digest>.parquet
+    reduced/months/system=VMSYS1/2001-12.json     the days in such files, and their versions
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
+from urllib.parse import quote, unquote
 
 import msgspec
 import pyarrow as pa
 
-from ...core.errors import UnreadableError
-from ...core.grace_period import DAY
+from ...core.errors import StoreError, UnreadableError
+from ...core.grace_period import DAY, INSIDE
 from ...core.sql import text, union_all
 from ..dumps.store import Store
 
@@ -116,3 +126,142 @@ def _parquet(store: Store, files: Sequence[str], *, hive: bool, union: bool) -> 
     listed = ", ".join(text(store.files.engine_path(file)) for file in files)
     types = ", hive_types = {'level': VARCHAR, 'system': VARCHAR}" if hive else ""
     return f"read_parquet([{listed}], union_by_name = {union}, hive_partitioning = {hive}{types})"
+
+
+class MonthFile(msgspec.Struct):
+    """A file of a month: its name, and the versions of the days in it, with those of shifts."""
+
+    file: str
+    days: dict[str, str]
+
+
+FOLDER = "reduced"
+MONTHS = f"{FOLDER}/months"
+Index = dict[str, dict[str, MonthFile]]
+"""Reduction -> level -> file, of a system and month."""
+
+
+def month_pieces(store: Store) -> dict[str, list[Piece]]:
+    """Reduction -> its pieces that are in files of months, up to date or not.
+
+    Raises:
+        StoreError: an index cannot be read.
+    """
+    pieces: defaultdict[str, list[Piece]] = defaultdict(list)
+    for name in store.files.names(MONTHS):
+        if name.endswith(".json") and name not in store.left_out:
+            system = system_of(name)
+            for reduction, levels in read_index(store, name).items():
+                for level, of_level in levels.items():
+                    of_file = _of_file(reduction, level, system, of_level)
+                    pieces[reduction] += (p for p in of_file if p.file not in store.left_out)
+    return pieces
+
+
+def is_of_month(file: str) -> bool:
+    """Whether a file of results is of a month: its name begins "2001-12."."""
+    return re.match(r"\d{4}-\d\d\.", file.rpartition("/")[2]) is not None
+
+
+def index_of(file: str) -> str:
+    """The index that names a file of a month."""
+    _, system, own = file.rsplit("/", 2)
+    return f"{MONTHS}/{system}/{own[: len('2001-12')]}.json"
+
+
+def read_index(store: Store, name: str) -> Index:
+    """An index; empty where there is none.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    try:
+        return msgspec.json.decode(store.files.read(name), type=Index)
+    except FileNotFoundError:
+        return {}
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UnreadableError(
+            "an index of kept results cannot be read",
+            place=store.files.uri(name),
+            expected="JSON, as cpmon wrote it",
+            found=str(error),
+            effect="nothing was read or changed",
+            remedy="make it again: cpmon store rebuild",
+        ) from None
+
+
+def rebuild_indexes(store: Store) -> None:
+    """Make the indexes again that are missing or damaged, from the files of months themselves.
+
+    These do not say what they were made from: days whose samples were pruned are shown as they are,
+    others are computed again.
+
+    Raises:
+        StoreError: the disk refuses it.
+    """
+    files: defaultdict[str, list[str]] = defaultdict(list)
+    for file in sorted(filter(is_of_month, store.files.names(FOLDER)), key=store.files.changed):
+        if file.endswith(".parquet"):
+            files[index_of(file)].append(file)
+    for name, of_month in files.items():
+        with suppress(StoreError):
+            if read_index(store, name):
+                continue
+        index: Index = {}
+        for file in of_month:
+            reduction, level, _, own = file.split("/")[1:]
+            try:
+                days = _days(store, file)
+            except (pa.ArrowException, OSError):  # it cannot be read: its days are not kept
+                continue
+            of_level = MonthFile(own, dict.fromkeys(map(str, days), ""))
+            index.setdefault(reduction, {})[level.removeprefix("level=")] = of_level
+        store.files.replace(name, index_text(index).encode())
+
+
+def index_text(index: Index) -> str:
+    """An index as text."""
+    return msgspec.json.encode(index, order="sorted").decode()
+
+
+def texts_without(store: Store, files: Collection[str]) -> dict[str, str]:
+    """What indexes are to hold when some files of months are removed: name -> text."""
+    texts = {}
+    for name in sorted(set(map(index_of, files))):
+        index = read_index(store, name)
+        for reduction, levels in index.items():
+            index[reduction] = {
+                level: of_level
+                for level, of_level in levels.items()
+                if result_file(reduction, level, system_of(name), of_level.file) not in files
+            }
+        texts[name] = index_text(index)
+    return texts
+
+
+def _of_file(reduction: str, level: str, system: str, of_month: MonthFile) -> Iterator[Piece]:
+    file = result_file(reduction, level, system, of_month.file)
+    named = {date.fromisoformat(day): version for day, version in of_month.days.items()}
+    days = frozenset(named)
+    for day, versions in named.items():
+        version, _, shifts = versions.partition(".")
+        yield Piece(level, system, day, version, shifts, file, days)
+
+
+def result_file(reduction: str, level: str, system: str, own: str) -> str:
+    """Where a file of results belongs, by its own name."""
+    return f"{FOLDER}/{reduction}/level={level}/system={quote(system, safe='')}/{own}"
+
+
+def _days(store: Store, file: str) -> list[date]:
+    """The days that the rows of a file count to."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(pa.BufferReader(store.files.read(file)), columns=["interval_end"])
+    ends = table.column(0).drop_null().unique()
+    return sorted({(end - INSIDE).date() for end in ends.to_pylist()})
+
+
+def system_of(name: str) -> str:
+    """The system whose index or file it is."""
+    return unquote(name.rsplit("/", 2)[1].removeprefix("system="))

@@ -17,9 +17,8 @@ from ..dumps.store import Store
 from ..files.plain_paths import path_text
 from ..sandbox.sandbox import Limits, limit
 from ..views.database import database
-from .kept_files import Piece, files_of, relation
+from .kept_files import MonthFile, Piece, files_of, index_of, index_text, read_index, relation
 from .lineage import Lineage
-from .months import MonthFile, index_of, index_text, read_index
 from .query_writer import QueryWriter
 from .reduced import ByDay, by_day, day_pieces, versions_of
 

@@ -17,14 +17,14 @@ from ..dumps.cleanup import ASIDE
 from ..dumps.incomplete import Incomplete, Times, incomplete_dumps, missing_at_once
 from ..dumps.store import Store
 from ..runs.runs import damaged_runs, run_names
-from .kept_files import schema_of
-from .months import (
+from .kept_files import (
     FOLDER,
     MONTHS,
     is_of_month,
     month_pieces,
     read_index,
     rebuild_indexes,
+    schema_of,
     system_of,
     texts_without,
 )

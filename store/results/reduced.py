@@ -26,9 +26,8 @@ import msgspec
 
 from ..dumps.landed_dump import LandedDump, days_of
 from ..dumps.store import Store
-from .kept_files import Day, KeptFile, Piece, files_of
+from .kept_files import FOLDER, Day, KeptFile, Piece, files_of, month_pieces, result_file, system_of
 from .lineage import Lineage, day_versions, definition_version, digest, lineages, whole_version
-from .months import FOLDER, month_pieces, result_file, system_of
 
 if TYPE_CHECKING:
     from ..views.view import View

@@ -29,9 +29,8 @@ from ..dumps.manifest import entries
 from ..dumps.store import Store
 from ..runs.runs import run_names, stored_run
 from ..views.view import View
-from .kept_files import Piece
+from .kept_files import Piece, is_of_month, texts_without
 from .lineage import Lineage, lineages
-from .months import is_of_month, texts_without
 from .reduced import INTERVAL, LEVELS, ByDay, states_by_day
 
 FOREVER = "forever"

@@ -11,8 +11,8 @@ from ...schemas.registry import fingerprint, tables
 from ...schemas.unplaced import unplaced
 from ..columns import Columns
 from ..dumps.landed_dump import LandedDump
+from ..dumps.manifest import TableFile, alike, table_files
 from ..dumps.store import Store
-from ..dumps.table_files import TableFile, alike, table_files
 from .views import PLACE, sql_type
 
 

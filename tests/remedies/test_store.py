@@ -37,7 +37,7 @@ def landed(store: Path) -> int:
     return sum(int(about["intervals"]) for about in documents)
 
 
-@tries("store/results/months.py", "an index of kept results cannot be read")
+@tries("store/results/kept_files.py", "an index of kept results cannot be read")
 def test_a_damaged_index_of_a_month_is_made_again(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
     for day in (0, 1, 40):
@@ -59,7 +59,7 @@ def put(tried: Attempt, store: Path, *days: int) -> None:
         tried.works("ingest", store.parent / one.name, "--store", store)
 
 
-@tries("store/dumps/month_table.py", "a file of the store cannot be read")
+@tries("store/dumps/compaction.py", "a file of the store cannot be read")
 def test_a_dump_that_cannot_be_merged_is_landed_again(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
     put(tried, store, 0, 1, 40)
@@ -73,7 +73,7 @@ def test_a_dump_that_cannot_be_merged_is_landed_again(tried: Attempt, tmp_path: 
 
 
 @tries(
-    "store/dumps/month_table.py",
+    "store/dumps/compaction.py",
     "the files of a month have rows of dumps that the manifest does not name",
 )
 def test_a_month_is_merged_again_when_the_manifest_names_all(tried: Attempt, tmp_path: Path):

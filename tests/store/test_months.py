@@ -18,9 +18,9 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.dumps import cleanup
 from cpmon.store.files.local import LocalFiles
+from cpmon.store.results.kept_files import rebuild_indexes
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.merging import merge
-from cpmon.store.results.months import rebuild_indexes
 from cpmon.store.results.reduced import ByDay, by_day, versions_of
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.batch.fleet import hourly

@@ -29,8 +29,7 @@ from cpmon.schemas.field import Type
 from cpmon.schemas.registry import tables
 from cpmon.store import Store, connect
 from cpmon.store.export import iceberg
-from cpmon.store.export.iceberg import Exported, export
-from cpmon.store.export.sources import whole_files
+from cpmon.store.export.iceberg import Exported, export, whole_files
 from cpmon.store.results.kept_files import Piece
 from cpmon.store.results.reduced import INTERVAL, ByDay
 from tests.dumps import dump, fields, interval, tod
