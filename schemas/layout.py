@@ -1,6 +1,6 @@
 """The vocabulary in which record layouts are written: Layout, Group and Condition, over fields.
 
-No record is named here. A layout is read from a CSV (`layout_files`).
+No record is named here. A layout is read from a CSV (`loader`).
 """
 
 from __future__ import annotations

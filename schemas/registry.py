@@ -17,7 +17,7 @@ import msgspec
 from ..core.derived import derived, files_version
 from ..core.errors import LayoutError
 from .layout import Layout
-from .layout_files.sources import Sources, read
+from .loader import Sources, read
 from .site import build_all, overlay, shipped, site_files
 
 VARIABLE = "CPMON_SCHEMAS"

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from ..core.errors import LayoutError
 from .layout import Layout
-from .layout_files.loader import build
-from .layout_files.sources import Sources, layout_files, read
+from .loader import Sources, build, layout_files, read
 
 
 def home() -> Path:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cpmon.schemas.layout_files.loader import build
-from cpmon.schemas.layout_files.sources import Sources
+from cpmon.schemas.loader import Sources, build
 
 HEAD = ("offset", "length", "count", "type", "name", "of", "role", "unit", "since", "until")
 SILENT = {"code": "", "provenance": "inferred", "meaning": ""}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cpmon.schemas.layout_files.sources import Row, Sources
+from cpmon.schemas.loader import Row, Sources
 from cpmon.schemas.pages.collection import PageFile
 from cpmon.schemas.pages.page import Page, split_pages
 from cpmon.schemas.pages.page import parse_page as parse_one

@@ -100,8 +100,8 @@ def diff(old: str, new: str, out: Output) -> None:
     """
     from dataclasses import asdict
 
+    from ...schemas.description import release_diff
     from ...schemas.registry import layouts
-    from ...schemas.release_diff import release_diff
 
     rows = [asdict(difference) for difference in release_diff(layouts(), old, new)]
     if not rows:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...core.text import counted
-from ...schemas.layout_files.sources import Sources
-from ...schemas.pages.merge_result import MergeResult
+from ...schemas.loader import Sources
+from ...schemas.pages.file_merge import MergeResult
 from ...store.results.lineage import code_of
 from ..metrics.report_set import REPORTS
 from ..reductions.provenance import tables_of

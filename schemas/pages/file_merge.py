@@ -3,15 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ...core.errors import LayoutError
 from ..field import Provenance, Type
-from ..layout_files.sources import COLUMNS, Row
+from ..loader import COLUMNS, Row
 from ..release import release_key
 from .items import Item
-from .merge_result import MergeResult
+from .page import Page
 from .page_rows import BitRow, PageRow
 from .rows import bit_row, code_row, insert
+
+
+@dataclass
+class MergeResult:
+    """The layout files of a page's record after the merge, and notes about it.
+
+    With `contradictions`, errors of the page's lines, nothing may be written. `doubts` are fields
+    whose role is a guess; `changed` lists changes to fields of the layout.
+    """
+
+    page: Page
+    files: dict[str, list[Row]] = field(default_factory=dict)
+    record: Row = field(default_factory=dict)
+    lengths: list[Row] = field(default_factory=list)
+    confirmed: int = 0
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    contradictions: list[LayoutError] = field(default_factory=list)
+
+    def contradict(self, row: PageRow | BitRow, problem: str, expected: str) -> None:
+        """Record that a row of the page contradicts the layout."""
+        error = row.line.error(
+            f"{row.line.place} contradicts the layout: {problem}",
+            expected=expected,
+            effect=f"nothing was written for {self.page.dsect}",
+        )
+        self.contradictions.append(error)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..field import REST, Provenance, Type
-from ..layout_files.sources import COLUMNS, RECORD_COLUMNS, Row, Sources
+from ..loader import COLUMNS, RECORD_COLUMNS, Row, Sources
 from ..release import LATEST, release_key
-from .file_merge import ReleaseContext
+from .file_merge import MergeResult, ReleaseContext
 from .items import Items, nest
-from .merge_result import MergeResult
 from .page import Page
-from .rows import Habits
-from .slots import bare, entry_file, extent
+from .rows import Habits, bare, entry_file, extent
 from .table_merge import TableMerge
 
 

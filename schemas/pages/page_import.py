@@ -9,20 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 
 from ...core.errors import CpmonError
-from ..layout_files.loader import build
-from ..layout_files.sources import (
-    COLUMNS,
-    LENGTH_COLUMNS,
-    RECORD_COLUMNS,
-    Row,
-    Sources,
-    read,
-    to_csv,
-)
+from ..loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, Row, Sources, build, read, to_csv
 from ..site import home, overlay, shipped
 from .collection import PageFile
+from .file_merge import MergeResult
 from .merge import merge
-from .merge_result import MergeResult
 from .page import parse_page, split_pages
 from .text import PageText, read_page
 

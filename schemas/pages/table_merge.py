@@ -7,13 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..field import REST, Provenance, Type
-from ..layout_files.sources import Row
+from ..loader import Row
 from ..release import ends_before, is_within
-from .file_merge import FileMerge, ReleaseContext, marked
+from .file_merge import FileMerge, MergeResult, ReleaseContext, marked
 from .items import Item, Items
-from .merge_result import MergeResult
-from .rows import FITTING, Habits, insert, rest_row, rows_of
-from .slots import BOUNDS, Leaf, Slot, alike, entry_file, extent, leaves, slots
+from .rows import (
+    BOUNDS,
+    FITTING,
+    Habits,
+    Leaf,
+    Slot,
+    alike,
+    entry_file,
+    extent,
+    insert,
+    leaves,
+    rest_row,
+    rows_of,
+    slots,
+)
 
 
 class TableMerge(FileMerge):

@@ -16,7 +16,7 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.ingest.container.source import Container
-from cpmon.schemas.layout_files.sources import RECORD_COLUMNS, to_csv
+from cpmon.schemas.loader import RECORD_COLUMNS, to_csv
 from cpmon.schemas.registry import layout, reload
 from cpmon.schemas.site import shipped
 from tests.cli.answer import Cpmon

@@ -19,14 +19,7 @@ from cpmon.generate.encode.encoding import Encoding
 from cpmon.generate.encode.filling import filled
 from cpmon.ingest import ingest
 from cpmon.schemas import layout
-from cpmon.schemas.layout_files.sources import (
-    COLUMNS,
-    LENGTH_COLUMNS,
-    RECORD_COLUMNS,
-    Row,
-    read,
-    to_csv,
-)
+from cpmon.schemas.loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, Row, read, to_csv
 from cpmon.schemas.registry import reload, use
 from cpmon.schemas.site import home
 from cpmon.store import Store, connect

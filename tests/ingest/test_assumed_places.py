@@ -14,7 +14,7 @@ from cpmon.generate import load_scenario, parse_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, render_report, report
 from cpmon.schemas import layout
-from cpmon.schemas.layout_files.sources import COLUMNS, read, to_csv
+from cpmon.schemas.loader import COLUMNS, read, to_csv
 from cpmon.schemas.registry import use
 from cpmon.schemas.site import home
 from cpmon.store import Store, connect

@@ -15,7 +15,7 @@ from cpmon.reduce import ReportResult, reductions, report
 from cpmon.reduce.validation import Scope, load_rules
 from cpmon.reduce.validation.counting import count
 from cpmon.schemas import layout
-from cpmon.schemas.layout_files.sources import COLUMNS
+from cpmon.schemas.loader import COLUMNS
 from cpmon.schemas.registry import reload, use
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval, record, tod

@@ -85,7 +85,7 @@ def again(shipped_again: None) -> None:
         pytest.param(
             TABLE.replace("XMPLRC_COUNT", "XMPLRC_COU NT") + REFERENCE,
             marks=tries(
-                "schemas/pages/reference.py",
+                "schemas/pages/page.py",
                 "{} is in the cross reference, and not in the contents table{}",
             ),
             id="broken name",
@@ -93,7 +93,7 @@ def again(shipped_again: None) -> None:
         pytest.param(
             TABLE + REFERENCE.replace("XMPLRC_COUNT               18      4\n", ""),
             marks=tries(
-                "schemas/pages/reference.py",
+                "schemas/pages/page.py",
                 "{} is in the contents table, and not in the cross reference",
             ),
             id="lost from the cross reference",
@@ -168,7 +168,7 @@ def test_the_folder_of_layouts_is_made_by_an_import_or_no_longer_named(
     tried.works("list", mon)
 
 
-@tries("schemas/layout_files/sources.py", "a row has more or fewer cells than the header")
+@tries("schemas/loader.py", "a row has more or fewer cells than the header")
 def test_texts_with_commas_are_put_in_quotes(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -185,7 +185,7 @@ def test_texts_with_commas_are_put_in_quotes(
         show("schema", "show", "xmplrc")
 
 
-@tries("schemas/layout_files/sources.py", "two rows have the number {}.{}")
+@tries("schemas/loader.py", "two rows have the number {}.{}")
 def test_the_row_of_a_record_that_is_wrong_is_deleted(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cpmon.core.errors import LayoutError
-from cpmon.schemas.layout_files.loader import build
+from cpmon.schemas.loader import build
 from tests.layouts import sources
 
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpmon.schemas.layout_files.loader import build
-from cpmon.schemas.layout_files.sources import COLUMNS, Row, Sources
+from cpmon.schemas.loader import COLUMNS, Row, Sources, build
+from cpmon.schemas.pages.file_merge import MergeResult
 from cpmon.schemas.pages.merge import merge
-from cpmon.schemas.pages.merge_result import MergeResult
 from cpmon.schemas.pages.page_import import after, check
 from cpmon.schemas.site import shipped
 from tests.layouts import sources

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cpmon.core.errors import LayoutError
 from cpmon.schemas import Kind
-from cpmon.schemas.layout_files.sources import Sources
+from cpmon.schemas.loader import Sources
 from cpmon.schemas.pages.items import Items, nest
 from cpmon.schemas.pages.merge import merge
 from cpmon.schemas.pages.page import Page

@@ -11,7 +11,7 @@ from cpmon.core.errors import LayoutError
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.schemas import by_record, fingerprint, layout, layouts, record_names
-from cpmon.schemas.layout_files.sources import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, to_csv
+from cpmon.schemas.loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, to_csv
 from cpmon.schemas.registry import reload, site_folder, use
 from cpmon.schemas.site import shipped
 from cpmon.store import Store, connect

@@ -9,7 +9,7 @@ import pytest
 from cpmon.core.errors import CpmonError, StoreError
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.schemas.layout_files.sources import COLUMNS, to_csv
+from cpmon.schemas.loader import COLUMNS, to_csv
 from cpmon.schemas.registry import reload
 from cpmon.schemas.site import shipped
 from cpmon.store import Store, connect

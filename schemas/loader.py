@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.resources.abc import Traversable
 from typing import Any, TypeVar
 
-from ...core.errors import LayoutError
-from ..field import (
+from ..core.errors import LayoutError
+from .field import (
     COUNT_LENGTH,
     HEADER_LENGTH,
     LONGEST_RECORD,
@@ -18,10 +22,213 @@ from ..field import (
     Role,
     Type,
 )
-from ..layout import Condition, Group, Kind, Layout, Sequel
-from ..release import check_bounds, release_key
-from .checks import check_group, check_names, check_operands, check_overlaps
-from .sources import Row, Sources
+from .layout import Condition, Group, Kind, Layout, Sequel
+from .release import check_bounds, ends_before, release_key
+
+COMMON = frozenset(
+    {"system", "dump", "date", "tod", "tod_us", "interval_end", "record_offset", "seconds"}
+    | {"entry", "code", "tail"}
+)
+"""Columns that tables and their views have beside the fields."""
+
+
+def check_names(name: str, rows: list[Row]) -> None:
+    """Names are those of one thing each, and none of a column that every table has."""
+    named = [
+        row["name"]
+        for row in rows
+        if row["name"] != "*" and row["type"] not in (Type.GROUP, Type.PART)
+    ]
+    twice = sorted({n for n in named if named.count(n) > 1})
+    if twice:
+        raise LayoutError(f"{name}: two rows have one name", found=", ".join(twice))
+    taken = sorted(COMMON & set(named))
+    if taken:
+        raise LayoutError(f"{name}: a column of every table has that name", found=", ".join(taken))
+
+
+def check_overlaps(name: str, fields: list[Field], base: int) -> None:
+    """Only a declared second view may share bytes; its field must exist and enclose it."""
+    reach, own = base, [f for f in fields if not f.of]
+    for number, field_ in enumerate(own):
+        if field_.offset < base:
+            raise LayoutError(
+                f"{name}.{field_.name} overlaps the record header",
+                expected=f"an offset of at least {base}",
+                found=str(field_.offset),
+            )
+        for before in own[:number] if field_.offset < reach else ():
+            if field_.offset < before.end and _together(before, field_):
+                raise LayoutError(
+                    f"{name}.{field_.name} overlaps {before.name}",
+                    expected=f"an offset of at least {before.end}, `of` naming {before.name}, "
+                    "or releases that do not meet",
+                    found=str(field_.offset),
+                )
+        reach = max(reach, field_.end)
+    for field_ in (f for f in fields if f.is_open):
+        if field_.of or field_.offset < reach or field_ is not fields[-1]:
+            raise LayoutError(f"{name}.{field_.name} goes on to the end but is not the last field")
+    wholes = {f.name: f for f in fields}
+    for view in (f for f in fields if f.of):
+        whole = wholes.get(view.of)
+        if whole is None or not whole.offset <= view.offset <= view.end <= whole.end:
+            raise LayoutError(f"{name}.{view.name} is no part of {view.of}")
+
+
+def _together(field: Field, other: Field) -> bool:
+    """Whether some release has both fields."""
+    return not (ends_before(field.until, other.since) or ends_before(other.until, field.since))
+
+
+def check_group(name: str, group: Group) -> None:
+    """Entries lie in a record, labels stand on them; those with groups come one a record."""
+    if group.stride == 0:
+        raise LayoutError(f"group {name} has entries of 0 bytes", expected="1 or more")
+    if group.end > LONGEST_RECORD:
+        expected = f"an end of at most {LONGEST_RECORD}"
+        raise LayoutError(f"group {name} is in no record", expected=expected, found=str(group.end))
+    if group.labels and not group.end:
+        raise LayoutError(f"group {name} has labels but no place of its own")
+    strays = [
+        label.name
+        for label in group.labels
+        if (label.offset - group.offset) % int(group.stride)
+        or not group.offset <= label.offset < group.end
+    ]
+    if strays:
+        raise LayoutError(f"group {name} has labels beside its entries", found=", ".join(strays))
+    if group.entry.groups and group.count != 1:
+        raise LayoutError(f"group {name} holds groups, so it can have but one entry a record")
+
+
+def check_operands(layout: Layout) -> None:
+    """A group's operands are numbers of the fixed part of the record; so is its condition."""
+    if layout.sequel and layout.sequel.size:
+        numbers = {f.name for f in layout.placed if f.is_number}
+        for name in {layout.sequel.start, layout.sequel.size} - numbers:
+            raise LayoutError(f"{layout.name}: a part is located by {name}, no number")
+    for group in layout.groups:
+        for operand in (group.start, group.stride, group.count):
+            if isinstance(operand, str) and operand != REST and not layout.field(operand).is_number:
+                raise LayoutError(
+                    f"{layout.name}: group {group.name} is located by {operand}, no number"
+                )
+        if group.when:
+            layout.field(group.when.field)
+
+
+Row = dict[str, str]
+
+COLUMNS = (
+    *("offset", "length", "count", "type", "name", "of", "code", "role", "unit"),
+    *("since", "until", "provenance", "meaning"),
+)
+RECORD_COLUMNS = (
+    *("domain", "record", "dsect", "kind", "grain", "keys", "until", "title", "provenance"),
+)
+LENGTH_COLUMNS = ("dsect", "release", "length")
+
+
+@dataclass
+class Sources:
+    """The files of one folder of layouts, read but not yet understood."""
+
+    records: list[Row] = field(default_factory=list)
+    lengths: list[Row] = field(default_factory=list)
+    fields: dict[str, list[Row]] = field(default_factory=dict)
+
+
+def read(root: Traversable) -> Sources:
+    """All CSVs below a folder of layouts: `records.csv`, `lengths.csv`, `dNN_*/*.csv`.
+
+    Files that do not exist are empty.
+
+    Raises:
+        LayoutError: a file has other columns, or cannot be read, or records.csv names two records
+            of one number; the file is named.
+    """
+    files = {file.name.removesuffix(".csv"): file for file in layout_files(root)}
+    records = _rows(root / "records.csv", RECORD_COLUMNS)
+    _check_numbers(records, str(root / "records.csv"))
+    return Sources(
+        records,
+        _rows(root / "lengths.csv", LENGTH_COLUMNS),
+        {name: _rows(file, COLUMNS) for name, file in files.items()},
+    )
+
+
+def layout_files(root: Traversable) -> list[Traversable]:
+    """The layout files of a folder, those of records and of entries; none where it is missing."""
+    entries = root.iterdir() if root.is_dir() else ()
+    folders = [f for f in entries if f.name[:1] == "d" and f.name[1:3].isdigit()]
+    return [
+        file
+        for folder in sorted(folders, key=lambda folder: folder.name)
+        if folder.is_dir()
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        if file.name.endswith(".csv")
+    ]
+
+
+def to_csv(rows: Iterable[Row], columns: Sequence[str]) -> str:
+    """The text of a layout file."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
+    if not file.is_file():
+        return []
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LayoutError(
+            "a layout file cannot be read", place=str(file), found=str(error)
+        ) from None
+    reader = csv.DictReader(io.StringIO(text))
+    named = tuple(reader.fieldnames or ())
+    expected = tuple(columns)
+    if expected == RECORD_COLUMNS and "until" not in named:  # of a folder older than that column
+        expected = tuple(column for column in columns if column != "until")
+    if named != expected:
+        raise LayoutError(
+            "a layout file has other columns",
+            place=f"{file}, line 1",
+            expected=",".join(columns),
+            found=",".join(named),
+        )
+    rows = list(reader)
+    for number, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise LayoutError(
+                "a row has more or fewer cells than the header",
+                place=f"{file}, line {number}",
+                expected=f"{len(expected)} cells",
+                remedy="put texts with commas in quotes",
+            )
+    return [{column: row.get(column, "") for column in columns} for row in rows]
+
+
+def _check_numbers(records: Iterable[Row], place: str) -> None:
+    """A number is that of one record: of two, nothing says which one is right."""
+    names: dict[tuple[str, str], str] = {}
+    for row in records:
+        domain, record, dsect = row["domain"], row["record"], row["dsect"]
+        first = names.setdefault((domain, record), dsect)
+        if first != dsect:
+            raise LayoutError(
+                f"two rows have the number {domain}.{record}",
+                place=place,
+                expected="one record of that number",
+                found=f"{first} and {dsect}",
+                effect="no layout was loaded",
+                remedy="delete the row of the record that is wrong",
+            )
+
 
 Word = TypeVar("Word", Type, Role, Kind, Provenance)
 

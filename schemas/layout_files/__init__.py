@@ -1,1 +1,0 @@
-"""Layout files: read as rows, checked, and made into layouts."""
