@@ -12,7 +12,7 @@ from ..main import Status, report_failure
 from ..options import DAY, folder_option, output_options, pairs, store_option
 from ..output import Output, say
 from ..site_settings import reader_at, say_what_is_missing, settings, store_at, warn_of_exposure
-from ..targets import TARGET_FOLDER, check_target
+from ..targets import TARGET_FILE, TARGET_FOLDER, check_target
 
 
 @click.group("store")
@@ -71,13 +71,12 @@ def rebuild(store: Path) -> None:
 @click.option(
     "-o",
     "--output",
-    "file",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=TARGET_FILE,
     metavar="FILE",
     help="The file, such as perf.duckdb.",
 )
-def catalogue(store: Path, file: Path) -> None:
+def catalogue(store: Path, output: Path) -> None:
     """Write a DuckDB file with every view of a store, for other programs that read DuckDB.
 
     It holds views over the files of the store as they are now, with their comments, and the macros
@@ -90,9 +89,9 @@ def catalogue(store: Path, file: Path) -> None:
     from ...reduce import reductions
     from ...store.catalogue.connection import write_catalogue
 
-    check_target(file)
-    views = write_catalogue(store_at(store), reductions(), file)
-    say(f"{file}: {counted(views, 'view')}")
+    check_target(output)
+    views = write_catalogue(store_at(store), reductions(), output)
+    say(f"{output}: {counted(views, 'view')}")
 
 
 @command.command("repair", short_help="Put aside what cannot be read.")

@@ -232,7 +232,8 @@ def test_every_output_of_every_command_is_known_as_one():
     written = {"output", "plot", "effects", "archive", "into"}
     for name, command in leaves():
         for option in command.params:
-            is_target = option.name in written or (name, option.name) == ("store export", "folder")
+            is_target = "-o" in option.opts or option.name in written
+            is_target |= (name, option.name) == ("store export", "folder")
             assert isinstance(option.type, Target) == is_target, (name, option.name)
 
 
