@@ -20,7 +20,7 @@ from ..config.batch import InboxSettings
 from ..core.atomic import replacing
 from ..core.errors import CpmonError, StoreError
 from ..ingest.container.control_records import AREA, read_control
-from ..ingest.container.frames import FRAME
+from ..ingest.container.record_index import FRAME
 from ..store.files.disk import replace_durably
 from .log import ascii_path
 

@@ -14,8 +14,7 @@ import numpy as np
 from cpmon.ingest.container.record_index import index_records
 from cpmon.ingest.container.source import open_source
 from cpmon.ingest.container.windows import Window, windows
-from cpmon.ingest.decode.columns import decode
-from cpmon.ingest.decode.decoded import Decoded
+from cpmon.ingest.decode.columns import Decoded, decode
 from cpmon.ingest.decode.intervals import row_stamps
 from cpmon.ingest.decode.reader import Reader, RecordBuffer, Records
 from cpmon.schemas.field import Field, Type

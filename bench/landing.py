@@ -12,9 +12,8 @@ import pyarrow.parquet as pq
 
 from cpmon.ingest import ingest
 from cpmon.ingest.container.source import open_source
-from cpmon.ingest.container.windows import windows
+from cpmon.ingest.container.windows import prefetch, windows
 from cpmon.ingest.decode.reader import Reader
-from cpmon.ingest.prefetch import prefetch
 from cpmon.store import Store
 from cpmon.store.dumps.parquet import TableWriter
 

@@ -30,11 +30,10 @@ from ..store.runs.runs import Run, assumed_places, read_run, run_file, save_run
 from .checks.time_stamps import TimeStampChecks
 from .codec import moment, unix_us
 from .container.source import Container, Progress, Source, open_source
-from .container.windows import prefetched
+from .container.windows import prefetch, prefetched
 from .decode.configuration import UNKNOWN
 from .decode.reader import Reader, Tables
 from .findings import Findings
-from .prefetch import prefetch
 
 TABLES_AHEAD = 2
 """Windows that are decoded while the tables of an earlier one are written: a row group that is

@@ -14,7 +14,7 @@ import pytest
 from cpmon.cli.dump.doctor_facts import facts
 from cpmon.cli.main import Status, run
 from cpmon.ingest.container.source import open_source
-from cpmon.ingest.inspect.diagnosis import diagnose
+from cpmon.ingest.inspect.inventory import diagnose
 from cpmon.schemas.site import shipped
 from tests.consoles import FENCE, ROOT, Page, measured, pages
 from tests.pages import draft

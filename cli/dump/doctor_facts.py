@@ -10,7 +10,7 @@ from ... import __version__
 from ...core.errors import CpmonError
 from ...ingest.codec import moment
 from ...ingest.findings import Code
-from ...ingest.inspect.diagnosis import Diagnosis
+from ...ingest.inspect.inventory import Diagnosis
 from ...reduce.reductions.provenance import is_inferred
 from ...reduce.reports.expected_reports import ExpectedReport, expected_reports
 from ...reduce.reports.layout_notes import (

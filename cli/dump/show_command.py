@@ -170,7 +170,7 @@ def _machine(explained: Iterable[Explained], dump: str, form: str) -> Iterator[b
     """The same in another format, record by record where the format allows it."""
     import pyarrow as pa
 
-    from ...ingest.inspect.explanation_text import document, heading, rows, table
+    from ...ingest.inspect.explanation import document, heading, rows, table
     from ...render.render import render
 
     if form == "json":

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..codec import I64, U8, Mask, items
-from .frames import FRAME, are_headers, is_header
+from .record_index import FRAME, are_headers, is_header
 
 SAMPLE, EVENT = 0xE2, 0xC5
 """EBCDIC S and E: the first byte of an entry (MWTCAFLG)."""

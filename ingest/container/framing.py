@@ -20,8 +20,8 @@ import numpy as np
 
 from ..codec import I64, U8, Mask
 from .control_records import are_controls, read_control
-from .frames import FRAME, are_headers, is_header
-from .record_sets import are_followed, set_starts, starts_set
+from .monreader import are_followed, set_starts, starts_set
+from .record_index import FRAME, are_headers, is_header
 
 HEAD = 16 * FRAME
 """How many of the first bytes tell what is around a dump."""

@@ -7,8 +7,8 @@ import numpy as np
 from ...core.errors import DumpError
 from ..codec import U8
 from .control_records import AREA, EVENT, SAMPLE, are_controls, find_control, read_control
-from .frames import FRAME, is_header
-from .record_sets import holds_set, set_starts, starts_set
+from .monreader import holds_set, set_starts, starts_set
+from .record_index import FRAME, is_header
 from .source import Container
 
 BINARY = (

@@ -16,8 +16,7 @@ from ...schemas.release import base_release, with_bits
 from ..codec import I64, U8, U64, Mask, tod_to_unix_us
 from ..container.record_index import RecordIndex
 from ..container.windows import Window
-from .columns import decode
-from .decoded import Decoded
+from .columns import Decoded, decode
 
 SYSTEM = ("mtrsys", "systmid")
 LEVEL = ("mtrsys", "hcpcpeid")

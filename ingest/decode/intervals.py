@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from ...schemas.arrow import INTERVAL
-from ..arrays import Rows
-from ..codec import I64, as_arrow, tod_to_unix_us
-from ..container.frames import INTERVAL_END
+from ..codec import I64, Rows, as_arrow, tod_to_unix_us
+from ..container.record_index import INTERVAL_END
 from ..container.windows import Window
 from .configuration import Configuration
 

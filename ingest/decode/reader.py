@@ -23,14 +23,13 @@ from ...schemas.layout import Kind, Layout
 from ...schemas.registry import by_record
 from ...schemas.release import UNNAMED
 from ..codec import I64, U8
-from ..container.frames import FRAME, SYSTEM
 from ..container.monwrite import Framer
+from ..container.record_index import FRAME, SYSTEM
 from ..container.source import Source
 from ..container.windows import Window
 from ..findings import Code, Findings, Severity
-from .columns import copied, decode, pieces
+from .columns import Decoded, copied, decode, pieces
 from .configuration import Configuration
-from .decoded import Decoded
 from .intervals import NO_END, ClosedIntervals, Intervals, Stamps, row_stamps
 from .record_findings import RecordFindings
 

@@ -12,10 +12,10 @@ from ...schemas.layout import Layout
 from ...schemas.registry import record_names
 from ...schemas.release import parse_release
 from ..codec import I64
-from ..container.frames import FRAME
+from ..container.record_index import FRAME
 from ..container.windows import Window
 from ..findings import Code, Findings, Tally
-from .decoded import Decoded
+from .columns import Decoded
 
 OF_RECORDS = (
     *(Code.RECORD_WITHDRAWN, Code.RECORD_LONGER),

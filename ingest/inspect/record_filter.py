@@ -24,9 +24,8 @@ from ..container.monwrite import Framer
 from ..container.record_index import Kind
 from ..container.source import Source
 from ..container.windows import Window, windows
-from ..decode.columns import decode
+from ..decode.columns import Decoded, decode
 from ..decode.configuration import SYSTEM, Configuration, decode_records
-from ..decode.decoded import Decoded
 from ..findings import Findings
 
 NUMBER = re.compile(r"(\d+)[./](\d+)")

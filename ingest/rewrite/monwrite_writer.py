@@ -17,8 +17,7 @@ import numpy.typing as npt
 from ...schemas.field import HEADER_LENGTH
 from ..codec import I64, U8, U64, Mask, items
 from ..container.control_records import EVENT, SAMPLE
-from ..container.frames import FRAME, FRAME_END, HEADER, INTERVAL_END
-from ..container.record_index import NO_RECORDS, RecordIndex
+from ..container.record_index import FRAME, FRAME_END, HEADER, INTERVAL_END, NO_RECORDS, RecordIndex
 from ..container.windows import Window
 from ..decode.columns import copied, copy_pieces
 

@@ -14,8 +14,8 @@ from ...core.errors import CpmonError
 from ...schemas.layout import Kind
 from ...schemas.registry import by_record, layout
 from ..codec import I64, Mask, moment
-from ..container.frames import FRAME_END, INTERVAL_END
 from ..container.monwrite import Framer
+from ..container.record_index import FRAME_END, INTERVAL_END
 from ..container.source import Progress, Source
 from ..container.windows import Window, prefetched
 from ..decode.configuration import COMMAND, INTERVAL, Indexed, commanded_s, decode_records

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from cpmon.ingest.prefetch import prefetch
+from cpmon.ingest.container.windows import prefetch
 
 
 def test_items_come_in_their_order_and_an_error_behind_them():

@@ -268,7 +268,7 @@ def test_where_no_record_is_near_what_is_inside_is_listed(tried: Attempt, tmp_pa
     tried.as_said(tried.fails("show", empty, "--at", "10"), Status.WARNINGS)
 
 
-WRAPPING = "ingest/container/wrapping.py"
+WRAPPING = "ingest/container/compression.py"
 
 
 @tries(RECOGNISE, "{} is {}")

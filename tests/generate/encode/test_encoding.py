@@ -12,8 +12,7 @@ from cpmon.core.errors import LayoutError
 from cpmon.generate.encode.encoder import Encoder, encode_events, text_bytes
 from cpmon.generate.encode.encoding import Encoding
 from cpmon.generate.records.events import EventBatch
-from cpmon.ingest.decode.columns import decode
-from cpmon.ingest.decode.decoded import Decoded, Entries
+from cpmon.ingest.decode.columns import Decoded, Entries, decode
 from cpmon.schemas import Layout, layout, layouts
 
 LINUX_OS = bytes.fromhex("D3C9D5E4E7D2D9D5D302").ljust(16, b"\xf0")

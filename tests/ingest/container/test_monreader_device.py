@@ -11,9 +11,8 @@ import pytest
 
 from cpmon.ingest import Code, ingest, landing
 from cpmon.ingest.container import monreader_device as device
-from cpmon.ingest.container.monreader_device import Device
-from cpmon.ingest.container.source import Source
-from cpmon.ingest.container.wrapping import Peeked
+from cpmon.ingest.container.compression import Peeked
+from cpmon.ingest.container.source import Device, Source
 from cpmon.store import Store
 from tests.scenarios import FIRST_SET, LATER_SET
 

@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 
 from cpmon.ingest.codec import U8
 from cpmon.ingest.container import record_index as runs_module
-from cpmon.ingest.container.frames import FRAME_END, INTERVAL_END, Frames
-from cpmon.ingest.container.record_index import find_runs, index_records
+from cpmon.ingest.container.record_index import (
+    FRAME_END,
+    INTERVAL_END,
+    Frames,
+    find_runs,
+    index_records,
+)
 from cpmon.schemas import HEADER_LENGTH
 from tests.dumps import FRAME, frame_end, interval_end, record
 

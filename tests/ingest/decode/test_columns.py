@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.ingest.decode.columns import decode, pieces
-from cpmon.ingest.decode.decoded import Decoded
+from cpmon.ingest.decode.columns import Decoded, decode, pieces
 from cpmon.schemas import Group, Layout, layouts
 from cpmon.schemas.field import REST
 from cpmon.schemas.structs import struct

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from cpmon.ingest.inspect.explanation import Line, explain
-from cpmon.ingest.inspect.explanation_text import hexdump
+from cpmon.ingest.inspect.explanation import Line, explain, hexdump
 from cpmon.schemas import HEADER_LENGTH, Layout, Type, layout, layouts
 from cpmon.schemas.structs import struct
 from tests.dumps import fields, record

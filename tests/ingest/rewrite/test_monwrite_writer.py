@@ -8,9 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.ingest.container.frames import FRAME_END
 from cpmon.ingest.container.monwrite import Framer
-from cpmon.ingest.container.record_index import RecordIndex
+from cpmon.ingest.container.record_index import FRAME_END, RecordIndex
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.container.windows import windows
 from cpmon.ingest.findings import Findings
