@@ -170,7 +170,7 @@ class Manifest:
         """What the manifest says of the dumps in a folder: the lines of its `dump.json`."""
         dumps = {d.dump: d for d in self._dumps().values() if d.folder == folder}
         months = {_month_folder(dump.system, dump.month) for dump in dumps.values()}
-        texts = (self._files.read(n).decode() for m in months for n in self._of_month(m))
+        texts = (self._data(n).decode() for m in months for n in self._of_month(m))
         return [text for text in _distinct(texts) if dumps_in(text)[0].dump in dumps]
 
     def _rewrite(self, month: str, lines: Sequence[str], dropped: Collection[str]) -> None:
@@ -178,7 +178,7 @@ class Manifest:
         for _ in range(_RETRIES):
             with suppress(FileNotFoundError):  # another process has just merged some
                 names = self._of_month(month)
-                texts = [self._files.read(name).decode() for name in names]
+                texts = [self._data(name).decode() for name in names]
                 left = _distinct([*lines, *texts], dropped)
                 merged = self._write_merged(month, left) if left else ""
                 self._files.delete(name for name in names if name != merged)
@@ -334,16 +334,31 @@ class Manifest:
             StoreError: it cannot be read.
         """
         try:
-            return dumps_in(self._files.read(name))
+            return dumps_in(self._data(name))
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise StoreError(
-                "a file of the manifest cannot be read",
-                place=self._files.uri(name),
-                expected="a JSON object on each line",
-                found=str(error),
-                effect="nothing was read or changed",
-                remedy="make the manifest again: cpmon store rebuild",
-            ) from None
+            raise self._damaged(name, str(error)) from None
+
+    def _data(self, name: str) -> bytes:
+        """What is in a file; that of several dumps tells by its name whether a line is lost.
+
+        Raises:
+            FileNotFoundError: it was merged meanwhile.
+            StoreError: it is not what was written.
+        """
+        data = self._files.read(name)
+        if name.endswith(".jsonl") and _digest(data) not in name:
+            raise self._damaged(name, "other lines than were written")
+        return data
+
+    def _damaged(self, name: str, found: str) -> StoreError:
+        return StoreError(
+            "a file of the manifest cannot be read",
+            place=self._files.uri(name),
+            expected="a JSON object on each line, and as many as the name says",
+            found=found,
+            effect="nothing was read or changed",
+            remedy="make the manifest again: cpmon store rebuild",
+        )
 
     def _names(self) -> Iterator[str]:
         """The files of the manifest, in any order.
@@ -379,7 +394,7 @@ class Manifest:
         for names in alike.values():
             if len(names) >= FAN:
                 with suppress(FileNotFoundError):  # another process merges them
-                    lines = _distinct(self._files.read(each).decode() for each in sorted(names))
+                    lines = _distinct(self._data(each).decode() for each in sorted(names))
                     merged = self._write_merged(month, lines)
                     self._files.delete(each for each in names if each != merged)
 
@@ -393,8 +408,11 @@ class Manifest:
 def _merged(month: str, lines: Sequence[str]) -> tuple[str, str]:
     """Name and text of the file with some lines of a month."""
     text = "".join(sorted(lines))
-    digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-    return f"{month}/{len(lines)}-{digest}.jsonl", text
+    return f"{month}/{len(lines)}-{_digest(text.encode())}.jsonl", text
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def entry_name(about: Mapping[str, Any]) -> str:

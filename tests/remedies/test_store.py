@@ -80,8 +80,7 @@ def test_a_month_is_merged_again_when_the_manifest_names_all(tried: Attempt, tmp
     store = tmp_path / "perf"
     put(tried, store, 0, 1, 40)
     tried.works("store", "compact", "--store", store)
-    (entries,) = store.glob("manifest/*/2001-12/*.jsonl")
-    entries.write_text(entries.read_text(encoding="utf-8").splitlines(keepends=True)[0])
+    Store(store).manifest.drop(Store(store).dumps()[:1])
     put(tried, store, 2)
     tried.fails("store", "compact", "--store", store)
     tried.works("store", "rebuild", "--store", store)
