@@ -19,8 +19,7 @@ from ..core.errors import CpmonError
 from ..core.names import nearest
 from ..schemas.unplaced import still_unplaced
 from .checks.consistency import check_names
-from .checks.feasibility import check_feasibility, check_volumes
-from .checks.figures import check_figures
+from .checks.feasibility import check_feasibility, check_figures, check_volumes
 from .scenario.hardware import Machine, Storage
 from .scenario.repetitions import (
     Difference,

@@ -14,8 +14,7 @@ from ..numeric import I64, Bool
 from ..records import events
 from ..records.events import EventBatch, SessionProgress
 from ..records.table import Record, Values, records
-from .encoder import Encoder, encode_events
-from .filling import filled
+from .encoder import Encoder, encode_events, filled
 from .frames import Block
 
 _BEFORE_CONFIGURATION = 50

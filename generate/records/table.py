@@ -1,35 +1,212 @@
 """Records as tables: `dNN_*.toml` has an expression for each field of a record.
 
-An expression is Python over the names of `names.py`, those that the record defines in `let`, and
-what the caller gives. A field that the layout calls a counter is given its growth in the interval,
-any other its level. Fields of entries, `group.field`, are (rows, entries). Fields that the release
-does not have are left out.
+An expression is Python over the names here (constants, functions, figures of model and sample),
+those that the record defines in `let`, and what the caller gives. A field that the layout calls a
+counter is given its growth in the interval, any other its level. Fields of entries, `group.field`,
+are (rows, entries). Fields that the release does not have are left out.
 """
 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from importlib.resources import files
 from types import CodeType
 from typing import Any, Literal
 
-from msgspec import field
+import numpy as np
 from msgspec.structs import asdict, replace
 
 from ...config import Document, Table
 from ...core.errors import LayoutError
 from ...core.names import unknown
-from ...schemas import Field, Group, Kind, Layout, Role, layout, layouts, release_key
+from ...schemas import Field, Group, Kind, Layout, Role, Type, layout, layouts, release_key
+from ...schemas.registry import site_folder
+from ...schemas.site import build_all, shipped
 from ...schemas.unplaced import unplaced
+from ..activity import dispatching, guests, paging, states, transactions, usage, volume_work
 from ..activity.sample import Sample
-from ..numeric import Bool
-from .names import ACTIVITY, FUNCTIONS, OF_MODEL, OF_SAMPLE
-from .site import modelled, own_records, standing_for, unmodelled
+from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
+from ..model.services import entry_of
+from ..numeric import Bool, floor_int, partition
+from ..scenario.users import UserGroup
+
+Nature = tuple[Any, ...]
+
+WRITTEN = frozenset({"mtrecm", "mtrscm", "mtrend", "mtreof", "mtrsos", "apledt"})
+"""Records that are written without a table."""
+
+
+@functools.lru_cache(maxsize=512)
+def unmodelled(record: Layout) -> frozenset[str]:
+    """Fields of a record that are none of the shipped layout, or are written in another way.
+
+    Second readings of bytes are left out, and what entries are found by, or tell the records apart
+    that have them.
+    """
+    if site_folder() is None:
+        return frozenset()
+    before = dict(_natures(_shipped()[record.name])) if record.name in _shipped() else {}
+    natures = _natures(record)
+    return frozenset(name for name, nature in natures if nature and before.get(name) != nature)
+
+
+def own_records(modelled: Collection[str]) -> list[Layout]:
+    """Records that have something to hold, and that are neither known nor written otherwise."""
+    if site_folder() is None:
+        return []
+    return [
+        each for each in layouts() if each.name not in {*modelled, *WRITTEN} and unmodelled(each)
+    ]
+
+
+def modelled(record: Layout, names: Mapping[str, str]) -> dict[str, str]:
+    """Expressions of a record's fields or groups, without those that a site's layout lacks.
+
+    Names that no layout has are kept: they are mistakes.
+    """
+    if site_folder() is None or record.name not in _shipped():
+        return dict(names)
+    own, before = dict(_natures(record)), dict(_natures(_shipped()[record.name]))
+    gone = before.keys() - (own.keys() - unmodelled(record))
+    return {name: text for name, text in names.items() if name not in gone}
+
+
+@functools.cache
+def _shipped() -> dict[str, Layout]:
+    return {each.name: each for each in build_all(shipped(), None)}
+
+
+def _natures(table: Layout, prefix: str = "", counts: Nature = ()) -> Iterator[tuple[str, Nature]]:
+    """How each field is written, and nothing of those that hold no value of their own."""
+    operands = {at for group in table.groups for at in (group.start, group.stride, group.count)}
+    operands |= {group.when.field for group in table.groups if group.when}
+    for field in table.columns:
+        is_value = not (field.of or field.is_open or field.name in operands)
+        nature = (field.type, field.length, field.is_cumulative, *counts)
+        yield prefix + field.name, nature if is_value else ()
+    for group in table.groups:
+        yield prefix + group.name, ()
+        for label in group.labels:
+            yield prefix + label.name, ()
+        if not group.when:
+            each = (*counts, group.count if group.end else 0)
+            yield from _natures(group.entry, f"{prefix}{group.name}.", each)
+
+
+def standing_for(record: Layout) -> tuple[str, ...]:
+    """Shared tables that say of what a record's rows are, by the fields that tell them apart.
+
+    An imported page does not say which fields are keys, so that their names decide.
+    """
+    own = {field.name: field.type for field in record.columns if field.name in unmodelled(record)}
+    if (own.get("vmduser"), own.get("vmdcpuad")) == (Type.CHAR, Type.UNSIGNED):
+        return ("session",)
+    return ("processor",) if own.get("pfxcpuad") is Type.UNSIGNED else ()
+
+
+_NAMES = tomllib.loads((files(__package__) / "names.toml").read_text(encoding="utf-8"))
+_MASKS: dict[str, int] = _NAMES["masks"]
+
+
+def _domain_mask(domains: Iterable[str]) -> int:
+    """Mask of some domains, with the monitor's own."""
+    return int(np.bitwise_or.reduce([_MASKS[domain] for domain in ("monitor", *domains)]))
+
+
+def _high_frequency_mask(domains: Iterable[str]) -> int:
+    """Mask of those domains that are sampled at the high-frequency rate."""
+    frequent = {"user", "processor", "io"}.intersection(domains)
+    return _domain_mask(frequent) & ~_MASKS["monitor"]
+
+
+def _level_text(level: str) -> str:
+    """Version, release and modification, two digits each, and a service level (inferred)."""
+    return "".join(f"{int(part):02d}" for part in level.split(".")) + "00"
+
+
+def _packed(digits: str, width: int) -> np.void:
+    """Hexadecimal digits, two a byte, filled with zeros on the left; others are left out."""
+    valid = "".join(c for c in digits if c in "0123456789abcdefABCDEF")
+    return np.void(bytes.fromhex(valid[-2 * width :].rjust(2 * width, "0")))
+
+
+def _linux_product(number: int, level: str) -> np.void:
+    """Product id of a Linux block, 16 bytes: LINUXKR, NL, the number, version, release, level."""
+    return np.void("LINUXKRNL".encode("cp037") + bytes([number]) + f"2601{level}".encode("cp037"))
+
+
+def _daemon_product(function: int, record: int, level: int) -> np.void:
+    """Product id of a record of mon_fsstatd (1) or mon_procd (2), 16 bytes, in buffer `level`."""
+    numbers = (function.to_bytes(2), record.to_bytes(1), bytes(4), level.to_bytes(2))
+    return np.void(b"LNXAPPL" + b"".join(numbers))
+
+
+def _busy_percent(group: UserGroup) -> float:
+    """Percent of a guest's processors that its processes use."""
+    used = sum(each.cpu_percent for each in group.processes)
+    return min(used / group.virtual_processors, 100.0)
+
+
+def _utf8_length(text: str) -> int:
+    return len(text.encode())
+
+
+_OF_NUMPY = (
+    *("arange", "bincount", "clip", "eye", "flatnonzero", "floor", "int64", "maximum", "minimum"),
+    *("pad", "rint", "uint64", "where"),
+)
+
+_OF_CPMON: tuple[Callable[..., Any], ...] = (
+    *(floor_int, partition, entry_of, paging.blocks_by_size, paging.times_empty),
+    *(guests.processor_jiffies, guests.run_queue),
+)
+
+FUNCTIONS: Mapping[str, Any] = {
+    **{function.__name__: function for function in (float, int, len, max, min, range, round)},
+    **{name: getattr(np, name) for name in _OF_NUMPY},
+    **{function.__name__: function for function in _OF_CPMON},
+    "busy_percent": _busy_percent,
+    "daemon_product": _daemon_product,
+    "domain_mask": _domain_mask,
+    "high_frequency_mask": _high_frequency_mask,
+    "level_text": _level_text,
+    "linux_product": _linux_product,
+    "packed": _packed,
+    "utf8_length": _utf8_length,
+    "void": np.void,
+    "LOCK_NAMES": dispatching.LOCK_NAMES,
+    "UNI": transactions.UNI,
+    "MULTI": transactions.MULTI,
+    "QUICK": transactions.QUICK,
+    "SCM_PER_S": SCM_PER_S,
+    "TOD_PER_S": TOD_PER_S,
+    "TOD_PER_US": TOD_PER_US,
+    **{
+        name: np.array(value) if isinstance(value, list) else value
+        for name, value in _NAMES["constants"].items()
+    },
+}
+"""Functions and constants."""
+
+ACTIVITY = {
+    module.__name__.rpartition(".")[2]: module
+    for module in (dispatching, paging, states, transactions, usage, volume_work)
+}
+"""Modules in the expressions of figures, by name."""
+
+OF_MODEL: Mapping[str, str] = _NAMES["model"]
+"""Figures that stay during a run: expressions over `model`."""
+
+OF_SAMPLE: Mapping[str, str] = _NAMES["sample"]
+"""Figures of a sample, and of the interval before it: expressions over `model` and `sample`."""
+
 
 Values = Mapping[str, Any]
 """Values by field: one, (rows,) or (rows, entries); a text is a `str` or an array of them."""
@@ -73,11 +250,11 @@ class RecordTable(Table, frozen=True, kw_only=True):
     restarted: str = ""
     ages: str = "age"
     wrapping: str = ""
-    variants: dict[str, str] = field(default_factory=dict)
-    entries: dict[str, str] = field(default_factory=dict)
-    sizes: dict[str, str] = field(default_factory=dict)
-    let: dict[str, str] = field(default_factory=dict)
-    values: dict[str, str] = field(default_factory=dict)
+    variants: dict[str, str] = dataclasses.field(default_factory=dict)
+    entries: dict[str, str] = dataclasses.field(default_factory=dict)
+    sizes: dict[str, str] = dataclasses.field(default_factory=dict)
+    let: dict[str, str] = dataclasses.field(default_factory=dict)
+    values: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

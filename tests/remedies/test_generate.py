@@ -18,7 +18,7 @@ from tests.remedies.trying import Attempt, tries
 
 FIT, AGREE = "generate/checks/feasibility.py", "generate/checks/consistency.py"
 KEYS, TABLES = "core/names.py", "config/mistakes.py"
-CHECK = "generate/checks/figures.py"
+CHECK = "generate/checks/feasibility.py"
 Change = tuple[str, str]
 
 ONLY = ("[[users]]", '[[users]]\nname = "others"\nprefix = "OTHER"\ncount = 1\n\n[[users]]')
@@ -198,7 +198,7 @@ WRONG: list[Any] = [
     pytest.param(
         [samples("duration_s = 10", f"{10**20}/4")],
         [[samples("duration_s = 10")]],
-        marks=tries("generate/scenario/statistic.py", "samples cannot have the figures {}"),
+        marks=tries("generate/scenario/repetitions.py", "samples cannot have the figures {}"),
         id="mean out of range",
     ),
 ]
