@@ -1,4 +1,4 @@
-"""What the written pages of docs/ say of the catalogue, held against the catalogue."""
+"""What the written pages of docs/ say of a store, compared with the code."""
 
 from __future__ import annotations
 
@@ -7,15 +7,31 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.cli.store.store_command import prune
 from cpmon.store import Store, connect
+from cpmon.store.results.reduced import LEVELS
 
-STORE_PAGE = Path(__file__).resolve().parents[1] / "docs" / "store.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+STORE_PAGE = DOCS / "store.md"
 ROW = re.compile(r"^\| `(\w+)` \| each [^|]*\| (.*) \|$", re.M)
 
 
-@pytest.mark.parametrize("table", ["dump", "interval", "finding", "run", "dictionary"])
+@pytest.mark.parametrize(
+    "table", ["dump", "interval", "finding", "run", "user_class", "reduced", "dictionary"]
+)
 def test_the_page_of_the_store_names_the_columns_of_meta_as_they_are(table: str, tmp_path: Path):
     said = dict(ROW.findall(STORE_PAGE.read_text(encoding="utf-8")))
     with connect(Store(tmp_path / "store", create=True)) as connection:
         found = connection.sql(f"FROM meta.{table}").columns
     assert re.findall(r"`(\w+)`", said[table]) == found
+
+
+def test_retention_is_offered_for_the_levels_that_are_kept():
+    (keep,) = [option for option in prune.params if option.name == "keep"]
+    assert f"results of {', '.join(LEVELS)} are kept" in keep.help
+    (settings,) = re.findall(
+        r"^\[retention\]\n(.*?)^```",
+        (DOCS / "keeping-a-store.md").read_text(encoding="utf-8"),
+        re.M | re.S,
+    )
+    assert re.findall(r"^(\w+) =", settings, re.M) == [*LEVELS, "raw"]

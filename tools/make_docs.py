@@ -35,10 +35,10 @@ def _dictionary() -> Iterator[str]:
     records = {layout.name: layout for layout in layouts()}
     yield from ("# Data dictionary", "", GENERATED, "")
     yield (
-        "Every table that a dump lands in, under IBM's names. In the catalogue the rows as landed"
+        "Every table that a dump lands in, under IBM's names. In SQL the rows as landed"
         " are in\n`monitor.<table>`; samples are also in `interval.<table>`, where counters and"
-        " countdowns are deltas.\nThe same text is in the catalogue: `meta.dictionary` and the"
-        " comments."
+        " countdowns are deltas.\nThe same text is in `meta.dictionary` and in the comments of the"
+        " columns."
     )
     header = ", ".join(f"`{f.name}` ({f.length} bytes at {f.offset})" for f in HEADER)
     yield from ("", "Offsets in a record count from the first byte of its header:", f"{header}.")

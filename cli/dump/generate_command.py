@@ -57,7 +57,8 @@ def command(
     """Write the dumps of SCENARIO, each with its run file and companion files.
 
     SCENARIO is a shipped one (timer, large-storage, cp-regression, linux-dasd-mdc, pfault,
-    small-lab, bank-day, zvm73-smt, bad-day) or a TOML file; the same seed writes the same bytes.
+    linux-guests, small-lab, bank-day, zvm73-smt, bad-day) or a TOML file; the same seed writes the
+    same bytes.
 
     \b
     Examples:

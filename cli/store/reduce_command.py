@@ -49,7 +49,7 @@ def command(
     """Compute the reductions of a store (or only those named) and keep the results.
 
     Only days that new dumps have a say in are computed. Beside the intervals stand roll-ups of
-    15 minutes, hours and days, over all time and by shift. A report computes what is not kept; a
+    15 minutes and hours, over all time and by shift. A report computes what is not kept; a
     result that new dumps made outdated is never shown. --since and --until are days of UTC.
 
     What is of runs and of all days is left out where --system, --day, --since or --until leave

@@ -17,7 +17,7 @@ from ..targets import TARGET_FILE, TARGET_FOLDER, check_target
 
 @click.group("store")
 def command() -> None:
-    """See what a store holds, write a catalogue for others, remove what is older than need be.
+    """See what a store holds, keep it small, repair it, and open it to other programs.
 
     \b
     Examples:
@@ -198,7 +198,7 @@ def export(store: Path, folder: Path) -> None:
 @click.option(
     "--keep",
     metavar="LEVEL=LENGTH,...",
-    help="How long results of interval, 15m, hour, day are kept: 30d, 8w, 5y, forever.",
+    help="How long results of interval, 15m, hour are kept: 30d, 8w, 5y, forever.",
 )
 @click.option("--raw", metavar="LENGTH", help="How long samples are kept; without it: forever.")
 @click.option("--as-of", type=DAY, help="Count ages from this day instead of today.")
@@ -214,8 +214,8 @@ def prune(
 
     Results of a level go only where the next coarser level is there, those of hours only where the
     samples are gone or go too, samples only where everything was reduced and no run is measured on
-    them. A report of such a time rests on the finest level
-    that is left, and says so. A dump whose samples are gone stays known, with its configuration.
+    them. A report of such a time reads the finest level that is left, and prints a note. A dump
+    whose samples are gone stays known, with its configuration.
 
     \b
     Examples:

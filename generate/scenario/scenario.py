@@ -1,4 +1,4 @@
-"""A scenario with its runs and their targets; `docs/generate.md` describes every key."""
+"""A scenario with its runs and their targets; `docs/scenario-format.md` describes every key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/generate.md alone is enough to write a scenario."""
+"""docs/scenario-format.md alone is enough to write a scenario."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from cpmon.generate.scenario.users import (
 from cpmon.schemas.unplaced import AssumedPlace
 from tests.generate.plain_reader import records
 
-TEXT = (Path(__file__).parents[2] / "docs" / "generate.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+TEXT = (DOCS / "scenario-format.md").read_text(encoding="utf-8")
 TABLES = (
     ScenarioTable,
     Monitor,
@@ -67,7 +68,6 @@ def test_the_example_is_a_scenario_that_generates():
 
 
 def test_the_scenarios_and_their_runs_are_described():
-    told = dict(
-        re.findall(r"^\| `([\w-]+)` \|.*\| (\d+) \|$", TEXT.partition("\n## ")[0], re.MULTILINE)
-    )
+    overview = (DOCS / "generate.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    told = dict(re.findall(r"^\| `([\w-]+)` \|.*\| (\d+) \|$", overview, re.MULTILINE))
     assert told == {name: str(len(load_scenario(name).runs)) for name in scenario_names()}
