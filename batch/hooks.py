@@ -10,7 +10,7 @@ import tempfile
 from contextlib import suppress
 from typing import Any
 
-from ..config.batch import BatchSettings
+from ..config.settings import BatchSettings
 from .log import Log, ascii_line
 from .result import BatchResult
 

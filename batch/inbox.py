@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..config.batch import InboxSettings
+from ..config.settings import InboxSettings
 from ..core.atomic import replacing
 from ..core.errors import CpmonError, StoreError
 from ..ingest.container.control_records import AREA, read_control

@@ -15,8 +15,8 @@ from urllib.parse import quote
 import msgspec
 
 from ..config import FILE, Settings
-from ..config.batch import BatchSettings, InboxSettings, OutputSettings
 from ..config.formats import FORMATS, format_of_file
+from ..config.settings import BatchSettings, InboxSettings, OutputSettings
 from ..core.errors import CpmonError
 from ..core.names import unknown
 from ..reduce.compare.spec_file import load_spec

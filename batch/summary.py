@@ -1,6 +1,6 @@
-"""The summary of a batch for mail: at most 60 lines of 72 columns, printable ASCII.
+"""The summary of a batch for mail, at most 60 lines of 72 columns, and its metrics.
 
-Its text is `summary.txt`.
+Their texts are `summary.txt`, printable ASCII, and `metrics.txt`, OpenMetrics for a collector.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from ..core.text import counted, megabytes
+from ..ingest.findings import Severity
+from ..reduce.rules.rule import Severity as RuleSeverity
 from ..render.html import text_page
 from .log import ascii_line
 from .result import BatchResult, Event, ExitStatus
+from .state import State
 
 LINES = 60
 WIDTH = 72
@@ -104,3 +107,34 @@ def _duration(seconds: float | None) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def render_metrics(state: State, result: BatchResult, last_end: datetime | None) -> str:
+    """All metric families, after a batch.
+
+    Args:
+        result: of the last batch that was not silent.
+        last_end: end of the last batch, to which lags are counted.
+    """
+    systems = dict(sorted(state.systems.items()))
+    ended = last_end.timestamp() if last_end else 0.0
+    lasts = {name: s.last / 1e6 for name, s in systems.items() if s.last is not None}
+    return text_page(
+        __package__,
+        "metrics.txt",
+        result=result,
+        ended=ended,
+        success={} if state.last_success is None else {"": state.last_success},
+        dumps={name: totals.dumps for name, totals in systems.items()},
+        records={name: totals.records for name, totals in systems.items()},
+        findings={severity: state.findings.get(severity, 0) for severity in Severity},
+        exceptions={severity: result.exceptions[severity] for severity in RuleSeverity},
+        failures={severity: result.validation[severity] for severity in RuleSeverity},
+        lasts=lasts,
+        lags={name: max(0.0, ended - last) for name, last in lasts.items()},
+        escaped=_escaped,
+    )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
@@ -20,6 +20,9 @@ from ..config.moments import MONTH, LineLength, parse_moment
 from .output import Output
 from .site_settings import CONFIG, FLAGS, settings
 from .targets import TARGET, check_target
+
+if TYPE_CHECKING:
+    from ..jobs import Engine
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -48,7 +51,7 @@ def use_layouts(
 
 
 def _layouts_of(store: Path) -> Path | None:
-    from ..config.urls import scheme_of
+    from ..config.values import scheme_of
     from ..schemas.registry import VARIABLE
 
     beside = store / "schemas"
@@ -127,7 +130,7 @@ def _need_folder(store: Path, what: str) -> None:
     Raises:
         StoreError: it is one. `what` begins the message.
     """
-    from ..config.urls import scheme_of, url
+    from ..config.values import scheme_of, url
     from ..core.errors import StoreError
 
     if scheme_of(str(store)):
@@ -352,3 +355,57 @@ def pairs(option: str, texts: Iterable[str], example: str = "") -> dict[str, str
             example = example or f"{option} {text}=VALUE"
             raise click.UsageError(f"{option} {text} has no =; write {example}")
     return values
+
+
+LOCAL, SPARK = "local", "spark"
+
+
+def engine_options(of_job: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--jobs`, `--engine` and `--master`, as `engine`; None for one job in this process.
+
+    Args:
+        of_job: what one job does, for the help.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option(
+            "--jobs",
+            type=click.IntRange(1, 1024),
+            default=1,
+            show_default=True,
+            metavar="N",
+            help=f"So many processes on this machine, each of which {of_job}.",
+        )
+        @choice_option(
+            "--engine",
+            values=(LOCAL, SPARK),
+            help="Where that is done: spark has it done by the executors of a Spark.",
+        )
+        @click.option(
+            "--master",
+            metavar="URL",
+            help="Where Spark is, as spark://host:7077; else as its own settings have it.",
+        )
+        @functools.wraps(command)
+        def choose(jobs: int, engine: str, master: str | None, **values: Any) -> Any:
+            return command(engine=_engine(jobs, engine, master), **values)
+
+        return choose
+
+    return decorate
+
+
+def _engine(jobs: int, engine: str, master: str | None) -> Engine | None:
+    if engine == SPARK:
+        if jobs > 1:
+            raise click.UsageError("--jobs is of this machine; Spark has executors instead")
+        from ..jobs.spark import Spark
+
+        return Spark(master)
+    if master:
+        raise click.UsageError("--master is of Spark; add --engine spark")
+    if jobs == 1:
+        return None
+    from ..jobs.processes import Processes
+
+    return Processes(jobs)

@@ -1,10 +1,10 @@
-"""Results to standard output, or to a file that appears as a whole."""
+"""What a command prints: results to standard output or to a whole file, progress to a terminal."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,34 @@ from .targets import refuse_input
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Advance = Callable[..., None]
+"""Called with what is done so far, and with the total, where that was not known before."""
+
+
+@contextmanager
+def bar(what: str, total: int | None = None, units: str = "") -> Iterator[Advance]:
+    """A bar for one long step.
+
+    Args:
+        total: None if it is not known. units: what is counted, instead of bytes.
+    """
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns: list[rich.ProgressColumn] = [rich.TextColumn("{task.description}"), rich.BarColumn()]
+    if units:
+        columns += [rich.MofNCompleteColumn(), rich.TextColumn(units)]
+    else:
+        speed = rich.TransferSpeedColumn()
+        columns += [rich.DownloadColumn(), speed, rich.TimeRemainingColumn()]
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=total)
+        yield lambda done, total=None: shown.update(task, completed=done, total=total)
+
 
 FOR_PEOPLE = ("table", "text", "markdown")
 

@@ -144,7 +144,7 @@ def _refuse_dump_of_store(target: Path) -> None:
 
 def _store() -> Store | None:
     """The store of the command; of one that takes none, that of CPMON_STORE or the settings."""
-    from ..config.urls import scheme_of
+    from ..config.values import scheme_of
 
     location = click.get_current_context().params.get("store")
     if location is None:

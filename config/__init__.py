@@ -1,10 +1,9 @@
 """Settings and other TOML files of a site: read strictly, every mistake named with its place."""
 
-from .discovery import ignored_files, read_settings
+from .discovery import exposure, ignored_files, read_settings
 from .document import Document, Table
 from .mistakes import Place
 from .settings import FILE, Settings
-from .trust import exposure
 
 __all__ = [
     "FILE",

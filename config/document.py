@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ..core.errors import CpmonError
-from .mistakes import Place, mistake
-from .positions import find_line, key_lines
+from .mistakes import Place, find_line, key_lines, mistake
 from .values import converter
 
 T = TypeVar("T")

@@ -14,7 +14,20 @@ from pathlib import Path, PosixPath
 from typing import Any, ClassVar, Self
 from zoneinfo import ZoneInfo
 
-from .urls import scheme_of
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
+
+
+def scheme_of(location: str) -> str:
+    """The scheme of a URL; empty for a path."""
+    match = _URL.match(location)
+    return match[1] if match else ""
+
+
+def url(location: str) -> str:
+    """A URL with two slashes behind its scheme: one that was a `Path` has lost one of them."""
+    scheme, _, rest = location.partition(":")
+    return f"{scheme}://{rest.lstrip('/')}"
+
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

@@ -13,8 +13,7 @@ import click
 
 from ...config.formats import DUMP
 from ..options import choice_option
-from ..output import FOR_PEOPLE, Output
-from ..progress import bar
+from ..output import FOR_PEOPLE, Output, bar
 from ..targets import TARGET, check_target
 
 if TYPE_CHECKING:

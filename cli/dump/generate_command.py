@@ -9,8 +9,7 @@ import click
 
 from .. import completion
 from ..options import choice_option
-from ..output import say, written_to
-from ..progress import bar
+from ..output import bar, say, written_to
 from ..targets import TARGET_FOLDER, FileOrName, check_target
 
 

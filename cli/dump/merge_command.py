@@ -9,8 +9,7 @@ import click
 from ...core.text import counted
 from ..main import Status
 from ..options import dump_arguments
-from ..output import say
-from ..progress import bar
+from ..output import bar, say
 from .dump_output import container_option, dump_output, output_option
 from .slice_command import report_findings
 

@@ -82,7 +82,7 @@ def run(
     """
     from ...batch import BatchRunner
     from ...batch.log import Log
-    from ...batch.process import stop_signal
+    from ...batch.run import stop_signal
     from ...batch.run import watch as run_until
     from ...batch.summary import render_summary
 

@@ -9,8 +9,7 @@ import click
 
 from ...core.text import counted, megabytes
 from ..options import ANY_PATH, use_layouts
-from ..output import write_file, written_to
-from ..progress import bar
+from ..output import bar, write_file, written_to
 from ..targets import TARGET_FOLDER, check_target
 
 SCENARIOS = ("timer", "large-storage", "cp-regression", "linux-dasd-mdc", "pfault")

@@ -10,11 +10,9 @@ import click
 
 from ...core.text import counted, megabytes
 from ..dump.dump_output import container_option
-from ..engines import engine_options
 from ..main import Status, report_failure, status_of, worse, worst_status
-from ..options import Name, dump_arguments, release_option, store_option
-from ..output import say, say_notes
-from ..progress import bar
+from ..options import Name, dump_arguments, engine_options, release_option, store_option
+from ..output import bar, say, say_notes
 from ..site_settings import settings
 
 if TYPE_CHECKING:

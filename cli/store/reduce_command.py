@@ -10,11 +10,9 @@ import click
 
 from ...core.text import counted
 from .. import completion
-from ..engines import engine_options
 from ..main import Status, report_failure
-from ..options import DAY, Text, store_option
-from ..output import say, say_notes
-from ..progress import bar
+from ..options import DAY, Text, engine_options, store_option
+from ..output import bar, say, say_notes
 from ..site_settings import say_what_is_missing, settings, store_at
 from ..spans import read_span, span_options, whole_day
 

@@ -144,7 +144,7 @@ def compact(store: Path) -> Status:
     from ...store.dumps.compaction import months, size
     from ...store.results.lineage import lineages
     from ...store.results.merging import merge
-    from ..progress import bar
+    from ..output import bar
     from ..site_settings import limits
 
     place, views = store_at(store), reductions()

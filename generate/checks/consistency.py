@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...config import Place
-from ...config.positions import dotted
+from ...config.mistakes import dotted
 from ...core.errors import CpmonError
 from ...core.names import unknown
 from ...schemas.release import is_within

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Self
 from msgspec import Meta
 
 from ...config import Place, Table
-from ...config.positions import dotted
+from ...config.mistakes import dotted
 from ...config.values import Text
 from ...core.errors import CpmonError
 from .values import NonNegativeInt, ProcessorCount

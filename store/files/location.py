@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...config.urls import scheme_of, url
+from ...config.values import scheme_of, url
 from ...core.errors import StoreError
 from .files import Files
 from .local import LocalFiles

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.batch.inbox import GROWING, YOUNG, Candidate, candidates, incomplete, observe
-from cpmon.config.batch import InboxSettings
+from cpmon.config.settings import InboxSettings
 from cpmon.config.values import Duration
 from tests.batch.fleet import hourly
 

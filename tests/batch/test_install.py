@@ -13,7 +13,7 @@ import pytest
 from cpmon.batch.install import INTERVALS, cron_line, service, timer, verify_units
 from cpmon.batch.plan import Plan
 from cpmon.cli.main import Status, run
-from cpmon.config.batch import BatchSettings, InboxSettings
+from cpmon.config.settings import BatchSettings, InboxSettings
 from tests.batch.site import Site
 
 needs_systemd = pytest.mark.skipif(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cpmon.batch.metrics import render_metrics
 from cpmon.batch.plan import CODES, read_plan
 from cpmon.batch.state import State
-from cpmon.config.batch import BatchSettings, InboxSettings, OutputSettings
+from cpmon.batch.summary import render_metrics
 from cpmon.config.discovery import parse_settings
+from cpmon.config.settings import BatchSettings, InboxSettings, OutputSettings
 from tests.batch.test_result import result
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from cpmon.batch import BatchResult, BatchRunner
-from cpmon.batch.process import stop_signal
+from cpmon.batch.run import stop_signal
 from cpmon.cli.main import Status
 from cpmon.render.render import render
 from tests.batch.fleet import hourly

@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cpmon.batch.metrics import render_metrics
 from cpmon.batch.result import BatchResult, Event, ExitStatus
 from cpmon.batch.state import (
     State,
     SystemTotals,
 )
-from cpmon.batch.summary import render_summary, subject_line
+from cpmon.batch.summary import render_metrics, render_summary, subject_line
 from tests.batch.openmetrics import parsed
 
 BEGAN = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)

@@ -14,7 +14,7 @@ from cpmon.cli.main import Status
 from cpmon.cli.main import cpmon as group
 from cpmon.config import FILE, read_settings
 from cpmon.config.discovery import parse_settings, settings_files
-from cpmon.config.positions import find_line, key_lines
+from cpmon.config.mistakes import find_line, key_lines
 from cpmon.config.settings import (
     VARIABLES,
     WITH_FORMAT,
