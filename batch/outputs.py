@@ -15,7 +15,7 @@ from ..config.shifts import find_zone
 from ..core.errors import CpmonError, NothingToReportError
 from ..reduce.compare.comparison_table import compare
 from ..reduce.compare.rendering import render_comparison
-from ..reduce.compare.spec_file import load_spec
+from ..reduce.compare.spec import load_spec
 from ..reduce.reports.report import ReportResult, report
 from ..reduce.reports.report_text import render_reports
 from ..reduce.rules.exceptions import exceptions

@@ -19,7 +19,7 @@ from ..config.formats import FORMATS, format_of_file
 from ..config.settings import BatchSettings, InboxSettings, OutputSettings
 from ..core.errors import CpmonError
 from ..core.names import unknown
-from ..reduce.compare.spec_file import load_spec
+from ..reduce.compare.spec import load_spec
 from ..reduce.metrics.report_shape import Lines
 from ..reduce.reports.report import find_report
 from ..reduce.rules.rule import load_rules as load_exception_rules

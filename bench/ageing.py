@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cpmon.cli.main import Status
 from cpmon.generate import load_scenario, write_run
-from cpmon.reduce.reductions.provenance import tables_of
+from cpmon.reduce.reductions.reductions import tables_of
 from cpmon.reduce.rules.rule import load_rules
 from cpmon.store import Store, connect
 

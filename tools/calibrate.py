@@ -21,9 +21,8 @@ from cpmon.generate.model.demand import Demand
 from cpmon.generate.model.measurement import Measurement
 from cpmon.generate.model.population import Population
 from cpmon.generate.model.timeline import Allocation, Timeline
-from cpmon.reduce.compare.change_test import Array, adjusted
+from cpmon.reduce.compare.change_test import SIGNIFICANT_P, Array, adjusted
 from cpmon.reduce.compare.run_comparison import difference_of_runs
-from cpmon.reduce.compare.samples import SIGNIFICANT_P
 
 SEED, PAIRS = 2600, 1000
 CHANGES = (1.0, 1.05, 1.1, 1.2)

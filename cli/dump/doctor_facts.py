@@ -11,7 +11,7 @@ from ...core.errors import CpmonError
 from ...ingest.codec import moment
 from ...ingest.findings import Code
 from ...ingest.inspect.inventory import Diagnosis
-from ...reduce.reductions.provenance import is_inferred
+from ...reduce.reductions.reductions import is_inferred
 from ...reduce.reports.expected_reports import ExpectedReport, expected_reports
 from ...reduce.reports.layout_notes import (
     MULTITHREADING,

@@ -60,8 +60,8 @@ def command(
       cpmon reduce --store perf/ --system 'PROD*' --since 2026-01-01 --jobs 4
       cpmon reduce --store /shared/perf --engine spark --master spark://host:7077
     """
+    from ...reduce.engine.planning import Selection
     from ...reduce.engine.reducing import reduce_selected
-    from ...reduce.engine.selection import Selection
 
     span = read_span(since, until)
     selection = Selection(systems, frozenset(days), whole_day(span.since), whole_day(span.until))

@@ -3,8 +3,7 @@
 from .comparison_table import Cell, ComparisonTable, compare
 from .rendering import render_comparison
 from .run_comparison import RunComparison, compare_runs
-from .spec import Spec
-from .spec_file import load_spec, parse_spec, spec_names
+from .spec import Spec, load_spec, parse_spec, spec_names
 
 __all__ = [
     "Cell",

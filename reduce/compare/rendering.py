@@ -8,20 +8,328 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
 
 from ...config.formats import FORMATS
 from ...core.errors import CpmonError
 from ...core.text import one_line, printable
 from ...render.html import html_page
+from ...render.printing import upper_percent
 from ...render.render import render
-from ...render.text import bullets, grid_lines, markdown_table
+from ...render.text import Grid, bullets, grid_lines, markdown_table
 from ...render.xlsx import Column, Sheet, number_of, workbook
 from .comparison_table import ComparisonTable
-from .layout import Block, Body, Layout
-from .run_comparison import RunComparison
-from .run_layout import run_layout
-from .table_layout import table_layout
+from .run_comparison import LARGE_PERCENT, MetricLine, RunComparison, Verdict
+from .spec import SOURCES
+
+_SECTIONS = {
+    Verdict.CHANGE: "Changes",
+    Verdict.UNPROVEN: "Large, but not proven",
+    Verdict.UNKNOWN: "Cannot tell",
+    Verdict.WITHIN: "No change",
+    Verdict.SAME: "No change",
+    Verdict.NONE: "No statement",
+}
+
+
+def run_layout(comparison: RunComparison) -> Layout:
+    """The layout of a run comparison."""
+    reasons = dict.fromkeys(line.reason for line in comparison.lines if line.reason)
+    marks = footnote_marks(reasons)
+    runs = ", ".join(run.run_id for run in comparison.runs)
+    title = f"{runs} compared with {comparison.base.run_id}"
+    notes = list(_notes(comparison))
+    return Layout(
+        title=title,
+        blocks=[
+            _facts(comparison),
+            *(_metrics(comparison, run.run_id, marks) for run in comparison.runs),
+        ],
+        marks=marks,
+        notes=notes,
+        cells=comparison.to_arrow(),
+        document=_run_document(comparison, title, notes),
+    )
+
+
+def _facts(comparison: RunComparison) -> Block:
+    """What is known of the runs, a column each."""
+    facts = comparison.facts
+    rows = [
+        ["System", *(run.system for run in facts)],
+        *(
+            [attribute_heading(key), *(run.attributes[key] for run in facts)]
+            for key in facts[0].attributes
+        ),
+        ["Steady state from", *(f"{run.since:%Y-%m-%d %H:%M:%S}" for run in facts)],
+        ["Steady state until", *(f"{run.until:%Y-%m-%d %H:%M:%S}" for run in facts)],
+        ["Intervals", *(f"{run.intervals}" for run in facts)],
+        ["Seconds", *("" if run.seconds is None else f"{run.seconds:.0f}" for run in facts)],
+    ]
+    return Block(["Run", *(run.run_id for run in facts)], [Body(rows, about=True)])
+
+
+def _metrics(comparison: RunComparison, run: str, marks: Mapping[str, str]) -> Block:
+    """The lines of a run under headings, in reading order."""
+    base = comparison.base.run_id
+    head = ["Metric", "Unit", base, run, "Difference", "Change %", "Confidence", "Detectable %"]
+    sections = itertools.groupby(comparison.of(run), key=lambda line: _SECTIONS[line.verdict])
+    bodies = [
+        Body([_row(line, marks) for line in lines], name, changed=name == "Changes")
+        for name, lines in sections
+    ]
+    return Block(head, bodies, run, left=2)
+
+
+def _row(line: MetricLine, marks: Mapping[str, str]) -> list[str]:
+    cells = (*line.printed, line.difference, line.change)
+    return [
+        line.metric.title,
+        line.metric.unit,
+        *(cell.text for cell in cells),
+        line.confidence or marks.get(line.reason, ""),
+        upper_percent(line.detectable) if line.detectable else "",
+    ]
+
+
+def _run_document(comparison: RunComparison, title: str, notes: list[str]) -> dict[str, Any]:
+    runs = [
+        {
+            "run_id": run.run_id,
+            "system": run.system,
+            **{key: value or None for key, value in run.attributes.items()},
+            "steady_since": f"{run.since.isoformat()}Z",
+            "steady_until": f"{run.until.isoformat()}Z",
+            "intervals": run.intervals,
+            "seconds": run.seconds,
+        }
+        for run in comparison.facts
+    ]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "title": title,
+        "base_run_id": comparison.base.run_id,
+        "runs": runs,
+        "metrics": comparison.to_arrow().to_pylist(),
+        "notes": notes,
+    }
+
+
+def _notes(comparison: RunComparison) -> Iterator[str]:
+    """How to read the comparison, and what to be careful with."""
+    tests = [line.test for line in comparison.lines if line.test is not None]
+    verdicts = {line.verdict for line in comparison.lines}
+    yield from comparison.notes
+    yield (
+        "cl: confidence level of a two-sided t-test of the intervals of both steady states, paired "
+        "by their time into the run, which count for less the more each resembles the one before "
+        f"it; adjusted for the {len(tests)} differences tested."
+    )
+    if Verdict.UNPROVEN in verdicts:
+        yield (
+            f"not proven: {LARGE_PERCENT} % or more, but chance alone would show it in more than "
+            "5 % of such comparisons."
+        )
+    if verdicts & {Verdict.UNKNOWN, Verdict.WITHIN}:
+        yield "within: no change, or none that is greater than this part of the base (at 95 %)."
+    if Verdict.UNKNOWN in verdicts:
+        yield f"Cannot tell: a change of {LARGE_PERCENT} % or more may be there and was not seen."
+    if any(line.detectable is not None for line in comparison.lines):
+        yield (
+            "Detectable: the smallest change that would have been found in four of five such "
+            "comparisons."
+        )
+    if Verdict.SAME in verdicts:
+        yield "same: all intervals of both runs have one value."
+    alone = [line for line in comparison.lines if line.test is not None and not line.test.pairs]
+    if alone:
+        metrics = ", ".join(dict.fromkeys(line.metric.title for line in alone))
+        which = "The intervals" if len(alone) == len(tests) else f"Those of {metrics}"
+        yield (
+            f"{which} have no partners in the other run: a course that both runs have in common "
+            "counts as autocorrelation, and less is found."
+        )
+    if any(line.metric.compared.whole and line.printed[1].text for line in comparison.lines):
+        yield "CPU/Tx is that of the whole run, its confidence that of the steady state."
+    if any(line.metric.unit == "%" for line in comparison.lines):
+        yield "Differences of percentages are in percentage points, changes relative to the base."
+    lengths = {round(run.seconds or 0) for run in comparison.facts}
+    if len(lengths) > 1:
+        runs = ", ".join(f"{run.run_id} {run.seconds or 0:.0f} s" for run in comparison.facts)
+        yield f"The steady states differ in length: {runs}."
+
+
+LETTERED = ("t", "h", "v", "m")
+"""Sources whose letter stands behind the label."""
+
+
+def table_layout(table: ComparisonTable) -> Layout:
+    """The layout of a comparison table."""
+    spec = table.spec
+    head = ["Run", *spec.columns]
+    attributes = [
+        [attribute_heading(key), *(run.attributes.get(key, "") for run in table.runs)]
+        for key in spec.header
+    ]
+    blocks = [_block(table, spec.name, head, Body(attributes, about=True))]
+    if spec.ratios:
+        bases = Body([["Base run", *(run.base_run_id for run in table.runs)]], about=True)
+        blocks.append(_block(table, spec.ratios_table, head, bases, "Ratio to base run"))
+    return Layout(
+        title=spec.heading,
+        subtitle=spec.name,
+        blocks=blocks,
+        remarks=_remarks(table),
+        statements=[
+            [cell.row_label, cell.run_id.replace("|", " to "), cell.text or "not known"]
+            for cell in table.cells
+            if cell.table in spec.statement_blocks
+        ],
+        sources=_sources(table),
+        marks=footnote_marks(table.reasons()),
+        notes=table.notes,
+        cells=table.to_arrow(),
+        document=_document(table),
+    )
+
+
+def _block(
+    table: ComparisonTable, name: str, head: list[str], about: Body, heading: str = ""
+) -> Block:
+    """A block of the table's cells; in the one of values labels have the letter of their source."""
+    cells, marks = table.block(name), footnote_marks(table.reasons())
+    bodies = [about]
+    for group in table.spec.groups:
+        rows = []
+        for row in group.rows:
+            has_letter = not heading and row.source_tag in LETTERED
+            label = f"{row.label} ({row.source_tag})" if has_letter else row.label
+            printed = [cells[row.label, run] for run in head[1:]]
+            rows.append([label, *(cell.text or marks.get(cell.reason, "") for cell in printed)])
+        bodies.append(Body(rows))
+    return Block(head, [body for body in bodies if body.rows], heading)
+
+
+def _remarks(table: ComparisonTable) -> list[str]:
+    named, spec = table.spec.name_of, table.spec
+    differences = [
+        f"{named(d.run)} is {named(d.of)} less {named(d.less)}, sample by sample"
+        for d in spec.differences
+    ]
+    return differences + [
+        f"{named(c.run)} is the change from {named(c.base)} to {named(c.of)}, percent"
+        for c in spec.changes
+    ]
+
+
+def _sources(table: ComparisonTable) -> list[str]:
+    used = {row.source_tag for row in table.spec.rows}
+    letters = [f"({tag}) {SOURCES[tag]}" for tag in LETTERED if tag in used]
+    return ["; ".join(letters)] if letters else []
+
+
+def _document(table: ComparisonTable) -> dict[str, Any]:
+    runs = [
+        {"run_id": r.run_id, "base_run_id": r.base_run_id or None, **r.attributes}
+        for r in table.runs
+    ]
+    rows = zip(table.to_arrow().to_pylist(), table.cells, strict=True)
+    cells = [row | ({"reason": cell.reason} if cell.reason else {}) for row, cell in rows]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": table.spec.name,
+        "title": table.spec.heading,
+        "runs": runs,
+        "cells": cells,
+        "notes": list(table.notes),
+    }
+
+
+SCHEMA_VERSION = 1
+_HEADINGS = {"cp_level": "CP level"}
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Lines that stand together, under a name or none.
+
+    Attributes:
+        about: they are about the runs, and no figures.
+        changed: they are set off.
+    """
+
+    rows: Grid
+    name: str = ""
+    about: bool = False
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A table. Its first `left` columns hold texts."""
+
+    head: Sequence[str]
+    bodies: Sequence[Body]
+    heading: str = ""
+    left: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A comparison laid out.
+
+    Attributes:
+        subtitle: stands before the title in text, and below it in a page.
+        remarks: what columns are that no run was measured for.
+        statements: change statements and steps: label, runs compared, value.
+        sources: what the letters behind labels mean.
+        marks: why a cell is empty -> its mark.
+        notes: how to read it.
+        cells: the values in long form.
+        document: the same with the runs, for JSON.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+    cells: pa.Table
+    document: Mapping[str, Any]
+    subtitle: str = ""
+    remarks: Sequence[str] = ()
+    statements: Grid = ()
+    sources: Sequence[str] = ()
+    marks: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    @property
+    def heading(self) -> str:
+        """Subtitle and title in a line."""
+        return ": ".join(filter(None, (self.subtitle, self.title)))
+
+    @property
+    def footnotes(self) -> list[str]:
+        """Why cells are empty, behind the marks."""
+        return [f"{mark} {reason}" for reason, mark in self.marks.items()]
+
+    @property
+    def paragraphs(self) -> tuple[Sequence[str], ...]:
+        """The lines below the blocks: remarks, statements, footnotes and notes."""
+        sentences = [f"{label}, {runs}: {text}" for label, runs, text in self.statements]
+        return self.remarks, sentences, self.footnotes, self.notes
+
+
+def footnote_marks(reasons: Iterable[str]) -> dict[str, str]:
+    """Reason -> its mark: (1), (2) ..."""
+    return {reason: f"({n})" for n, reason in enumerate(reasons, start=1)}
+
+
+def attribute_heading(key: str) -> str:
+    """An attribute's key as a heading: cp_level is "CP level", memory_size "Memory size"."""
+    return _HEADINGS.get(key, key.replace("_", " ").capitalize())
+
 
 UPRIGHT = 8
 """So many columns fit a sheet of paper upright; with more the page is printed across."""

@@ -23,6 +23,7 @@ from ..metrics import Metric, compared_metrics
 from ..reductions.reductions import reduction
 from .change_test import (
     FEWEST,
+    SIGNIFICANT_P,
     Array,
     Difference,
     adjusted,
@@ -40,7 +41,6 @@ from .run_facts import (
     read_intervals,
     run_notes,
 )
-from .samples import SIGNIFICANT_P
 
 SHOWN_DIGITS = 4
 """Significant digits of a value, so that a small change can be read from what is printed."""

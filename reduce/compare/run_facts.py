@@ -14,8 +14,7 @@ from ...core.errors import CpmonError
 from ...core.names import unknown
 from ...core.text import counted
 from ..metrics import compared_metrics
-from ..reports.layout_notes import RESTING, assumed_notes
-from ..reports.levels_of_cp import dumps_of
+from ..reports.layout_notes import RESTING, assumed_notes, dumps_of
 from ..reports.report import doubts_note
 from ..reports.report_sql import doubts_sql
 from .change_test import Array

@@ -17,8 +17,7 @@ from msgspec import Meta
 from ...config import Table
 from ...config.values import Text
 from ...render.printing import Printed, blank, exact, fixed, percent, significant
-from .change_test import confidence
-from .samples import Samples
+from .change_test import Samples, confidence
 
 NOT_SIGNIFICANT = "not significant"
 Digits = Annotated[int, Meta(ge=0, le=9)]

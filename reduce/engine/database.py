@@ -24,7 +24,7 @@ from ...store.scope import ALL
 from ...store.views.database import database
 from ...store.views.relations import INTERVALS, landed_view, views_below
 from ...store.views.view import View
-from .units import Unit
+from .unit_job import Unit
 
 MEMORY = "700MB"
 """What DuckDB may use where the settings name no limit; the process needs 200 MB beside it."""

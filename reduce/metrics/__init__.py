@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .metric import Compared, Metric
-from .registry import compared_metrics, metric_of, metrics_of
+from .report_set import compared_metrics, metric_of, metrics_of
 from .report_shape import Kind
 
 __all__ = ["Compared", "Kind", "Metric", "compared_metrics", "metric_of", "metrics_of"]

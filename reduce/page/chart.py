@@ -1,15 +1,28 @@
-"""What a page draws, as data: `page.toml` has the charts and the tiles, in order."""
+"""What a page draws: charts and tiles of `page.toml`, in order, and the values that they show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import StrEnum
 from importlib.resources import files
+from itertools import groupby
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...config import Document, Table
+from ...config.shifts import fixed_offset_s
 from ..metrics import metric_of
-from ..metrics.report_set import REPORTS
-from ..metrics.report_shape import Report, ReportColumn
+from ..metrics.report_set import END, REPORTS
+from ..metrics.report_shape import TIME, Lines, Report, ReportColumn
+from ..reports.cells import cell_text
+from ..reports.report_sql import Span, lines_sql, source_of
 
 
 class Kind(StrEnum):
@@ -105,3 +118,185 @@ def column_of(report: Report, name: str) -> ReportColumn:
 _TEXT = (files(__package__) / "page.toml").read_text(encoding="utf-8")
 _PAGE = Document(_TEXT, "page.toml", "the page").read(Page)
 CHARTS, TILES, RUNS = _PAGE.charts, _PAGE.tiles, _PAGE.runs
+
+
+POINTS = pa.schema([(TIME, pa.timestamp("us")), ("series", pa.string()), ("value", pa.float64())])
+"""One row a point; a time without value is NULL and breaks the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What a chart draws: `table` has the columns of POINTS, `order` the names of its series."""
+
+    table: pa.Table
+    order: tuple[str, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no value to draw."""
+        values = self.table.column("value")
+        return bool(values.null_count == len(values))
+
+
+def read_points(
+    con: duckdb.DuckDBPyConnection, chart: Chart, span: Span, by: timedelta | None, zone: ZoneInfo
+) -> Points:
+    """The points of a chart over a span.
+
+    Args:
+        con: a connection on which the reductions are views.
+        by: a point covers the intervals of such a length; None: each interval is one.
+        zone: whose hours and days are points.
+    """
+    reader = _Reader(con, span, by, zone)
+    if chart.top:
+        tables = reader.top(chart.series[0], chart.top)
+    else:
+        by_report = groupby(chart.series, lambda series: series.report)
+        tables = [t for name, same in by_report for t in reader.together(name, list(same))]
+    table = pa.concat_tables([POINTS.empty_table(), *tables])
+    return Points(table, tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads series over a span, a table for each; the fields are those of `read_points`."""
+
+    con: duckdb.DuckDBPyConnection
+    span: Span
+    by: timedelta | None
+    zone: ZoneInfo
+
+    def together(self, name: str, drawn: Sequence[Series]) -> list[pa.Table]:
+        """Columns of a report over time, all of its objects together."""
+        report = REPORTS[name]
+        columns = {d.label: column_of(report, d.column) for d in drawn}
+        sql, values = self._over_time(report, tuple(columns.values()), ())
+        lines = self.con.sql(sql, params=values).to_arrow_table()
+        return [series_of(lines, column, label) for label, column in columns.items() if len(lines)]
+
+    def top(self, drawn: Series, top: int) -> list[pa.Table]:
+        """A column of the greatest objects over time, the greatest first."""
+        report = REPORTS[drawn.report]
+        column, keys = column_of(report, drawn.column), [column_of(report, k) for k in report.keys]
+        sort = column_of(report, report.sort or column.name)
+        shown = tuple(dict.fromkeys((*keys, column, sort)))
+        ranked = replace(report, columns=shown, lines=Lines.OBJECT, sort=sort.name)
+        source, _ = source_of(self.con, report, self.span, self.by, self.zone)
+        greatest, ranking = lines_sql(ranked, self.span, source, by=None, over_time=False, top=top)
+        sql, values = self._over_time(report, (*keys, column), report.keys)
+        same = (f"l.{key} IS NOT DISTINCT FROM g.{key}" for key in report.keys)
+        lines = self.con.sql(
+            f"SELECT l.*, g.place FROM ({sql}) AS l"
+            f" JOIN (SELECT *, row_number() OVER () AS place FROM ({greatest})) AS g"
+            f" ON {' AND '.join(same)} ORDER BY g.place, l.{TIME}",
+            params=[*values, *ranking],
+        ).to_arrow_table()
+        tables = [lines.filter(pc.equal(lines["place"], n + 1)) for n in range(top)]
+        return [
+            series_of(table, column, object_name(keys, table.slice(0, 1).to_pylist()[0]))
+            for table in tables
+            if len(table)
+        ]
+
+    def _over_time(
+        self, report: Report, columns: tuple[ReportColumn, ...], keys: tuple[str, ...]
+    ) -> tuple[str, list[Any]]:
+        """SELECT of columns by time and by keys, and the values of its marks."""
+        shown = replace(report, columns=(END, *columns), lines=Lines.TIME, keys=keys)
+        source, _ = source_of(self.con, report, self.span, self.by, self.zone)
+        return lines_sql(shown, self.span, source, by=self.by, over_time=True, zone=self.zone.key)
+
+
+def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
+    """The values of the figure: rows with `object` (the run), `series` and `value` in percent."""
+    series = [f"({n}, '{d.label}', s.{d.column})" for n, d in enumerate(RUNS.series)]
+    table = con.sql(
+        "SELECT s.run_id AS object, v.series, 100 * v.value AS value FROM run_summary AS s,"
+        f" LATERAL (VALUES {', '.join(series)}) AS v (n, series, value)"
+        " WHERE list_contains($1, s.run_id) ORDER BY list_position($1, s.run_id), v.n",
+        params=[list(runs)],
+    ).to_arrow_table()
+    return Points(table, tuple(drawn.label for drawn in RUNS.series))
+
+
+def object_name(keys: Sequence[ReportColumn], row: dict[str, Any]) -> str:
+    """The keys of an object as they are printed."""
+    return " ".join(cell_text(key, row[key.name]) for key in keys if row[key.name] is not None)
+
+
+def series_of(lines: pa.Table, column: ReportColumn, label: str) -> pa.Table:
+    """One column of lines as points, in the unit that is printed, with its gaps."""
+    values = pc.multiply(lines.column(column.name).cast(pa.float64()), float(column.scale))
+    labels = pa.repeat(pa.scalar(label, pa.string()), len(lines))
+    times = lines.column(TIME).cast(pa.timestamp("us"))
+    return with_gaps(pa.table([times, labels, values], schema=POINTS))
+
+
+def with_gaps(points: pa.Table) -> pa.Table:
+    """The points of one series with an empty one inside every gap, so that no line crosses it.
+
+    A gap is more than 1.9 times the usual distance of two points.
+    """
+    if len(points) < 3:
+        return points
+    micros = points.column(TIME).cast(pa.int64()).to_numpy()
+    steps = np.diff(micros)
+    usual = np.median(steps)
+    behind = np.flatnonzero(steps > 1.9 * usual)
+    if not len(behind):
+        return points
+    missing = pa.array(micros[behind] + int(usual)).cast(pa.timestamp("us"))
+    labels = pa.repeat(points.column("series")[0], len(behind))
+    empty = pa.table([missing, labels, pa.nulls(len(behind), pa.float64())], schema=POINTS)
+    return pa.concat_tables([points, empty]).sort_by(TIME)
+
+
+def hover_values(points: Points, zone: ZoneInfo) -> dict[str, Any]:
+    """Times and values of a chart over time, for the script of the page.
+
+    Returns:
+        times: milliseconds since 1970 as the clocks of the zone show them, ascending.
+        names: of the series. values: for each series one for each time, four digits or null.
+    """
+    times = pc.unique(points.table[TIME]).sort()
+    micros = local_times(times, zone).cast(pa.int64())
+    return {
+        "times": pc.floor(pc.divide(micros, 1000.0)).cast(pa.int64()).to_pylist(),
+        "names": list(points.order),
+        "values": [_hover_series(points.table, name, times) for name in points.order],
+    }
+
+
+def local_times(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.ChunkedArray:
+    """UTC times as the clocks of a zone show them, without zone, in microseconds.
+
+    Where the clocks are put back in between, all have the offset of the first: else an hour would
+    be drawn over another one.
+    """
+    if offset := fixed_offset(times, zone):
+        return pc.add(times.cast(pa.timestamp("us")), pa.scalar(offset, pa.duration("us")))
+    return _local(times, zone)
+
+
+def fixed_offset(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> timedelta | None:
+    """The offset from UTC that all times are drawn in; None where each has that of the zone."""
+    in_order = pc.unique(times).sort()
+    local = _local(in_order, zone).cast(pa.int64()).to_numpy()
+    if not (np.diff(local) <= 0).any():
+        return None
+    return timedelta(microseconds=int(local[0]) - in_order[0].cast(pa.timestamp("us")).value)
+
+
+def _local(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.ChunkedArray:
+    name = zone.key if fixed_offset_s(zone.key) is None else zone.key.removeprefix("GMT")
+    utc = pc.assume_timezone(times, "UTC").cast(pa.timestamp("us", name))
+    return pc.local_timestamp(utc)
+
+
+def _hover_series(table: pa.Table, name: str, times: pa.Array) -> list[float | None]:
+    """The values of one series at all times."""
+    mine = table.filter(pc.equal(table["series"], name))
+    at = pc.index_in(times, mine[TIME].combine_chunks())
+    aligned = pc.take(mine["value"], at).to_numpy()
+    return [None if np.isnan(value) else float(f"{value:.4g}") for value in aligned]

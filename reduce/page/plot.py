@@ -16,9 +16,8 @@ from ..metrics.report_shape import Kind as ColumnKind
 from ..metrics.report_shape import Lines, ReportColumn
 from ..reports.cells import cell_text, clock
 from ..reports.report import ReportResult
-from .chart import Chart, Kind, column_of
+from .chart import Chart, Kind, Points, column_of, object_name, series_of
 from .drawing import bars, over_time, png, stacked, svg
-from .points import Points, object_name, series_of
 
 FORMATS = ("svg", "png")
 NO_FIGURES = (ColumnKind.KEY, ColumnKind.ELAPSED, ColumnKind.LATEST)

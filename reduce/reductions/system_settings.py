@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from ...core.errors import CpmonError
-from ..metrics.select_list import ParsedView, folded
+from ..metrics.views import ParsedView, folded
 
 FILE = "system_settings.csv"
 HEADER = ["position", "label", "relation", "form", "value", "unit", "optional"]

@@ -9,18 +9,19 @@ from enum import StrEnum
 from ...schemas.layout import Kind, Layout
 from ..metrics.report_set import REPORTS
 from ..metrics.report_shape import Report
-from ..reductions.provenance import inferred_notes, is_inferred, own_tables_of, tables_of
+from ..reductions.reductions import inferred_notes, is_inferred, own_tables_of, tables_of
 from .layout_notes import (
     is_of,
     is_withdrawn,
+    levels_of,
     longer_records,
     named,
     records_of,
     thread_notes,
     unread_notes,
+    unrecorded,
     written,
 )
-from .levels_of_cp import levels_of, unrecorded
 
 
 class Outcome(StrEnum):

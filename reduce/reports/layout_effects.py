@@ -10,8 +10,7 @@ from ...schemas.loader import Sources
 from ...schemas.pages.file_merge import MergeResult
 from ...store.results.lineage import code_of
 from ..metrics.report_set import REPORTS
-from ..reductions.provenance import tables_of
-from ..reductions.reductions import reduction
+from ..reductions.reductions import reduction, tables_of
 
 
 def layout_effects(before: Sources, after: Sources, pages: Sequence[MergeResult]) -> str:

@@ -29,13 +29,10 @@ from ...store.scope import Scope
 from ..metrics.report_set import END, REPORTS
 from ..metrics.report_shape import TIME, Kind, Lines, Report
 from ..metrics.views import DOUBTS
-from ..reductions.provenance import inferred_notes, tables_of
-from ..reductions.reductions import reduction, reductions
+from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
 from .cells import cell_text, utc
-from .layout_notes import layout_notes
-from .levels import source_of
-from .levels_of_cp import dumps_of, levels_of, missing, notes_of
-from .report_sql import COVERAGE, MEAN, TOTAL, Span, report_sql, run_window
+from .layout_notes import dumps_of, layout_notes, levels_of, missing, notes_of
+from .report_sql import COVERAGE, MEAN, TOTAL, Span, report_sql, run_window, source_of
 from .report_sql import DOUBTS as ALL_DOUBTS
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]

@@ -14,7 +14,7 @@ from ...core.errors import CpmonError
 from ...core.text import counted, length_of_time, printable
 from ...render.render import render
 from ...render.text import bullets
-from ..reductions.provenance import inferred_notes
+from ..reductions.reductions import inferred_notes
 from ..reports.cells import UTC_ZONE, clock
 from .exceptions import Exceptions, Unjudged
 from .rule import Comparison, Rule

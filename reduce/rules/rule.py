@@ -26,8 +26,7 @@ from ...core.errors import CpmonError
 from ...core.names import unknown
 from ...schemas.registry import tables
 from ...store.results.lineage import code_of
-from ..reductions.provenance import tables_of
-from ..reductions.reductions import reductions
+from ..reductions.reductions import reductions, tables_of
 
 KEY = re.compile(r"\{(\w+)(:04X)?\}")
 """A key of the object in its name: {cpu}, or {device:04X} for four hexadecimal digits."""

@@ -13,7 +13,7 @@ from ...schemas.layout import Layout
 from ...schemas.registry import record_of, tables
 from ...store.results.lineage import lineages
 from ...store.views.interval import IMPOSSIBLE
-from ..metrics.registry import metrics_of
+from ..metrics.report_set import metrics_of
 from ..metrics.report_shape import Kind as ColumnKind
 from ..reductions.reductions import reductions
 from .delta_checks import counters_known, owners_known

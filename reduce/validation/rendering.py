@@ -11,7 +11,7 @@ import pyarrow as pa
 from ...render.html import html_page
 from ...render.render import render
 from ...render.text import bullets
-from ..reductions.provenance import inferred_notes
+from ..reductions.reductions import inferred_notes
 from .outcome import Outcome, Status, Validation
 from .rule import Rule
 

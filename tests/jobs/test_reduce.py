@@ -19,8 +19,8 @@ from cpmon.cli.main import Status, run
 from cpmon.config import Settings
 from cpmon.jobs.processes import Processes
 from cpmon.reduce import reductions
+from cpmon.reduce.engine.planning import Selection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
-from cpmon.reduce.engine.selection import Selection
 from cpmon.store import Store, connect
 from tests.fleet import fleet, pieces
 

@@ -21,7 +21,7 @@ from cpmon.generate import dump_frames, load_scenario
 from cpmon.ingest import ingest
 from cpmon.reduce import ReportResult, find_report, reductions, report, report_names
 from cpmon.reduce.metrics import Metric
-from cpmon.reduce.metrics.registry import metrics_of
+from cpmon.reduce.metrics.report_set import metrics_of
 from cpmon.reduce.metrics.report_shape import TIME, Lines
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import Connection

@@ -14,7 +14,7 @@ from cpmon.config import Settings
 from cpmon.reduce import reductions
 from cpmon.reduce.compare.run_comparison import compare_runs
 from cpmon.reduce.engine.reducing import reduce
-from cpmon.reduce.metrics.registry import metrics_of
+from cpmon.reduce.metrics.report_set import metrics_of
 from cpmon.store import connect
 from cpmon.store.catalogue.connection import Connection
 from tests.reduce.altered import (

@@ -19,9 +19,8 @@ from cpmon.generate import write_run
 from cpmon.generate.loading import load_scenario
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, render_report, report
-from cpmon.reduce.page.chart import CHARTS
+from cpmon.reduce.page.chart import CHARTS, read_points
 from cpmon.reduce.page.plot import plot_report
-from cpmon.reduce.page.points import read_points
 from cpmon.reduce.reports.report_sql import Span
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, frame, frame_end, interval_end, record, samples, tod

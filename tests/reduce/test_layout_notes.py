@@ -8,7 +8,7 @@ import pytest
 
 from cpmon.ingest import Code, ingest
 from cpmon.reduce import reductions, report
-from cpmon.reduce.reductions.provenance import inferred_records
+from cpmon.reduce.reductions.reductions import inferred_records
 from cpmon.reduce.reports.layout_notes import records_of, unread_notes
 from cpmon.schemas.registry import reload, tables, use
 from cpmon.schemas.site import shipped

@@ -12,8 +12,7 @@ import pytest
 
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.metrics import metric_of, views
-from cpmon.reduce.metrics.registry import HEADER, read_metrics
-from cpmon.reduce.metrics.report_set import read_reports
+from cpmon.reduce.metrics.report_set import HEADER, read_metrics, read_reports
 from cpmon.reduce.reductions.reductions import ordered, parse
 from cpmon.reduce.reductions.system_settings import read_settings
 

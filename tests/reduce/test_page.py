@@ -16,8 +16,19 @@ from cpmon.core.errors import CpmonError, NothingToReportError
 from cpmon.reduce import ReportResult, report
 from cpmon.reduce.metrics.report_set import REPORTS
 from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
-from cpmon.reduce.page.chart import CHARTS, TILES, Chart, Series
-from cpmon.reduce.page.content import Content, Figure, Group
+from cpmon.reduce.page.chart import (
+    CHARTS,
+    POINTS,
+    TILES,
+    Chart,
+    Points,
+    Series,
+    hover_values,
+    read_points,
+    runs_points,
+    with_gaps,
+)
+from cpmon.reduce.page.content import Content, Figure, Group, shown_tiles
 from cpmon.reduce.page.drawing import (
     CARD,
     COLUMNS,
@@ -31,15 +42,6 @@ from cpmon.reduce.page.drawing import (
 from cpmon.reduce.page.listing import Cell, Head, Listing, listing, short_report
 from cpmon.reduce.page.page import Line, _System, rendered
 from cpmon.reduce.page.plot import plot_report
-from cpmon.reduce.page.points import (
-    POINTS,
-    Points,
-    hover_values,
-    read_points,
-    runs_points,
-    with_gaps,
-)
-from cpmon.reduce.page.tiles import shown_tiles
 from cpmon.reduce.page.window import Window, file_names, windows
 from cpmon.reduce.reports.cells import cell_text
 from cpmon.render.html import COLORS

@@ -12,7 +12,7 @@ import pytest
 
 from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
-from cpmon.reduce.reductions.provenance import inferred_records
+from cpmon.reduce.reductions.reductions import inferred_records
 from cpmon.reduce.rules.rule import Rule, RuleSettings, Severity, load_rules
 
 MINE = """

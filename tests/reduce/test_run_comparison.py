@@ -25,7 +25,7 @@ from cpmon.reduce.compare.change_test import (
     ratio_samples,
     welch_difference,
 )
-from cpmon.reduce.compare.rendering import render_comparison
+from cpmon.reduce.compare.rendering import render_comparison, run_layout
 from cpmon.reduce.compare.run_comparison import (
     MetricLine,
     RunComparison,
@@ -33,7 +33,6 @@ from cpmon.reduce.compare.run_comparison import (
     compare_runs,
     difference_of_runs,
 )
-from cpmon.reduce.compare.run_layout import run_layout
 from cpmon.reduce.metrics import compared_metrics
 from tests.reduce.catalogue import TOD_SECOND, close, empty_catalogue, insert, lab, minute
 

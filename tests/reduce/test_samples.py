@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.reduce.compare.change_test import confidence
-from cpmon.reduce.compare.samples import (
+from cpmon.reduce.compare.change_test import (
     MEASURES,
+    confidence,
     difference,
     quotient,
     read_samples,

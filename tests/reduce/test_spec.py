@@ -8,7 +8,7 @@ import pytest
 
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.compare import load_spec, parse_spec
-from cpmon.reduce.compare.spec_file import NOT_MEASURED
+from cpmon.reduce.compare.spec import NOT_MEASURED
 from tests.reduce.catalogue import empty_catalogue
 
 TEXTS = ("VARCHAR", "TIMESTAMP")

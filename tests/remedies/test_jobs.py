@@ -87,7 +87,7 @@ def test_results_of_all_days_are_kept_when_no_dump_lands_meanwhile(
     tried.works("reduce", "events", "--store", store)
 
 
-@tries("reduce/engine/selection.py", "no system of the store is {}")
+@tries("reduce/engine/planning.py", "no system of the store is {}")
 def test_the_system_that_is_meant_is_named(tried: Attempt, store: Path):
     (system,) = {dump.system for dump in Store(store).dumps()}
     said = tried.fails("reduce", "users_by_time", "--system", f"{system[:-1]}X", "--store", store)

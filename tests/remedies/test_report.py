@@ -119,7 +119,8 @@ def test_pages_of_another_span_are_made(tried: Attempt, landed: Path, tmp_path: 
 
 
 @tries(
-    "reduce/reports/levels.py", "the intervals are no longer kept, and not rolled up by shift {}"
+    "reduce/reports/report_sql.py",
+    "the intervals are no longer kept, and not rolled up by shift {}",
 )
 def test_days_whose_intervals_are_gone_are_reported_without_a_shift(tried: Attempt, tmp_path: Path):
     """The shift was defined when the intervals of the first of two days had gone."""
@@ -138,7 +139,7 @@ def test_days_whose_intervals_are_gone_are_reported_without_a_shift(tried: Attem
     tried.works(*report, "--shift", "prime", "--since", "2006-02-01")
 
 
-@tries("reduce/reports/levels.py", "days and hours of {} cannot be told from roll-ups of {}")
+@tries("reduce/reports/report_sql.py", "days and hours of {} cannot be told from roll-ups of {}")
 def test_days_of_another_zone_are_shown_where_only_hours_are_kept(tried: Attempt, tmp_path: Path):
     words = ("--store", tmp_path / "store")
     tried.works("ingest", LAB, *words)

@@ -21,8 +21,8 @@ from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.reduce.engine.database import ReductionDatabase
+from cpmon.reduce.engine.planning import Selection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
-from cpmon.reduce.engine.selection import Selection
 from cpmon.reduce.reductions.reductions import Reduction
 from cpmon.reduce.validation.rule import Scope
 from cpmon.store import Store, connect

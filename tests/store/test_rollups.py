@@ -19,8 +19,7 @@ from cpmon.reduce import reductions, report
 from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics.report_shape import TIME
-from cpmon.reduce.page.chart import Chart, Series
-from cpmon.reduce.page.points import read_points
+from cpmon.reduce.page.chart import Chart, Series, read_points
 from cpmon.reduce.reports.report_sql import Span
 from cpmon.store import Run, Store, connect, save_classes, save_run
 from cpmon.store.files.disk import disk_error

@@ -10,8 +10,7 @@ import pytest
 
 from cpmon.cli.main import status_of
 from cpmon.ingest.findings import Code
-from cpmon.reduce.metrics.registry import metric_of
-from cpmon.reduce.metrics.report_set import REPORTS
+from cpmon.reduce.metrics.report_set import REPORTS, metric_of
 from cpmon.reduce.reports.layout_notes import THREAD_TIMES
 from cpmon.schemas.arrow import schemas
 from tools import make_docs
