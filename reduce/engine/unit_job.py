@@ -1,4 +1,4 @@
-"""Units of work of `cpmon reduce`: days of a system, with the dumps that they depend on, as jobs."""
+"""Units of work of `cpmon reduce`: days of a system, with the dumps they depend on, as jobs."""
 
 from __future__ import annotations
 
