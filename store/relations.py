@@ -6,7 +6,6 @@ them for some thousand rows, and most questions read them several times. Anythin
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -57,6 +56,7 @@ class Relations:
         self._made: dict[str, str] = {}
         self._scope = ALL
         self._basis: Basis | None = None
+        self._drifted: bool | None = None
         self._samples: tuple[Sequence[LandedDump], str] | None = None
 
     def point(self, scope: Scope, basis: Basis | None = None) -> None:
@@ -65,13 +65,14 @@ class Relations:
         Args:
             basis: the dumps that it rests on, where they are known.
         """
-        self._scope, self._basis, self._samples = scope, basis, None
         self.forget()
+        self._scope, self._basis = scope, basis
 
     def forget(self) -> None:
-        """Drop what was made."""
+        """Drop what was made; it is made again from what the store has then."""
         for relation in tuple(self._made):
             self.drop(relation)
+        self._basis = self._samples = self._drifted = None
 
     def restrict(self, dumps: Sequence[LandedDump], where: str) -> None:
         """Show of samples those of some dumps alone that meet a condition, as SQL."""
@@ -167,10 +168,12 @@ class Relations:
         names = {dump for (dump,) in found}
         return [dump for dump in dumps if dump.dump in names], where
 
-    @functools.cached_property
+    @property
     def _is_drifted(self) -> bool:
         """Whether files may lack columns. In the folder of a month lie those of other dumps too."""
-        return is_drifted(self._store.dumps())
+        if self._drifted is None:
+            self._drifted = is_drifted(self._store.dumps())
+        return self._drifted
 
 
 def _is_sample(table: str) -> bool:

@@ -153,17 +153,17 @@ def _none(dump: Path, container: str, query: RecordFilter) -> None:
 def _texts(
     explained: Iterable[Explained], dump: str, hexdump: bool, *, is_colored: bool
 ) -> Iterator[str]:
-    from ...ingest.inspect import explanation_text as explain_text
+    from ...ingest.inspect import explanation
     from ...render.render import render
 
-    paint = (lambda text, color: click.style(text, fg=color)) if is_colored else explain_text.plain
+    paint = (lambda text, color: click.style(text, fg=color)) if is_colored else explanation.plain
     for number, (record, lines) in enumerate(explained):
         gap = "\n" if number else ""
         if hexdump:
-            body = "\n".join(explain_text.hexdump(record.data, lines, paint)) + "\n"
+            body = "\n".join(explanation.hexdump(record.data, lines, paint)) + "\n"
         else:
-            body = render(explain_text.table(lines)).decode() + explain_text.footnote(lines)
-        yield f"{gap}{explain_text.heading(record, dump)}\n{body}"
+            body = render(explanation.table(lines)).decode() + explanation.footnote(lines)
+        yield f"{gap}{explanation.heading(record, dump)}\n{body}"
 
 
 def _machine(explained: Iterable[Explained], dump: str, form: str) -> Iterator[bytes]:

@@ -8,8 +8,15 @@ import numpy as np
 
 from ...core.errors import CpmonError
 from ..numeric import I64, floor_int, random_stream
-from ..scenario.repetitions import CLOCK_CS, RATES, SCORES, Difference, Repetitions, Samples
-from ..scenario.statistic import printed_places
+from ..scenario.repetitions import (
+    CLOCK_CS,
+    RATES,
+    SCORES,
+    Difference,
+    Repetitions,
+    Samples,
+    printed_places,
+)
 from .rates import PairedRates, pair_rates
 from .series import Nearness, Search
 

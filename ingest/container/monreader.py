@@ -19,7 +19,6 @@ import numpy as np
 from ...schemas.field import HEADER_LENGTH
 from ..codec import I64, U8, Mask
 from ..findings import Code
-from . import record_sets
 from .control_records import EVENT, SAMPLE, Mce, are_entries, entries_at
 from .monwrite import Framed, Framer
 from .record_index import FRAME, Frames, are_headers, find_runs, is_header
@@ -272,7 +271,7 @@ class SetFramer:
             self._follow(window, base, framed, final)
             if framed.used > at:
                 continue
-            if not final and at + record_sets.lookahead() > len(window):
+            if not final and at + lookahead() > len(window):
                 break
             self._doubtful(window, base, framed, final)
         if self._sets:
@@ -286,7 +285,7 @@ class SetFramer:
         sets = self._following(window, framed.used, final)
         for number in self._doubted(window, base, sets).tolist():
             at, behind = sets[number][0] - ELEMENT.size, sets[number][1]
-            if (not final and at + record_sets.lookahead() > len(window)) or (
+            if (not final and at + lookahead() > len(window)) or (
                 self._starts.first(window, base, at + 1, behind, final, sure=True) is not None
             ):
                 sets = sets[:number]
@@ -301,7 +300,7 @@ class SetFramer:
         sets: list[Set] = []
         size = len(window)
         mce = read_element(window, at)
-        while mce is not None and mce.length <= record_sets.SET_LIMIT and len(sets) < TOGETHER:
+        while mce is not None and mce.length <= SET_LIMIT and len(sets) < TOGETHER:
             behind = at + ELEMENT.size + mce.length
             following = read_element(window, behind) if behind + ELEMENT.size <= size else None
             if following is None and not (final and behind == size):
@@ -347,7 +346,7 @@ class SetFramer:
             )
             self.books.findings.add(Code.CONTROL_CUT, base + cut, detail, effect)
             behind = cut
-        elif behind > len(window) and mce.length <= record_sets.SET_LIMIT:
+        elif behind > len(window) and mce.length <= SET_LIMIT:
             framed.lost.append((at, len(window)))
             framed.used = len(window)
             effect = "the set does not count: its bytes are kept in quarantine"
@@ -371,7 +370,7 @@ class SetFramer:
         can be read, or one that can be read itself and stands where no record of this one is.
         """
         begin, behind = at + ELEMENT.size, at + ELEMENT.size + mce.length
-        limit = min(behind, record_sets.reach(at), len(window))
+        limit = min(behind, reach(at), len(window))
         sure = self._starts.first(window, base, at + 1, limit, final, sure=True)
         if sure_only or (sure is not None and sure < begin):
             return sure
@@ -379,7 +378,7 @@ class SetFramer:
         first = self._starts.first(window, base, begin, limit, final)
         if first is None:
             return sure
-        if behind <= len(window) or mce.length > record_sets.SET_LIMIT:
+        if behind <= len(window) or mce.length > SET_LIMIT:
             read = self._read_up_to(window, base, begin, mce, limit)
             if read is None:
                 inside = self._behind_records(window, base, begin, mce, limit, final)
@@ -449,7 +448,7 @@ class SetFramer:
 
     def _unexplained(self, window: U8, base: int, framed: Framed, final: bool) -> None:
         """Bytes up to the next record set that no element announces."""
-        at, limit = framed.used, min(record_sets.reach(framed.used), len(window))
+        at, limit = framed.used, min(reach(framed.used), len(window))
         behind = self._starts.first(window, base, at + 1, limit, final)
         if behind is None:
             # What might be the front of an element stays.

@@ -24,6 +24,7 @@ from ...core.text import counted
 from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
 from ..dumps.cleanup import replace_and_remove
+from ..dumps.incomplete import incomplete_dumps
 from ..dumps.landed_dump import ABOUT, LandedDump, line
 from ..dumps.manifest import entries
 from ..dumps.store import Store
@@ -250,6 +251,9 @@ def _going(
             stays[dump.dump] = f"run {run} is measured on its days"
         else:
             going.append(dump)
+    lacking = {each.dump.dump for each in incomplete_dumps(store, {d.folder for d in going})}
+    stays.update((dump, "it lacks files: cpmon store repair first") for dump in lacking)
+    going = [dump for dump in going if dump.dump not in lacking]
     return _without_company(going, dumps, stays)
 
 

@@ -50,7 +50,7 @@ _NETWORK_SINCE, _NETWORK = 4, 0b11
 """Binding and connecting TCP sockets."""
 
 
-def version() -> int:
+def landlock_version() -> int:
     """Version of the kernel's Landlock; 0 where there is none."""
     if sys.platform != "linux":
         return 0
@@ -69,7 +69,7 @@ def restrict(writable: Iterable[Path] = ()) -> bool:
     Raises:
         OSError: a folder cannot be opened, or the kernel refuses.
     """
-    abi = version()
+    abi = landlock_version()
     if not abi:
         return False
     handled = _CHANGING | sum(bit for since, bit in _SINCE.items() if abi >= since)

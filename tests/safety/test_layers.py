@@ -16,7 +16,7 @@ from cpmon.cli.main import Status
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
-from cpmon.store.sandbox import guard, landlock, sandbox
+from cpmon.store.sandbox import guard, sandbox
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, interval
 from tests.safety.attempts import HIDDEN, STATEMENTS
@@ -41,7 +41,9 @@ WRITES = (
     "SET extension_directory = '{to}/made'; INSTALL httpfs",
     "CREATE TABLE t AS FROM range(1); COPY t TO '{to}/made.csv'",
 )
-needs_landlock = pytest.mark.skipif(not landlock.version(), reason="a kernel without Landlock")
+needs_landlock = pytest.mark.skipif(
+    not sandbox.landlock_version(), reason="a kernel without Landlock"
+)
 
 
 @pytest.fixture

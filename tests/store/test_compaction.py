@@ -27,7 +27,7 @@ from cpmon.reduce.reductions.reductions import Reduction
 from cpmon.reduce.validation.rule import Scope
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
-from cpmon.store.dumps import compaction, month_table
+from cpmon.store.dumps import compaction
 from cpmon.store.dumps.compaction import Compacted, compact, months
 from cpmon.store.dumps.landed_dump import ABOUT, line
 from cpmon.store.dumps.manifest import Manifest
@@ -439,7 +439,7 @@ def known(table: str) -> list[str]:
 
 
 def test_only_tiny_dumps_share_a_row_group(store: Store, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(month_table, "TINY", 24)
+    monkeypatch.setattr(compaction, "TINY", 24)
     merged(store)
     groups: dict[str, list[int]] = {}
     for table in ("useact", "mtrsys"):

@@ -170,3 +170,15 @@ def test_a_question_whose_files_are_merged_meanwhile_is_asked_again(
 
     monkeypatch.setattr(query_command, "ask", merged_meanwhile)
     assert site.ask(ROWS) == whole
+
+
+@pytest.mark.parametrize("site", PLACES, indirect=True)
+def test_samples_of_a_dump_that_lacks_a_table_are_not_pruned(site: Site):
+    site.do("reduce")
+    site.lose("date=2001-12-20", "sytprp.parquet")
+    left = set(site.files.names("records"))
+    pruned = site.do("store", "prune", "--raw", "1d", "--as-of", "2002-06-01")
+    assert pruned.status is Status.DONE, pruned.err
+    assert f"dump {site.names['late']} stays: it lacks files: cpmon store repair" in pruned.err
+    late = {name for name in left if "date=2001-12-20" in name}
+    assert late <= set(site.files.names("records")) < left

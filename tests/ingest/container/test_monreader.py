@@ -11,7 +11,7 @@ from cpmon.core.errors import DumpError
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.codec import U8
-from cpmon.ingest.container import record_sets
+from cpmon.ingest.container import monreader
 from cpmon.ingest.container.source import open_source
 from cpmon.ingest.inspect.inventory import take_inventory
 from cpmon.store import Store
@@ -68,7 +68,7 @@ def test_a_set_that_is_not_complete_does_not_count(cut: int, tmp_path: Path, sto
 def test_a_set_too_long_to_be_held_counts_as_it_comes(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(record_sets, "SET_LIMIT", 2 * FRAME)
+    monkeypatch.setattr(monreader, "SET_LIMIT", 2 * FRAME)
     monkeypatch.setattr("cpmon.ingest.container.windows.CHUNK", 3 * FRAME)
     start = 0x40000 + 4000
     first = (fields("mtrepr", 1, config=1) + frame_end(1)).ljust(96, b"\0")
@@ -182,14 +182,14 @@ def test_who_knows_the_container_can_say_so(tmp_path: Path):
 
 def test_an_element_needs_a_kind_a_domain_and_an_end_above_its_start():
     good = captured(("S", 0x1000, CONFIG))
-    assert record_sets.read_element(_array(good), 0) is not None
+    assert monreader.read_element(_array(good), 0) is not None
     for bad in (
         b"\xe3" + good[1:],
         good[:1] + b"\0\0" + good[3:],
         good[:8] + good[4:8] + good[12:],
         good[:11],
     ):
-        assert record_sets.read_element(_array(bad), 0) is None
+        assert monreader.read_element(_array(bad), 0) is None
 
 
 def _array(data: bytes) -> U8:

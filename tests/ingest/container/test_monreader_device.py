@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cpmon.ingest import Code, ingest, landing
-from cpmon.ingest.container import monreader_device as device
+from cpmon.ingest.container import source
 from cpmon.ingest.container.compression import Peeked
 from cpmon.ingest.container.source import Device, Source
 from cpmon.store import Store
@@ -53,7 +53,7 @@ def test_a_set_that_is_never_completed_is_discarded_and_told():
     pieces, stream = read(b"ab", b"", b"cd")
 
     assert pieces == [b"ab"]
-    assert stream.troubles == [(2, device.DISCARDED)]
+    assert stream.troubles == [(2, source.DISCARDED)]
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.EFAULT])
@@ -61,18 +61,18 @@ def test_a_failed_read_discards_what_was_read_of_its_set_only(error: int):
     pieces, stream = read(b"ab", b"", b"lost", error, b"cd", b"")
 
     assert pieces == [b"ab", b"cd"]
-    assert stream.troubles == [(2, device.DISCARDED)]
+    assert stream.troubles == [(2, source.DISCARDED)]
 
 
 def test_an_overflow_costs_nothing_of_the_set_but_later_ones():
     pieces, stream = read(b"ab", errno.EOVERFLOW, b"c", b"")
 
     assert pieces == [b"abc"]
-    assert stream.troubles == [(0, device.MISSED)]
+    assert stream.troubles == [(0, source.MISSED)]
 
 
 def test_a_device_with_nothing_yet_is_asked_again(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(device, "AGAIN_S", 0)
+    monkeypatch.setattr(source, "AGAIN_S", 0)
 
     assert read(None, b"ab", None, b"")[0] == [b"ab"]
 

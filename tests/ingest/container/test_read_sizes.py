@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from cpmon.ingest.container import record_sets, windows
+from cpmon.ingest.container import monreader, windows
 from cpmon.ingest.container.monwrite import LOOKAHEAD, Framer
 from cpmon.ingest.container.source import Container
 from cpmon.ingest.findings import Findings
@@ -161,7 +161,7 @@ def largest_window(data: bytes, chunk: int) -> int:
 
 def test_a_set_longer_than_what_is_held_is_read_alike(monkeypatch: pytest.MonkeyPatch):
     """Its frames do not begin with it, and records reach over the end of every read."""
-    monkeypatch.setattr(record_sets, "SET_LIMIT", 3 * FRAME)
+    monkeypatch.setattr(monreader, "SET_LIMIT", 3 * FRAME)
     first = (fields("mtrepr", 1, config=1) + frame_end(1)).ljust(96, b"\0")
     frames = [frame(*[fields("mtrepr", n, config=n)] * 100, frame_end(n)) for n in range(2, 30)]
     long = captured(("E", 0x80000 + 4000, b"".join([first, *frames])))

@@ -19,8 +19,8 @@ import pytest
 
 from cpmon.core.errors import DumpError
 from cpmon.ingest import Code, ingest
+from cpmon.ingest.container import compression
 from cpmon.ingest.container import source as sources
-from cpmon.ingest.container import wrapping
 from cpmon.ingest.container.source import Source
 from cpmon.store import Store
 from tests.dumps import FRAME, dump, fields, interval
@@ -293,7 +293,7 @@ def test_headers_of_an_archive_are_bounded(
     archive: bytes, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     """By a quarter of what is allowed, which Python traces in a quarter of the time."""
-    monkeypatch.setattr(wrapping, "LARGEST_HEADERS", 1 << 20)
+    monkeypatch.setattr(compression, "LARGEST_HEADERS", 1 << 20)
     stored = gzip.compress(archive, 1)
     with peak_below(24 << 20):
         error = refused(stored, tmp_path, store)
