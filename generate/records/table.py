@@ -9,7 +9,6 @@ are (rows, entries). Fields that the release does not have are left out.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import functools
 import re
 import tomllib
@@ -20,6 +19,7 @@ from importlib.resources import files
 from types import CodeType
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 from msgspec.structs import asdict, replace
 
@@ -250,11 +250,11 @@ class RecordTable(Table, frozen=True, kw_only=True):
     restarted: str = ""
     ages: str = "age"
     wrapping: str = ""
-    variants: dict[str, str] = dataclasses.field(default_factory=dict)
-    entries: dict[str, str] = dataclasses.field(default_factory=dict)
-    sizes: dict[str, str] = dataclasses.field(default_factory=dict)
-    let: dict[str, str] = dataclasses.field(default_factory=dict)
-    values: dict[str, str] = dataclasses.field(default_factory=dict)
+    variants: dict[str, str] = msgspec.field(default_factory=dict)
+    entries: dict[str, str] = msgspec.field(default_factory=dict)
+    sizes: dict[str, str] = msgspec.field(default_factory=dict)
+    let: dict[str, str] = msgspec.field(default_factory=dict)
+    values: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
