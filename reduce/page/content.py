@@ -21,7 +21,7 @@ from ..reductions.pinned import pinned
 from ..reductions.reductions import reduction
 from ..reports.report import ReportResult, report
 from ..rules.exceptions import exceptions
-from ..rules.exceptions_text import unknowns
+from ..rules.rendering import unknowns
 from .chart import CHARTS, TILES, Chart
 from .drawing import over_time, svg
 from .listing import Listing, Read, listing, short_report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import duckdb
@@ -12,11 +13,12 @@ from cpmon.ingest import Code, ingest
 from cpmon.ingest.checks.passes import check_dump
 from cpmon.ingest.container.source import open_source
 from cpmon.reduce import reductions
-from cpmon.reduce.validation import Rule, Scope, Status, delta_checks, find_rule, load_rules
-from cpmon.reduce.validation.counting import count
-from cpmon.reduce.validation.layout_rules import layout_rules
+from cpmon.reduce.rules import layout_checks
+from cpmon.reduce.rules.counts import Status, count, rows_sql
+from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
 from cpmon.schemas.registry import tables
 from cpmon.store import Store, connect
+from cpmon.store.scope import Scope
 from tests import dumps
 from tests.dumps import fields, interval
 from tests.validate.conftest import Counted, Falsify
@@ -24,8 +26,13 @@ from tests.validate.conftest import Counted, Falsify
 CONFIG = fields("mtrsys", systmid="VMTEST")
 
 
+def of_layouts(landed: Collection[str]) -> list[Rule]:
+    """The rules that follow from the layouts of some tables."""
+    return [rule for rule in load_rules(Purpose.VALIDATION, landed=landed) if rule.check]
+
+
 def test_every_table_with_a_layout_has_rules_and_each_id_stands_once():
-    found = [rule.id for rule in layout_rules(tables())]
+    found = [rule.id for rule in of_layouts(tables())]
     assert len(found) == len(set(found)) > 2 * len(tables())
     assert {
         "useact.keys",
@@ -38,11 +45,11 @@ def test_every_table_with_a_layout_has_rules_and_each_id_stands_once():
 
 
 def test_tables_that_have_not_landed_have_no_rules():
-    assert {rule.needs for rule in layout_rules(["sytprp", "finding"])} == {("sytprp",)}
+    assert {rule.needs for rule in of_layouts(["sytprp", "finding"])} == {("sytprp",)}
 
 
 def test_records_that_the_monitor_writes_for_every_frame_may_stand_twice():
-    assert [rule.id for rule in layout_rules(["mtreof"])] == []
+    assert [rule.id for rule in of_layouts(["mtreof"])] == []
 
 
 COUNTS = ["plsdiagt", "plsctss", "plsctrs"]
@@ -76,11 +83,11 @@ def test_counters_that_fall_and_owners_that_do_not_go_on_are_told_apart(tmp_path
     file.write_bytes(dumps.dump(*samples))
     store = Store(tmp_path / "store", create=True)
     ingest(file, store)
-    rules = load_rules(store.tables())
+    rules = load_rules(Purpose.VALIDATION, landed=store.tables())
     chosen = [find_rule(rules, name) for name in ("sytsyp.counters", "sytsyp.owners")]
     with connect(store, reductions()) as con:
         found = count(con, chosen, Scope(), store.tables())
-        rows = [con.sql(rule.check.rows(Scope())).fetchall() for rule in chosen]
+        rows = [con.sql(rows_sql(rule, Scope())).fetchall() for rule in chosen]
     assert [(one.checked, one.bad) for one in found] == [(18, 2), (18, 3)]
     counters, owners = ([(str(r[3])[11:16], *r[5:]) for r in some] for some in rows)
     assert counters == [
@@ -111,7 +118,7 @@ def test_a_large_table_in_which_nothing_is_in_doubt_is_not_looked_at_again(
     }
     names = ("useact.counters", "useint.owners", "ioddev.counters", "sytprp.owners")
     sound = [counted(name) for name in names]
-    monkeypatch.setattr(delta_checks, "LARGE", 0)
+    monkeypatch.setattr(layout_checks, "LARGE", 0)
     assert [counted(name) for name in names] == sound
     falsify("ioddev", f"{lies['ioddev']} FROM {{rows}}")
     falsify("useint", f"{lies['useint']} FROM {{rows}}) WHERE x % 50 <> 0")
