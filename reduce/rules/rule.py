@@ -185,9 +185,9 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
     @property
     def written_in(self) -> str:
         """The sources that say something of it, and where in the files of a site."""
-        place = f"{self.purpose}.{self.id}"
-        layers = self.sources.values()
-        return ", ".join(dict.fromkeys(x.file if x.shipped else x.place(place) for x in layers))
+        path = f"{self.purpose}.{self.id}"
+        layers = sorted(self.sources.values(), key=lambda layer: not layer.shipped)
+        return ", ".join(dict.fromkeys(x.file if x.shipped else x.place(path) for x in layers))
 
     @property
     def is_shipped(self) -> bool:
@@ -339,12 +339,13 @@ def load_rules(
     """
     merged: dict[str, dict[str, Any]] = {}
     sources: dict[str, dict[str, Layer]] = {}
+    allowed = purpose.keys
     for layer in (*_shipped(purpose, landed), *_of_site(purpose, settings or Settings(), file)):
         for name, given in layer.tables.items():
-            strange = next((key for key in given if key not in purpose.keys), None)
+            strange = next((key for key in given if key not in allowed), None)
             if strange is not None and not layer.shipped:
                 place = layer.place(f"{purpose}.{name}.{strange}")
-                raise unknown("key", strange, purpose.keys, place=place)
+                raise unknown("key", strange, allowed, place=place)
             values, origins = merged.setdefault(name, {}), sources.setdefault(name, {})
             for key in _superseded(values, given):
                 values.pop(key, None)
@@ -436,12 +437,12 @@ def _rule(
             found=", ".join(values) or "no key",
             remedy=f"`{purpose.command} --list` names the rules",
         )
-    if purpose is Purpose.VALIDATION:
-        values = OF_SITE | values
     keys = msgspec.structs.asdict(read_values(RuleKeys, values, place))
-    keys["sql"] = sql = keys["sql"].rstrip(";")
-    if purpose is Purpose.VALIDATION and "needs" not in values:
-        keys["needs"] = Names(sampled_tables(sql))
+    keys["sql"] = keys["sql"].rstrip(";")
+    if purpose is Purpose.VALIDATION:
+        keys |= {key: keys[key] or default for key, default in OF_SITE.items()}
+        if "needs" not in values:
+            keys["needs"] = Names(sampled_tables(keys["sql"]))
     rule = Rule(id=name, purpose=purpose, sources=sources, check=check, **keys)
     rule.check_parts()
     return rule

@@ -334,6 +334,15 @@ def test_a_rule_looks_at_what_it_needs_before_the_span(con: duckdb.DuckDBPyConne
     assert met(con, rule, since=minute(400), until=minute(449)) == []
 
 
+def test_the_text_says_what_a_rule_means_and_what_to_do_where_the_rule_does(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    intervals(con, 4)
+    shares(con, [None, 0.95, 0.973, 0.5])
+    text = render_findings(found(con, busy(meaning="Users wait.", remedy="Vary one on."))).decode()
+    assert "* busy: Busy (above 90 %). Users wait. Vary one on.\n" in text
+
+
 def test_what_is_too_short_to_be_judged_at_the_end_of_the_data_is_named(
     con: duckdb.DuckDBPyConnection,
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.checks.passes import check_dump
@@ -168,6 +169,23 @@ def test_a_rule_over_a_span_without_rows_is_not_applicable(
     assert {one.status for one in found} == {Status.NOT_APPLICABLE}
     assert found[0].reason == "no row of it is in this span"
     assert found[1].reason == "no interval follows another directly in this span"
+
+
+def test_a_site_changes_single_keys_of_a_shipped_rule():
+    sql = "SELECT system, interval_end, '' AS object, 1 AS value, 0 AS least, 2 AS most FROM {}"
+    changed = {
+        "useact.keys": {"title": "Keys", "remedy": "Ask."},
+        "useact.text": {"sql": sql.format("monitor.sytprp")},
+        "pages-fit-frames": {"sql": sql.format("interval.useact")},
+        "sytprp.keys": {"severity": "info"},
+    }
+    found = load_rules(Purpose.VALIDATION, Settings(validation=changed), landed=["useact"])
+    keys, text, pages = (find_rule(found, name) for name in list(changed)[:3])
+    assert (keys.title, keys.remedy, keys.severity) == ("Keys", "Ask.", "critical")
+    assert keys.check is not None and text.check is None
+    assert (text.needs, pages.needs) == (("sytprp",), ("useact",))
+    assert keys.written_in == "layout of USEACT, cpmon.toml: validation.useact.keys"
+    assert "sytprp.keys" not in {rule.id for rule in found}
 
 
 def test_an_unknown_rule_is_told_with_the_nearest(rules: tuple[Rule, ...]):
