@@ -183,6 +183,7 @@ def test_a_site_changes_single_keys_of_a_shipped_rule():
     keys, text, pages = (find_rule(found, name) for name in list(changed)[:3])
     assert (keys.title, keys.remedy, keys.severity) == ("Keys", "Ask.", "critical")
     assert keys.check is not None and text.check is None
+    assert [rule.is_shipped for rule in (keys, text, pages)] == [True, False, False]
     assert (text.needs, pages.needs) == (("sytprp",), ("useact",))
     assert keys.written_in == "layout of USEACT, cpmon.toml: validation.useact.keys"
     assert "sytprp.keys" not in {rule.id for rule in found}
