@@ -19,7 +19,7 @@ from ..reduce.compare.spec import load_spec
 from ..reduce.reports.report import ReportResult, report
 from ..reduce.reports.report_text import render_reports
 from ..reduce.rules.exceptions import exceptions
-from ..reduce.rules.exceptions_text import render_exceptions
+from ..reduce.rules.rendering import render_findings
 from .days import day_bounds
 from .log import Log, ascii_error
 from .plan import Output, has_file_per_day, output_path
@@ -101,7 +101,7 @@ class OutputWriter:
             return [(path, render_reports(reports, output.form))]
         if output.kind == "exceptions":
             matches = exceptions(con, **selection)
-            return [(path, render_exceptions(matches, output.form, zone))]
+            return [(path, render_findings(matches, output.form, zone))]
         if output.kind == "table":
             return [(path, render_comparison(compare(con, load_spec(output.name)), output.form))]
         from ..reduce.page.page import write_pages

@@ -22,8 +22,7 @@ from ..core.names import unknown
 from ..reduce.compare.spec import load_spec
 from ..reduce.metrics.report_shape import Lines
 from ..reduce.reports.report import find_report
-from ..reduce.rules.rule import load_rules as load_exception_rules
-from ..reduce.validation import load_rules as load_validation_rules
+from ..reduce.rules.rule import Purpose, load_rules
 from ..schemas.registry import tables
 from ..store.results.retention import retention
 
@@ -94,10 +93,10 @@ def check_settings(settings: Settings) -> Plan | None:
         CpmonError: the first mistake: file, key and line, found, allowed.
     """
     retention(settings.retention, settings.place)
-    for rule in load_exception_rules(settings):
+    for rule in load_rules(Purpose.EXCEPTIONS, settings):
         if rule.shift:
             settings.shift(rule.shift, rule.place("shift"))
-    load_validation_rules(set(tables()), settings)
+    load_rules(Purpose.VALIDATION, settings, landed=tables())
     return read_plan(settings) if settings.inboxes or settings.outputs else None
 
 

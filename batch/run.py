@@ -29,14 +29,14 @@ from ..core.errors import BusyError, CpmonError, StoreError
 from ..reduce.engine.reducing import reduce
 from ..reduce.reductions.reductions import reductions
 from ..reduce.rules.exceptions import exceptions
-from ..reduce.rules.rule import Severity, load_rules
+from ..reduce.rules.rule import Purpose, Severity, load_rules
 from ..store import Store, connect
 from ..store.catalogue.connection import Connection
 from ..store.results.lineage import lineages
 from ..store.results.readable_part import readable_part
 from ..store.results.retention import plan as prune_plan
 from ..store.results.retention import prune, retention
-from ..store.scope import ALL
+from ..store.scope import ALL, Scope
 from .days import day_bounds
 from .hooks import run_hook
 from .intake import Intake
@@ -238,7 +238,8 @@ class BatchRunner:
         self, store: Store, changed: Mapping[str, set[date]], result: BatchResult
     ) -> None:
         """Validate the changed days of each system."""
-        from ..reduce.validation import Scope, Status, validate_spans
+        from ..reduce.rules.counts import Status
+        from ..reduce.rules.validation import validate_spans
 
         scopes = []
         for system, days in sorted(changed.items()):
@@ -261,7 +262,9 @@ class BatchRunner:
     ) -> None:
         """Find exceptions in the changed days of each system."""
         events: list[tuple[int, Event]] = []
-        find = partial(exceptions, con, load_rules(self.settings), settings=self.settings)
+        find = partial(
+            exceptions, con, load_rules(Purpose.EXCEPTIONS, self.settings), settings=self.settings
+        )
         for system, days in sorted(changed.items()):
             since, until = self._bounds(system, days)
             table = find(system=system, since=since, until=until).table

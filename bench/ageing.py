@@ -13,7 +13,7 @@ from pathlib import Path
 from cpmon.cli.main import Status
 from cpmon.generate import load_scenario, write_run
 from cpmon.reduce.reductions.reductions import tables_of
-from cpmon.reduce.rules.rule import load_rules
+from cpmon.reduce.rules.rule import Purpose, load_rules
 from cpmon.store import Store, connect
 
 from .copies import copy_dump
@@ -78,7 +78,9 @@ def _store(place: Path, dump: Path, count: int) -> Path:
 def _read() -> frozenset[str]:
     """The tables that the questions, the reductions and all rules read."""
     own = (tables_of(name) for name in REDUCTIONS)
-    return frozenset({"interval", "useact"}).union(*own, *(rule.tables for rule in load_rules()))
+    return frozenset({"interval", "useact"}).union(
+        *own, *(rule.tables for rule in load_rules(Purpose.EXCEPTIONS))
+    )
 
 
 def _reduce_next(store: Path, repetitions: int) -> float:

@@ -21,7 +21,7 @@ BAR_S = 10.0
 """For ten million rows, beyond the import."""
 IMPORT = """
 import time
-from cpmon.reduce.validation.suite import without_spark
+from cpmon.reduce.rules.suite import without_spark
 started = time.perf_counter()
 with without_spark():
     import great_expectations, great_expectations.expectations

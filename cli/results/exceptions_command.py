@@ -60,11 +60,11 @@ def command(
     """
     from ...config.shifts import find_zone
     from ...reduce.rules.exceptions import exceptions
-    from ...reduce.rules.exceptions_text import render_exceptions, render_rules, unknowns
-    from ...reduce.rules.rule import Severity, load_rules
+    from ...reduce.rules.rendering import render_findings, render_rules, unknowns
+    from ...reduce.rules.rule import Purpose, Severity, load_rules
 
     settings = site_settings()
-    rules_in_force = load_rules(settings, rules)
+    rules_in_force = load_rules(Purpose.EXCEPTIONS, settings, rules)
     if listing:
         least = Severity(severity).rank
         rules_listed = [rule for rule in rules_in_force if rule.severity.rank >= least]
@@ -79,7 +79,7 @@ def command(
             settings=settings,
         )
     printed = find_zone(zone or settings.zone(measured_system(store, selection))).key
-    out.write(render_exceptions(matches, out.format, printed))
+    out.write(render_findings(matches, out.format, printed))
     say_notes(doubts)
     if out.format not in ("table", "text"):
         say_notes(unknowns(matches))

@@ -17,7 +17,7 @@ from ..targets import check_target
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...reduce.validation import Rule
+    from ...reduce.rules.rule import Rule
 
 
 @click.command("validate")
@@ -59,9 +59,11 @@ def command(
       cpmon validate --store perf/ --rows useact.counters --format csv
       cpmon validate --store perf/ --html -o validation.html
     """
+    from ...reduce.rules.counts import offending, rows_sql
+    from ...reduce.rules.rendering import render_findings, render_rules
+    from ...reduce.rules.rule import Purpose, find_rule, load_rules
     from ...reduce.rules.scope import scope_of
-    from ...reduce.validation import find_rule, load_rules, offending, validate
-    from ...reduce.validation.rendering import render_rules, render_validation
+    from ...reduce.rules.validation import validate
 
     _check(rows, sql, html, out)
     say_notes(doubts)
@@ -69,12 +71,14 @@ def command(
         scope = scope_of(connection, **selection)
         connection.point(scope)
         landed = connection.tables
-        rules_in_force: Sequence[Rule] = load_rules(landed, settings(), rules)
+        rules_in_force: Sequence[Rule] = load_rules(
+            Purpose.VALIDATION, settings(), rules, landed=landed
+        )
         rules_in_force = [find_rule(rules_in_force, name) for name in only] or rules_in_force
         if listing:
             out.write(render_rules(rules_in_force, out.format))
         elif rows and sql:
-            text = find_rule(rules_in_force, rows).check.rows(scope)
+            text = rows_sql(find_rule(rules_in_force, rows), scope)
             Output("text", out.file).write(f"{text};\n".encode())
         elif rows:
             broken = offending(connection, find_rule(rules_in_force, rows), landed, scope)
@@ -82,9 +86,9 @@ def command(
         else:
             result = validate(connection, rules_in_force, landed, scope, selection["run"])
             if html and out.file is not None:
-                write_file(out.file, render_validation(result, "html"))
+                write_file(out.file, render_findings(result, "html"))
             else:
-                out.write(render_validation(result, out.format))
+                out.write(render_findings(result, out.format))
             return status_of(result.worst)
     return Status.DONE
 

@@ -23,7 +23,7 @@ from ..reductions.reductions import reduction
 from ..reports.cells import UTC_ZONE, cell_text, clock
 from ..reports.report import ReportResult, report
 from ..rules.exceptions import exceptions
-from ..rules.exceptions_text import unknowns
+from ..rules.rendering import unknowns
 from .chart import CHARTS, TILES, Chart, Tile, column_of, hover_values, object_name, read_points
 from .drawing import over_time, svg
 from .listing import Listing, Read, listing, short_report

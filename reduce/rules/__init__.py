@@ -1,1 +1,1 @@
-"""Rules of exceptions, and where they are met."""
+"""Rules: what should not be on a measured system, and what must hold of all that landed."""

@@ -1,5 +1,5 @@
 -- What a rule looked at and, beside it, the episodes in which its values are beyond the limit.
--- Words behind a dollar sign are filled in by `rule_sql.py`.
+-- Words behind a dollar sign are filled in by `exceptions.py`.
 WITH looked AS MATERIALIZED (
   SELECT * FROM ($values
   ) WHERE isfinite(value) AND object IS NOT NULL AND $in_scope),

@@ -1,17 +1,23 @@
 """Exceptions: episodes in which a figure was beyond the limit of a rule, and what was not known.
 
-Rules are data (`shipped.toml`, the settings of a site, a file); this module queries a store by each
-of them. A rule looks at what it needs before the scope, and an episode that began earlier has its
-own begin. Figures that are missing are no exceptions, and are named.
+A store is queried by each rule. A rule looks at what it needs before the scope, and an episode that
+began earlier has its own begin. Figures that are missing are no exceptions, and are named.
+
+Values beyond the limit in intervals that follow each other directly make one episode: their
+numbers among all intervals less their numbers among those beyond the limit are equal.
+
+A reduction by time is the same whatever lies beyond its span and the interval before, and so is
+what the shipped rules ask: they are asked of these records alone. The SQL of a site may look back
+as far as it likes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any
+from importlib.resources import files
+from string import Template
 
 import duckdb
 import pyarrow as pa
@@ -19,16 +25,15 @@ import pyarrow.compute as pc
 
 from ...config import Settings
 from ...config.shifts import Shift
-from ...core.errors import CpmonError
 from ...core.names import unknown
-from ...store.catalogue.connection import point, run_restricted
-from ...store.sandbox.guard import guarded
-from ...store.scope import Scope
+from ...core.sql import name, text
+from ...store.catalogue.connection import Connection, point
+from ...store.results.lineage import Lineage, lineages
+from ...store.scope import ALL, Scope
 from ..metrics.report_shape import TIME
+from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition
-from .rule import Rule, Severity, load_rules
-from .rule_records import LookBack, first_look, in_turn
-from .rule_sql import SQL_NEEDS, episodes_sql, values_of_sql, values_sql
+from .rule import KEY, Comparison, Purpose, Rule, Severity, load_rules, worst
 from .scope import Coverage, coverage, scope_of
 
 SCHEMA = pa.schema(
@@ -48,8 +53,13 @@ SCHEMA = pa.schema(
 met at the end of `worst_interval`; `dump` and `record_offset` are the place of the record that it
 comes from, NULL where a rule has no such record. Interval ends are UTC. `limit` is NULL where
 meeting the rule needs none."""
+EPISODES = Template((files(__package__) / "episodes.sql").read_text(encoding="utf-8"))
+ENOUGH = 0.99
+"""Share of a rule's minutes that is as good as all of them: no interval is exactly a minute."""
 LONGER = timedelta(hours=8), timedelta(days=2), timedelta(days=7)
 """How far back the begin of an episode is looked for, one after the other."""
+LookBack = Callable[[datetime], None]
+"""Shows the records from an earlier time on, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +125,7 @@ class Exceptions:
     @property
     def worst(self) -> Severity | None:
         """The gravest severity met, or None."""
-        severities = set(self.table.column("severity").unique().to_pylist())
-        return max(map(Severity, severities), key=lambda severity: severity.rank, default=None)
+        return worst(self.table.column("severity").unique().to_pylist())
 
 
 def exceptions(
@@ -147,14 +156,14 @@ def exceptions(
         CpmonError: an unknown name, SQL of a rule that fails, or no interval in the scope.
     """
     site = settings or Settings()
-    loaded = load_rules(site) if rules is None else rules
+    loaded = load_rules(Purpose.EXCEPTIONS, site) if rules is None else rules
     selected = tuple(rule for rule in loaded if rule.severity.rank >= severity.rank)
     scope = scope_of(con, run, system, since, until)
     point(con, scope)
     covered = coverage(con, scope, run)
     shifts = {rule.id: _shift(rule, site) for rule in selected}
     by_rule: dict[str, _Search] = {}
-    for rule, look_back in in_turn(con, selected, scope):
+    for rule, look_back in _in_turn(con, selected, scope):
         by_rule[rule.id] = _episodes(con, rule, scope, shifts[rule.id], look_back)
     searches = [by_rule[rule.id] for rule in selected]
     systems = _systems(con, scope.condition())
@@ -190,20 +199,15 @@ def _episodes(
 ) -> _Search:
     """What a rule finds in a scope; the begin of what lasted then already is looked for."""
     of_shift, values = shift_condition(shift, TIME) if shift else ("true", [])
-    try:
-        every = _values_of_sql(con, rule) if rule.sql else values_sql(rule)
-        start = first_look(rule, scope)
-        for longer in (*LONGER, None):
-            sql = episodes_sql(rule, every, scope, start, of_shift)
-            rows = run_restricted(con, sql, partial(_arrow, con, sql, values))
-            is_cut = rule.limit is not None and pc.any(rows.column("cut")).as_py()
-            if longer is None or scope.since is None or not is_cut:
-                break
-            start = scope.since - longer
-            look_back(start)
-    except duckdb.Error as error:
-        key = "sql" if rule.sql else "reduction"
-        raise _failed(rule, key, str(error).partition("\n\nLINE")[0]) from None
+    every = _values_of_sql(con, rule) if rule.sql else _values_of_reduction(rule)
+    start = _first_look(rule, scope)
+    for longer in (*LONGER, None):
+        rows = rule.query(con, _episodes_sql(rule, every, scope, start, of_shift), values)
+        is_cut = rule.limit is not None and pc.any(rows.column("cut")).as_py()
+        if longer is None or scope.since is None or not is_cut:
+            break
+        start = scope.since - longer
+        look_back(start)
     systems = frozenset(rows.column("seen")[0].as_py() or ())
     lacking = rows.column("lacking")[0].as_py() or ()
     rows = rows.filter(rows.column("system").is_valid())
@@ -220,10 +224,6 @@ def _episodes(
         ),
         tuple(Unjudged(rule, *line.values()) for line in short.select(of_objects).to_pylist()),
     )
-
-
-def _arrow(con: duckdb.DuckDBPyConnection, sql: str, values: list[Any]) -> pa.Table:
-    return con.sql(sql, params=values).to_arrow_table()
 
 
 def _table(rule: Rule, met: pa.Table) -> pa.Table:
@@ -249,19 +249,16 @@ def _table(rule: Rule, met: pa.Table) -> pa.Table:
 
 
 def _values_of_sql(con: duckdb.DuckDBPyConnection, rule: Rule) -> str:
-    """SELECT of the values that the SQL of a rule yields.
+    """SELECT of the values that the SQL of a rule yields, as `_values_of_reduction` has them.
 
     Without a column `system` they are of the only system of the store.
 
     Raises:
         CpmonError: it is no single query that only reads, or a column is missing.
     """
-    try:
-        sql = guarded(con, rule.sql, explain=False)
-    except CpmonError as error:
-        raise _failed(rule, "sql", f"{error.problem}; found {error.found}") from None
-    columns = run_restricted(con, sql, lambda: con.sql(f"SELECT * FROM ({sql}) LIMIT 0").columns)
-    for needed in SQL_NEEDS:
+    sql = rule.guarded_sql(con)
+    columns = rule.query(con, f"SELECT * FROM ({sql}) LIMIT 0").column_names
+    for needed in rule.purpose.columns:
         if needed not in columns:
             raise unknown("column", needed, columns, place=rule.place("sql"))
     systems = [] if "system" in columns else _systems(con)
@@ -272,18 +269,135 @@ def _values_of_sql(con: duckdb.DuckDBPyConnection, rule: Rule) -> str:
             "none, and several systems in the store",
             "the SQL of a rule does not say which system a value is of",
         )
-    return values_of_sql(sql, rule.scale, columns, "".join(systems))
-
-
-def _failed(rule: Rule, key: str, found: str) -> CpmonError:
-    return CpmonError(
-        f"rule {rule.id} cannot be looked at",
-        place=rule.place(key),
-        expected=f"a SELECT of {', '.join(SQL_NEEDS)}" if rule.sql else None,
-        found=found,
-        effect="no rule was looked at any further",
-        remedy=f"correct it, or switch it off: enabled = false in [exceptions.{rule.id}]",
+    defaults = {"system": text("".join(systems)), "dump": "NULL", "record_offset": "NULL"}
+    shown = [n if n in columns else f"{default} AS {n}" for n, default in defaults.items()]
+    return (
+        f"SELECT {', '.join(shown)}, interval_end, CAST(object AS VARCHAR) AS object,"
+        f" CAST(value AS DOUBLE) * {rule.scale!r} AS value, true AS enough FROM ({sql})"
     )
+
+
+def _values_of_reduction(rule: Rule) -> str:
+    """SELECT of all values of a rule: system, interval_end, object, value, dump, record_offset, ...
+
+    Keys of the record come behind as k0, k1, in the order of `record_keys`; `enough` is false
+    where the interval has less than the rule's `least`.
+    """
+    divisor = f" / nullif({name(rule.per)}, 0)" if rule.per else ""
+    keys = "".join(f", {name(c)} AS k{n}" for n, c in enumerate(rule.record_keys.values()))
+    enough = " AND ".join(f"{name(c)} >= {value!r}" for c, value in rule.least.items())
+    return (
+        "SELECT system, NULL AS dump, NULL AS record_offset, interval_end,"
+        f" {_object(rule)} AS object,"
+        f" CAST({name(rule.metric)} AS DOUBLE){divisor} * {rule.scale!r} AS value{keys},"
+        f" coalesce({enough or 'true'}, false) AS enough FROM {name(rule.reduction)}"
+    )
+
+
+def _episodes_sql(rule: Rule, values: str, scope: Scope, start: datetime | None, shift: str) -> str:
+    """SELECT of what was looked at and, beside it, the episodes that end in a scope.
+
+    `seen` lists the systems that had values, `lacking` those of which some intervals of the scope
+    had none. An episode that is shorter than the rule asks for, but borders on intervals of which
+    nothing is known, is not `judged`; one that may have begun before `start` is `cut`.
+
+    Args:
+        values: SELECT of all values.
+        start: end of the first interval that is looked at is behind it; None for all.
+        shift: condition on intervals; its marks stand once.
+    """
+    beyond = f"value {rule.comparison.sign} {rule.limit!r}" if rule.limit is not None else "true"
+    direction = "value" if rule.comparison is Comparison.BELOW else "value DESC"
+    order = f"ORDER BY {direction}, {TIME}, dump, record_offset"
+    keys = [f"k{n}" for n in range(len(rule.record_keys))]
+    first = "".join(f", first({key} {order}) AS {key}" for key in keys)
+    since = Scope(None, scope.since)
+    return EPISODES.substitute(
+        values=values,
+        in_scope=Scope(scope.system, start, scope.until).condition(),
+        worst_first=order,
+        keys=first,
+        beyond=beyond,
+        shift=shift,
+        least=repr(rule.for_minutes * 60 * ENOUGH),
+        start="NULL" if start is None else f"TIMESTAMP '{start}'",
+        ends_in_scope=since.condition(f"max({TIME})"),
+        behind_begin=since.condition(),
+        placed=_placed(rule, keys),
+    )
+
+
+def _object(rule: Rule) -> str:
+    """The name of the object as SQL."""
+    parts, at = [], 0
+    for match in KEY.finditer(rule.object_name):
+        column = name(match[1])
+        shown = f"printf('%04X', CAST({column} AS BIGINT))" if match[2] else column
+        parts += [text(rule.object_name[at : match.start()]), shown]
+        at = match.end()
+    # A key without a value leaves its place empty, as concat does.
+    return f"trim(concat({', '.join([*parts, text(rule.object_name[at:])])}))"
+
+
+def _placed(rule: Rule, keys: list[str]) -> str:
+    """SELECT of episodes, and dump and offset of the record behind the worst value of each."""
+    if not rule.record:
+        return (
+            "SELECT 0 AS id, CAST(NULL AS STRUCT(dump VARCHAR, record_offset BIGINT)) AS place"
+            " WHERE false"
+        )
+    columns = zip(rule.record_keys, keys, strict=True)
+    same = "".join(f" AND r.{name(column)} = e.{key}" for column, key in columns)
+    return (
+        "SELECT e.id, min({'dump': r.dump, 'record_offset': r.record_offset}) AS place"
+        f" FROM episode AS e JOIN monitor.{name(rule.record)} AS r"
+        f" ON r.system = e.system AND r.{TIME} = e.worst_interval{same} GROUP BY e.id"
+    )
+
+
+def _in_turn(
+    con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
+) -> Iterator[tuple[Rule, LookBack]]:
+    """All rules, those that may look at all records first; each may be asked when it comes.
+
+    Args:
+        con: shows all records for the first; for the others it is pointed at the scope, and at
+            what they look at before it, and stays so.
+    """
+    if not isinstance(con, Connection) or scope.since is None or scope.until is None:
+        yield from ((rule, lambda _: None) for rule in rules)
+        return
+    by_name = {lineage.name: lineage for lineage in lineages(reductions())}
+    near = [rule for rule in rules if _is_near(rule, by_name)]
+    if len(near) < len(rules):
+        con.point(ALL)
+        yield from ((rule, lambda _: None) for rule in rules if rule not in near)
+    shown = min(
+        (start for rule in near if (start := _first_look(rule, scope))), default=scope.since
+    )
+    con.point(Scope(scope.system, shown, scope.until))
+
+    def look_back(start: datetime) -> None:
+        nonlocal shown
+        if start < shown:
+            shown = start
+            con.point(Scope(scope.system, shown, scope.until))
+
+    yield from ((rule, look_back) for rule in near)
+
+
+def _first_look(rule: Rule, scope: Scope) -> datetime | None:
+    """From when on a rule looks at first: it may need minutes before the scope."""
+    if scope.since is None or rule.limit is None:
+        return scope.since
+    return scope.since - timedelta(minutes=rule.for_minutes)
+
+
+def _is_near(rule: Rule, by_name: dict[str, Lineage]) -> bool:
+    """Whether its values in a scope rest on records of the scope and of the interval before."""
+    if rule.sql:
+        return rule.is_shipped
+    return rule.reduction in by_name and by_name[rule.reduction].by_time
 
 
 def _sorted(table: pa.Table) -> pa.Table:

@@ -1,50 +1,79 @@
-"""A rule of exceptions: which figure is looked at, and from where on it is worth a word.
+"""A rule: what is looked for in a store, how grave it is, what it means and what to do then.
 
-Rules are read from TOML: the shipped ones, then those of a site, key by key over them. A file has a
-table `[exceptions.ID]` for each rule. A table with the id of a rule read before changes only the
-keys that it has; with another source of values (`sql`, `reduction`) it leaves those of the old one
-behind.
+Rules of exceptions and of validation are read alike: the shipped ones, then those of a site, key by
+key over them. A file has a table `[exceptions.ID]` or `[validation.ID]` for each rule. A table with
+the id of a rule read before changes only the keys that it has; with another source of values
+(`sql`, `reduction`) it leaves those of the old one behind.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import msgspec
+import pyarrow as pa
 
-from ...config import Document, Settings, Table
+from ...config import Document, Place, Settings, Table
 from ...config.document import read_values
-from ...config.rules import Layer, rule_layers
-from ...config.values import Minutes, Number, Text
+from ...config.settings import FILE
+from ...config.values import Minutes, Names, Number, Text
 from ...core.errors import CpmonError
-from ...core.names import unknown
+from ...core.names import fold, nearest, unknown
 from ...schemas.registry import tables
-from ...store.results.lineage import code_of
+from ...store.catalogue.connection import run_restricted
+from ...store.sandbox.guard import guarded
 from ..reductions.reductions import reductions, tables_of
+from .layout_checks import LayoutCheck, is_of_layouts, landed_tables, layout_rules, sampled_tables
 
 KEY = re.compile(r"\{(\w+)(:04X)?\}")
 """A key of the object in its name: {cpu}, or {device:04X} for four hexadecimal digits."""
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?")
-KIND = "exceptions"
-"""The table of a file that holds such rules."""
+SHIPPED = "shipped rules"
 
 
-def place_of(rule: str, sources: Mapping[str, Layer], key: str) -> str:
-    """Where a key of a rule stands; one that is not written, where the rule begins."""
-    path = ".".join(filter(None, (KIND, rule, key)))
-    layer = sources.get(key.partition(".")[0]) or next(iter(sources.values()), None)
-    return layer.place(path) if layer else path
+class Purpose(StrEnum):
+    """What a rule is for; its value is the table of a file that holds such rules."""
+
+    EXCEPTIONS = "exceptions"
+    """What should not be on the measured system: episodes in which a figure is beyond a limit."""
+    VALIDATION = "validation"
+    """What must hold of all that landed: the number of rows that break the rule."""
+
+    @property
+    def command(self) -> str:
+        """The command that lists its rules."""
+        return "cpmon exceptions" if self is Purpose.EXCEPTIONS else "cpmon validate"
+
+    @property
+    def sources(self) -> str:
+        """The keys of which a new rule has one."""
+        return "sql or reduction" if self is Purpose.EXCEPTIONS else "sql"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the SQL of a rule must have."""
+        columns = ("interval_end", "object", "value")
+        return columns if self is Purpose.EXCEPTIONS else ("system", *columns, "least", "most")
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys that a rule may have."""
+        if self is Purpose.VALIDATION:
+            return frozenset({"title", "severity", "meaning", "remedy", "sql", "enabled", "needs"})
+        return frozenset(f.encode_name for f in msgspec.structs.fields(RuleKeys)) - {"needs"}
 
 
 class Severity(StrEnum):
-    """How bad it is that a rule is met, the least first."""
+    """How bad it is that a rule is met or broken, the least first."""
 
     INFO = "info"
     WARNING = "warning"
@@ -54,6 +83,11 @@ class Severity(StrEnum):
     def rank(self) -> int:
         """Its place in the order."""
         return list(Severity).index(self)
+
+
+def worst(severities: Iterable[str]) -> Severity | None:
+    """The gravest of some severities, or None."""
+    return max(map(Severity, severities), key=lambda severity: severity.rank, default=None)
 
 
 class Comparison(StrEnum):
@@ -68,15 +102,17 @@ class Comparison(StrEnum):
         return ">" if self is Comparison.ABOVE else "<"
 
 
-class RuleSettings(Table, frozen=True):
-    """The keys of a rule.
+class RuleKeys(Table, frozen=True):
+    """The keys of a rule; `Purpose.keys` has those of each purpose.
 
     A value comes from column `metric` of `reduction` (over column `per`, if there is one), or from
-    `sql`, a SELECT with the columns system, interval_end, object, value and, where it knows the
-    place, dump and record_offset.
+    `sql`, a SELECT with the columns of its purpose. That of an exception may have system, dump and
+    record_offset besides.
 
     Attributes:
-        title: what it means that the rule is met. area: what part of the system it is about.
+        title: what it means that the rule is met; of validation, what must hold.
+        meaning: what the rule rests on. remedy: what to do.
+        area: what part of the system it is about.
         scale: what a value is multiplied by, before the limit is looked at. unit: of the product.
         limit: None where every row of `sql` is an exception.
         for_minutes: how long, in intervals in a row, the value must be beyond the limit.
@@ -85,11 +121,14 @@ class RuleSettings(Table, frozen=True):
         least: column -> least value: intervals with less of it are not looked at.
         record: table of the record in which a value is looked up; `record_keys`: its columns and
             those of the reduction that they equal.
+        needs: tables that must have landed; by default the samples that `sql` reads.
     """
 
     title: Text
     severity: Severity
-    area: Text
+    meaning: Text = Text()
+    remedy: Text = Text()
+    area: Text = Text()
     reduction: Text = Text()
     metric: Text = Text()
     per: Text = Text()
@@ -104,19 +143,38 @@ class RuleSettings(Table, frozen=True):
     least: dict[str, Number] = msgspec.field(default_factory=dict)
     record: Text = Text()
     record_keys: dict[str, Text] = msgspec.field(default_factory=dict)
+    needs: Names = Names()
     enabled: bool = True
 
 
-class Rule(RuleSettings, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Tables of rules from one source, by id.
+
+    Attributes:
+        file: its name.
+        shipped: it comes with cpmon.
+    """
+
+    file: str
+    tables: Mapping[str, Mapping[str, Any]]
+    place: Place
+    shipped: bool = False
+
+
+class Rule(RuleKeys, frozen=True, kw_only=True):
     """One rule.
 
     Attributes:
-        id: its name; a rule read later replaces one of the same id.
+        id: its name; a rule read later replaces one of the same id and purpose.
         sources: key -> where it was written.
+        check: how the rows of a table are looked at, where the rule follows from its layout.
     """
 
     id: str
+    purpose: Purpose = Purpose.EXCEPTIONS
     sources: Mapping[str, Layer] = msgspec.field(default_factory=dict)
+    check: LayoutCheck | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -124,9 +182,16 @@ class Rule(RuleSettings, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(name for name, _ in KEY.findall(self.object_name)))
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """The files that say something of it."""
-        return tuple(dict.fromkeys(layer.file for layer in self.sources.values()))
+    def written_in(self) -> str:
+        """The sources that say something of it, and where in the files of a site."""
+        path = f"{self.purpose}.{self.id}"
+        layers = sorted(self.sources.values(), key=lambda layer: not layer.shipped)
+        return ", ".join(dict.fromkeys(x.file if x.shipped else x.place(path) for x in layers))
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether its values are not those of a site's SQL."""
+        return not self.sql or ("sql" in self.sources and self.sources["sql"].shipped)
 
     @property
     def tables(self) -> frozenset[str]:
@@ -138,8 +203,8 @@ class Rule(RuleSettings, frozen=True, kw_only=True):
         return frozenset(landed_tables(self.sql)).union(*below)
 
     def place(self, key: str = "") -> str:
-        """Where a key was written, for messages."""
-        return place_of(self.id, self.sources, key)
+        """Where a key was written, for messages; one that was not, where the rule begins."""
+        return _place_of(self.purpose, self.id, self.sources, key)
 
     def wrong(self, key: str, allowed: str, found: object, problem: str = "") -> CpmonError:
         """The error for the value of a key."""
@@ -150,12 +215,54 @@ class Rule(RuleSettings, frozen=True, kw_only=True):
             found=str(found) or "nothing",
         )
 
-    def check(self) -> None:
+    def failed(self, found: str) -> CpmonError:
+        """The error for a rule whose query fails."""
+        return CpmonError(
+            f"rule {self.id} cannot be looked at",
+            place=self.place("sql" if self.sql else "reduction"),
+            expected=f"a SELECT of {', '.join(self.purpose.columns)}" if self.sql else None,
+            found=found,
+            effect="no rule was judged",
+            remedy=f"correct it, or switch it off: enabled = false in [{self.purpose}.{self.id!r}]",
+        )
+
+    def guarded_sql(self, con: duckdb.DuckDBPyConnection) -> str:
+        """The SQL that runs for its `sql`; shipped SQL is as it stands.
+
+        Raises:
+            CpmonError: it is no single query that only reads.
+        """
+        try:
+            return self.sql if self.is_shipped else guarded(con, self.sql, explain=False)
+        except CpmonError as error:
+            raise self.failed(f"{error.problem}; found {error.found}") from None
+
+    def query(
+        self, con: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
+    ) -> pa.Table:
+        """The result of a query that belongs to the rule.
+
+        Raises:
+            CpmonError: it fails.
+        """
+        try:
+            return run_restricted(
+                con, sql, lambda: con.sql(sql, params=list(values)).to_arrow_table()
+            )
+        except duckdb.Error as error:
+            raise self.failed(str(error).partition("\n\nLINE")[0]) from None
+
+    def check_parts(self) -> None:
         """Check that what the rule names exists and that its parts go together.
 
         Raises:
             CpmonError: they do not.
         """
+        if self.purpose is Purpose.VALIDATION:
+            for table in self.needs:
+                if table not in tables():
+                    raise unknown("table", table, tables(), place=self.place("needs"))
+            return
         if bool(self.sql) == bool(self.reduction):
             sources = "both" if self.sql else "neither"
             raise self.wrong(
@@ -207,57 +314,134 @@ class Rule(RuleSettings, frozen=True, kw_only=True):
                 raise unknown("column", name, columns, place=self.place(key))
 
 
-def landed_tables(sql: str) -> list[str]:
-    """The landed tables that some SQL reads itself, in its order."""
-    names = dict.fromkeys(re.findall(r"\b(?:interval|monitor)\.(\w+)", code_of(sql)))
-    return [name for name in names if name in tables()]
-
-
-SHIPPED = "shipped rules"
 OF_REDUCTION = ("reduction", "metric", "per", "object", "least", "record", "record_keys")
 OF_SQL = ("sql", "record")
+OF_SITE = {"meaning": "A rule of the site.", "remedy": "Ask who wrote the rule."}
+"""What a rule of validation says where its table does not."""
 
 
-def load_rules(settings: Settings | None = None, file: Path | None = None) -> tuple[Rule, ...]:
+def load_rules(
+    purpose: Purpose,
+    settings: Settings | None = None,
+    file: Path | None = None,
+    *,
+    landed: Collection[str] = (),
+) -> tuple[Rule, ...]:
     """The shipped rules, with those of the settings and of a file over them; without disabled ones.
 
     Args:
         file: one more file of rules, which wins over all others.
+        landed: tables that have landed in a store; rules of validation follow from their layouts.
 
     Raises:
         CpmonError: a file cannot be read, or a rule is wrong: file, key, found, allowed.
     """
-    text = (files(__package__) / "shipped.toml").read_text(encoding="utf-8")
-    document = Document(text, SHIPPED, "the rules")
-    shipped = Layer(SHIPPED, document.values[KIND], document.place)
-    layers = [shipped, *rule_layers(KIND, settings or Settings(), file)]
-    return tuple(rule for rule in _rules(layers) if rule.enabled)
-
-
-def _rules(layers: Iterable[Layer]) -> Iterable[Rule]:
-    """One rule for each id, from the keys of all layers."""
     merged: dict[str, dict[str, Any]] = {}
     sources: dict[str, dict[str, Layer]] = {}
-    for layer in layers:
+    allowed = purpose.keys
+    for layer in (*_shipped(purpose, landed), *_of_site(purpose, settings or Settings(), file)):
         for name, given in layer.tables.items():
+            strange = next((key for key in given if key not in allowed), None)
+            if strange is not None and not layer.shipped:
+                place = layer.place(f"{purpose}.{name}.{strange}")
+                raise unknown("key", strange, allowed, place=place)
             values, origins = merged.setdefault(name, {}), sources.setdefault(name, {})
             for key in _superseded(values, given):
                 values.pop(key, None)
                 origins.pop(key, None)
             values |= given
             origins |= dict.fromkeys(given, layer)
-    for name, values in merged.items():
-        place = functools.partial(place_of, name, sources[name])
-        keys = msgspec.structs.asdict(read_values(RuleSettings, values, place))
-        rule = Rule(id=name, sources=sources[name], **keys)
-        rule.check()
-        yield rule
+    rules = (_rule(purpose, name, values, sources[name]) for name, values in merged.items())
+    return tuple(rule for rule in rules if rule and rule.enabled)
+
+
+def find_rule(rules: Sequence[Rule], name: str) -> Rule:
+    """The rule of that name, in any case, with dashes or underscores.
+
+    Raises:
+        CpmonError: there is none; the nearest is suggested.
+    """
+    for rule in rules:
+        if fold(rule.id) == fold(name):
+            return rule
+    like = nearest(name, [rule.id for rule in rules])
+    command = next((rule.purpose.command for rule in rules), "cpmon")
+    raise CpmonError(
+        f"there is no rule {name}",
+        expected=f"one of the {len(rules)} that {command} --list names",
+        found=name,
+        remedy=f"did you mean {like}?" if like else None,
+    )
+
+
+def _shipped(purpose: Purpose, landed: Collection[str]) -> Iterator[Layer]:
+    """The rules that come with cpmon."""
+    if purpose is Purpose.VALIDATION:
+        for source, rules in layout_rules(landed):
+            yield Layer(source, rules, functools.partial(_named, source), shipped=True)
+    text = (files(__package__) / f"{purpose}.toml").read_text(encoding="utf-8")
+    document = Document(text, SHIPPED, "the rules")
+    yield Layer(SHIPPED, document.values[purpose], document.place, shipped=True)
+
+
+def _named(source: str, key: str) -> str:
+    """The place of a key that no file has."""
+    return source
+
+
+def _of_site(purpose: Purpose, settings: Settings, file: Path | None) -> Iterator[Layer]:
+    """The rules of the settings, then those of a file.
+
+    Raises:
+        CpmonError: the file cannot be read, or holds something besides such rules.
+    """
+    yield Layer(str(settings.file or FILE), getattr(settings, purpose), settings.place)
+    if file is not None:
+        document, kind = Document.load(file, "the rules"), str(purpose)
+        for key in document.values:
+            if key != kind:
+                raise unknown("table", key, [kind], place=document.place(key))
+        holder: Any = msgspec.defstruct(kind, [(kind, dict[str, dict[str, Any]], {})])
+        yield Layer(str(file), getattr(document.read(holder, file.parent), kind), document.place)
 
 
 def _superseded(values: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[str, ...]:
     """Keys that belong to the old source of values, when a new one is given."""
-    if "sql" in given and "sql" not in values:
-        return OF_REDUCTION
+    if "sql" in given:
+        return ("needs",) if "sql" in values else ("needs", "check", *OF_REDUCTION)
     if "reduction" in given and given["reduction"] != values.get("reduction"):
         return (*OF_SQL, *OF_REDUCTION)
     return ()
+
+
+def _place_of(purpose: Purpose, name: str, sources: Mapping[str, Layer], key: str) -> str:
+    path = ".".join(filter(None, (purpose, name, key)))
+    layer = sources.get(key.partition(".")[0]) or next(iter(sources.values()), None)
+    return layer.place(path) if layer else path
+
+
+def _rule(
+    purpose: Purpose, name: str, values: dict[str, Any], sources: Mapping[str, Layer]
+) -> Rule | None:
+    """A rule from its keys; None of a table that the store has not got."""
+    place = functools.partial(_place_of, purpose, name, sources)
+    check = values.pop("check", None)
+    if not (check or {"sql", "reduction"} & values.keys()):
+        if purpose is Purpose.VALIDATION and is_of_layouts(name):
+            return None
+        raise CpmonError(
+            f"there is no rule {name}, and it has no {purpose.sources} to be a new one",
+            place=place(""),
+            expected=f"the id of a shipped rule, or sql = SELECT {', '.join(purpose.columns)}",
+            found=", ".join(values) or "no key",
+            remedy=f"`{purpose.command} --list` names the rules",
+        )
+    keys = msgspec.structs.asdict(read_values(RuleKeys, values, place))
+    keys["sql"] = keys["sql"].rstrip(";")
+    if purpose is Purpose.VALIDATION:
+        keys |= {key: keys[key] or default for key, default in OF_SITE.items()}
+        if "needs" not in values:
+            keys["needs"] = Names(sampled_tables(keys["sql"]))
+    rule = Rule(id=name, purpose=purpose, sources=sources, check=check, **keys)
+    rule.check_parts()
+    return rule

@@ -29,7 +29,7 @@ from cpmon.cli.main import Status, run
 from cpmon.cli.store import ingest_command
 from cpmon.ingest import landing
 from cpmon.reduce import reductions
-from cpmon.reduce.validation.suite import loading
+from cpmon.reduce.rules.suite import loading
 from cpmon.schemas.arrow import schemas
 from cpmon.schemas.registry import by_record, fingerprint
 from cpmon.store import Store, connect

@@ -20,10 +20,11 @@ from cpmon.generate.model.system import Model
 from cpmon.generate.scenario.scenario import Level
 from cpmon.ingest import Code, ingest
 from cpmon.reduce import ReportResult, reductions, report, report_names
-from cpmon.reduce.validation import Scope, load_rules
-from cpmon.reduce.validation.counting import count
+from cpmon.reduce.rules.counts import count
+from cpmon.reduce.rules.rule import Purpose, load_rules
 from cpmon.schemas import layout
 from cpmon.store import Store, connect
+from cpmon.store.scope import Scope
 from tests.generate.plain_reader import Record, records
 
 INTERVALS, CORES, THREADS = 11, 16, 32
@@ -149,7 +150,7 @@ def test_a_partition_that_further_records_continue_is_one_line(
 
 
 def test_a_partition_in_several_records_is_valid(landed: Landed):
-    rules = {rule.id: rule for rule in load_rules(landed.tables)}
+    rules = {rule.id: rule for rule in load_rules(Purpose.VALIDATION, landed=landed.tables)}
     assert "sytcup.unique" not in rules
     chosen = [rules["sytcup_cpu.unique"], rules["sytprp.counters"]]
     assert [found.bad for found in count(landed.con, chosen, Scope(), landed.tables)] == [0, 0]

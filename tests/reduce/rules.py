@@ -9,10 +9,9 @@ from typing import Any
 
 import duckdb
 
-from cpmon.config.rules import Layer
 from cpmon.reduce import reductions
 from cpmon.reduce.rules.exceptions import Exceptions, exceptions
-from cpmon.reduce.rules.rule import Rule, Severity
+from cpmon.reduce.rules.rule import Layer, Rule, Severity
 from cpmon.store import Store, connect
 from cpmon.store.views.relations import macros
 from tests.reduce.catalogue import insert, minute
@@ -107,5 +106,5 @@ def met(con: duckdb.DuckDBPyConnection, rule: Rule, **asked: Any) -> list[dict[s
 
 def found(con: duckdb.DuckDBPyConnection, rule: Rule, **asked: Any) -> Exceptions:
     """What a rule alone finds."""
-    rule.check()
+    rule.check_parts()
     return exceptions(con, [rule], **asked)

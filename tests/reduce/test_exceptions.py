@@ -14,7 +14,7 @@ from cpmon.config import Settings
 from cpmon.config.shifts import Shift
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.rules.exceptions import exceptions
-from cpmon.reduce.rules.exceptions_text import render_exceptions
+from cpmon.reduce.rules.rendering import render_findings
 from cpmon.reduce.rules.rule import Comparison, Severity
 from tests.reduce.catalogue import insert, minute
 from tests.reduce.rules import MINE, asked, busy, catalogue, found, intervals, met, shares
@@ -209,7 +209,7 @@ def test_a_system_without_figures_is_told_and_no_good_news(
     shares(con, [None, 0.1])
     got = found(con, busy())
     assert [(rule.id, systems) for rule, systems in got.unseen] == [("busy", ("MUTE",))]
-    text = render_exceptions(got).decode()
+    text = render_findings(got).decode()
     assert "No exceptions in what is known." in text
     assert "busy: not known, since the store has no figures for it of MUTE" in text
     assert (
@@ -302,7 +302,7 @@ def test_sql_that_would_change_something_is_not_run(con: duckdb.DuckDBPyConnecti
 def test_the_text_says_what_was_met_by_how_much_and_where(con: duckdb.DuckDBPyConnection) -> None:
     intervals(con, 4)
     shares(con, [None, 0.95, 0.973, 0.5])
-    text = render_exceptions(found(con, busy(for_minutes=2.0), system="LAB"), zone="Europe/Vienna")
+    text = render_findings(found(con, busy(for_minutes=2.0), system="LAB"), zone="Europe/Vienna")
     head, where, _, names, _, row, _, note = text.decode().splitlines()
     assert head == "Exceptions: 1 by 1 rule"
     span = "2001-11-13 11:00:00 to 2001-11-13 11:03:00 Europe/Vienna, 4 intervals"
@@ -329,9 +329,18 @@ def test_a_rule_looks_at_what_it_needs_before_the_span(con: duckdb.DuckDBPyConne
     # Half an hour into the loop the rule is met by none of the 89 minutes before it, but by 90.
     (row,) = met(con, rule, since=minute(90), until=minute(91))
     assert spans([row]) == [("CPU 0", minute(1), minute(91))]
-    text = render_exceptions(found(con, rule, since=minute(90), until=minute(91))).decode()
+    text = render_findings(found(con, rule, since=minute(90), until=minute(91))).decode()
     assert "1 episode began before this span" in text
     assert met(con, rule, since=minute(400), until=minute(449)) == []
+
+
+def test_the_text_says_what_a_rule_means_and_what_to_do_where_the_rule_does(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    intervals(con, 4)
+    shares(con, [None, 0.95, 0.973, 0.5])
+    text = render_findings(found(con, busy(meaning="Users wait.", remedy="Vary one on."))).decode()
+    assert "* busy: Busy (above 90 %). Users wait. Vary one on.\n" in text
 
 
 def test_what_is_too_short_to_be_judged_at_the_end_of_the_data_is_named(
@@ -347,7 +356,7 @@ def test_what_is_too_short_to_be_judged_at_the_end_of_the_data_is_named(
     assert [(u.object, u.first, u.last, u.minutes) for u in result.unjudged] == [
         ("CPU 0", minute(11), minute(30), 20.0)
     ]
-    text = " ".join(render_exceptions(result).decode().split())
+    text = " ".join(render_findings(result).decode().split())
     assert "No exceptions in what is known." in text
     assert "busy: too little data to judge figures above 90 %" in text
     assert "the rule asks for 1 hour: LAB CPU 0 for 20 minutes up to 2001-11-13 10:30:00." in text
@@ -359,7 +368,7 @@ def test_what_is_equally_short_is_named_in_the_order_of_objects(
     intervals(con, 11)
     for cpu in (2, 0, 1):
         shares(con, [None, *[0.1] * 5, *[0.95] * 5], cpu=cpu)
-    text = " ".join(render_exceptions(found(con, busy(for_minutes=60.0))).decode().split())
+    text = " ".join(render_findings(found(con, busy(for_minutes=60.0))).decode().split())
     named = re.findall(r"CPU (\d) for 5 minutes", text)
     assert named == ["0", "1", "2"]
 
@@ -380,7 +389,7 @@ def test_intervals_without_figures_are_named(con: duckdb.DuckDBPyConnection) -> 
         ("LAB", 2, 10)
     ]
     assert [(u.first, u.minutes) for u in result.unjudged] == [(minute(2), 1.0)]
-    text = " ".join(render_exceptions(result).decode().split())
+    text = " ".join(render_findings(result).decode().split())
     assert "busy: not known in 2 of 10 intervals of LAB, which have no figures for it." in text
     assert found(con, busy(), since=minute(5)).lacking == ()
 

@@ -12,12 +12,13 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import ReportResult, reductions, report
-from cpmon.reduce.validation import Scope, load_rules
-from cpmon.reduce.validation.counting import count
+from cpmon.reduce.rules.counts import count
+from cpmon.reduce.rules.rule import Purpose, load_rules
 from cpmon.schemas import layout
 from cpmon.schemas.loader import COLUMNS
 from cpmon.schemas.registry import reload, use
 from cpmon.store import Store, connect
+from cpmon.store.scope import Scope
 from tests.dumps import dump, fields, interval, record, tod
 
 TIMER = 0x7FFF_FFFF_0000_0000
@@ -125,7 +126,7 @@ def test_processors_of_a_partition_that_two_records_have_are_not_valid(tmp_path:
     samples = [[processor(s), partition(s, 0, 1), partition(s, 0, 1)] for s in (60, 120)]
     con = land(tmp_path, "07030000", *samples)
     landed = Store(tmp_path / "store").tables()
-    rules = {rule.id: rule for rule in load_rules(landed)}
+    rules = {rule.id: rule for rule in load_rules(Purpose.VALIDATION, landed=landed)}
     (found,) = count(con, [rules["sytcup_cpu.unique"]], Scope(), landed)
     assert found.bad
 

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.reductions.reductions import inferred_records
-from cpmon.reduce.rules.rule import Rule, RuleSettings, Severity, load_rules
+from cpmon.reduce.rules.rule import Purpose, Rule, Severity, load_rules
 
 MINE = """
 [exceptions.mine]
@@ -34,7 +33,10 @@ def written(tmp_path: Path) -> Callable[[str], Path]:
 
 
 def by_id(settings: dict[str, Any] | None = None, file: Path | None = None) -> dict[str, Rule]:
-    return {rule.id: rule for rule in load_rules(Settings(exceptions=settings or {}), file)}
+    return {
+        rule.id: rule
+        for rule in load_rules(Purpose.EXCEPTIONS, Settings(exceptions=settings or {}), file)
+    }
 
 
 def test_the_shipped_rules_look_for_what_is_promised() -> None:
@@ -53,7 +55,7 @@ def test_the_shipped_rules_look_for_what_is_promised() -> None:
     }
     for rule in found.values():
         assert rule.severity is not Severity.INFO
-        assert rule.files == ("shipped rules",)
+        assert rule.written_in == "shipped rules"
 
 
 def test_a_site_changes_single_keys_and_a_file_wins_over_the_settings(
@@ -112,8 +114,8 @@ SQL = 'sql = "SELECT 1"\n'
 @pytest.mark.parametrize(
     ("text", "place", "said"),
     [
-        ("[exceptions.mine]\ntitle = 'x'", "exceptions.mine", "severity is missing"),
-        (MINE, "exceptions.mine", "either reduction and metric, or sql"),
+        ("[exceptions.mine]\nsql = 'x'\ntitle = 'x'", "exceptions.mine", "severity is missing"),
+        (MINE, "exceptions.mine", "it has no sql or reduction to be a new one"),
         (MINE + SOURCE + SQL, "exceptions.mine", "either reduction and metric, or sql"),
         (MINE + SOURCE + "limt = 1", "exceptions.mine.limt", "did you mean limit?"),
         (MINE + SOURCE + "for = -1", "exceptions.mine.for", "minutes, 0 or more"),
@@ -160,7 +162,7 @@ def test_a_rule_that_is_wrong_is_refused_with_file_key_found_and_allowed(
 ) -> None:
     file = written(text)
     with pytest.raises(CpmonError) as error:
-        load_rules(file=file)
+        load_rules(Purpose.EXCEPTIONS, file=file)
     assert (error.value.place or "").partition(", line")[0] == (
         f"{file}: {place}" if place else str(file)
     )
@@ -170,14 +172,14 @@ def test_a_rule_that_is_wrong_is_refused_with_file_key_found_and_allowed(
 
 def test_rules_of_settings_are_refused_alike() -> None:
     with pytest.raises(CpmonError) as error:
-        load_rules(Settings(exceptions={"processor-busy": {"limit": "much"}}))
+        load_rules(Purpose.EXCEPTIONS, Settings(exceptions={"processor-busy": {"limit": "much"}}))
     assert error.value.place == "cpmon.toml: exceptions.processor-busy.limit"
     assert (error.value.found, error.value.expected) == ("'much'", "a number")
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(CpmonError) as error:
-        load_rules(file=tmp_path / "none.toml")
+        load_rules(Purpose.EXCEPTIONS, file=tmp_path / "none.toml")
     assert error.value.place == str(tmp_path / "none.toml")
 
 
@@ -193,9 +195,7 @@ def test_the_page_names_every_key_and_rule_and_its_example_is_read(
 ) -> None:
     page = (Path(__file__).parents[2] / "docs" / "exceptions.md").read_text(encoding="utf-8")
     named = set(re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE))
-    assert named == {field.encode_name for field in msgspec.structs.fields(RuleSettings)} | set(
-        by_id()
-    )
+    assert named == Purpose.EXCEPTIONS.keys | set(by_id())
     (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     found = by_id(file=written(example))
     assert set(found) == set(by_id()) - {"spin-time"} | {"master-busy", "many-users"}

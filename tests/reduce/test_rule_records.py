@@ -13,7 +13,7 @@ from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.exceptions import exceptions
-from cpmon.reduce.rules.rule import load_rules
+from cpmon.reduce.rules.rule import Purpose, load_rules
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.scope import ALL
@@ -73,7 +73,7 @@ def scope(system: str | None, first: date) -> dict[str, Any]:
     ],
 )
 def test_they_are_the_same(store: Store, con: Connection, system: str | None, day: date, met: str):
-    rules, asked = load_rules(RULES), scope(system, day)
+    rules, asked = load_rules(Purpose.EXCEPTIONS, RULES), scope(system, day)
     near = exceptions(con, rules, **asked)
     with Connection(store, reductions()) as all_records:
         all_records.point = lambda _: None
@@ -93,7 +93,7 @@ def test_only_rules_that_need_no_more_are_asked_by_the_samples_of_the_span(
     con.point(ALL)
     whole = rows(con)
     for system in SYSTEMS:  # the second is asked when the first has narrowed them
-        found = exceptions(con, load_rules(RULES), **scope(system, DAYS[2]))
+        found = exceptions(con, load_rules(Purpose.EXCEPTIONS, RULES), **scope(system, DAYS[2]))
         assert rows(con) < whole / 2
         by_rule = {row["rule"]: row["value"] for row in found.table.to_pylist()}
         assert by_rule["all-rows"] == whole

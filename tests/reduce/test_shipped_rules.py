@@ -9,11 +9,11 @@ import duckdb
 import pytest
 
 from cpmon.reduce.rules.exceptions import exceptions
-from cpmon.reduce.rules.rule import load_rules
+from cpmon.reduce.rules.rule import Purpose, load_rules
 from tests.reduce.catalogue import both, insert, minute
 from tests.reduce.rules import catalogue, intervals, shares
 
-RULES = {rule.id: rule for rule in load_rules()}
+RULES = {rule.id: rule for rule in load_rules(Purpose.EXCEPTIONS)}
 HOUR = 61
 Want = tuple[str, float, int, tuple[str, int]]
 """Object, worst value, intervals, and the place of the record."""

@@ -11,8 +11,8 @@ import pytest
 from cpmon.cli.main import COMMANDS, cpmon
 from cpmon.ingest.findings import Code
 from cpmon.reduce import find_report
-from cpmon.reduce.validation.layout_rules import KINDS
-from cpmon.reduce.validation.written import written_rules
+from cpmon.reduce.rules.layout_checks import KINDS
+from cpmon.reduce.rules.rule import Purpose, load_rules
 from tests.remedies.sites import ROOT, all_remedies
 
 PAGE = ROOT / "docs" / "operations.md"
@@ -23,8 +23,8 @@ def texts() -> Iterator[tuple[str, str]]:
     """Where a text stands, and the text."""
     yield from ((str(remedy), remedy.text) for remedy in sorted(all_remedies()))
     yield from ((code.name, code.remedy) for code in Code)
-    yield from ((rule.id, rule.remedy) for rule in written_rules())
-    yield from ((f"rules of layouts {n}", kind.remedy) for n, kind in enumerate(KINDS))
+    yield from ((rule.id, rule.remedy) for rule in load_rules(Purpose.VALIDATION))
+    yield from ((f"rules of layouts {n}", kind["remedy"]) for n, kind in KINDS.items())
     for number, line in enumerate(PAGE.read_text(encoding="utf-8").splitlines(), 1):
         yield f"{PAGE.name}, line {number}", line.replace("/opt/cpmon/bin/cpmon", "cpmon")
 

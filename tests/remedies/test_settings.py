@@ -9,7 +9,7 @@ import pytest
 
 from tests.remedies.trying import Attempt, tries
 
-EXCEPTIONS, VALIDATION = "reduce/rules/exceptions.py", "reduce/validation/counting.py"
+RULES = "reduce/rules/rule.py"
 MINE = """[exceptions.mine]
 title = "Mine"
 severity = "info"
@@ -29,11 +29,11 @@ FROM monitor.useact"
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        pytest.param(MINE, ("exceptions",), marks=tries(EXCEPTIONS, "rule {} cannot be looked at")),
+        pytest.param(MINE, ("exceptions",), marks=tries(RULES, "rule {} cannot be looked at")),
         pytest.param(
             OURS.replace("\nFROM", " FROM"),
             ("validate", "--rule", "mine"),
-            marks=[tries(VALIDATION, "rule {} cannot be looked at")],
+            marks=[tries(RULES, "rule {} cannot be looked at")],
         ),
     ],
 )
@@ -57,7 +57,7 @@ def test_a_rule_that_does_not_work_is_switched_off_or_corrected(
     tried.works(*command)
 
 
-@tries("reduce/rules/exceptions_text.py", "no rule is switched on")
+@tries("reduce/rules/rendering.py", "no rule is switched on")
 def test_a_rule_is_switched_on_again(tried: Attempt, landed: Path, tmp_path: Path):
     file = tmp_path / "cpmon.toml"
     command = ("exceptions", "--list", "--store", landed, "--config", file)
@@ -72,8 +72,8 @@ def test_a_rule_is_switched_on_again(tried: Attempt, landed: Path, tmp_path: Pat
 
 
 @tries(
-    "reduce/validation/site_rules.py",
-    "there is no rule {}, and it has no sql to be a new one",
+    RULES,
+    "there is no rule {}, and it has no {} to be a new one",
 )
 def test_rules_of_validation_are_listed_as_the_message_says(
     tried: Attempt, landed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -85,7 +85,7 @@ def test_rules_of_validation_are_listed_as_the_message_says(
     assert "useact.keys" in tried.as_said(said).text
 
 
-@tries("reduce/validation/validate.py", "there is no rule {}")
+@tries(RULES, "there is no rule {}")
 def test_the_rule_that_is_suggested_is_one(tried: Attempt, landed: Path):
     said = tried.fails("validate", "--rows", "useact.key", "--store", landed)
     assert "did you mean useact.keys?" in said

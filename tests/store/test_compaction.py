@@ -24,7 +24,6 @@ from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.engine.planning import Selection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
 from cpmon.reduce.reductions.reductions import Reduction
-from cpmon.reduce.validation.rule import Scope
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.dumps import compaction
@@ -34,6 +33,7 @@ from cpmon.store.dumps.manifest import Manifest
 from cpmon.store.files.local import LocalFiles
 from cpmon.store.results.retention import Retention, plan, prune
 from cpmon.store.results.usage import usage
+from cpmon.store.scope import Scope
 from cpmon.store.views.database import database
 from cpmon.store.views.sources import files_of, is_drifted, parquet
 from tests.fleet import fleet, pieces

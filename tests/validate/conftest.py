@@ -10,11 +10,11 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.validation import Rule, Scope, find_rule, load_rules
-from cpmon.reduce.validation.counting import count
-from cpmon.reduce.validation.outcome import Outcome
+from cpmon.reduce.rules.counts import Outcome, count
+from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import Connection
+from cpmon.store.scope import Scope
 from tests.cli.conftest import cpmon  # noqa: F401 - the fixture that runs a command line
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample-data"
@@ -34,7 +34,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(scope="session")
 def rules(lab: Store) -> tuple[Rule, ...]:
     """The rules that hold for it."""
-    return load_rules(lab.tables())
+    return load_rules(Purpose.VALIDATION, landed=lab.tables())
 
 
 @pytest.fixture

@@ -8,18 +8,20 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from cpmon.config import Settings
+from cpmon.config.values import Text
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
+from cpmon.reduce.rules import suite
+from cpmon.reduce.rules.counts import Outcome, Status
+from cpmon.reduce.rules.rendering import render_findings
+from cpmon.reduce.rules.rule import Purpose, Rule, Severity
 from cpmon.reduce.rules.scope import Coverage
-from cpmon.reduce.validation import Scope, Severity, Status, Validation, validate_span
-from cpmon.reduce.validation.outcome import Outcome, outcomes
-from cpmon.reduce.validation.rendering import render_validation
-from cpmon.reduce.validation.rule import Rule
-from cpmon.reduce.validation.suite import judge
-from cpmon.reduce.validation.written import WrittenCheck
+from cpmon.reduce.rules.validation import Validation, outcomes, validate_spans
 from cpmon.store import Store
+from cpmon.store.scope import Scope
 from tests.cli.answer import Cpmon
 from tests.validate.conftest import SAMPLES
 
@@ -38,6 +40,7 @@ def timer(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return store
 
 
+RULE = Rule(Text("t"), Severity.INFO, sql=Text("SELECT 1"), id="r", purpose=Purpose.VALIDATION)
 ONLY = ("--rule", "users-counted", "--rule", "pages-fit-frames", "--rule", "device-busy")
 
 
@@ -181,9 +184,9 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(
     text = page.read_text(encoding="utf-8")
     assert "<code>pages-fit-frames</code>" in text
     assert "://" not in text and "<script" not in text
-    hostile = Rule("a<b>", "<script>", Severity.INFO, "&", "'", (), WrittenCheck("SELECT 1"))
+    hostile = replace(RULE, id="a<b>", title=Text("<script>"), meaning=Text("&"), remedy=Text("'"))
     found = outcomes([Outcome(hostile, 1, 1)], {"a<b>": False})
-    shown = render_validation(
+    shown = render_findings(
         Validation(found, Coverage(Scope("<i>"), None, None, None, 0), {}), "html"
     ).decode()
     assert "&lt;script&gt;" in shown and "<script" not in shown and "<i>" not in shown
@@ -194,13 +197,8 @@ def test_a_span_is_validated_by_the_dumps_it_rests_on(tmp_path: Path):
     store = Store(tmp_path / "store", create=True)
     for name in ("timer/2600NP", "timer/3600P1", "pfault/31C81X0"):
         ingest(SAMPLES / f"{name}.mon.zst", store)
-    found = validate_span(
-        store,
-        Scope("PFAULT"),
-        Settings(
-            validation={"useact.keys": {"enabled": False}, "device-busy": {"severity": "info"}}
-        ),
-    )
+    changed = {"useact.keys": {"enabled": False}, "device-busy": {"severity": "info"}}
+    (found,) = validate_spans(store, [Scope("PFAULT")], Settings(validation=changed))
     assert found.worst is None
     ids = {one.rule.id: one for one in found.outcomes}
     assert "useact.keys" not in ids
@@ -210,19 +208,15 @@ def test_a_span_is_validated_by_the_dumps_it_rests_on(tmp_path: Path):
 
 
 def test_nothing_that_applies_is_no_success():
-    rule = Rule("r", "t", Severity.INFO, "", "", (), WrittenCheck("SELECT 1"))
-    assert judge([Outcome(rule, 0, 0, "no record")]) == ({}, {})
+    assert suite.judge([Outcome(RULE, 0, 0, "no record")]) == ({}, {})
 
 
 def test_an_expectation_that_cannot_be_computed_is_no_verdict(monkeypatch: pytest.MonkeyPatch):
-    from cpmon.reduce.validation import suite
-
     class Broken:
         expectation_config = type("C", (), {"meta": {"rule": "r"}})
         success = False
         exception_info = {"raised_exception": True, "exception_message": "boom"}  # noqa: RUF012
 
     monkeypatch.setattr(suite, "_validated", lambda _: type("R", (), {"results": [Broken()]}))
-    rule = Rule("r", "t", Severity.INFO, "", "", (), WrittenCheck("SELECT 1"))
     with pytest.raises(CpmonError, match="cannot be computed"):
-        judge([Outcome(rule, 1, 0)])
+        suite.judge([Outcome(RULE, 1, 0)])

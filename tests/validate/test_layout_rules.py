@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.checks.passes import check_dump
 from cpmon.ingest.container.source import open_source
 from cpmon.reduce import reductions
-from cpmon.reduce.validation import Rule, Scope, Status, delta_checks, find_rule, load_rules
-from cpmon.reduce.validation.counting import count
-from cpmon.reduce.validation.layout_rules import layout_rules
+from cpmon.reduce.rules import layout_checks
+from cpmon.reduce.rules.counts import Status, count, rows_sql
+from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
 from cpmon.schemas.registry import tables
 from cpmon.store import Store, connect
+from cpmon.store.scope import Scope
 from tests import dumps
 from tests.dumps import fields, interval
 from tests.validate.conftest import Counted, Falsify
@@ -24,8 +27,13 @@ from tests.validate.conftest import Counted, Falsify
 CONFIG = fields("mtrsys", systmid="VMTEST")
 
 
+def of_layouts(landed: Collection[str]) -> list[Rule]:
+    """The rules that follow from the layouts of some tables."""
+    return [rule for rule in load_rules(Purpose.VALIDATION, landed=landed) if rule.check]
+
+
 def test_every_table_with_a_layout_has_rules_and_each_id_stands_once():
-    found = [rule.id for rule in layout_rules(tables())]
+    found = [rule.id for rule in of_layouts(tables())]
     assert len(found) == len(set(found)) > 2 * len(tables())
     assert {
         "useact.keys",
@@ -38,11 +46,11 @@ def test_every_table_with_a_layout_has_rules_and_each_id_stands_once():
 
 
 def test_tables_that_have_not_landed_have_no_rules():
-    assert {rule.needs for rule in layout_rules(["sytprp", "finding"])} == {("sytprp",)}
+    assert {rule.needs for rule in of_layouts(["sytprp", "finding"])} == {("sytprp",)}
 
 
 def test_records_that_the_monitor_writes_for_every_frame_may_stand_twice():
-    assert [rule.id for rule in layout_rules(["mtreof"])] == []
+    assert [rule.id for rule in of_layouts(["mtreof"])] == []
 
 
 COUNTS = ["plsdiagt", "plsctss", "plsctrs"]
@@ -76,11 +84,11 @@ def test_counters_that_fall_and_owners_that_do_not_go_on_are_told_apart(tmp_path
     file.write_bytes(dumps.dump(*samples))
     store = Store(tmp_path / "store", create=True)
     ingest(file, store)
-    rules = load_rules(store.tables())
+    rules = load_rules(Purpose.VALIDATION, landed=store.tables())
     chosen = [find_rule(rules, name) for name in ("sytsyp.counters", "sytsyp.owners")]
     with connect(store, reductions()) as con:
         found = count(con, chosen, Scope(), store.tables())
-        rows = [con.sql(rule.check.rows(Scope())).fetchall() for rule in chosen]
+        rows = [con.sql(rows_sql(rule, Scope())).fetchall() for rule in chosen]
     assert [(one.checked, one.bad) for one in found] == [(18, 2), (18, 3)]
     counters, owners = ([(str(r[3])[11:16], *r[5:]) for r in some] for some in rows)
     assert counters == [
@@ -111,7 +119,7 @@ def test_a_large_table_in_which_nothing_is_in_doubt_is_not_looked_at_again(
     }
     names = ("useact.counters", "useint.owners", "ioddev.counters", "sytprp.owners")
     sound = [counted(name) for name in names]
-    monkeypatch.setattr(delta_checks, "LARGE", 0)
+    monkeypatch.setattr(layout_checks, "LARGE", 0)
     assert [counted(name) for name in names] == sound
     falsify("ioddev", f"{lies['ioddev']} FROM {{rows}}")
     falsify("useint", f"{lies['useint']} FROM {{rows}}) WHERE x % 50 <> 0")
@@ -161,6 +169,24 @@ def test_a_rule_over_a_span_without_rows_is_not_applicable(
     assert {one.status for one in found} == {Status.NOT_APPLICABLE}
     assert found[0].reason == "no row of it is in this span"
     assert found[1].reason == "no interval follows another directly in this span"
+
+
+def test_a_site_changes_single_keys_of_a_shipped_rule():
+    sql = "SELECT system, interval_end, '' AS object, 1 AS value, 0 AS least, 2 AS most FROM {}"
+    changed = {
+        "useact.keys": {"title": "Keys", "remedy": "Ask."},
+        "useact.text": {"sql": sql.format("monitor.sytprp")},
+        "pages-fit-frames": {"sql": sql.format("interval.useact")},
+        "sytprp.keys": {"severity": "info"},
+    }
+    found = load_rules(Purpose.VALIDATION, Settings(validation=changed), landed=["useact"])
+    keys, text, pages = (find_rule(found, name) for name in list(changed)[:3])
+    assert (keys.title, keys.remedy, keys.severity) == ("Keys", "Ask.", "critical")
+    assert keys.check is not None and text.check is None
+    assert [rule.is_shipped for rule in (keys, text, pages)] == [True, False, False]
+    assert (text.needs, pages.needs) == (("sytprp",), ("useact",))
+    assert keys.written_in == "layout of USEACT, cpmon.toml: validation.useact.keys"
+    assert "sytprp.keys" not in {rule.id for rule in found}
 
 
 def test_an_unknown_rule_is_told_with_the_nearest(rules: tuple[Rule, ...]):

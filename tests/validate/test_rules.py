@@ -5,11 +5,11 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from cpmon.reduce.validation import Rule, Scope
-from cpmon.reduce.validation.counting import count
-from cpmon.reduce.validation.layout_rules import FIGURES, KINDS
-from cpmon.reduce.validation.written import written_rules
+from cpmon.reduce.rules.counts import count, rows_sql
+from cpmon.reduce.rules.layout_checks import KINDS
+from cpmon.reduce.rules.rule import Purpose, Rule, load_rules
 from cpmon.store import Store
+from cpmon.store.scope import Scope
 from tests.validate.conftest import Counted, Falsify
 
 FIFTH = "QUALIFY dense_rank() OVER (ORDER BY interval_end)"
@@ -104,14 +104,14 @@ def test_a_lie_breaks_its_rule(
     found = counted(rule)
     assert sound.bad == 0 < sound.checked
     assert 0 < found.bad <= found.checked
-    rows = con.sql(found.rule.check.rows(Scope())).fetchall()
+    rows = con.sql(rows_sql(found.rule, Scope())).fetchall()
     assert len(rows) == found.bad
 
 
 def test_every_written_rule_and_every_kind_of_layout_rule_has_a_lie():
-    assert {rule.id for rule in written_rules()} <= LIES.keys()
+    assert {rule.id for rule in load_rules(Purpose.VALIDATION)} <= LIES.keys()
     kinds = {name.partition(".")[2] for name in LIES if "." in name}
-    assert kinds == {kind.name for kind in (*KINDS, FIGURES)}
+    assert kinds == KINDS.keys()
 
 
 def test_users_whose_records_are_missing_leave_charged_time_without_an_owner(
@@ -127,7 +127,7 @@ def test_a_virtual_processor_has_no_more_time_than_there_is(
 ):
     falsify("useact", "SELECT * REPLACE (vmdttime * 9 AS vmdttime) FROM {rows}")
     falsify("sytprp", "SELECT * REPLACE (pfxutime * 9 AS pfxutime) FROM {rows}")
-    rows = con.sql(counted("users-time-charged").rule.check.rows(Scope())).fetchall()
+    rows = con.sql(rows_sql(counted("users-time-charged").rule, Scope())).fetchall()
     assert rows and all(row[2].startswith("user ") and 1.02 < row[3] < 9 for row in rows)
 
 
@@ -171,7 +171,7 @@ def test_figures_out_of_range_are_named_with_their_object(
     con: duckdb.DuckDBPyConnection, falsify: Falsify, counted: Counted
 ):
     falsify("ioddev", TWICE_BUSY)
-    rows = con.sql(counted("dasd_by_activity.figures").rule.check.rows(Scope())).fetchall()
+    rows = con.sql(rows_sql(counted("dasd_by_activity.figures").rule, Scope())).fetchall()
     assert {row[2] for row in rows} >= {"run LAB52, device 0A00, Busy is not possible"}
     assert all("Busy is not possible" in row[2] and row[3:] == (1, 0, 0) for row in rows)
 
@@ -181,7 +181,7 @@ def test_an_owner_that_is_missing_or_began_anew_is_named(
 ):
     falsify(*LIES["sytprp.owners"])
     found = counted("sytprp.owners")
-    rows = con.sql(found.rule.check.rows(Scope())).fetchall()
+    rows = con.sql(rows_sql(found.rule, Scope())).fetchall()
     assert {row[-1] for row in rows} == {"SYTPRP is missing", "SYTPRP was not sampled before"}
     assert {row[-2] for row in rows} == {"pfxcpuad 1"}
     assert counted("sytprp.counters").bad == 0

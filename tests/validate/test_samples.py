@@ -9,8 +9,10 @@ import pytest
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.validation import Scope, Severity, load_rules, validate
+from cpmon.reduce.rules.rule import Purpose, Severity, load_rules
+from cpmon.reduce.rules.validation import validate
 from cpmon.store import Store, connect
+from cpmon.store.scope import Scope
 from tests.validate.conftest import SAMPLES
 
 SOUND = ("timer", "large-storage", "cp-regression", "linux-dasd-mdc", "pfault", "small-lab")
@@ -20,7 +22,7 @@ def failed(store: Store) -> dict[str, Severity]:
     """The rules that fail in a store, without those that only inform."""
     with connect(store, reductions()) as con:
         landed = store.tables()
-        found = validate(con, load_rules(landed), landed, Scope())
+        found = validate(con, load_rules(Purpose.VALIDATION, landed=landed), landed, Scope())
     rules = {one.rule.id: one.rule.severity for one in found.outcomes if one.bad}
     return {name: severity for name, severity in rules.items() if severity is not Severity.INFO}
 

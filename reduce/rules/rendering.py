@@ -1,7 +1,9 @@
-"""Exceptions as a reader sees them: the worst first, then what they mean and what is unknown."""
+"""Rules and what they found, as a reader sees it: what it means, and what is not known."""
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -12,39 +14,34 @@ import pyarrow as pa
 from ...config.shifts import find_zone
 from ...core.errors import CpmonError
 from ...core.text import counted, length_of_time, printable
+from ...render.html import html_page
 from ...render.render import render
 from ...render.text import bullets
 from ..reductions.reductions import inferred_notes
 from ..reports.cells import UTC_ZONE, clock
+from .counts import Outcome, Status
 from .exceptions import Exceptions, Unjudged
-from .rule import Comparison, Rule
+from .rule import Comparison, Purpose, Rule
+from .validation import Validation
 
 MOST_NAMED = 3
 """Objects that a note names."""
 _IDENTITY = 12
 """Characters of a dump's identity, as `cpmon ingest` prints it."""
+OF_EXCEPTIONS = ("area", "limit", "minutes", "shift")
+"""Columns of a list of rules that rules of validation have not."""
 
 
-def render_exceptions(exceptions: Exceptions, format: str = "text", zone: str = "UTC") -> bytes:
-    """Exceptions as text, or their episodes in any format of `render`, times in UTC.
-
-    Args:
-        zone: in which times are printed as text.
-
-    Raises:
-        CpmonError: there is no such format.
-    """
-    if format in ("text", "table"):
-        return printable(_text(exceptions, find_zone(zone))).encode()
-    return render(exceptions.table, format, title="Exceptions")
-
-
-def render_rules(rules: Iterable[Rule], format: str = "table") -> bytes:
-    """The rules, a line each: what they look for, and where they were written.
+def render_rules(rules: Sequence[Rule], format: str = "table") -> bytes:
+    """The rules of one purpose, a line each: what they look for, and where they were written.
 
     Raises:
         CpmonError: there is no such format, or no rule.
     """
+    if not rules:
+        raise CpmonError(
+            "no rule is switched on", remedy="look for enabled = false in the settings"
+        )
     rows = [
         {
             "rule": rule.id,
@@ -54,15 +51,41 @@ def render_rules(rules: Iterable[Rule], format: str = "table") -> bytes:
             "minutes": rule.for_minutes,
             "shift": rule.shift,
             "title": rule.title,
-            "written_in": ", ".join(rule.files),
+            "written_in": rule.written_in,
         }
         for rule in rules
     ]
-    if not rows:
-        raise CpmonError(
-            "no rule is switched on", remedy="look for enabled = false in the settings"
-        )
-    return render(pa.Table.from_pylist(rows), "table" if format == "text" else format)
+    table = pa.Table.from_pylist(rows)
+    if rules[0].purpose is Purpose.VALIDATION:
+        table = table.drop_columns(OF_EXCEPTIONS)
+    return render(table, "table" if format == "text" else format)
+
+
+def render_findings(
+    found: Exceptions | Validation, format: str = "text", zone: str = "UTC"
+) -> bytes:
+    """What rules found as text, or as a table in any format of `render`, times in UTC.
+
+    Validation is a document as JSON, and may be a page (html).
+
+    Args:
+        zone: in which times of exceptions are printed as text.
+
+    Raises:
+        CpmonError: there is no such format.
+    """
+    if format in ("text", "table"):
+        if isinstance(found, Validation):
+            lines = _validation(found)
+        else:
+            lines = _exceptions(found, find_zone(zone))
+        return printable("\n".join(lines) + "\n").encode()
+    if isinstance(found, Validation):
+        if format == "html":
+            return _page(found)
+        if format == "json":
+            return (json.dumps(found.document(), indent=1, ensure_ascii=False) + "\n").encode()
+    return render(found.table, format, title=type(found).__name__)
 
 
 def limit_of(rule: Rule) -> str:
@@ -72,20 +95,23 @@ def limit_of(rule: Rule) -> str:
     return f"{rule.comparison} {_number(rule.limit)} {rule.unit}".rstrip()
 
 
-def _text(exceptions: Exceptions, zone: ZoneInfo) -> str:
-    count, unknown = exceptions.table.num_rows, unknowns(exceptions, zone)
-    lines = [f"Exceptions: {count:,} by {counted(len(exceptions.rules), 'rule')}"]
-    lines += [exceptions.coverage.line(zone), ""]
-    if count:
-        shown = pa.table(_columns(exceptions, zone))
-        lines += [render(shown, "table").decode().rstrip(), ""]
-    else:
-        lines.append("No exceptions in what is known." if unknown else "No exceptions.")
-    notes = _meanings(exceptions)
-    if exceptions.earlier:
-        episodes = counted(exceptions.earlier, "episode")
+def _lines(head: str, span: str, table: pa.Table, notes: Iterable[str]) -> list[str]:
+    """What was found, in which span, a table of it and notes."""
+    rows = ["", render(table, "table").decode().rstrip(), ""] if table.num_rows else []
+    return [head, span, *rows, *bullets(notes)]
+
+
+def _exceptions(found: Exceptions, zone: ZoneInfo) -> list[str]:
+    count, unknown = found.table.num_rows, unknowns(found, zone)
+    head = f"Exceptions: {count:,} by {counted(len(found.rules), 'rule')}"
+    notes = _meanings(found)
+    if found.earlier:
+        episodes = counted(found.earlier, "episode")
         notes.append(f"{episodes} began before this span: First is where.")
-    return "\n".join(lines + bullets([*notes, *unknown])) + "\n"
+    lines = _lines(head, found.coverage.line(zone), pa.table(_columns(found, zone)), [])
+    if not count:
+        lines += ["", "No exceptions in what is known." if unknown else "No exceptions."]
+    return lines + bullets([*notes, *unknown])
 
 
 def _columns(exceptions: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
@@ -118,7 +144,8 @@ def _meanings(exceptions: Exceptions) -> list[str]:
         lasting = f" for {_minutes(rule.for_minutes)}" if rule.for_minutes else ""
         shift = f", shift {rule.shift}" if rule.shift else ""
         limit = f" ({limit_of(rule)}{lasting}{shift})" if rule.limit is not None else ""
-        notes.append(f"{rule.id}: {rule.title}{limit}.")
+        said = (f"{rule.id}: {rule.title}{limit}.", rule.meaning, rule.remedy)
+        notes.append(" ".join(filter(None, said)))
     return notes + inferred_notes(frozenset[str]().union(*(rule.tables for rule in met)))
 
 
@@ -175,3 +202,55 @@ def _number(value: float) -> str:
     if abs(value) < 10:
         return f"{value:.3g}"
     return f"{value:,.1f}".removesuffix(".0")
+
+
+def _counts(validation: Validation) -> str:
+    failed, passed, rest = (len(validation.of(status)) for status in Status)
+    return f"{failed} failed, {passed} passed, {rest} not applicable"
+
+
+def _notes(failed: Sequence[Outcome]) -> list[str]:
+    """What rules that failed mean and what to do; those of one kind share a note."""
+    groups: dict[str, list[str]] = {}
+    for outcome in failed:
+        note = f"{outcome.rule.meaning} {outcome.rule.remedy}".replace("\n", " ")
+        groups.setdefault(note, []).append(outcome.rule.id)
+    notes = [f"{', '.join(rules)}: {note}" for note, rules in groups.items()]
+    return notes + inferred_notes(table for outcome in failed for table in outcome.rule.needs)
+
+
+def _missing(validation: Validation) -> list[tuple[str, list[str]]]:
+    """Why rules do not apply, each reason with the rules that it is given for."""
+    rest = sorted(
+        validation.of(Status.NOT_APPLICABLE), key=lambda outcome: (outcome.reason, outcome.rule.id)
+    )
+    groups = itertools.groupby(rest, key=lambda outcome: outcome.reason)
+    return [(reason, [outcome.rule.id for outcome in group]) for reason, group in groups]
+
+
+def _validation(found: Validation) -> list[str]:
+    failed, names = found.of(Status.FAILED), ["severity", "rule", "bad", "checked", "title"]
+    shown = found.table.select(names).slice(0, len(failed))
+    shown = shown.rename_columns(["Severity", "Rule", "Bad", "Checked", "Must hold"])
+    head = f"Validation: {_counts(found)}"
+    lines = _lines(head, found.coverage.line(), shown, _notes(failed))
+    if failed:
+        lines.append(f"  The rows: cpmon validate --rows {failed[0].rule.id}")
+    missing = (f"{reason}: {', '.join(rules)}" for reason, rules in _missing(found))
+    return lines + bullets(f"not applicable, {reason}" for reason in missing)
+
+
+def _page(validation: Validation) -> bytes:
+    """One self-contained HTML page without a script."""
+    failed = validation.of(Status.FAILED)
+    return html_page(
+        __package__,
+        "validation.html",
+        counts=_counts(validation),
+        span=validation.coverage.line(),
+        failed=failed,
+        passed=validation.of(Status.PASSED),
+        missing=_missing(validation),
+        notes=_notes(failed),
+        version=validation.suite.get("meta", {}).get("great_expectations_version", ""),
+    )

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from ...core.errors import CpmonError
-from .outcome import Outcome
+from .counts import Outcome
 
 SUITE = "cpmon"
 QUIET: Any = {"globally": False, "metric_calculations": False}

@@ -1,0 +1,409 @@
+"""Rules of validation that follow from layouts and metrics: nobody has to write them.
+
+Of the rows of a table, all is looked at in a single pass: a figure that is costly to get exactly is
+screened first; where the screen says 0, nothing breaks the rule, otherwise the offending rows are
+counted. What is not known of the deltas of a table is judged by the rule of the views `interval.X`
+alone. Two cheap figures come before it: which counters move, since there is nothing to doubt of
+others; and, of a large table, whether anything is in doubt at all.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+from ...core.sql import name, text
+from ...schemas.arrow import owner_keys, row_keys, told_apart
+from ...schemas.field import Field, Role, Type
+from ...schemas.layout import Kind, Layout
+from ...schemas.owners import owner_of
+from ...schemas.registry import record_of, tables
+from ...schemas.release import release_key
+from ...store.results.lineage import code_of, lineages
+from ...store.scope import Scope
+from ...store.views.interval import IMPOSSIBLE, WRAPPED, counter_names, doubts_of, undoubted_of
+from ...store.views.views import raw_table
+from ..metrics.report_set import metrics_of
+from ..metrics.report_shape import Kind as ColumnKind
+from ..reductions.reductions import reductions
+
+CONTROLS = r"[\x00-\x1F\x7F-\x9F]"
+"""What no text of CP has: EBCDIC bytes that are controls, as which ASCII digits are read, too."""
+
+WRITTEN_BY_GUESTS = (Type.GUEST, Type.COUNTED)
+
+LEVELS = frozenset(
+    {
+        *("blocks", "bytes", "count", "cylinders", "frames", "pages", "paths", "processors"),
+        *("s", "10ms", "users"),
+    }
+)
+"""Units of levels of which there is never less than none."""
+CONTINUED = "part of "
+"""How the grain of records begins of which several make one object."""
+SLACK_S = 60
+"""A clock may be ahead of its record by so much: guests have clocks of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableCheck:
+    """A condition that no row of a table meets.
+
+    Attributes:
+        layout: of the table.
+        bad: condition on a row that breaks the rule.
+        found: expression that says what is wrong with such a row, as text.
+        checked: aggregate: how many rows were looked at.
+        screen: aggregate: 0 only if no row is bad.
+        exact: the screen is the number of bad rows.
+        copies: columns beside the row's time that no two rows share: `bad` then may name `_copy`,
+            which is 1 for the first of such rows.
+    """
+
+    layout: Layout
+    bad: str
+    found: str
+    checked: str
+    screen: str
+    exact: bool = True
+    copies: tuple[str, ...] | None = None
+
+    @property
+    def table(self) -> str:
+        """The view of the table's rows."""
+        return f"monitor.{name(self.layout.name)}"
+
+    @property
+    def time(self) -> str:
+        """The column with the time that a row belongs to."""
+        return time_of(self.layout)
+
+    def rows(self, scope: Scope) -> str:
+        """SELECT of the rows that break the rule, in the order of the dump."""
+        where = scope.condition(self.time)
+        relation = self.table
+        if self.copies is not None:
+            same = ", ".join(["system", "dump", self.time, *map(name, self.copies)])
+            copy = f"row_number() OVER (PARTITION BY {same} ORDER BY record_offset) AS _copy"
+            relation = f"(SELECT *, {copy} FROM {relation} WHERE {where})"
+        return (
+            f"SELECT system, dump, tod, interval_end, record_offset,\n"
+            f"  {object_of(self.layout)} AS object,\n  {self.found} AS found\n"
+            f"FROM {relation}\nWHERE {where}\n  AND ({self.bad})\n"
+            "ORDER BY system, dump, record_offset"
+        )
+
+
+def time_of(layout: Layout) -> str:
+    """The column with the time that a row of a table belongs to: of its interval, or its own."""
+    return "interval_end" if record_of(layout).kind is Kind.SAMPLE else "tod"
+
+
+def object_of(layout: Layout) -> str:
+    """Expression: what a row is about, as "vmduser LINUX001, vmdcpuad 0"."""
+    parts = [f"{text(key + ' ')} || {name(key)}" for key in owner_keys(layout)]
+    return f"concat_ws(', ', {', '.join(parts)})" if parts else "''"
+
+
+def keys_present(layout: Layout) -> TableCheck | None:
+    """Every row has the keys that tell what it is about; None of a table without keys.
+
+    What a guest wrote may be blank.
+    """
+    keys = row_keys(layout)
+    texts = {key for key in keys if key.is_text and key.type not in WRITTEN_BY_GUESTS}
+    missing = {
+        key.name: f"{name(key.name)} IS NULL" + f" OR {name(key.name)} = ''" * (key in texts)
+        for key in keys
+    }
+    return _none_of(layout, missing, "'no ' || ", text)
+
+
+def keys_unique(layout: Layout) -> TableCheck | None:
+    """No two rows of a dump have the same keys and time; None where rows may well.
+
+    Records of the monitor itself, what has neither keys nor stands once in a sample, and records
+    that further ones continue may: of these, entries whose keys stand twice tell of a copy.
+    """
+    record = record_of(layout)
+    if record.grain.startswith(CONTINUED) and not (layout.parent and layout.keys):
+        return None
+    keys, time = told_apart(layout), time_of(layout)
+    if not keys and (record.grain != "system" or record.domain == 1 or record.kind is Kind.EVENT):
+        return None
+    same = ", ".join(["dump", time, *map(name, keys)])
+    closed = f"{time} IS NOT NULL"
+    return TableCheck(
+        layout,
+        f"_copy > 1 AND {closed}",
+        "'copy ' || _copy",
+        f"count({time})",
+        f"count({time}) - count(DISTINCT hash({same})) FILTER (WHERE {closed})",
+        exact=False,
+        copies=keys,
+    )
+
+
+def text_decodable(layout: Layout) -> TableCheck | None:
+    """No text of CP has a control character in it; None of a table without such text."""
+    texts = {f.name: _known(f) for f in layout.columns if f.is_text and f.type is not Type.COUNTED}
+    pattern = f"'{CONTROLS}'"
+    check = _none_of(
+        layout,
+        {field: f"regexp_matches({column}, {pattern})" for field, column in texts.items()},
+        detail=lambda field: f"{text(field + ' X')} || hex({texts[field]})",
+    )
+    screens = [
+        f"coalesce(len(list_filter(list(DISTINCT {column}), lambda x:"
+        f" regexp_matches(x, {pattern}))), 0)"
+        for column in texts.values()
+    ]
+    return check and replace(check, screen=" + ".join(screens), exact=False)
+
+
+def _known(field: Field) -> str:
+    """A column, NULL in dumps of releases that do not have the field yet."""
+    if not field.since:
+        return name(field.name)
+    release = "CAST(string_split(nullif(release, ''), '.') AS INTEGER[])"
+    since = list(release_key(field.since))
+    older = f"SELECT dump FROM meta.dump WHERE {release} < {since}"
+    return f"CASE WHEN dump NOT IN ({older}) THEN {name(field.name)} END"
+
+
+def levels_not_negative(layout: Layout) -> TableCheck | None:
+    """No level is below 0; None of a table without one that could be."""
+    levels = [f for f in layout.columns if f.role is Role.GAUGE and f.type is Type.SIGNED]
+    return _none_of(layout, {f.name: f"{name(f.name)} < 0" for f in levels if f.unit in LEVELS})
+
+
+def clocks_not_ahead(layout: Layout) -> TableCheck | None:
+    """No clock is ahead of the record that it stands in; None of a table without clocks."""
+    fields = [f for f in layout.columns if f.role is Role.TIME and f.type is Type.TOD]
+    late = f"tod + INTERVAL {SLACK_S} SECOND"
+    return _none_of(layout, {f.name: f"tod_timestamp({name(f.name)}) > {late}" for f in fields})
+
+
+def _value_of(field: str) -> str:
+    return f"{text(field + ' ')} || {name(field)}"
+
+
+def _none_of(
+    layout: Layout,
+    conditions: dict[str, str],
+    prefix: str = "",
+    detail: Callable[[str], str] = _value_of,
+) -> TableCheck | None:
+    """The check that no field meets its condition; None without fields.
+
+    Args:
+        conditions: field -> condition on a row.
+        prefix: expression before the details.
+        detail: field -> expression of what is wrong with it, as text.
+    """
+    bad = " OR ".join(conditions.values())
+    cases = [f"CASE WHEN {bad_of} THEN {detail(field)} END" for field, bad_of in conditions.items()]
+    details = f"{prefix}concat_ws(', ', {', '.join(cases)})"
+    screen = f"count(*) FILTER (WHERE {bad})"
+    return TableCheck(layout, bad, details, "count(*)", screen) if conditions else None
+
+
+LARGE = 200_000
+"""Rows of a table of which it is worth to ask first whether anything is in doubt."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaCheck:
+    """The rows of a table of samples whose deltas are not all known.
+
+    Attributes:
+        of_counters: those in which a counter fell, or rose further than is possible; else those
+            whose owner is missing, appeared or began anew, and lower bounds.
+    """
+
+    layout: Layout
+    of_counters: bool
+
+    def rows(self, scope: Scope) -> str:
+        """SELECT of the rows of a scope that break the rule, in the order of time."""
+        return (
+            f"SELECT system, dump, tod, interval_end, record_offset,\n"
+            f"  {object_of(self.layout)} AS object, {self.found} AS found\n"
+            f"FROM (\n{doubts_of(self.layout)}\n)\n"
+            f"WHERE {scope.condition()} AND {self.found} IS NOT NULL\n"
+            "ORDER BY system, interval_end, record_offset"
+        )
+
+    @property
+    def found(self) -> str:
+        """Expression: what is said of a row; NULL of one that keeps the rule."""
+        wrapped = f"ends_with(x, {text(WRAPPED)})"
+        kept = f"lambda x: {'NOT ' if self.of_counters else ''}{wrapped}"
+        said = f"array_to_string(list_filter(string_split(doubts, ', '), {kept}), ', ')"
+        other = "" if self.of_counters else " ELSE doubts"
+        return f"CASE WHEN cause IS NULL THEN nullif({said}, ''){other} END"
+
+
+def movement_of(layout: Layout) -> str:
+    """SELECT of the number of rows of a table, and whether each counter has several values."""
+    counters = map(name, counter_names(layout))
+    moves = [f"coalesce(min({counter}) < max({counter}), false)" for counter in counters]
+    return f"SELECT {', '.join(['count(*)', *moves])} FROM {raw_table(layout.name)}"
+
+
+def screen_of(layout: Layout, still: Collection[str], rows: int, scope: Scope) -> str | None:
+    """SELECT of whether nothing is in doubt, and of how many rows; None where it costs too much.
+
+    Args:
+        still: counters that do not move. rows: of the table.
+    """
+    if rows < LARGE or owner_of(layout).clock:
+        return None
+    return undoubted_of(layout, still, scope.condition())
+
+
+def counted(
+    layout: Layout, still: Collection[str], checks: Collection[DeltaCheck], scope: Scope
+) -> str:
+    """SELECT of how many rows of a scope could have deltas, and how many break each check."""
+    bad = [f"count({check.found})" for check in checks]
+    figures = ", ".join(["count(*) FILTER (WHERE cause IS DISTINCT FROM 'first')", *bad])
+    return f"SELECT {figures} FROM (\n{doubts_of(layout, still)}\n) WHERE {scope.condition()}"
+
+
+def counters_known(layout: Layout) -> DeltaCheck | None:
+    """No counter of a table fell or rose too far; None of one without counters or of events."""
+    return (
+        DeltaCheck(layout, of_counters=True)
+        if _is_sampled(layout) and counter_names(layout)
+        else None
+    )
+
+
+def owners_known(layout: Layout) -> DeltaCheck | None:
+    """No owner of a table is missing, came or began anew; None of events and the monitor's own."""
+    return DeltaCheck(layout, of_counters=False) if _is_sampled(layout) else None
+
+
+def _is_sampled(layout: Layout) -> bool:
+    """Whether CP samples it; what the monitor says of itself comes as it likes."""
+    record = record_of(layout)
+    return record.kind is Kind.SAMPLE and record.domain != 1 and bool(layout.columns)
+
+
+LayoutCheck = TableCheck | DeltaCheck
+HEX4 = "upper(lpad(to_hex({}), 4, '0'))"
+"""A device number as it is written."""
+CHECKS: dict[str, Callable[[Layout], LayoutCheck | None]] = {
+    "keys": keys_present,
+    "unique": keys_unique,
+    "text": text_decodable,
+    "counters": counters_known,
+    "owners": owners_known,
+    "levels": levels_not_negative,
+    "clocks": clocks_not_ahead,
+}
+"""What makes the check of a table, or None where it has nothing to look at."""
+_TEXT = (files(__package__) / "layout_rules.toml").read_text(encoding="utf-8")
+KINDS: dict[str, dict[str, str]] = tomllib.loads(_TEXT.replace("{slack_s}", f"{SLACK_S}"))
+"""What a rule of each kind says of every table that it holds for; `{table}` is its name."""
+FIGURES = "figures"
+"""The kind of rule that a reduction has, and no table."""
+IMPLIED = frozenset(
+    {
+        *("users_by_time", "user_classes_by_time", "user_states_by_time"),
+        "system_summary2_by_time",
+    }
+)
+"""Reductions whose ranges follow from those of counters (`schemas/parts.csv`) and of processors.
+They are made of rows of users: a look at them takes as long as reducing them."""
+
+Tables = dict[str, dict[str, Any]]
+"""Tables of rules, by id; `check` is a LayoutCheck."""
+
+
+def layout_rules(landed: Collection[str]) -> Iterator[tuple[str, Tables]]:
+    """The rules of some tables, and of the reductions that these lead to, with their source.
+
+    Args:
+        landed: tables; what has no layout has no rules.
+    """
+    layouts = tables()
+    for table in sorted(layouts.keys() & landed):
+        checks = {kind: make(layouts[table]) for kind, make in CHECKS.items()}
+        rules = {
+            f"{table}.{kind}": _said(kind, table) | {"needs": [table], "check": check}
+            for kind, check in checks.items()
+            if check
+        }
+        yield f"layout of {record_of(layouts[table]).name.upper()}", rules
+    for reduction in _ranged(landed):
+        rule = _said(FIGURES, reduction) | {"needs": [], "sql": _outside_of(reduction)}
+        yield f"metrics of {reduction}", {f"{reduction}.{FIGURES}": rule}
+
+
+def is_of_layouts(rule: str) -> bool:
+    """Whether an id is that of the rule of a table, landed or not."""
+    table, _, kind = rule.partition(".")
+    return table in tables() and kind in CHECKS
+
+
+def _said(kind: str, table: str) -> dict[str, Any]:
+    """The keys of a rule of some kind."""
+    return KINDS[kind] | {"title": KINDS[kind]["title"].format(table=table)}
+
+
+def landed_tables(sql: str) -> list[str]:
+    """The landed tables that some SQL reads itself, in its order."""
+    names = dict.fromkeys(re.findall(r"\b(?:interval|monitor)\.(\w+)", code_of(sql)))
+    return [table for table in names if table in tables()]
+
+
+def sampled_tables(sql: str) -> list[str]:
+    """Those of them that have samples."""
+    return [t for t in landed_tables(sql) if record_of(tables()[t]).kind is Kind.SAMPLE]
+
+
+def _ranged(landed: Collection[str]) -> Iterator[str]:
+    """The reductions of some tables whose figures have a range."""
+    lines = {line.name: line for line in lineages(reductions())}
+    of_all = lines["_interval"].reads
+    for reduction in reductions():
+        metrics = metrics_of(reduction.name).values()
+        if reduction.is_private or reduction.name in IMPLIED:
+            continue
+        if f"_{reduction.name}_sums" not in lines or not any(
+            metric.high or metric.low not in ("", "0") for metric in metrics
+        ):
+            continue
+        reads = lines[reduction.name].reads
+        if not set(sampled_tables(" ".join(reads - of_all or reads))).isdisjoint(landed):
+            yield reduction.name
+
+
+def _outside_of(reduction: str) -> str:
+    """SELECT of a line for each row of a reduction: 1 where some metric is outside of its range."""
+    keys = [m for m in metrics_of(reduction).values() if m.kind is ColumnKind.KEY]
+    parts = [
+        f"{text(f'{key.name} ')} || "
+        + (HEX4 if key.format == "hex" else "{}").format(f"f.{name(key.name)}")
+        for key in keys
+        if key.name != "interval_end"
+    ]
+    outside = f"regexp_matches(f.doubts, '(^|, )[^.,]+ {IMPOSSIBLE}')"
+    return f"""SELECT f.system,
+       f.interval_end,
+       concat_ws(', ', {", ".join(["'run ' || r.run_id", *parts, "f.doubts"])}) AS object,
+       CASE WHEN {outside} THEN 1 ELSE 0 END AS value,
+       0 AS least,
+       0 AS most
+FROM {reduction} AS f
+LEFT JOIN meta.run AS r
+  ON {outside}
+  AND r.system = f.system
+  AND f.interval_end > r.since
+  AND f.interval_end <= r.until"""
