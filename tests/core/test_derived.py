@@ -11,6 +11,7 @@ import pytest
 from cpmon.core import derived as cache
 from cpmon.core.derived import derived, files_version
 from cpmon.reduce.reductions.reductions import reductions
+from cpmon.schemas import registry
 from cpmon.schemas.registry import layout, layouts, reload
 from cpmon.store.results import lineage
 from cpmon.store.results.lineage import lineages
@@ -91,7 +92,7 @@ def test_a_version_changes_with_names_and_contents_of_files(tmp_path: Path):
 def test_a_site_s_layout_that_changes_behind_a_link_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shipped_again: None
 ):
-    shipped = Path(cache.__file__).parent
+    shipped = Path(registry.__file__).parent
     site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
     elsewhere.mkdir()
     site.mkdir()
