@@ -22,7 +22,7 @@ from cpmon.schemas.site import shipped
 from tests.cli.answer import Cpmon
 from tests.conftest import Golden
 from tests.dumps import dump, fields, frame, interval, record, samples
-from tests.ingest.container.test_wrapping import DATA, FRAMES, RECORDS, TAPE, padded, rdw, zipped
+from tests.ingest.container.test_compression import DATA, FRAMES, RECORDS, TAPE, padded, rdw, zipped
 from tests.ingest.reading import read
 
 SAMPLES = Path(__file__).parents[2] / "sample-data"

@@ -25,8 +25,8 @@ from cpmon.store import Store
 from tests.cli import conftest as commands
 from tests.cli.answer import Cpmon
 from tests.dumps import FRAME, dump, fields, frame, frame_end, interval, interval_end, samples
+from tests.ingest.container.test_compression import peak_below
 from tests.ingest.container.test_source import read
-from tests.ingest.container.test_wrapping import peak_below
 from tests.scenarios import CONFIG, SAMPLE, capture
 
 cpmon = commands.cpmon

@@ -20,7 +20,7 @@ from cpmon.ingest.container.source import Source, open_source
 from cpmon.store import Store
 from tests.dumps import END, dump, interval
 from tests.ingest.container.failing import fail_behind
-from tests.ingest.container.test_wrapping import tar, zipped
+from tests.ingest.container.test_compression import tar, zipped
 from tests.scenarios import CONFIG, SAMPLE
 
 Pack = Callable[[bytes], bytes]
