@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import duckdb
 
-from ...core.atomic import scratch_folder
+from ...core.atomic import replacing
 from ...core.errors import StoreError
 from ...core.sql import name, text
 from ..columns import docs
@@ -298,11 +300,12 @@ def write_catalogue(store: Store, views: Sequence[View], file: Path) -> int:
     """
     with (
         Connection(store, views, views_only=True) as connection,
-        scratch_folder(file.absolute().parent) as folder,
+        TemporaryDirectory() as folder,
     ):
+        made = Path(folder, file.name)
         try:
             connection.make_all()
-            connection.execute(f"ATTACH {path_text(folder / file.name)} AS _file")
+            connection.execute(f"ATTACH {path_text(made)} AS _file")
             connection.execute("COPY FROM DATABASE memory TO _file")
             connection.execute("DETACH _file")
             counted = "SELECT count(*) FROM duckdb_views() WHERE NOT internal"
@@ -311,5 +314,6 @@ def write_catalogue(store: Store, views: Sequence[View], file: Path) -> int:
             raise StoreError(
                 "the catalogue cannot be made", place=str(file), found=str(error)
             ) from error
-        (folder / file.name).replace(file)
+        with replacing(file.absolute()) as part:  # DuckDB takes no file that is there and empty
+            copyfile(made, part)
     return int(views_made)
