@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
+import duckdb
+
+from ...core.errors import UnreadableError
 from ..dumps.cleanup import replace_and_remove
 from ..dumps.store import Store
 from ..files.plain_paths import path_text
@@ -37,6 +41,7 @@ def merge(store: Store, chosen: Iterable[Lineage], limits: Limits | None = None)
 
     Raises:
         StoreError: the disk refuses it, or an index cannot be read.
+        UnreadableError: results of a month cannot be read; all others are merged.
         CpmonError: the memory limit is too small.
         BusyError: another process merges, in object storage.
     """
@@ -60,8 +65,15 @@ def _merge_months(store: Store, chosen: Iterable[Lineage], limits: Limits | None
     with store.files.scratch() as scratch, database(store) as connection:
         connection.execute(f"SET temp_directory = {path_text(scratch)}")
         limit(connection, limits or Limits())
-        writer = QueryWriter(connection)
-        return sum(_merge(store, name, of, writer, scratch) for name, of in months.items())
+        writer, count, failures = QueryWriter(connection), 0, []
+        for name, of in months.items():
+            try:
+                count += _merge(store, name, of, writer, scratch)
+            except UnreadableError as error:
+                failures.append(error)
+    if failures:
+        raise failures[0]
+    return count
 
 
 def _is_over(piece: Piece, latest: Mapping[str, date]) -> bool:
@@ -101,13 +113,35 @@ def _merge(
         own = f"{of_level[0].day:%Y-%m}.{digest}.parquet"
         target = f"{of_level[0].file.rpartition('/')[0]}/{own}"
         rows = relation(store, files_of(of_level), union=True)
-        writer.write_query(f"SELECT * FROM {rows}", scratch / own)
+        with _readable(store.files.uri(target)):
+            writer.write_query(f"SELECT * FROM {rows}", scratch / own)
         store.files.publish({target: scratch / own})
         index.setdefault(reduction, {})[level] = MonthFile(own, days)
         old |= {piece.file for piece in of_level} - {target}
     store.files.create(name, index_text({}).encode())
     replace_and_remove(store.files, {name: index_text(index)}, sorted(old))
     return len(old)
+
+
+@contextmanager
+def _readable(place: str) -> Iterator[None]:
+    """Say which results are not merged, where DuckDB cannot read them.
+
+    Raises:
+        UnreadableError: one is damaged or missing.
+    """
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk refuses the new file
+            raise
+        raise UnreadableError(
+            "kept results of a month cannot be merged",
+            place=place,
+            found=str(error).split("\n", maxsplit=1)[0],
+            effect="they stay as they are; all other results are kept, and merged where due",
+            remedy="cpmon store repair, then cpmon reduce",
+        ) from error
 
 
 def _version(piece: Piece) -> str:

@@ -59,6 +59,20 @@ def put(tried: Attempt, store: Path, *days: int) -> None:
         tried.works("ingest", store.parent / one.name, "--store", store)
 
 
+@tries("store/results/merging.py", "kept results of a month cannot be merged")
+def test_results_of_a_month_that_lack_a_file_are_repaired(tried: Attempt, tmp_path: Path):
+    store, reduction = tmp_path / "perf", "processors_by_time"
+    put(tried, store, 0, 1, 40)
+    tried.works("reduce", reduction, "--store", store)
+    (month,) = store.glob(f"reduced/{reduction}/level=hour/*/2001-12.*.parquet")
+    put(tried, store, 2)
+    month.unlink()
+    assert "/level=hour/system=ALPHA/2001-12." in tried.fails("reduce", reduction, "--store", store)
+    tried.works("store", "repair", "--store", store)
+    tried.works("reduce", reduction, "--store", store)
+    assert len([*store.glob(f"reduced/{reduction}/level=hour/*/2001-12*.parquet")]) == 1
+
+
 @tries("store/dumps/compaction.py", "a file of the store cannot be read")
 def test_a_dump_that_cannot_be_merged_is_landed_again(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
