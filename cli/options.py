@@ -28,7 +28,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 ANY_PATH = click.Path(path_type=Path)
 FILE_PATH = click.Path(path_type=Path, dir_okay=False)
-FOLDER_PATH = click.Path(path_type=Path, file_okay=False)
 
 LONGEST_NAME = 200
 """Bytes of a name as a part of a path, where most characters take three to nine."""
