@@ -284,7 +284,7 @@ SPARSE = pax(GNU_sparse_major="1", GNU_sparse_minor="0") + member("a.mon", b"0",
         member("@", b"L", LARGE) + bytes(LARGE),
         member("@", b"x", LARGE) + bytes(LARGE),
         member("@", b"g", LARGE) + bytes(LARGE),
-        pytest.param(SPARSE + b"9999999\n" + b"1\n" * (2 << 20), marks=pytest.mark.slow),
+        pytest.param(SPARSE + b"9999999\n" + b"1\n" * (8 << 20), marks=pytest.mark.slow),
         member("._a", b"0", 1 << 50) + bytes(512),
     ],
     ids=["GNU", "pax", "global pax", "sparse", "passed over"],
@@ -292,10 +292,14 @@ SPARSE = pax(GNU_sparse_major="1", GNU_sparse_minor="0") + member("a.mon", b"0",
 def test_headers_of_an_archive_are_bounded(
     archive: bytes, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ):
-    """By a quarter of what is allowed, which Python traces in a quarter of the time."""
+    """By a quarter of what is allowed, which Python traces in a quarter of the time.
+
+    Without the bound each peak is above 84 MB (the last archive is small). With it a peak is up to
+    23 MB, and some 4 more when this process lands its first dump and imports what that takes.
+    """
     monkeypatch.setattr(compression, "LARGEST_HEADERS", 1 << 20)
     stored = gzip.compress(archive, 1)
-    with peak_below(24 << 20):
+    with peak_below(40 << 20):
         error = refused(stored, tmp_path, store)
     assert error.problem == "odd.mon cannot be unpacked"
     assert error.found == "more than 1,048,576 bytes of headers"
