@@ -78,6 +78,7 @@ def _store(
         )
     if what:
         _need_folder(store, what)
+    settings(store)  # with the definitions of the site
     return use_layouts(context, option, store)
 
 

@@ -32,6 +32,8 @@ def settings(store: Path | None = None) -> Settings:
         CpmonError: they cannot be read, or something in them is wrong.
     """
     from ..config import read_settings
+    from ..config.definitions import use
+    from ..core.text import printable
 
     context = click.get_current_context()
     if store is None:
@@ -42,6 +44,10 @@ def settings(store: Path | None = None) -> Settings:
         flags: dict[str, Any] = context.meta.get(FLAGS, {})
         options = {key: f"--{key.replace('_', '-')}" for key in flags}
         cache[store] = replace(site, **flags, origins={**site.origins, **options})
+        use(site.definitions)
+        if site.left_out:
+            note = f"warning: reports and queries of the site are left out: {site.left_out}"
+            click.echo(printable(note), err=True)
     return cache[store]
 
 

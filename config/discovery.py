@@ -15,8 +15,10 @@ from pathlib import Path
 
 import msgspec
 
+from .definitions import FOLDER, Definitions, read_definitions
 from .document import Document, read_values
 from .settings import FILE, VARIABLE, VARIABLES, Settings, SiteSettings, flat, settings_from
+from .values import scheme_of
 
 MARKER = "store.json"
 """What makes a folder a store."""
@@ -37,7 +39,7 @@ def exposure(store: Path, *files: Path) -> str:
 
 
 def distrust(file: Path, trusted: Sequence[Path], *, named: bool) -> str:
-    """Why no command is taken from a file of settings; empty if commands are.
+    """Why no command is taken from a file of settings, or no definition; empty if it is.
 
     Args:
         trusted: stores that the user's own file names. named: the user named this file.
@@ -83,11 +85,27 @@ def read_settings(store: Path | None = None, file: Path | None = None) -> Settin
             variable: file, key and line, what was found and what is allowed.
     """
     settings, named = _read_settings(store, file), file is not None or VARIABLE in os.environ
+    own = _own_definitions(settings, store)
+    if own:
+        reason = distrust(own, _trusted(), named=named and own.parent != store)
+        read = Definitions() if reason else read_definitions(own)
+        settings = replace(settings, definitions=read, left_out=reason)
     if settings.file is None or not (settings.batch.hook_dump or settings.batch.hook_end):
         return settings
+    return replace(settings, distrust=distrust(settings.file, _trusted(), named=named))
+
+
+def _own_definitions(settings: Settings, store: Path | None) -> Path | None:
+    """The folder with the definitions of the site: beside the settings, or in the store."""
+    above = [*([settings.file.parent] if settings.file else []), store or settings.store]
+    folders = (path / FOLDER for path in above if path and not scheme_of(str(path)))
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def _trusted() -> Sequence[Path]:
+    """The stores that the user's own file names."""
     users = _users_file()
-    trusted = parse_settings(users).trusted_stores if _is_file(users) else ()
-    return replace(settings, distrust=distrust(settings.file, trusted, named=named))
+    return parse_settings(users).trusted_stores if _is_file(users) else ()
 
 
 def _read_settings(store: Path | None, file: Path | None) -> Settings:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from ..core.names import unknown
+from .definitions import Definitions
 from .document import Document, Table
 from .formats import FORMATS
 from .mistakes import dotted
@@ -179,6 +180,7 @@ class Settings:
         document: the file; None without one.
         origins: dotted key -> file, key and line, or the variable, that it came from.
         distrust: why no command is taken from the file; empty if commands are.
+        definitions: what the site defines itself. left_out: why it is none, though there is some.
     """
 
     timezone: str = "UTC"
@@ -199,6 +201,8 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict)
     trusted_stores: tuple[Path, ...] = ()
     distrust: str = ""
+    definitions: Definitions = field(default_factory=Definitions)
+    left_out: str = ""
 
     @property
     def file(self) -> Path | None:

@@ -1,5 +1,7 @@
 """The registry of ready-made questions: one SQL file each, documented, with parameters.
 
+The shipped ones are in this folder, those of a site among its definitions.
+
 A file opens with comments: the title, then what the answer means, then its parameters as
 `-- param: top = 10 -- how many users`, which the SQL names `$top`. Defaults are numbers, or texts
 in single quotes, and give a parameter its type.
@@ -7,14 +9,13 @@ in single quotes, and give a parameter its type.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 
+from ..config.definitions import definitions, of_definitions
 from ..core.errors import CpmonError
 from ..core.names import fold, unknown
 
@@ -73,16 +74,27 @@ class Query:
         return values
 
 
-@functools.cache
+@of_definitions
 def queries() -> tuple[Query, ...]:
-    """Every shipped query, by name."""
-    folder = files(__package__)
-    parsed = [parse(file) for file in folder.iterdir() if file.name.endswith(".sql")]
-    return tuple(sorted(parsed, key=lambda query: query.name))
+    """Every query, by name.
+
+    Raises:
+        CpmonError: a query of the site has no title or description, a parameter that cannot be
+            read, or the name of a shipped one.
+    """
+    shipped = (file for file in files(__package__).iterdir() if file.name.endswith(".sql"))
+    by_name: dict[str, Query] = {}
+    texts = [(file.name, file.read_text(encoding="utf-8")) for file in shipped]
+    for file, text in (*texts, *definitions().questions):
+        parsed = parse(file, text)
+        if fold(parsed.name) in by_name:
+            raise CpmonError("two queries have one name", place=file, found=parsed.name)
+        by_name[fold(parsed.name)] = parsed
+    return tuple(sorted(by_name.values(), key=lambda query: query.name))
 
 
 def query_names() -> list[str]:
-    """Names of the shipped queries."""
+    """Names of the queries."""
     return [query.name for query in queries()]
 
 
@@ -98,33 +110,48 @@ def query(name: str) -> Query:
     return by_name[fold(name)]
 
 
-def parse(file: Traversable) -> Query:
-    """A query from its file.
+def parse(file: str, text: str) -> Query:
+    """A query from the text of its file.
 
     Raises:
         CpmonError: it has no title and description, or a parameter line cannot be read.
     """
-    text = file.read_text(encoding="utf-8").strip()
-    comments = itertools.takewhile(lambda line: line.startswith("--"), text.splitlines())
-    head = [line.removeprefix("--").strip() for line in comments]
-    prose = [line for line in head if line and not line.startswith("param:")]
+    text = text.strip()
+    head = _head(text)
+    prose = [line for _, line in head if not line.startswith("param:")]
     if len(prose) < 2:
         raise CpmonError(
             "a query does not say what it answers",
-            place=file.name,
+            place=file,
             expected="comment lines first: a title, then a description",
         )
-    params = tuple(_param(line, file.name) for line in head if line.startswith("param:"))
     return Query(
-        name=file.name.removesuffix(".sql"),
+        name=file.rpartition("/")[2].removesuffix(".sql"),
         title=prose[0],
         description=" ".join(prose[1:]),
-        params=params,
+        params=params_of(file, text),
         sql=text.rstrip(";"),
     )
 
 
-def _param(line: str, place: str) -> Param:
+def params_of(file: str, text: str) -> tuple[Param, ...]:
+    """The parameters that the comments at the head of some SQL declare.
+
+    Raises:
+        CpmonError: the line of one cannot be read.
+    """
+    head = _head(text)
+    return tuple(_param(f"{file}:{at}", line) for at, line in head if line.startswith("param:"))
+
+
+def _head(text: str) -> list[tuple[int, str]]:
+    """Number and text of the comment lines that some SQL begins with, without empty ones."""
+    lines = itertools.takewhile(lambda line: line.startswith("--"), text.splitlines())
+    comments = ((at, line.removeprefix("--").strip()) for at, line in enumerate(lines, 1))
+    return [(at, line) for at, line in comments if line]
+
+
+def _param(place: str, line: str) -> Param:
     match = _PARAM.fullmatch(line)
     if match is None:
         raise CpmonError(

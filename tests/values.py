@@ -17,7 +17,7 @@ from typing import NamedTuple
 from cpmon.cli.main import Status, run
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.reduce import reductions
-from cpmon.reduce.metrics.report_set import REPORTS
+from cpmon.reduce.metrics.report_set import reports
 from cpmon.schemas import HEADER_LENGTH, Layout, layouts
 from cpmon.schemas.field import LARGEST_COUNT, LARGEST_LEVEL, Field, Role, Type
 from cpmon.schemas.layout import Group
@@ -272,7 +272,7 @@ def commands(dumps: list[Path], folder: Path, *, every: bool) -> Iterator[list[s
         yield ["show", dump, "--limit", "300"]
     yield ["ingest", *map(str, dumps), "--system", "SMALLLAB"]
     yield ["reduce"]
-    for name in REPORTS if every else ("PAGING_BY_TIME", "SYSTEM_CONFIG", "EVENTS"):
+    for name in reports() if every else ("PAGING_BY_TIME", "SYSTEM_CONFIG", "EVENTS"):
         yield ["report", name]
     for name in ("SYSTEM_SUMMARY_BY_TIME", "USER_RESOURCE_UTIL", "EVENTS"):
         yield ["report", name, "--run", "LAB52", "--format", "json"]

@@ -26,7 +26,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "store": frozenset({"core", "schemas", "config"}),
     "ingest": frozenset({"core", "schemas", "store"}),
     "reduce": frozenset({"core", "schemas", "config", "render", "jobs", "store"}),
-    "queries": frozenset({"core", "schemas", "store"}),
+    "queries": frozenset({"core", "config", "schemas", "store"}),
     "spark": frozenset({"core", "schemas", "config", "jobs", "store", "reduce"}),
     "batch": frozenset({"core", "schemas", "config", "render", "store", "ingest", "reduce"}),
     "generate": frozenset({"core", "schemas", "config"}),

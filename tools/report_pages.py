@@ -9,7 +9,7 @@ from itertools import groupby
 from sqlglot import exp, parse_one
 from sqlglot.lineage import Node, lineage
 
-from cpmon.reduce.metrics.report_set import REPORTS
+from cpmon.reduce.metrics.report_set import reports
 from cpmon.reduce.metrics.report_shape import Kind, Lines, Report, ReportColumn
 from cpmon.reduce.reductions.reductions import Reduction, reduction, reductions
 from cpmon.render.printing import Style
@@ -82,10 +82,10 @@ def report_page(note: str) -> str:
 def _page(note: str) -> Iterator[str]:
     yield from ("# Reports", "", note, "", INTRODUCTION)
     yield from ("| report | lines | what it tells |", "|---|---|---|")
-    for report in REPORTS.values():
+    for report in reports().values():
         anchor = report.name.lower()
         yield f"| [{report.name}](#{anchor}) | {LINES[report.lines]} | {report.title} |"
-    for report in REPORTS.values():
+    for report in reports().values():
         yield from _report(report)
 
 

@@ -21,7 +21,7 @@ from ..options import (
     store_option,
 )
 from ..output import Output, read_input
-from ..site_settings import opened, reader_at, warn_of_exposure
+from ..site_settings import opened, reader_at, settings, warn_of_exposure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +31,8 @@ NAME = re.compile(r"[A-Za-z][\w-]*")
 
 
 def _shipped() -> Iterator[str]:
-    """The shipped queries with their parameters, a line each."""
+    """The queries with their parameters, a line each."""
+    settings()  # with the definitions of the site
     from ...queries.queries import queries
 
     for query in queries():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 def _reports() -> Iterator[str]:
     """The reports, a line each."""
+    settings()  # with the definitions of the site
     from ...reduce import find_report, report_names
 
     return (f"{name}  {find_report(name).title}" for name in report_names())

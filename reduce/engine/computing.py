@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from ...config.definitions import use as use_definitions
 from ...config.shifts import Shift
 from ...core.errors import CpmonError
 from ...core.sql import text
@@ -51,6 +52,7 @@ def compute(chain: Chain) -> dict[str, Done]:
     site = chain[0].site
     if site.layouts != site_folder():  # in another process
         use(site.layouts)
+    use_definitions(site.own)
     store = _opened.get(site.store) or remember(Store(site.store))
     _check_definitions(store, site)
     with writing(store.root), store.files.scratch() as scratch:

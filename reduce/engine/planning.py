@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
 
+from ...config.definitions import definitions
 from ...config.shifts import Shift
 from ...core.errors import CpmonError
 from ...core.names import nearest
@@ -148,8 +149,10 @@ class Plan:
         self.works = [
             self._work(lineage, by_day(store, lineage, versions), hours) for lineage in by_time
         ]
-        definitions = {lineage.name: definition_version(store, lineage) for lineage in by_time}
-        self._site = Site(store.location, site_folder(), definitions, ordered, hours, limits)
+        current = {lineage.name: definition_version(store, lineage) for lineage in by_time}
+        self._site = Site(
+            store.location, site_folder(), definitions(), current, ordered, hours, limits
+        )
         self.chains: list[Chain] = []
         self.later: list[Chain] = []
         for system, dumps in itertools.groupby(self._dumps, key=lambda dump: dump.system):

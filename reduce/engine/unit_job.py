@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
+from ...config.definitions import Definitions
 from ...config.shifts import Shift
 from ...core.grace_period import GRACE, day_condition
 from ...core.sql import text
@@ -81,6 +82,7 @@ class Site:
     Attributes:
         store: where it is: a path or a URL.
         layouts: the folder of the site's own layouts, if there is one.
+        own: the reductions, reports and metrics of the site.
         definitions: reduction -> version of its SQL, layouts and classes. Whoever computes pieces
             must have the same, since their names say so.
         hours: a digest of the shifts.
@@ -88,6 +90,7 @@ class Site:
 
     store: str
     layouts: Path | None
+    own: Definitions
     definitions: Mapping[str, str]
     shifts: tuple[Shift, ...]
     hours: str

@@ -53,7 +53,7 @@ class Metric:
         compared: how comparisons of runs show it.
         since, until: the first and the last CP level whose records have it; empty if all have.
         meaning: documentation with range and meaning of NULL; empty where the SQL has it.
-        place: file and line of the row.
+        place: file and line of the row, for messages.
     """
 
     name: str

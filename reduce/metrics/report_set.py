@@ -1,22 +1,26 @@
-"""The metrics of `*.csv` and the reports of `reports.toml`, checked when they are read."""
+"""The metrics of `*.csv`, the reports of `reports.toml`, and those of a site, checked when read."""
 
 from __future__ import annotations
 
 import csv
-import functools
 import io
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from ...config import Document, Table
+from ...config.definitions import definitions, of_definitions
 from ...config.values import Names, Text
 from ...core.errors import CpmonError
-from ...core.names import unknown
+from ...core.names import fold, unknown
 from ...render.printing import Style
 from .metric import NOT_COMPARED, Compared, Metric, print_rule
 from .report_shape import Kind, Lines, Note, Report, ReportColumn
@@ -36,9 +40,9 @@ _LEVEL = re.compile(r"|\d+\.\d+\.\d+")
 _COMPARE = re.compile(r"(?P<rank>\d+) (?P<digits>\d)(?P<whole> whole)?")
 
 
-@functools.cache
+@of_definitions
 def metrics() -> tuple[Metric, ...]:
-    """All rows, file by file in order of their names.
+    """All rows, file by file in order of their names; those of the site come last.
 
     Raises:
         CpmonError: a row is wrong: file and line, what is expected, what was found.
@@ -46,18 +50,21 @@ def metrics() -> tuple[Metric, ...]:
     folder = files(__package__)
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".csv"))
     rows = [metric for name in names for metric in read_metrics(folder / name)]
+    for document in own_documents():
+        for number, keys in enumerate(document.read(ReportsKeys).metric):
+            rows.append(_own_metric(keys, document.place(f"metric[{number}]")))
     _check_unique(rows)
     return tuple(rows)
 
 
-@functools.cache
+@of_definitions
 def metrics_of(view: str) -> Mapping[str, Metric]:
     """Name -> metric of all that a view has, in the order of its columns."""
     return {m.name: m for m in metrics() if view in m.views or EVERY in m.views}
 
 
 def metric_of(view: str, name: str, place: str | None = None) -> Metric:
-    """The metric of a view.
+    """The metric of a view; a key of any other view serves a reduction of the site as well.
 
     Args:
         place: what names it, for the message.
@@ -67,10 +74,14 @@ def metric_of(view: str, name: str, place: str | None = None) -> Metric:
     """
     if name in metrics_of(view):
         return metrics_of(view)[name]
+    is_own = any(Path(path).stem == view for path, _ in definitions().views)
+    keys = (m for m in metrics() if m.name == name and m.kind is Kind.KEY) if is_own else ()
+    for key in keys:
+        return key
     raise unknown(f"metric of {view}", name, metrics_of(view), place=place)
 
 
-@functools.cache
+@of_definitions
 def compared_metrics() -> tuple[Metric, ...]:
     """The metrics that runs are compared on, in the order of a reader."""
     compared = (metric for metric in metrics() if metric.compared.rank)
@@ -86,9 +97,9 @@ def read_metrics(file: Traversable) -> Iterator[Metric]:
     reader = csv.reader(io.StringIO(file.read_text(encoding="utf-8")))
     header = tuple(next(reader, ()))
     if header != HEADER:
-        raise _wrong(f"{file.name}:1", "a header of other columns", HEADER, header)
+        raise _wrong(f"metrics/{file.name}:1", "a header of other columns", HEADER, header)
     for cells in reader:
-        place = f"{file.name}:{reader.line_num}"
+        place = f"metrics/{file.name}:{reader.line_num}"
         if len(cells) != len(HEADER):
             raise _wrong(place, "another number of cells than the header", len(HEADER), len(cells))
         yield _metric(dict(zip(HEADER, cells, strict=True)), place)
@@ -160,7 +171,7 @@ def _wrong(place: str, what: str, expected: object, found: object) -> CpmonError
     )
     return CpmonError(
         f"a row of metrics has {what}",
-        place=f"metrics/{place}",
+        place=place,
         expected=expected_text,
         found=found_text,
     )
@@ -195,23 +206,114 @@ class ReportKeys(Table, frozen=True):
     notes: list[str | Note] = msgspec.field(default_factory=list)
 
 
+class MetricKeys(Table, frozen=True):
+    """A metric of the site: the columns of a row of `*.csv`, of which few are needed."""
+
+    name: Text
+    views: Names
+    kind: Text
+    numerator: str = ""
+    denominator: str = ""
+    factor: str = ""
+    expression: str = ""
+    unit: str = ""
+    format: str = "0"
+    width: int = 7
+    heading: str = ""
+    label: str = ""
+    low: str = ""
+    high: str = ""
+    compare: str = ""
+    since: str = ""
+    until: str = ""
+    meaning: str = ""
+
+
 class ReportsKeys(Table, frozen=True):
-    """The file."""
+    """A file of reports; one of a site may have metrics and charts too.
 
-    report: list[ReportKeys]
+    `chart`: as `page.toml` has them; the module of charts reads them.
+    """
+
+    report: list[ReportKeys] = msgspec.field(default_factory=list)
+    metric: list[MetricKeys] = msgspec.field(default_factory=list)
+    chart: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
 
-def read_reports(text: str) -> dict[str, Report]:
-    """Name -> report of all that a file defines, in its order.
+def own_documents() -> Iterator[Document]:
+    """The files of the site that define reports and metrics."""
+    return (Document(text, path, "the reports") for path, text in definitions().tables)
+
+
+def _own_metric(keys: MetricKeys, place: str) -> Metric:
+    row = {key: str(value) for key, value in msgspec.structs.asdict(keys).items()}
+    return _metric(row | {"views": " ".join(keys.views)}, place)
+
+
+@of_definitions
+def reports() -> Mapping[str, Report]:
+    """Every report by its name: the shipped ones, then those of the site.
+
+    Raises:
+        CpmonError: an entry has a wrong value, or names no metric of its reduction.
+    """
+    return read_reports([_shipped(), *own_documents()])
+
+
+def _shipped() -> Document:
+    text = (files(__package__) / FILE).read_text(encoding="utf-8")
+    return Document(text, FILE, "the reports")
+
+
+def draft(name: str, like: Report) -> str:
+    """A file of the site with a report like another one, to be edited.
+
+    Raises:
+        CpmonError: there is a report of that name already.
+    """
+    if fold(name) in map(fold, reports()):
+        raise CpmonError("there is a report of that name", found=name, remedy="choose another name")
+    documents = (_shipped(), *own_documents())
+    entries = (entry for document in documents for entry in document.values.get("report", ()))
+    values = next(entry for entry in entries if entry["name"] == like.name) | {"name": name}
+    listed = {column.name for column in like.columns}
+    others = [m.name for m in metrics_of(like.reduction).values() if m.name not in listed]
+    more = textwrap.wrap(f"More metrics of {like.reduction}: {', '.join(others)}.", 98)
+    about = [f"A report of the site, begun as a copy of {like.name}.", *(more if others else [])]
+    lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
+    return "\n".join([*(f"# {line}" for line in about), "", "[[report]]", *lines, ""])
+
+
+def _toml(value: Any) -> str:
+    """A value of TOML; a list of several has a line for each."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case dict():
+            return f"{{ {', '.join(f'{key} = {_toml(each)}' for key, each in value.items())} }}"
+        case list() if len(value) > 1:
+            return "[\n" + "".join(f"    {_toml(each)},\n" for each in value) + "]"
+        case list():
+            return f"[{', '.join(map(_toml, value))}]"
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def read_reports(documents: Iterable[Document]) -> dict[str, Report]:
+    """Name -> report of all that some files define, in their order.
 
     Raises:
         CpmonError: an entry has an unknown key, a wrong value, or names no metric of its reduction.
     """
-    document = Document(text, FILE, "the reports")
     reports: dict[str, Report] = {}
-    for number, entry in enumerate(document.read(ReportsKeys).report):
-        place = document.place(f"report[{number}]")
-        if entry.name in reports:
+    entries = (
+        (document.place(f"report[{number}]"), entry)
+        for document in documents
+        for number, entry in enumerate(document.read(ReportsKeys).report)
+    )
+    for place, entry in entries:
+        if fold(entry.name) in map(fold, reports):
             raise CpmonError("two reports have one name", place=place, found=entry.name)
         keys = msgspec.structs.asdict(entry) | {
             "columns": tuple(_column(entry.reduction, column, place) for column in entry.columns),
@@ -238,7 +340,7 @@ def _column(reduction: str, column: str | ColumnKeys, place: str) -> ReportColum
         raise CpmonError(
             f"the metric {metric.name} has no heading",
             place=place,
-            expected=f"a heading here, or in metrics/{metric.place}",
+            expected=f"a heading here, or in {metric.place}",
         )
     try:
         print_rule(keys.format or metric.format)
@@ -253,7 +355,5 @@ def _column(reduction: str, column: str | ColumnKeys, place: str) -> ReportColum
     return replace(shown, is_optional=keys.optional)
 
 
-REPORTS = read_reports((files(__package__) / FILE).read_text(encoding="utf-8"))
-"""Every report by its name."""
 END = metric_of("", "interval_end").report_column()
 """The column of the ends of intervals."""

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ...config.definitions import of_definitions
 from ...config.moments import LineLength
 from ...config.shifts import Shift
 from ...core.grace_period import inside
 from ...core.sql import FINE_PARTS, exact
-from .report_set import REPORTS
+from .report_set import reports
 from .report_shape import TIME, Kind, Lines, ReportColumn
 
 HOUR = timedelta(hours=1)
@@ -164,23 +165,23 @@ class Rollup:
         return meanings
 
 
-@functools.cache
+@of_definitions
 def rollup_of(reduction: str) -> Rollup | None:
     """How a reduction is rolled up; None if no report says what its rows come to."""
-    reports = [
+    of_it = [
         report
-        for report in REPORTS.values()
+        for report in reports().values()
         if report.reduction == reduction and report.lines is not Lines.ROW
     ]
-    if not reports or len({report.keys for report in reports}) > 1:
+    if not of_it or len({report.keys for report in of_it}) > 1:
         return None
     shown = {
         column.name: column
-        for report in reports
+        for report in of_it
         for column in report.columns
         if column.kind not in (Kind.KEY, Kind.ELAPSED)
     }
-    return Rollup(reduction, reports[0].keys, tuple(shown.values()))
+    return Rollup(reduction, of_it[0].keys, tuple(shown.values()))
 
 
 def hours(shift: Shift) -> str:

@@ -58,18 +58,22 @@ class SelectItem:
 
 @dataclass(frozen=True, slots=True)
 class ParsedView:
-    """A view of which some columns may inherit their documentation."""
+    """A view of which some columns may inherit their documentation.
+
+    `file`: where it, or the view that it is made of, is written.
+    """
 
     name: str
     doc: str
     select: str
     items: tuple[SelectItem, ...]
     reads: tuple[str, ...]
+    file: str = ""
 
     @classmethod
-    def from_select(cls, name: str, doc: str, select: str) -> ParsedView:
+    def from_select(cls, name: str, doc: str, select: str, file: str = "") -> ParsedView:
         """The view of a query."""
-        return cls(name, doc, select, tuple(select_items(select)), _reads(select))
+        return cls(name, doc, select, tuple(select_items(select)), _reads(select), file)
 
     @property
     def sql(self) -> str:
@@ -78,7 +82,7 @@ class ParsedView:
 
     def over(self, select: str) -> ParsedView:
         """The same view with another query."""
-        return self.from_select(self.name, self.doc, select)
+        return self.from_select(self.name, self.doc, select, self.file)
 
 
 def select_items(select: str) -> list[SelectItem]:
@@ -307,7 +311,7 @@ def _documented(view: ParsedView, metrics: Mapping[str, Metric]) -> tuple[Select
         if item.name in metrics and metrics[item.name].expression:
             raise CpmonError(
                 "a metric has an expression, but the SQL of its view selects it",
-                place=f"metrics/{metrics[item.name].place}",
+                place=metrics[item.name].place,
                 found=f"{item.name} in {view.name}.sql",
             )
     return tuple(
@@ -327,7 +331,7 @@ def _check(metric: Metric, columns: list[str]) -> None:
     for name in (metric.numerator or metric.name, metric.denominator):
         if name and name not in columns:
             what = f"column for the metric {metric.name}"
-            raise unknown(what, name, columns, place=f"metrics/{metric.place}")
+            raise unknown(what, name, columns, place=metric.place)
 
 
 def _column(metric: Metric, expression: str) -> str:

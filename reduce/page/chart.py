@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -17,9 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...config import Document, Table
+from ...config.definitions import of_definitions
 from ...config.shifts import fixed_offset_s
+from ...core.errors import CpmonError
+from ...core.names import unknown
 from ..metrics import metric_of
-from ..metrics.report_set import END, REPORTS
+from ..metrics.report_set import END, own_documents, reports
 from ..metrics.report_shape import TIME, Lines, Report, ReportColumn
 from ..reports.cells import cell_text
 from ..reports.report_sql import Span, lines_sql, source_of
@@ -107,7 +110,7 @@ class Page(Table, frozen=True):
 
 def unit_of(report: str, column: str) -> str:
     """The unit in which a column of a report is printed."""
-    return metric_of(REPORTS[report].reduction, column).unit
+    return metric_of(reports()[report].reduction, column).unit
 
 
 def column_of(report: Report, name: str) -> ReportColumn:
@@ -118,6 +121,31 @@ def column_of(report: Report, name: str) -> ReportColumn:
 _TEXT = (files(__package__) / "page.toml").read_text(encoding="utf-8")
 _PAGE = Document(_TEXT, "page.toml", "the page").read(Page)
 CHARTS, TILES, RUNS = _PAGE.charts, _PAGE.tiles, _PAGE.runs
+
+
+@of_definitions
+def charts() -> Sequence[Chart]:
+    """The charts of a page: the shipped ones, then those of the site.
+
+    Raises:
+        CpmonError: one of the site has an unknown key or a wrong value, or draws what no report has.
+    """
+    return [*CHARTS, *(chart for document in own_documents() for chart in _own(document))]
+
+
+def _own(document: Document) -> Iterator[Chart]:
+    for number, values in enumerate(document.values.get("chart", ())):
+        key = f"chart[{number}]"
+        place, chart = document.place(key), document.read_part(values, key, Chart)
+        if chart.name in {each.name for each in CHARTS}:
+            raise CpmonError("two charts have one name", place=place, found=chart.name)
+        for series in chart.series:
+            if series.report not in reports():
+                raise unknown("report", series.report, reports(), place=place)
+            columns = [column.name for column in reports()[series.report].columns]
+            if series.column not in columns:
+                raise unknown(f"column of {series.report}", series.column, columns, place=place)
+        yield chart
 
 
 POINTS = pa.schema([(TIME, pa.timestamp("us")), ("series", pa.string()), ("value", pa.float64())])
@@ -169,7 +197,7 @@ class _Reader:
 
     def together(self, name: str, drawn: Sequence[Series]) -> list[pa.Table]:
         """Columns of a report over time, all of its objects together."""
-        report = REPORTS[name]
+        report = reports()[name]
         columns = {d.label: column_of(report, d.column) for d in drawn}
         sql, values = self._over_time(report, tuple(columns.values()), ())
         lines = self.con.sql(sql, params=values).to_arrow_table()
@@ -177,7 +205,7 @@ class _Reader:
 
     def top(self, drawn: Series, top: int) -> list[pa.Table]:
         """A column of the greatest objects over time, the greatest first."""
-        report = REPORTS[drawn.report]
+        report = reports()[drawn.report]
         column, keys = column_of(report, drawn.column), [column_of(report, k) for k in report.keys]
         sort = column_of(report, report.sort or column.name)
         shown = tuple(dict.fromkeys((*keys, column, sort)))

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from ...config import Settings
 from ...core.errors import CpmonError
-from ..metrics.report_set import REPORTS
+from ..metrics.report_set import reports
 from ..metrics.report_shape import TIME, Lines, Report, ReportColumn
 from ..reductions.pinned import pinned
 from ..reductions.reductions import reduction
@@ -24,7 +24,7 @@ from ..reports.cells import UTC_ZONE, cell_text, clock
 from ..reports.report import ReportResult, report
 from ..rules.exceptions import exceptions
 from ..rules.rendering import unknowns
-from .chart import CHARTS, TILES, Chart, Tile, column_of, hover_values, object_name, read_points
+from .chart import TILES, Chart, Tile, charts, column_of, hover_values, object_name, read_points
 from .drawing import over_time, svg
 from .listing import Listing, Read, listing, short_report
 from .window import Window
@@ -173,7 +173,7 @@ def read_content(
     read = partial(report, con, **window.selection, zone=zone.key, settings=settings)
     matches = exceptions(con, **window.selection, settings=settings)
     limits = {rule.id: rule.limit for rule in matches.rules if rule.limit is not None}
-    timed = {r.reduction for r in REPORTS.values() if r.lines is not Lines.ROW}
+    timed = {r.reduction for r in reports().values() if r.lines is not Lines.ROW}
     with pinned(con, sorted(timed), *window.span.where()):
         return Content(
             window,
@@ -205,7 +205,7 @@ def _figures(
     zone: ZoneInfo,
     limits: Mapping[str, float],
 ) -> Iterator[Figure]:
-    for chart in CHARTS:
+    for chart in charts():
         try:
             points = read_points(con, chart, window.span, by, zone)
         except CpmonError as error:
@@ -221,7 +221,7 @@ def _figures(
 
 def _groups(read: Read, window: Window) -> list[Group]:
     listings: dict[str, list[Listing]] = {name: [] for name in TITLES}
-    for listed in REPORTS.values():
+    for listed in reports().values():
         listings.setdefault(listed.group, []).append(_listing(read, window, listed))
     return [
         Group(name, TITLES.get(name, name.capitalize()), tuple(of_group))

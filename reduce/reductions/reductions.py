@@ -8,22 +8,24 @@ records a result rests on, and which of their layouts are only inferred.
 
 from __future__ import annotations
 
-import functools
 import graphlib
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 
+from ...config.definitions import definitions, of_definitions
 from ...core.derived import derived
 from ...core.errors import CpmonError
 from ...core.names import fold, unknown
 from ...schemas.field import Field
 from ...schemas.layout import Group, Layout
 from ...schemas.registry import record_of, tables
+from ...store.results.lineage import BY_TIME
+from ...store.sandbox.guard import relations_read
 from ..metrics.rollups import rollup_of
 from ..metrics.views import (
+    DOUBTS,
     ParsedView,
     SelectItem,
     common_table,
@@ -43,6 +45,7 @@ _VIEW = re.compile(
 COMMON = {
     "system": "System.",
     "interval_end": "End of the interval, UTC.",
+    "seconds": "Elapsed seconds T. NULL at a first sample and behind a gap.",
     "run_id": "Run.",
     "doubts": (
         "What is not known, or is a lower bound, and why: records that are missing or began anew,"
@@ -100,16 +103,58 @@ class Reduction:
         raise unknown("column", name, [c.name for c in self.columns], place=self.name)
 
 
-@functools.cache
+@of_definitions
 def reductions() -> tuple[Reduction, ...]:
-    """Every shipped reduction with what its metrics make of it, each behind those it reads."""
-    return derived("reductions", tuple[Reduction, ...], _shipped)
+    """Every reduction with what its metrics make of it, each behind those it reads.
+
+    Raises:
+        CpmonError: a reduction or metric of the site is wrong: file, what is expected, and found.
+    """
+    return derived("reductions", tuple[Reduction, ...], _reductions, definitions().version)
 
 
-def _shipped() -> tuple[Reduction, ...]:
+def _reductions() -> tuple[Reduction, ...]:
     folder = files(__package__) / "sql"
-    parsed = (parse(file) for file in folder.iterdir() if file.name.endswith(".sql"))
-    return ordered([*with_metrics(parsed), settings_view()])
+    shipped = [f for f in folder.iterdir() if f.name.endswith(".sql")]
+    parsed = [parse(file.name, file.read_text(encoding="utf-8")) for file in shipped]
+    settings = settings_view()
+    own = _own_views({view.name for view in (*with_metrics(parsed), settings)})
+    return ordered([*with_metrics([*parsed, *own]), settings])
+
+
+def _own_views(shipped: Collection[str]) -> Iterator[ParsedView]:
+    """The reductions of the site, each a query that only reads relations of a store.
+
+    Args:
+        shipped: the names that are taken.
+    """
+    for path, text in definitions().views:
+        view = parse(path, text)
+        if view.name in shipped:
+            raise CpmonError(
+                "a reduction of the site has the name of a shipped one",
+                place=path,
+                found=view.name,
+                remedy="give the view and its file another name",
+            )
+        columns = {item.name for item in view.items}
+        if columns >= BY_TIME and DOUBTS not in columns:
+            raise CpmonError(
+                "a reduction of the site does not say what is not known of a row",
+                place=path,
+                expected=f"a column {DOUBTS}: that of interval.* for one row, all_doubts({DOUBTS})"
+                " over several",
+                found=", ".join(sorted(columns)),
+            )
+        try:
+            yield replace(view, reads=relations_read(view.select))
+        except CpmonError as error:
+            raise CpmonError(
+                "a reduction of the site is no query of the store's relations",
+                place=path,
+                expected="one SELECT from monitor.*, interval.*, meta.* and reductions",
+                found=f"{error.problem}; {error.found}",
+            ) from None
 
 
 def reduction(name: str) -> Reduction:
@@ -124,28 +169,27 @@ def reduction(name: str) -> Reduction:
     raise unknown("reduction", name, [r.name for r in reductions() if not r.is_private])
 
 
-def parse(file: Traversable) -> ParsedView:
-    """Parse a file.
+def parse(file: str, text: str) -> ParsedView:
+    """Parse the text of a file.
 
     Raises:
         CpmonError: the file has not the shape that the module's docstring describes.
     """
-    text = file.read_text(encoding="utf-8")
     match = _VIEW.match(text)
     if match is None:
         raise CpmonError(
             "a reduction is not one documented view",
-            place=file.name,
+            place=file,
             expected="comment lines, CREATE OR REPLACE VIEW name AS, SELECT",
         )
     name = match["name"]
-    if f"{name}.sql" != file.name:
+    if f"{name}.sql" != file.rpartition("/")[2]:
         raise CpmonError(
             "a reduction's file is not called as its view",
-            place=file.name,
+            place=file,
             expected=f"{name}.sql",
         )
-    return ParsedView.from_select(name, comment(match["doc"]), match["select"].strip())
+    return ParsedView.from_select(name, comment(match["doc"]), match["select"].strip(), file)
 
 
 def comment(block: str) -> str:
@@ -170,7 +214,7 @@ def _documented(view: ParsedView, below: Mapping[str, Reduction]) -> Reduction:
         if not doc or not item.name.isidentifier():
             raise CpmonError(
                 "a column of a reduction has no comment",
-                place=f"{view.name}.sql",
+                place=view.file or view.name,
                 expected="a comment with unit, range and meaning of NULL above every column, "
                 "or a column that another reduction documents",
                 found=item.name,
@@ -221,7 +265,7 @@ def ordered(views: Iterable[ParsedView]) -> tuple[Reduction, ...]:
 _LANDED = ("interval", "monitor")
 
 
-@functools.cache
+@of_definitions
 def tables_of(name: str) -> frozenset[str]:
     """The landed tables that a reduction reads, by itself or through others."""
     tables: set[str] = set()
@@ -234,7 +278,7 @@ def tables_of(name: str) -> frozenset[str]:
     return frozenset(tables)
 
 
-@functools.cache
+@of_definitions
 def own_tables_of(name: str) -> frozenset[str]:
     """The landed tables that a reduction names itself; those of what it reads if it names none."""
     reads = [read.rpartition(".") for read in reduction(name).reads]

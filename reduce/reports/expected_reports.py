@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ...schemas.layout import Kind, Layout
-from ..metrics.report_set import REPORTS
+from ..metrics.report_set import reports
 from ..metrics.report_shape import Report
 from ..reductions.reductions import inferred_notes, is_inferred, own_tables_of, tables_of
 from .layout_notes import (
@@ -59,7 +59,7 @@ def expected_reports(
         release: CP level that wrote it, empty if it names none.
         unread: details of its findings RECORD_LONGER and RECORD_WITHDRAWN.
     """
-    return [_expected(REPORTS[name], kinds, release, unread) for name in sorted(REPORTS)]
+    return [_expected(reports()[name], kinds, release, unread) for name in sorted(reports())]
 
 
 def _expected(

@@ -9,7 +9,7 @@ from ...core.text import counted
 from ...schemas.loader import Sources
 from ...schemas.pages.file_merge import MergeResult
 from ...store.results.lineage import code_of
-from ..metrics.report_set import REPORTS
+from ..metrics.report_set import reports
 from ..reductions.reductions import reduction, tables_of
 
 
@@ -20,7 +20,7 @@ def layout_effects(before: Sources, after: Sources, pages: Sequence[MergeResult]
         before, after: the layouts before and after the import.
     """
     sections, read = [], set[str]()
-    for report in REPORTS.values():
+    for report in reports().values():
         tables, words = tables_of(report.reduction), _words(report.reduction)
         lines: list[str] = []
         for page in pages:

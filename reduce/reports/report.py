@@ -26,7 +26,7 @@ from ...core.text import counted, length_of_time
 from ...store.catalogue.connection import point, systems_of
 from ...store.results.lineage import lineages
 from ...store.scope import Scope
-from ..metrics.report_set import END, REPORTS
+from ..metrics.report_set import END, reports
 from ..metrics.report_shape import TIME, Kind, Lines, Report
 from ..metrics.views import DOUBTS
 from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
@@ -85,7 +85,7 @@ class ReportResult:
 
 def report_names() -> list[str]:
     """Names of all reports."""
-    return sorted(REPORTS)
+    return sorted(reports())
 
 
 def find_report(name: str) -> Report:
@@ -94,9 +94,9 @@ def find_report(name: str) -> Report:
     Raises:
         CpmonError: there is none; the nearest is suggested.
     """
-    definition = {fold(key): report for key, report in REPORTS.items()}.get(fold(name))
+    definition = {fold(key): report for key, report in reports().items()}.get(fold(name))
     if definition is None:
-        raise unknown("report", name, REPORTS)
+        raise unknown("report", name, reports())
     return definition
 
 
@@ -165,7 +165,7 @@ def _followed(definition: Report, objects: Mapping[str, Any]) -> tuple[tuple[str
     """The only value of each column that tells objects apart."""
     for option in objects:
         if option not in definition.follows:
-            able = [r.name for r in REPORTS.values() if option in r.follows]
+            able = [r.name for r in reports().values() if option in r.follows]
             raise CpmonError(
                 f"{definition.name} has no line per {_NOUNS[option]}",
                 remedy=f"leave the {_NOUNS[option]} out, or ask for one of {', '.join(able)}",
@@ -347,8 +347,8 @@ def _unknown_object(
     for name, value in span.objects:
         option, lists = options[name], [definition]
         if definition.lines is Lines.ROW:  # not all objects have rows in it
-            reports = [r for r in REPORTS.values() if option in r.follows]
-            lists = sorted(reports, key=lambda r: r.lines is Lines.ROW)
+            able = [r for r in reports().values() if option in r.follows]
+            lists = sorted(able, key=lambda r: r.lines is Lines.ROW)
         objects: set[Any] = set()
         for view, column in {r.reduction: r.follows[option] for r in lists}.items():
             rows = con.execute(

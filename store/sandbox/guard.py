@@ -55,6 +55,9 @@ _PLAIN = re.compile(r"[\w $#@-]+")
 _OF_NAMES = {"query_table", "histogram", "histogram_values"}
 """Functions whose first argument names a table, and so a file."""
 
+_OF_VALUES = {"range", "generate_series", "unnest"}
+"""Functions in FROM that read nothing."""
+
 _REFUSED_FUNCTIONS = {
     *("nextval", "setval", "write_log", "setseed", "getenv", "json_serialize_plan"),
 }
@@ -96,6 +99,40 @@ def guarded(connection: duckdb.DuckDBPyConnection, sql: str, *, explain: bool = 
         return _rewritten(connection, sql)
     prefix, query = _explained(statements[0].query)
     return prefix + _rewritten(connection, query, explained=True)
+
+
+def relations_read(sql: str) -> tuple[str, ...]:
+    """The relations that a query names, in lower case, without those of its own WITH.
+
+    Raises:
+        CpmonError: it is no single query that only reads, or it reads files or by functions.
+    """
+    with duckdb.connect(":memory:") as connection:
+        guarded(connection, sql, explain=False)
+        _, tree = _checked(connection, sql, explained=False)
+    own: set[str] = set()
+    names: dict[str, None] = {}
+    for node in _nodes(tree):
+        own.update(entry["key"].lower() for entry in (node.get("cte_map") or {}).get("map", ()))
+        if node.get("type") == "TABLE_FUNCTION":
+            function = node["function"]["function_name"].lower()
+            if function not in _OF_VALUES:
+                raise _refused(f"the function {function}")
+        if node.get("type") == "BASE_TABLE":
+            path = [part.lower() for part in node["qualified_name"]["path"]]
+            if len(path) > 2 or not all(part.isidentifier() for part in path):
+                raise _refused(f"the name {'.'.join(path)}")
+            names[".".join(path)] = None
+    return tuple(name for name in names if name not in own)
+
+
+def _nodes(part: Any) -> Iterator[dict[str, Any]]:
+    """All nodes of a tree."""
+    if isinstance(part, dict):
+        yield part
+        part = list(part.values())
+    for child in part if isinstance(part, list) else ():
+        yield from _nodes(child)
 
 
 def _kind(statement: duckdb.Statement) -> str:

@@ -64,8 +64,9 @@ def test_a_day_whose_report_failed_is_written_when_the_settings_are_corrected(si
 
 
 def test_a_day_without_a_run_has_a_page_of_the_system(site: Site, monkeypatch: pytest.MonkeyPatch):
-    for name in ("REPORTS", "CHARTS", "TILES"):
-        monkeypatch.setattr(content, name, {})
+    monkeypatch.setattr(content, "reports", dict)
+    monkeypatch.setattr(content, "charts", list)
+    monkeypatch.setattr(content, "TILES", ())
     site.put(FIRST.name, FIRST.data)
     output = 'pages = true\npath = "out/%d"'
     assert outputs_after_batch(site, output) == ["18/index.html", "18/system-ALPHA.html"]

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.reduce.page import content
+from cpmon.reduce.page import chart, content
 from tests.cli.answer import Cpmon
 
 
 @pytest.fixture
 def few_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page has the reports of the system, two charts and the tiles of one report only."""
-    only = {name: one for name, one in content.REPORTS.items() if one.group == "system"}
-    monkeypatch.setattr(content, "REPORTS", only)
-    monkeypatch.setattr(content, "CHARTS", content.CHARTS[:2])
+    only = {name: one for name, one in content.reports().items() if one.group == "system"}
+    monkeypatch.setattr(content, "reports", lambda: only)
+    monkeypatch.setattr(content, "charts", lambda: chart.CHARTS[:2])
     monkeypatch.setattr(content, "TILES", content.TILES[:1])
 
 

@@ -227,8 +227,8 @@ def shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> set[str]:
     """What a page with the same reports says."""
-    few = {name: one for name, one in content.REPORTS.items() if name in REPORTS}
-    monkeypatch.setattr(content, "REPORTS", few)
+    few = {name: one for name, one in content.reports().items() if name in REPORTS}
+    monkeypatch.setattr(content, "reports", lambda: few)
     cpmon("report", "--html", "--store", store, "-o", folder)
     pages = (page.read_text(encoding="utf-8") for page in folder.glob("*.html"))
     return {word for page in pages for word in words_of(re.sub(r"<[^>]*>", "", page))}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.config import Document
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.metrics import metric_of, views
 from cpmon.reduce.metrics.report_set import HEADER, read_metrics, read_reports
@@ -133,7 +134,7 @@ def test_a_view_has_keys_then_metrics_then_sums(
     rows.write_text(GOOD, encoding="utf-8")
     sql.write_text(SUMS, encoding="utf-8")
     monkeypatch.setattr(views, "metrics_of", lambda _: {m.name: m for m in read_metrics(rows)})
-    sums, shown = ordered(views.with_metrics([parse(sql)]))
+    sums, shown = ordered(views.with_metrics([parse(sql.name, sql.read_text())]))
     assert (sums.name, shown.name) == ("_cpu_by_time", "cpu_by_time")
     assert [(column.name, column.doc) for column in shown.columns] == [
         ("system", "System."),
@@ -144,12 +145,12 @@ def test_a_view_has_keys_then_metrics_then_sums(
     ]
     assert "CAST(busy_tod AS DOUBLE) / 4096e6 / nullif(seconds, 0) AS busy" in shown.select
     rows.write_text(GOOD.replace(",,,,,,,Text", ",,0,1,,,,Text"), encoding="utf-8")
-    raw, sums, shown = ordered(views.with_metrics([parse(sql)]))
+    raw, sums, shown = ordered(views.with_metrics([parse(sql.name, sql.read_text())]))
     assert [raw.name, sums.name] == ["_cpu_by_time_sums", "_cpu_by_time"]
     assert "THEN busy_tod END AS busy_tod" in sums.select
     rows.write_text(GOOD.replace("busy_tod", "busy_tud"), encoding="utf-8")
     with pytest.raises(CpmonError, match="no column for the metric busy") as caught:
-        views.with_metrics([parse(sql)])
+        views.with_metrics([parse(sql.name, sql.read_text())])
     assert caught.value.remedy == "did you mean busy_tod?"
 
 
@@ -165,9 +166,10 @@ def test_a_view_has_keys_then_metrics_then_sums(
 def test_a_report_that_means_nothing_is_refused(old: str, new: str, problem: str) -> None:
     entry = ENTRY.replace("write_share", "ssch_rate")
     old, new = (text.replace("write", "ssch") for text in (old, new))
-    assert read_reports(entry)["SHARES"].columns[2].label == "Busy"
+    good, bad = (Document(text, "own", "it") for text in (entry, entry.replace(old, new)))
+    assert read_reports([good])["SHARES"].columns[2].label == "Busy"
     with pytest.raises(CpmonError, match="(?s).*" + problem):
-        read_reports(entry.replace(old, new))
+        read_reports([bad])
 
 
 def test_a_metric_that_no_view_has_is_named_with_the_nearest() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cpmon.core.errors import CpmonError
 from cpmon.reduce import reduction, reductions
-from cpmon.reduce.metrics.report_set import REPORTS
+from cpmon.reduce.metrics.report_set import reports
 from cpmon.reduce.reductions.reductions import ordered, parse
 from cpmon.schemas import tables
 from tests.reduce.catalogue import META
@@ -35,7 +35,7 @@ def test_every_relation_that_is_read_exists() -> None:
 
 
 def test_public_reductions_are_the_reports_and_what_tables_read() -> None:
-    of_reports = {known.reduction for known in REPORTS.values()}
+    of_reports = {known.reduction for known in reports().values()}
     of_tables = {"run_sample_summary", "run_samples", "run_summary"}
     assert {r.name for r in reductions() if not r.is_private} == of_reports | of_tables
 
@@ -65,10 +65,8 @@ def test_an_unknown_reduction_or_column_suggests_the_nearest() -> None:
     assert caught.value.remedy == "did you mean total_util?"
 
 
-def written(folder: Path, name: str, text: str) -> Path:
-    file = folder / f"{name}.sql"
-    file.write_text(text, encoding="utf-8")
-    return file
+def written(_folder: Path, name: str, text: str) -> tuple[str, str]:
+    return f"{name}.sql", text
 
 
 GOOD = """\
@@ -83,7 +81,7 @@ FROM other JOIN _base USING (name);
 
 
 def test_a_file_is_read_for_what_it_reads(tmp_path: Path) -> None:
-    thing = parse(written(tmp_path, "thing", GOOD))
+    thing = parse(*written(tmp_path, "thing", GOOD))
     assert thing.reads == ("meta.run", "_base")
     assert thing.select.startswith("WITH other")
     assert not thing.select.endswith(";")
@@ -100,7 +98,7 @@ def test_a_file_of_another_shape_is_an_error(
     tmp_path: Path, name: str, text: str, problem: str
 ) -> None:
     with pytest.raises(CpmonError, match=problem) as caught:
-        parse(written(tmp_path, name, text))
+        parse(*written(tmp_path, name, text))
     assert caught.value.place == f"{name}.sql"
 
 
@@ -118,21 +116,21 @@ def test_a_column_without_a_comment_inherits_one_or_is_an_error(tmp_path: Path) 
     plain = (
         "-- A thing.\nCREATE OR REPLACE VIEW thing AS\nSELECT b.name AS called FROM _base AS b;\n"
     )
-    base = parse(written(tmp_path, "_base", BASE))
-    *_, thing = ordered([parse(written(tmp_path, "thing", plain)), base])
+    base = parse(*written(tmp_path, "_base", BASE))
+    *_, thing = ordered([parse(*written(tmp_path, "thing", plain)), base])
     assert [(column.name, column.doc) for column in thing.columns] == [
         ("called", "Name of the part.")
     ]
-    computed = parse(written(tmp_path, "thing", plain.replace("b.name", "b.name || '!'")))
+    computed = parse(*written(tmp_path, "thing", plain.replace("b.name", "b.name || '!'")))
     with pytest.raises(CpmonError, match="has no comment") as caught:
         ordered([computed, base])
     assert (caught.value.place, caught.value.found) == ("thing.sql", "called")
 
 
 def test_a_missing_view_and_a_ring_are_errors(tmp_path: Path) -> None:
-    thing = parse(written(tmp_path, "thing", GOOD))
+    thing = parse(*written(tmp_path, "thing", GOOD))
     with pytest.raises(CpmonError, match="no reduction _base"):
         ordered([thing])
     ring = GOOD.replace("VIEW thing", "VIEW _base").replace("_base USING", "thing USING")
     with pytest.raises(CpmonError, match="ring"):
-        ordered([thing, parse(written(tmp_path, "_base", ring))])
+        ordered([thing, parse(*written(tmp_path, "_base", ring))])

@@ -31,7 +31,7 @@ from cpmon.reduce.engine.computing import roll_up
 from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics import rollups
-from cpmon.reduce.metrics.report_set import REPORTS
+from cpmon.reduce.metrics.report_set import reports
 from cpmon.reduce.metrics.report_shape import Kind, Lines, ReportColumn
 from cpmon.reduce.metrics.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
 from cpmon.reduce.reductions.reductions import reduction
@@ -248,9 +248,9 @@ def test_an_object_without_a_name_is_an_object():
     assert sorted(found["hour"].column("pages").to_pylist()) == [1.5, 3.0]
 
 
-@pytest.mark.parametrize("name", sorted({r.reduction for r in REPORTS.values()}))
+@pytest.mark.parametrize("name", sorted({r.reduction for r in reports().values()}))
 def test_every_report_of_lines_can_be_rolled_up(name: str):
-    kinds = {report.lines for report in REPORTS.values() if report.reduction == name}
+    kinds = {report.lines for report in reports().values() if report.reduction == name}
     rollup = rollup_of(name)
     assert (rollup is None) == (kinds == {Lines.ROW})
     if rollup is not None:
@@ -293,12 +293,12 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     [
         name
         for name in report_names()
-        if REPORTS[name].lines is not Lines.ROW
+        if reports()[name].lines is not Lines.ROW
         and name not in ("LINUX_FILE_SYSTEMS", "LINUX_PROCESSES", "LINUX_TASKS")
     ],
 )
 def test_a_report_of_quarters_is_the_same_from_roll_ups(stores: Pair, name: str):
-    wanted = REPORTS[name]
+    wanted = reports()[name]
     by = timedelta(minutes=15) if wanted.lines is Lines.TIME else None
     fine, coarse = (report(con, name, by=by) for con in stores)
 

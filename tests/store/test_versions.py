@@ -16,7 +16,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.reduce.engine import reducing
 from cpmon.reduce.metrics import rollups
-from cpmon.reduce.metrics.report_set import REPORTS
+from cpmon.reduce.metrics.report_set import reports
 from cpmon.reduce.metrics.report_shape import Kind
 from cpmon.store import Store, connect
 from cpmon.store.results import lineage
@@ -98,12 +98,12 @@ def rolled(patch: pytest.MonkeyPatch) -> None:
 
 def metric(patch: pytest.MonkeyPatch) -> None:
     """Another factor of a metric that reports show."""
-    report = next(r for r in REPORTS.values() if r.reduction == NAME)
+    report = next(r for r in reports().values() if r.reduction == NAME)
     columns = tuple(
         dataclasses.replace(c, factor=2 * c.factor) if c.kind is Kind.RATIO else c
         for c in report.columns
     )
-    patch.setitem(REPORTS, report.name, dataclasses.replace(report, columns=columns))
+    patch.setitem(reports(), report.name, dataclasses.replace(report, columns=columns))
 
 
 def test_results_of_a_wrong_definition_of_deltas_are_computed_again(

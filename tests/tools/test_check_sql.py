@@ -139,7 +139,8 @@ def test_columns_need_a_comment_and_a_name_in_snake_case(
     file = tmp_path / "v.sql"
     file.write_text(f"-- A view.\nCREATE OR REPLACE VIEW v AS\n{columns}\nFROM meta.run;\n")
     monkeypatch.setattr(check_sql, "ROOT", tmp_path)
-    monkeypatch.setattr(check_sql, "reductions", lambda: ordered([parse(file)]))
+    view = parse(file.name, file.read_text())
+    monkeypatch.setattr(check_sql, "reductions", lambda: ordered([view]))
     assert {one.rule for one in check_sql.views_with_metrics(tmp_path)} == {rule}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from cpmon.cli.main import status_of
 from cpmon.ingest.findings import Code
-from cpmon.reduce.metrics.report_set import REPORTS, metric_of
+from cpmon.reduce.metrics.report_set import metric_of, reports
 from cpmon.reduce.reports.layout_notes import THREAD_TIMES
 from cpmon.schemas.arrow import schemas
 from tools import make_docs
@@ -77,7 +77,7 @@ def test_processor_times_are_what_comes_from_the_timers_of_processors_and_users(
     timers = {"PFXUTIME", "PFXTMSYS", "PFXTOTWT", "PFXPRBTM", "VMDTTIME", "VMDVTIME"}
     page = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
     from_timers = set()
-    for report in REPORTS.values():
+    for report in reports().values():
         section = page.split(f"\n## {report.name}\n")[1].split("\n## ")[0]
         _, _, *rows = (line for line in section.splitlines() if line.startswith("|"))
         for column, row in zip(report.columns, rows, strict=True):

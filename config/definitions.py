@@ -1,0 +1,110 @@
+"""What a site defines itself: reports, metrics, reductions and questions, in files of one folder.
+
+The folder is `reports` beside the settings, or in a store whose settings are trusted. Its files are
+read once, so that processes that share work share its texts and not the folder.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from ..core.errors import CpmonError
+
+FOLDER = "reports"
+SUFFIXES = (".sql", ".toml")
+
+Value = TypeVar("Value")
+_VIEW = re.compile(r"^CREATE\s+(OR\s+REPLACE\s+)?VIEW\b", re.IGNORECASE | re.MULTILINE)
+_caches: list[Callable[[], None]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """The files of such a folder.
+
+    Attributes:
+        folder: its path, for messages. texts: name and content of each file, by name.
+    """
+
+    folder: str = ""
+    texts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def version(self) -> str:
+        """Changes with any of the files; empty without files."""
+        text = "\0".join(part for file in self.texts for part in file)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest() if self.texts else ""
+
+    @property
+    def tables(self) -> list[tuple[str, str]]:
+        """Path and content of each file of reports and metrics."""
+        return [file for file in self._files() if file[0].endswith(".toml")]
+
+    @property
+    def views(self) -> list[tuple[str, str]]:
+        """Path and content of each file that creates a view: a reduction."""
+        return [(name, sql) for name, sql in self._queries() if _VIEW.search(sql)]
+
+    @property
+    def questions(self) -> list[tuple[str, str]]:
+        """Path and content of each other file of SQL."""
+        return [(name, sql) for name, sql in self._queries() if not _VIEW.search(sql)]
+
+    def _queries(self) -> Iterator[tuple[str, str]]:
+        return (file for file in self._files() if file[0].endswith(".sql"))
+
+    def _files(self) -> Iterator[tuple[str, str]]:
+        return ((f"{self.folder}/{name}", text) for name, text in self.texts)
+
+
+_used = Definitions()
+
+
+def definitions() -> Definitions:
+    """The definitions of the site that hold in this process."""
+    return _used
+
+
+def use(chosen: Definitions) -> None:
+    """Let these hold from now on, over the shipped ones."""
+    global _used  # noqa: PLW0603 - one process has one set of definitions
+    if chosen != _used:
+        _used = chosen
+        for clear in _caches:
+            clear()
+
+
+def of_definitions(function: Callable[..., Value]) -> Callable[..., Value]:
+    """Compute each value of a function once for a set of definitions."""
+    cached = functools.cache(function)
+    _caches.append(cached.cache_clear)
+    return cached
+
+
+def read_definitions(folder: Path) -> Definitions:
+    """The definitions in a folder; none where there is no such folder.
+
+    Raises:
+        CpmonError: a file cannot be read.
+    """
+    if not folder.is_dir():
+        return Definitions()
+    texts = []
+    for file in sorted(folder.iterdir()):
+        if file.suffix in SUFFIXES and not file.name.startswith("."):
+            try:
+                texts.append((file.name, file.read_text(encoding="utf-8")))
+            except (OSError, UnicodeDecodeError) as error:
+                raise CpmonError(
+                    "a definition of the site cannot be read",
+                    place=str(file),
+                    found=str(error),
+                    remedy="correct it, or move it out of the folder",
+                ) from None
+    return Definitions(str(folder), tuple(texts))
